@@ -1,0 +1,33 @@
+//! The one wasmtime configuration.
+//!
+//! Built-in components are compiled while the project is built and loaded by the
+//! running host; both sides must agree on every setting here, or the host refuses
+//! to load them. That is why the configuration is a crate of its own.
+
+/// Stack that one guest may use. Deep recursion in a guest traps here, long
+/// before it could reach the host's own frames.
+pub const GUEST_STACK_BYTES: usize = 512 * 1024;
+
+/// The configuration for running components.
+#[must_use]
+pub fn config() -> wasmtime::Config {
+    let mut config = wasmtime::Config::new();
+    config
+        .wasm_component_model(true)
+        // Cancellation and deadlines interrupt running guests.
+        .epoch_interruption(true)
+        .max_wasm_stack(GUEST_STACK_BYTES)
+        // Traps are reported by name; nothing in the host walks guest frames, and
+        // components load faster without the tables for it.
+        .generate_address_map(false)
+        .native_unwind_info(false);
+    config
+}
+
+/// The configuration for precompiling: [`config`], for the oldest processor the
+/// project supports instead of the one that happens to run the build.
+pub fn precompile_config(target: &str) -> wasmtime::Result<wasmtime::Config> {
+    let mut config = config();
+    config.target(target)?;
+    Ok(config)
+}

@@ -1,0 +1,421 @@
+//! The envelope of a message, read without copying.
+//!
+//! `id`, `method`, `params`, `result` and `error` borrow from the line; what is in
+//! them is left to whoever knows the method.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde_json::value::RawValue;
+
+use crate::code;
+
+/// Deepest nesting of arrays and objects that is accepted.
+pub const MAX_DEPTH: usize = 128;
+
+/// Longest id that is accepted, in bytes of JSON text. Ids are echoed, so their
+/// length is the only part of a request that an answer must repeat.
+pub const MAX_ID_BYTES: usize = 1024;
+
+/// What a line holds.
+#[derive(Debug)]
+pub enum Incoming<'a> {
+    /// One message.
+    Single(Message<'a>),
+    /// Several messages in an array; only one revision of the protocol has these.
+    Batch(Batch<'a>),
+}
+
+/// The messages of an array, each still to be read.
+#[derive(Debug)]
+pub struct Batch<'a>(pub Vec<&'a RawValue>);
+
+/// A request, a notification, or the answer to a request of ours.
+#[derive(Debug)]
+pub enum Message<'a> {
+    /// Expects exactly one answer.
+    Request {
+        /// Echoed in the answer.
+        id: Id<'a>,
+        /// What is asked for.
+        method: Cow<'a, str>,
+        /// Raw JSON, when present.
+        params: Option<&'a RawValue>,
+    },
+    /// Expects no answer.
+    Notification {
+        /// What happened.
+        method: Cow<'a, str>,
+        /// Raw JSON, when present.
+        params: Option<&'a RawValue>,
+    },
+    /// Answers a request that this side sent.
+    Response {
+        /// The id of that request; `None` when it was null.
+        id: Option<Id<'a>>,
+        /// The result, or the error object, as raw JSON.
+        outcome: Result<&'a RawValue, &'a RawValue>,
+    },
+}
+
+/// A request id: a JSON string or integer, kept as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Id<'a>(Cow<'a, str>);
+
+impl<'a> Id<'a> {
+    /// The id from its JSON text.
+    pub fn from_json(text: &'a str) -> Result<Self, &'static str> {
+        let first = text.as_bytes().first().copied().unwrap_or(b' ');
+        if text.len() > MAX_ID_BYTES {
+            Err("id is longer than 1024 bytes")
+        } else if first == b'"' {
+            // Reading it refuses what cannot be echoed, such as a lone surrogate.
+            match serde_json::from_str::<Cow<'_, str>>(text) {
+                Ok(_) => Ok(Self(Cow::Borrowed(text))),
+                Err(_) => Err("id is not a valid string"),
+            }
+        } else if text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok() {
+            Ok(Self(Cow::Borrowed(text)))
+        } else {
+            Err("id must be a string or an integer of at most 64 bits")
+        }
+    }
+
+    /// The id as JSON text, exactly as it was sent.
+    pub fn as_json(&self) -> &str {
+        &self.0
+    }
+
+    /// The same id, owning its text.
+    pub fn into_owned(self) -> Id<'static> {
+        Id(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+/// Why a line is no message: what to answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Malformed {
+    /// The JSON-RPC error code.
+    pub code: i32,
+    /// What is wrong, for the person who reads the client's log.
+    pub message: String,
+    /// The id of the request, where it could be read.
+    pub id: Option<Id<'static>>,
+}
+
+impl Malformed {
+    fn parse(message: impl Into<String>) -> Self {
+        Self { code: code::PARSE_ERROR, message: message.into(), id: None }
+    }
+
+    fn request(message: impl Into<String>, id: Option<&Id<'_>>) -> Self {
+        let id = id.map(|id| id.clone().into_owned());
+        Self { code: code::INVALID_REQUEST, message: message.into(), id }
+    }
+}
+
+impl<'a> Incoming<'a> {
+    /// Reads one line.
+    pub fn parse(line: &'a [u8]) -> Result<Self, Malformed> {
+        let text = std::str::from_utf8(line)
+            .map_err(|error| Malformed::parse(format!("invalid UTF-8 at byte {}", error.valid_up_to())))?;
+        refuse_deep_nesting(line)?;
+        match text.trim_start().as_bytes().first() {
+            Some(b'[') => Batch::parse(text).map(Incoming::Batch),
+            _ => Message::parse(text).map(Incoming::Single),
+        }
+    }
+}
+
+impl<'a> Batch<'a> {
+    fn parse(text: &'a str) -> Result<Self, Malformed> {
+        let members: Vec<&RawValue> = serde_json::from_str(text).map_err(|e| not_json(&e))?;
+        if members.is_empty() {
+            return Err(Malformed::request("a batch must hold at least one message", None));
+        }
+        Ok(Self(members))
+    }
+}
+
+impl<'a> Message<'a> {
+    /// Reads one message.
+    pub fn parse(text: &'a str) -> Result<Self, Malformed> {
+        let envelope: Envelope<'a> = serde_json::from_str(text).map_err(|e| classify(text, &e))?;
+        let id = match envelope.id {
+            Field::Absent => None,
+            Field::Null => Some(None),
+            Field::Value(raw) => {
+                let id = Id::from_json(raw.get()).map_err(|e| Malformed::request(e, None))?;
+                Some(Some(id))
+            }
+        };
+        let known_id = id.as_ref().and_then(Option::as_ref);
+        if envelope.jsonrpc.as_ref().map(|s| s.0.as_ref()) != Some("2.0") {
+            return Err(Malformed::request("jsonrpc must be \"2.0\"", known_id));
+        }
+        let Some(Str(method)) = envelope.method else {
+            return response(id, envelope.result, envelope.error);
+        };
+        if let Some(params) = envelope.params
+            && !params.get().starts_with(['{', '['])
+        {
+            return Err(Malformed::request("params must be an object", known_id));
+        }
+        let params = envelope.params;
+        match id {
+            None => Ok(Self::Notification { method, params }),
+            Some(Some(id)) => Ok(Self::Request { id, method, params }),
+            Some(None) => Err(Malformed::request("id must not be null", None)),
+        }
+    }
+}
+
+fn response<'a>(
+    id: Option<Option<Id<'a>>>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+) -> Result<Message<'a>, Malformed> {
+    let known_id = id.as_ref().and_then(Option::as_ref);
+    let outcome = match (result, error) {
+        (Some(result), None) => Ok(result),
+        (None, Some(error)) => Err(error),
+        (Some(_), Some(_)) => {
+            return Err(Malformed::request("a response has a result or an error, not both", None));
+        }
+        (None, None) => return Err(Malformed::request("method is missing", known_id)),
+    };
+    match id {
+        Some(id) => Ok(Message::Response { id, outcome }),
+        None => Err(Malformed::request("a response must have an id", None)),
+    }
+}
+
+/// The members of a message; what else it has is ignored.
+#[derive(serde::Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    id: Field<'a>,
+    #[serde(borrow)]
+    method: Option<Str<'a>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// A string that borrows from the line unless it has escapes.
+struct Str<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StrVisitor;
+        impl<'de> Visitor<'de> for StrVisitor {
+            type Value = Str<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, s: &'de str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Borrowed(s)))
+            }
+            fn visit_str<E: de::Error>(self, s: &str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(s.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(StrVisitor)
+    }
+}
+
+/// A member that may be absent, null, or there: three different things for an id.
+#[derive(Default)]
+enum Field<'a> {
+    #[default]
+    Absent,
+    Null,
+    Value(&'a RawValue),
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&'de RawValue>::deserialize(deserializer)?;
+        Ok(if raw.get() == "null" { Field::Null } else { Field::Value(raw) })
+    }
+}
+
+/// JSON of the wrong shape is an invalid request; anything else is no JSON.
+fn classify(text: &str, error: &serde_json::Error) -> Malformed {
+    if error.is_data() && serde_json::from_str::<de::IgnoredAny>(text).is_ok() {
+        Malformed::request(format!("not a JSON-RPC message: {error}"), None)
+    } else {
+        not_json(error)
+    }
+}
+
+fn not_json(error: &serde_json::Error) -> Malformed {
+    Malformed::parse(format!("not valid JSON: {error}"))
+}
+
+/// Refuses nesting beyond [`MAX_DEPTH`] before any parser recurses into it.
+///
+/// Most lines have fewer brackets than the limit, which one fast count shows.
+fn refuse_deep_nesting(line: &[u8]) -> Result<(), Malformed> {
+    if memchr::memchr2_iter(b'{', b'[', line).take(MAX_DEPTH + 1).count() <= MAX_DEPTH {
+        return Ok(());
+    }
+    let mut depth = 0usize;
+    let mut at = 0;
+    while at < line.len() {
+        match line[at] {
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Err(Malformed::parse(format!(
+                        "nested deeper than {MAX_DEPTH} levels at byte {at}"
+                    )));
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => at = string_end(line, at),
+            _ => {}
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// The index of the quote that ends the string whose first quote is at `start`.
+fn string_end(line: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &line[at.min(line.len())..]) {
+        at += found;
+        if line[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    line.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn single(line: &str) -> Message<'_> {
+        match Incoming::parse(line.as_bytes()) {
+            Ok(Incoming::Single(message)) => message,
+            other => panic!("no single message: {other:?}"),
+        }
+    }
+
+    fn refused(line: &[u8]) -> Malformed {
+        Incoming::parse(line).expect_err("must be refused")
+    }
+
+    #[test]
+    fn a_request_borrows_everything_from_its_line() {
+        let line = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x"}}"#;
+        let Message::Request { id, method, params } = single(line) else { panic!("no request") };
+        assert_eq!(id.as_json(), "7");
+        assert!(matches!(method, Cow::Borrowed("tools/call")));
+        let params = params.expect("params").get();
+        assert!(line.as_bytes().as_ptr_range().contains(&params.as_ptr()));
+    }
+
+    #[test]
+    fn ids_are_kept_as_they_were_written() {
+        for id in ["0", "-5", "\"a\\u00e9\"", "9007199254740993", "18446744073709551615", "\"\""] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
+            let Message::Request { id: read, .. } = single(&line) else { panic!("no request") };
+            assert_eq!(read.as_json(), id);
+        }
+    }
+
+    #[test]
+    fn ids_that_are_no_string_or_integer_are_refused() {
+        for id in ["null", "1.5", "1e3", "true", "{}", "[]", "99999999999999999999", "\"\\ud800\""] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
+            assert_eq!(refused(line.as_bytes()).code, code::INVALID_REQUEST, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_method_with_escapes_is_read() {
+        let line = r#"{"jsonrpc":"2.0","method":"notifications\/x"}"#;
+        let Message::Notification { method, .. } = single(line) else { panic!("no notification") };
+        assert_eq!(method, "notifications/x");
+    }
+
+    #[test]
+    fn what_is_no_json_is_a_parse_error() {
+        for line in [&b"{"[..], b"nonsense", b"{\"a\":\"\xff\"}", b"{} {}", b"{\"jsonrpc\":\"2.0\",}"] {
+            assert_eq!(refused(line).code, code::PARSE_ERROR, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn json_of_the_wrong_shape_is_an_invalid_request() {
+        for line in [
+            "5",
+            "\"x\"",
+            "null",
+            "{}",
+            "[]",
+            r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":5}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":5}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
+        ] {
+            assert_eq!(refused(line.as_bytes()).code, code::INVALID_REQUEST, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_request_it_answers() {
+        let refusal = refused(br#"{"id":"abc","method":"m"}"#);
+        assert_eq!(refusal.id.expect("id").as_json(), "\"abc\"");
+    }
+
+    #[test]
+    fn nesting_is_accepted_up_to_the_limit() {
+        let nested = |depth: usize| {
+            let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{open}{close}}}"#)
+        };
+        assert!(Incoming::parse(nested(MAX_DEPTH - 1).as_bytes()).is_ok());
+        assert_eq!(refused(nested(MAX_DEPTH).as_bytes()).code, code::PARSE_ERROR);
+        assert_eq!(refused("[".repeat(1_000_000).as_bytes()).code, code::PARSE_ERROR);
+    }
+
+    #[test]
+    fn brackets_in_strings_do_not_nest() {
+        let text = "[{\\\"".repeat(500);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":"{text}"}}}}"#);
+        assert!(matches!(single(&line), Message::Request { .. }));
+    }
+
+    #[test]
+    fn a_batch_gives_its_members_raw() {
+        let Ok(Incoming::Batch(batch)) = Incoming::parse(b" [{\"a\":1}, 5]") else { panic!("no batch") };
+        let members: Vec<_> = batch.0.iter().map(|raw| raw.get()).collect();
+        assert_eq!(members, ["{\"a\":1}", "5"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_input_panics(line in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Incoming::parse(&line);
+        }
+
+        #[test]
+        fn json_like_input_never_panics(line in r#"[\[\]{}:,"\\a-z0-9 u.-]{0,200}"#) {
+            let _ = Incoming::parse(line.as_bytes());
+        }
+    }
+}

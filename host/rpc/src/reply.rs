@@ -1,0 +1,89 @@
+//! Lines that go out. Each function gives one whole line with its end.
+
+use serde::Serialize;
+
+use crate::message::Id;
+
+const INFALLIBLE: &str = "serialising plain data to memory does not fail";
+
+/// The answer to a request.
+pub fn result(id: &Id<'_>, result: &impl Serialize) -> Vec<u8> {
+    let mut line = Vec::with_capacity(256);
+    line.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    line.extend_from_slice(id.as_json().as_bytes());
+    line.extend_from_slice(b",\"result\":");
+    serde_json::to_writer(&mut line, result).expect(INFALLIBLE);
+    line.extend_from_slice(b"}\n");
+    line
+}
+
+#[derive(Serialize)]
+struct ErrorObject<'a, D> {
+    code: i32,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<D>,
+}
+
+/// The error answer to a request; `id` is `None` when the request's id is unknown.
+pub fn error(id: Option<&Id<'_>>, code: i32, message: &str, data: Option<&impl Serialize>) -> Vec<u8> {
+    let mut line = Vec::with_capacity(128 + message.len());
+    line.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    line.extend_from_slice(id.map_or("null", Id::as_json).as_bytes());
+    line.extend_from_slice(b",\"error\":");
+    serde_json::to_writer(&mut line, &ErrorObject { code, message, data }).expect(INFALLIBLE);
+    line.extend_from_slice(b"}\n");
+    line
+}
+
+/// A notification.
+pub fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Notification<'a, P> {
+        jsonrpc: &'a str,
+        method: &'a str,
+        params: P,
+    }
+    let mut line = Vec::with_capacity(256);
+    serde_json::to_writer(&mut line, &Notification { jsonrpc: "2.0", method, params }).expect(INFALLIBLE);
+    line.push(b'\n');
+    line
+}
+
+/// Several answers in one array, as the answer to a batch.
+pub fn batch(answers: &[Vec<u8>]) -> Vec<u8> {
+    let mut line = vec![b'['];
+    for (i, answer) in answers.iter().enumerate() {
+        if i > 0 {
+            line.push(b',');
+        }
+        line.extend_from_slice(answer.strip_suffix(b"\n").unwrap_or(answer));
+    }
+    line.extend_from_slice(b"]\n");
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(line: &[u8]) -> &str {
+        std::str::from_utf8(line).expect("UTF-8")
+    }
+
+    #[test]
+    fn answers_are_single_lines() {
+        let id = Id::from_json("\"a\"").expect("id");
+        assert_eq!(text(&result(&id, &[1])), "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":[1]}\n");
+        assert_eq!(
+            text(&error(None, -32700, "no\nJSON", None::<&()>)),
+            "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no\\nJSON\"}}\n"
+        );
+        assert_eq!(text(&notification("n", &[2])), "{\"jsonrpc\":\"2.0\",\"method\":\"n\",\"params\":[2]}\n");
+    }
+
+    #[test]
+    fn a_batch_answer_is_one_array_on_one_line() {
+        assert_eq!(text(&batch(&[b"{}\n".to_vec(), b"1\n".to_vec()])), "[{},1]\n");
+    }
+}

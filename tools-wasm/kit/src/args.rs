@@ -1,0 +1,161 @@
+//! Tool arguments: a JSON object, read member by member so that an error names the
+//! member, the value it had, and what fits.
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::Failure;
+
+/// Longest piece of a wrong value that an error repeats, in characters.
+const SHOWN_CHARS: usize = 60;
+
+/// The members of an arguments object. A member that is null counts as absent, as
+/// clients send it for optional values.
+#[derive(Debug)]
+pub struct Args<'a> {
+    members: Vec<(String, &'a RawValue)>,
+}
+
+impl<'a> Args<'a> {
+    /// Reads the object; empty text counts as `{}`.
+    pub fn parse(json: &'a str) -> Result<Self, Failure> {
+        if json.trim().is_empty() {
+            return Ok(Self { members: Vec::new() });
+        }
+        let mut reader = serde_json::Deserializer::from_str(json);
+        let members = reader
+            .deserialize_map(Members)
+            .and_then(|members| reader.end().map(|()| members))
+            .map_err(|error| Failure::InvalidInput(format!("The arguments are not usable: {error}.")))?;
+        Ok(Self { members })
+    }
+
+    fn raw(&self, name: &str) -> Option<&'a RawValue> {
+        let (_, raw) = self.members.iter().find(|(key, _)| key == name)?;
+        (raw.get() != "null").then_some(*raw)
+    }
+
+    /// A string member.
+    pub fn string(&self, name: &str) -> Result<Option<String>, Failure> {
+        let Some(raw) = self.raw(name) else { return Ok(None) };
+        serde_json::from_str(raw.get()).map(Some).map_err(|_| wrong(name, "a string of valid Unicode", raw))
+    }
+
+    /// A string member without surrounding white space; absent when it is blank.
+    pub fn trimmed(&self, name: &str) -> Result<Option<String>, Failure> {
+        let value = self.string(name)?.map(|text| text.trim().to_owned());
+        Ok(value.filter(|text| !text.is_empty()))
+    }
+
+    /// An integer member between `min` and `max`. `5.0` is an integer in JSON Schema
+    /// and is taken as one.
+    pub fn integer(&self, name: &str, min: i64, max: i64) -> Result<Option<i64>, Failure> {
+        let Some(raw) = self.raw(name) else { return Ok(None) };
+        let text = raw.get();
+        let value = text.parse::<i64>().ok().or_else(|| whole(text));
+        match value {
+            Some(value) if (min..=max).contains(&value) => Ok(Some(value)),
+            Some(_) => Err(wrong(name, &format!("between {min} and {max}"), raw)),
+            None => Err(wrong(name, "an integer", raw)),
+        }
+    }
+}
+
+/// The value of a number that is written with a fraction or an exponent but is whole.
+fn whole(text: &str) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let value = text.parse::<f64>().ok()?;
+    let digit = text.as_bytes().last()?.is_ascii_digit();
+    #[allow(clippy::cast_possible_truncation)] // whole and within ±2^53
+    (digit && value.trunc() == value && value.abs() <= EXACT).then_some(value as i64)
+}
+
+fn wrong(name: &str, expected: &str, raw: &RawValue) -> Failure {
+    Failure::InvalidInput(format!("{name} must be {expected}, but was {}.", shown(raw.get())))
+}
+
+/// A value as an error repeats it: short, on one line.
+pub fn shown(value: &str) -> String {
+    let mut short: String = value.chars().take(SHOWN_CHARS).filter(|c| !c.is_control()).collect();
+    if value.chars().nth(SHOWN_CHARS).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members: Self::Value = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if members.iter().any(|(known, _)| *known == key) {
+                return Err(serde::de::Error::custom(format_args!("duplicate member {key:?}")));
+            }
+            members.push((key, map.next_value()?));
+        }
+        Ok(members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn invalid<T: std::fmt::Debug>(result: Result<T, Failure>) -> String {
+        match result {
+            Err(Failure::InvalidInput(text)) => text,
+            other => panic!("not refused: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn members_are_read_by_name_and_null_is_absent() {
+        let args = Args::parse(r#"{"a":" x ","n":null,"i":7,"f":5.0,"e":2e2}"#).expect("object");
+        assert_eq!(args.string("a"), Ok(Some(" x ".to_owned())));
+        assert_eq!(args.trimmed("a"), Ok(Some("x".to_owned())));
+        assert_eq!(args.string("n"), Ok(None));
+        assert_eq!(args.integer("i", 0, 9), Ok(Some(7)));
+        assert_eq!(args.integer("f", 0, 9), Ok(Some(5)));
+        assert_eq!(args.integer("e", 0, 900), Ok(Some(200)));
+        assert_eq!(args.integer("missing", 0, 9), Ok(None));
+    }
+
+    #[test]
+    fn errors_name_the_member_and_the_value() {
+        let args = Args::parse(r#"{"a":5,"i":"7","f":1.5,"big":99999999999999999999}"#).expect("object");
+        assert_eq!(invalid(args.string("a")), "a must be a string of valid Unicode, but was 5.");
+        assert_eq!(invalid(args.integer("i", 0, 9)), "i must be an integer, but was \"7\".");
+        assert_eq!(invalid(args.integer("f", 0, 9)), "f must be an integer, but was 1.5.");
+        assert!(invalid(args.integer("big", 0, 9)).starts_with("big must be an integer"));
+        let args = Args::parse(r#"{"i":10}"#).expect("object");
+        assert_eq!(invalid(args.integer("i", 0, 9)), "i must be between 0 and 9, but was 10.");
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for json in ["[]", "5", "{", "{} {}", r#"{"a":1,"a":2}"#, r#"{"a":"\ud800"#] {
+            invalid(Args::parse(json));
+        }
+        assert!(Args::parse("").is_ok());
+    }
+
+    #[test]
+    fn lone_surrogates_are_refused() {
+        let args = Args::parse(r#"{"a":"\ud800"}"#).expect("object");
+        invalid(args.string("a"));
+    }
+
+    #[test]
+    fn long_values_are_shortened_in_errors() {
+        let json = format!(r#"{{"i":"{}"}}"#, "é".repeat(500));
+        let args = Args::parse(&json).expect("object");
+        assert!(invalid(args.integer("i", 0, 9)).chars().count() < 120);
+    }
+}

@@ -1,0 +1,60 @@
+//! What the built-in tools share. Plain Rust without any import: a tool's logic is
+//! written against these types and traits, tested natively, and wired to the WIT
+//! interfaces in the tool's own `component` module.
+
+pub mod args;
+mod bridge;
+pub mod definition;
+pub mod memory;
+pub mod store;
+pub mod time;
+
+pub use args::Args;
+pub use definition::{Definition, Hints};
+pub use store::{Entry, Order, Store, StoreError};
+
+/// What a call gives: text for the model, and the same as data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// What happened, which ids, what to do next.
+    pub text: String,
+    /// A JSON object of the tool's output schema.
+    pub structured: Option<String>,
+}
+
+impl Output {
+    /// Text alone.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), structured: None }
+    }
+
+    /// Text, and the same as data. `structured` must serialise to a JSON object.
+    pub fn with_data(text: impl Into<String>, structured: &impl serde::Serialize) -> Self {
+        Self { text: text.into(), structured: serde_json::to_string(structured).ok() }
+    }
+}
+
+/// Why a call has no result; each text is a sentence for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// The arguments are wrong: says which, with the value, and what fits.
+    InvalidInput(String),
+    /// What the arguments name does not exist.
+    NotFound(String),
+    /// The tool could not do it now.
+    Failed(String),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::QuotaExceeded(bytes) => Self::Failed(format!(
+                "This tool's storage for the workspace is full ({bytes} bytes). Nothing was changed."
+            )),
+            StoreError::TooLarge(what) => Self::InvalidInput(what),
+            StoreError::Unavailable(why) => {
+                Self::Failed(format!("The store cannot be used now: {why}. Nothing was changed."))
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A store in memory, for tests of a tool's logic.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use crate::store::{Entry, Order, Store, StoreError};
+
+/// Keeps entries in a map and counts what was touched, so that tests can assert how
+/// much an operation reads and writes.
+#[derive(Debug, Default, Clone)]
+pub struct MemoryStore {
+    entries: BTreeMap<String, Vec<u8>>,
+    /// Entries read by `get` and `scan` so far.
+    pub reads: usize,
+    /// Entries written by `set`, `delete` and `increment` so far.
+    pub writes: usize,
+}
+
+impl Store for MemoryStore {
+    fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.reads += 1;
+        Ok(self.entries.get(key).cloned())
+    }
+
+    fn set(&mut self, key: &str, value: &[u8]) -> Result<(), StoreError> {
+        self.writes += 1;
+        self.entries.insert(key.to_owned(), value.to_vec());
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &str) -> Result<(), StoreError> {
+        self.writes += 1;
+        self.entries.remove(key);
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: u32,
+        order: Order,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let entry = |(key, value): (&String, &Vec<u8>)| Entry { key: key.clone(), value: value.clone() };
+        let limit = limit.min(1000) as usize;
+        let within = |key: &String| key.starts_with(prefix);
+        let found: Vec<Entry> = match order {
+            Order::Ascending => {
+                let start = match after {
+                    Some(after) if after >= prefix => Bound::Excluded(after.to_owned()),
+                    _ => Bound::Included(prefix.to_owned()),
+                };
+                let range = self.entries.range((start, Bound::Unbounded));
+                range.take_while(|(key, _)| within(key)).take(limit).map(entry).collect()
+            }
+            Order::Descending => {
+                let below = after.map(str::to_owned);
+                let range = self.entries.range(prefix.to_owned()..).take_while(|(key, _)| within(key));
+                let kept = range.filter(|(key, _)| below.as_ref().is_none_or(|b| *key < b));
+                let mut kept: Vec<_> = kept.map(entry).collect();
+                kept.reverse();
+                kept.truncate(limit);
+                kept
+            }
+        };
+        self.reads += found.len();
+        Ok(found)
+    }
+
+    fn increment(&mut self, key: &str, delta: i64) -> Result<i64, StoreError> {
+        let now = self.get(key)?.map_or(Ok(0), |bytes| crate::store::decode::<i64>(key, &bytes))?;
+        self.set(key, (now + delta).to_string().as_bytes())?;
+        Ok(now + delta)
+    }
+}

@@ -1,0 +1,29 @@
+//! The component: WIT types to the kit's and back.
+
+use scorpiox_tool_kit as kit;
+
+wit_bindgen::generate!({ path: "../../wit", world: "plan-mode" });
+
+kit::bridge_tool!();
+kit::bridge_store!();
+
+struct PlanMode;
+
+impl exports::scorpiox::tool::tool::Guest for PlanMode {
+    fn list_tools() -> Vec<ToolDefinition> {
+        vec![tool_definition(crate::definition())]
+    }
+
+    fn call(_name: String, arguments: String) -> Result<ToolResult, ToolError> {
+        tool_result(crate::call(&mut HostStore, clock::now(), &arguments))
+    }
+}
+
+impl exports::scorpiox::tool::plan_status::Guest for PlanMode {
+    fn active() -> Option<exports::scorpiox::tool::plan_status::Plan> {
+        let (goal, started_at) = crate::active(&mut HostStore).ok().flatten()?;
+        Some(exports::scorpiox::tool::plan_status::Plan { goal, started_at })
+    }
+}
+
+export!(PlanMode);

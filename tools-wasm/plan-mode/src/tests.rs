@@ -1,0 +1,70 @@
+use super::*;
+use scorpiox_tool_kit::memory::MemoryStore;
+
+const START: u64 = 1_795_214_432_000;
+
+fn ok(store: &mut MemoryStore, now: u64, arguments: &str) -> Output {
+    call(store, now, arguments).expect("succeeds")
+}
+
+fn refused(store: &mut MemoryStore, arguments: &str) -> String {
+    match call(store, START, arguments) {
+        Err(Failure::InvalidInput(text)) => text,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn a_plan_is_entered_reported_and_left() {
+    let mut store = MemoryStore::default();
+    let entered = ok(&mut store, START, r#"{"action":"enter","goal":"Ship it"}"#);
+    assert!(entered.text.starts_with("Plan mode is active. Goal: Ship it\n"));
+    let status = ok(&mut store, START + 65_000, r#"{"action":"status"}"#);
+    assert_eq!(status.text, "Plan mode is active for 1m05s. Goal: Ship it");
+    assert_eq!(active(&mut store), Ok(Some(("Ship it".to_owned(), START))));
+    let left = ok(&mut store, START + 65_000, r#"{"action":"exit","plan_file":"docs/plan.md"}"#);
+    assert_eq!(
+        left.text,
+        "Plan mode ended after 1m05s. Goal: Ship it Plan file: docs/plan.md\nShell commands may write again."
+    );
+    assert_eq!(active(&mut store), Ok(None));
+}
+
+#[test]
+fn json_gives_the_four_members() {
+    let mut store = MemoryStore::default();
+    let idle = ok(&mut store, START, r#"{"action":"json"}"#);
+    assert_eq!(idle.text, r#"{"active":false,"goal":"","plan_file":"","started_at":null}"#);
+    ok(&mut store, START, r#"{"action":"enter","goal":"é \"quoted\""}"#);
+    let active = ok(&mut store, START, r#"{"action":"json"}"#);
+    assert_eq!(
+        active.text,
+        r#"{"active":true,"goal":"é \"quoted\"","plan_file":"","started_at":"2026-11-20T22:40:32Z"}"#
+    );
+    assert_eq!(active.structured, Some(active.text));
+}
+
+#[test]
+fn reset_discards_everything() {
+    let mut store = MemoryStore::default();
+    ok(&mut store, START, r#"{"action":"enter","goal":"g"}"#);
+    assert!(ok(&mut store, START, r#"{"action":"reset"}"#).text.starts_with("Plan discarded. Goal was: g"));
+    assert_eq!(
+        ok(&mut store, START, r#"{"action":"reset"}"#).text,
+        "Plan mode is reset; no plan was active."
+    );
+    assert_eq!(ok(&mut store, START, r#"{"action":"status"}"#).text, "Plan mode is not active.");
+}
+
+#[test]
+fn wrong_calls_say_what_to_do() {
+    let mut store = MemoryStore::default();
+    assert!(refused(&mut store, "{}").starts_with("action is missing"));
+    assert!(refused(&mut store, r#"{"action":"start"}"#).starts_with("action \"start\" is unknown"));
+    assert!(refused(&mut store, r#"{"action":"enter","goal":"  "}"#).starts_with("goal is missing"));
+    assert!(refused(&mut store, r#"{"action":"exit"}"#).starts_with("No plan is active"));
+    let long = format!(r#"{{"action":"enter","goal":"{}"}}"#, "x".repeat(4001));
+    assert!(refused(&mut store, &long).starts_with("goal has 4001 characters"));
+    ok(&mut store, START, r#"{"action":"enter","goal":"first"}"#);
+    assert!(refused(&mut store, r#"{"action":"enter","goal":"second"}"#).contains("(goal: first)"));
+}
