@@ -1,1 +1,21 @@
+//! An MCP server whose tools run in WebAssembly component sandboxes.
+//!
+//! Reading order: [`mcp`] (the protocol's shapes), [`server`] (requests and answers),
+//! [`tools`] (what there is to call), [`runtime`] (running a component),
+//! [`capabilities`] (what a component may do), [`database`] (where state lives).
+//! `scorpiox-rpc`, beside this crate, has the framing and the envelope.
+//!
+//! Invariants: `rpc` knows no tools, `runtime` knows no MCP, capabilities know neither;
+//! modules import downward only. `bindings` is the only place that generates WIT bindings.
 
+pub mod bindings;
+pub mod cancel;
+pub mod capabilities;
+pub mod cli;
+pub mod database;
+pub mod hygiene;
+pub mod mcp;
+pub mod runtime;
+pub mod server;
+pub mod tools;
+pub mod workspace;

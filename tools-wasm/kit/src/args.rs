@@ -67,7 +67,7 @@ fn whole(text: &str) -> Option<i64> {
     let value = text.parse::<f64>().ok()?;
     let digit = text.as_bytes().last()?.is_ascii_digit();
     #[allow(clippy::cast_possible_truncation)] // whole and within ±2^53
-    (digit && value.trunc() == value && value.abs() <= EXACT).then_some(value as i64)
+    (digit && value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)
 }
 
 fn wrong(name: &str, expected: &str, raw: &RawValue) -> Failure {

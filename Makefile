@@ -1,0 +1,54 @@
+# People and CI call only these. Each sets up what it needs and rebuilds only what changed.
+
+SHELL := /bin/bash
+CARGO ?= cargo
+TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+GUESTS := task-manager plan-mode set-callback invoke-skill
+GUEST_OUT := tools-wasm/target/wasm32-unknown-unknown/release
+COMPONENTS := target/components
+BINARY := target/release/scorpiox-code
+HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test bench lint fuzz install clean prerequisites components test-tools test-host test-guests test-e2e
+
+help: ## Show these targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+prerequisites:
+	@command -v $(CARGO) >/dev/null || { echo "cargo is missing; install Rust 1.95 or newer from https://rustup.rs" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "a C compiler is missing (SQLite needs it); on Debian and Ubuntu: apt-get install build-essential" >&2; exit 1; }
+
+# The precompile step and the host share one build of their dependencies: both packages are
+# named each time, so that cargo chooses the same features.
+components: prerequisites
+	@scripts/build-guests.sh tools-wasm
+	@$(CARGO) build --quiet --release -p scorpiox-precompile -p scorpiox-code --bin scorpiox-precompile
+	@target/release/scorpiox-precompile --target $(TARGET) --out $(COMPONENTS) \
+		$(foreach guest,$(GUESTS),$(guest)=$(GUEST_OUT)/$(subst -,_,$(guest)).wasm)
+
+build: components ## Build the program: target/release/scorpiox-code
+	@$(CARGO) build --release -p scorpiox-precompile -p scorpiox-code
+
+demo: build ## Show a real session with the real program
+	@python3 tests/demo/demo.py $(BINARY)
+
+test: build ## Run all tests
+	@tests/run.sh
+
+bench: build ## Measure against the C floor and the rmcp echo: target/bench.txt
+	@tests/bench/run.sh
+
+lint: build ## Check format, clippy, dependencies
+	@scripts/lint.sh
+
+fuzz: components ## Fuzz every parser for a minute each (FUZZ_SECONDS=60)
+	@tests/fuzz/run.sh
+
+install: build ## Install to ~/.scorpiox/scorpiox-code
+	@install -d "$(HOME_DIR)"
+	@install -m 755 $(BINARY) "$(HOME_DIR)/scorpiox-code.new" && mv "$(HOME_DIR)/scorpiox-code.new" "$(HOME_DIR)/scorpiox-code"
+	@echo "installed $(HOME_DIR)/scorpiox-code; next: $(HOME_DIR)/scorpiox-code doctor"
+
+clean: ## Remove everything that was built
+	rm -rf target tools-wasm/target tests/target tests/guests/target tests/fuzz/target tests/bench/rmcp/target tests/clients/node_modules tests/.venv

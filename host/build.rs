@@ -1,0 +1,24 @@
+//! Finds the components that `make build` prepared before the host is compiled.
+
+use std::env;
+use std::path::PathBuf;
+
+const COMPONENTS: [&str; 4] = ["task-manager", "plan-mode", "invoke-skill", "set-callback"];
+
+fn main() {
+    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let folder = manifest.join("../target/components");
+    for name in COMPONENTS {
+        for extension in ["cwasm", "tools.json"] {
+            let file = folder.join(format!("{name}.{extension}"));
+            println!("cargo::rerun-if-changed={}", file.display());
+            if !file.exists() {
+                println!(
+                    "cargo::error=the component {name} is not built yet; run `make build`, which does it first"
+                );
+                std::process::exit(1);
+            }
+        }
+    }
+    println!("cargo::rustc-env=SCORPIOX_COMPONENTS={}", folder.display());
+}

@@ -1,0 +1,204 @@
+//! The values, and who may change them.
+
+use std::path::{Path, PathBuf};
+
+use crate::Entry;
+use crate::key::{Key, Keys, tool_key};
+use crate::problem::{Origin, ProblemKind, shorten};
+use crate::value;
+
+/// Whose word a tier is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// The user's, or that of whoever installed the binary.
+    User,
+    /// The project's, which may come from anywhere: it narrows and does not widen.
+    Workspace,
+}
+
+/// A value and who set it last.
+#[derive(Debug)]
+pub(crate) struct Slot<T> {
+    pub(crate) value: T,
+    pub(crate) origin: Origin,
+}
+
+impl<T> Slot<T> {
+    fn new(value: T) -> Self {
+        Self { value, origin: Origin::Default }
+    }
+}
+
+/// Whether a tool is served, or all of them.
+///
+/// Never on while the user's own value is off, whatever a workspace says.
+#[derive(Debug)]
+pub(crate) struct Switch {
+    users: Slot<bool>,
+    current: Slot<bool>,
+}
+
+impl Switch {
+    fn on() -> Self {
+        Self { users: Slot::new(true), current: Slot::new(true) }
+    }
+
+    pub(crate) fn enabled(&self) -> bool {
+        self.current.value
+    }
+
+    /// Refuses, with the one who switched it off, to widen.
+    fn set(&mut self, value: bool, origin: &Origin, trust: Trust) -> Result<(), Origin> {
+        match trust {
+            Trust::User => self.users = Slot { value, origin: origin.clone() },
+            Trust::Workspace if value && !self.users.value => return Err(self.users.origin.clone()),
+            Trust::Workspace if value == self.current.value => return Ok(()),
+            Trust::Workspace => {}
+        }
+        self.current = Slot { value, origin: origin.clone() };
+        Ok(())
+    }
+}
+
+/// A profile by name, `None` for none.
+pub(crate) type Choice = Slot<Option<String>>;
+
+/// All values. Everything but the profiles themselves is final once it is set by the
+/// last tier.
+#[derive(Debug)]
+pub(crate) struct Values {
+    pub(crate) tools: Switch,
+    pub(crate) streaming: Slot<bool>,
+    pub(crate) model: Slot<String>,
+    /// The profile that the user chose: no workspace can put another in its place.
+    pub(crate) users_profile: Choice,
+    /// The profile that the workspace chose, unless the environment overrules it.
+    pub(crate) workspace_profile: Option<Choice>,
+    pub(crate) skills: Slot<Vec<PathBuf>>,
+    each_tool: Vec<(String, Switch)>,
+}
+
+/// What an assignment is read against.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) keys: Keys<'a>,
+    pub(crate) home: Option<&'a Path>,
+}
+
+impl Values {
+    pub(crate) fn defaults(tools: &[&str]) -> Self {
+        Self {
+            tools: Switch::on(),
+            streaming: Slot::new(true),
+            model: Slot::new("sonnet".to_owned()),
+            users_profile: Slot::new(None),
+            workspace_profile: None,
+            skills: Slot::new(Vec::new()),
+            each_tool: tools.iter().map(|tool| ((*tool).to_owned(), Switch::on())).collect(),
+        }
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<&Switch> {
+        let mut switches = self.each_tool.iter();
+        switches.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, switch)| switch)
+    }
+
+    /// Takes one assignment, or leaves everything as it was.
+    pub(crate) fn set(
+        &mut self,
+        key: Key,
+        text: &str,
+        origin: &Origin,
+        trust: Trust,
+        context: Context<'_>,
+    ) -> Result<(), ProblemKind> {
+        let bad_value =
+            |expected| ProblemKind::BadValue { key: context.keys.name(key), value: shorten(text), expected };
+        let cannot_switch_on = |by| ProblemKind::CannotSwitchOn { key: context.keys.name(key), by };
+        match key {
+            Key::Tools => {
+                let value = value::switch(text).map_err(bad_value)?;
+                self.tools.set(value, origin, trust).map_err(cannot_switch_on)?;
+            }
+            Key::Tool(index) => {
+                let value = value::switch(text).map_err(bad_value)?;
+                self.each_tool[index].1.set(value, origin, trust).map_err(cannot_switch_on)?;
+            }
+            Key::Streaming => {
+                let value = value::switch(text).map_err(bad_value)?;
+                self.streaming = Slot { value, origin: origin.clone() };
+            }
+            Key::Model => {
+                let value = value::model(text).map_err(bad_value)?;
+                self.model = Slot { value, origin: origin.clone() };
+            }
+            Key::ActiveProfile => {
+                let value = value::profile(text).map_err(bad_value)?;
+                self.choose_profile(Slot { value, origin: origin.clone() }, trust);
+            }
+            Key::AdditionalSkills if trust == Trust::Workspace => {
+                return Err(ProblemKind::SkillsFromWorkspace);
+            }
+            Key::AdditionalSkills => {
+                let value = value::folders(text, base(origin), context.home).map_err(bad_value)?;
+                self.skills = Slot { value, origin: origin.clone() };
+            }
+        }
+        Ok(())
+    }
+
+    fn choose_profile(&mut self, choice: Choice, trust: Trust) {
+        match trust {
+            Trust::Workspace => self.workspace_profile = Some(choice),
+            Trust::User => {
+                self.users_profile = choice;
+                self.workspace_profile = None;
+            }
+        }
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+        let plain = [
+            entry("TOOLS", self.tools.current.value.to_string(), &self.tools.current.origin),
+            entry("STREAMING", self.streaming.value.to_string(), &self.streaming.origin),
+            entry("MODEL", self.model.value.clone(), &self.model.origin),
+            self.profile_entry(),
+            entry("ADDITIONAL_SKILLS", self.skills_text(), &self.skills.origin),
+        ];
+        let each = self.each_tool.iter().map(|(tool, Switch { current, .. })| Entry {
+            key: tool_key(tool),
+            value: current.value.to_string(),
+            origin: current.origin.clone(),
+        });
+        plain.into_iter().chain(each)
+    }
+
+    /// Both profiles, in the order in which they are read, when there are two.
+    fn profile_entry(&self) -> Entry {
+        let last = self.workspace_profile.as_ref().unwrap_or(&self.users_profile);
+        let mut names: Vec<&str> = Vec::new();
+        for name in [&self.users_profile.value, &last.value].into_iter().flatten() {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        entry("ACTIVE_PROFILE", names.join(" + "), &last.origin)
+    }
+
+    fn skills_text(&self) -> String {
+        let paths: Vec<_> = self.skills.value.iter().map(|path| path.display().to_string()).collect();
+        paths.join(",")
+    }
+}
+
+fn entry(key: &str, value: String, origin: &Origin) -> Entry {
+    Entry { key: key.to_owned(), value, origin: origin.clone() }
+}
+
+/// The folder that relative paths are taken from.
+fn base(origin: &Origin) -> Option<&Path> {
+    match origin {
+        Origin::File { path, .. } => path.parent(),
+        Origin::Default | Origin::Environment => None,
+    }
+}

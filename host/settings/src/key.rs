@@ -1,0 +1,118 @@
+//! The keys that exist.
+
+/// What a switch of one tool starts with.
+pub(crate) const TOOL_PREFIX: &str = "TOOL_";
+
+/// Most edits between a key and the one that was probably meant.
+const MAX_HINT_DISTANCE: usize = 3;
+
+/// A key; a tool stands for its place in the list of known tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Key {
+    Tools,
+    Streaming,
+    Model,
+    ActiveProfile,
+    AdditionalSkills,
+    Tool(usize),
+}
+
+const PLAIN: [(&str, Key); 5] = [
+    ("TOOLS", Key::Tools),
+    ("STREAMING", Key::Streaming),
+    ("MODEL", Key::Model),
+    ("ACTIVE_PROFILE", Key::ActiveProfile),
+    ("ADDITIONAL_SKILLS", Key::AdditionalSkills),
+];
+
+/// All keys, given the names of the tools.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keys<'a> {
+    pub(crate) tools: &'a [&'a str],
+}
+
+impl Keys<'_> {
+    pub(crate) fn find(self, name: &str) -> Option<Key> {
+        if let Some((_, key)) = PLAIN.iter().find(|(plain, _)| *plain == name) {
+            return Some(*key);
+        }
+        let tool = name.strip_prefix(TOOL_PREFIX)?;
+        self.tools.iter().position(|known| known.eq_ignore_ascii_case(tool)).map(Key::Tool)
+    }
+
+    /// The known key that `name` was probably meant to be.
+    pub(crate) fn nearest(self, name: &str) -> Option<String> {
+        let plain = PLAIN.iter().map(|(plain, _)| (*plain).to_owned());
+        plain
+            .chain(self.tools.iter().map(|tool| tool_key(tool)))
+            .map(|known| (distance(name, &known), known))
+            .filter(|(distance, known)| *distance <= MAX_HINT_DISTANCE.min(known.len() / 3))
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, known)| known)
+    }
+
+    pub(crate) fn name(self, key: Key) -> String {
+        match key {
+            Key::Tool(index) => tool_key(self.tools[index]),
+            plain => PLAIN.iter().find(|(_, key)| *key == plain).map_or("", |(name, _)| name).to_owned(),
+        }
+    }
+}
+
+/// The key that switches `tool`.
+pub(crate) fn tool_key(tool: &str) -> String {
+    format!("{TOOL_PREFIX}{}", tool.to_ascii_uppercase())
+}
+
+/// Levenshtein's distance, in bytes: keys are ASCII.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: Keys<'_> = Keys { tools: &["Bash", "WebSearch"] };
+
+    #[test]
+    fn every_key_is_found_under_its_own_name() {
+        for key in PLAIN.iter().map(|(_, key)| *key).chain([Key::Tool(0), Key::Tool(1)]) {
+            assert_eq!(KEYS.find(&KEYS.name(key)), Some(key));
+        }
+    }
+
+    #[test]
+    fn a_tool_is_found_whatever_its_case() {
+        assert_eq!(KEYS.find("TOOL_WEBSEARCH"), Some(Key::Tool(1)));
+        assert_eq!(KEYS.find("TOOL_WebSearch"), Some(Key::Tool(1)));
+        assert_eq!(KEYS.find("TOOL_"), None);
+        assert_eq!(KEYS.find("WEBSEARCH"), None);
+    }
+
+    #[test]
+    fn a_typing_mistake_gets_the_nearest_key_and_nonsense_gets_none() {
+        assert_eq!(KEYS.nearest("TOOL_WEBSERCH").as_deref(), Some("TOOL_WEBSEARCH"));
+        assert_eq!(KEYS.nearest("TOOL_WEB_SEARCH").as_deref(), Some("TOOL_WEBSEARCH"));
+        assert_eq!(KEYS.nearest("STREAM").as_deref(), Some("STREAMING"));
+        assert_eq!(KEYS.nearest("TOOL").as_deref(), Some("TOOLS"));
+        assert_eq!(KEYS.nearest("ANTHROPIC_API_KEY"), None);
+    }
+
+    #[test]
+    fn distance_counts_edits() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("same", "same"), 0);
+    }
+}

@@ -1,0 +1,130 @@
+//! The types of values. An error is what would have been accepted, to be read after
+//! "the value must be".
+
+use std::path::{Path, PathBuf};
+
+/// Longest name of a model, in characters.
+const MAX_MODEL_CHARS: usize = 200;
+/// Longest name of a profile.
+const MAX_PROFILE_BYTES: usize = 64;
+/// Most folders of skills: each is read when the catalogue is built.
+const MAX_SKILL_FOLDERS: usize = 64;
+
+type Parsed<T> = Result<T, &'static str>;
+
+pub(crate) fn switch(text: &str) -> Parsed<bool> {
+    let is_one_of = |words: [&str; 4]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    if is_one_of(["true", "1", "yes", "on"]) {
+        Ok(true)
+    } else if is_one_of(["false", "0", "no", "off"]) {
+        Ok(false)
+    } else {
+        Err("true or false")
+    }
+}
+
+pub(crate) fn model(text: &str) -> Parsed<String> {
+    let name = text.trim();
+    if (1..=MAX_MODEL_CHARS).contains(&name.chars().count()) && !name.contains(char::is_control) {
+        Ok(name.to_owned())
+    } else {
+        Err("the name of a model, 1 to 200 characters without control characters")
+    }
+}
+
+/// The name of a profile, which becomes a file name; `None` for no profile.
+pub(crate) fn profile(text: &str) -> Parsed<Option<String>> {
+    let is_safe = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    match text {
+        "" => Ok(None),
+        name if name.len() <= MAX_PROFILE_BYTES && name.bytes().all(is_safe) => Ok(Some(name.to_owned())),
+        _ => Err("the name of a profile: A-Z, a-z, 0-9, _ and -, at most 64 characters"),
+    }
+}
+
+/// Paths between commas. A relative one is taken from `base`, the folder of the file
+/// that names it; the environment has none.
+pub(crate) fn folders(text: &str, base: Option<&Path>, home: Option<&Path>) -> Parsed<Vec<PathBuf>> {
+    if text.contains(char::is_control) {
+        return Err("paths without control characters");
+    }
+    let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+    let folders: Vec<_> = items.map(|item| folder(item, base, home)).collect::<Parsed<_>>()?;
+    if folders.len() > MAX_SKILL_FOLDERS { Err("at most 64 paths") } else { Ok(folders) }
+}
+
+fn folder(item: &str, base: Option<&Path>, home: Option<&Path>) -> Parsed<PathBuf> {
+    if let Some(rest) = item.strip_prefix('~') {
+        let rest = match rest.strip_prefix(std::path::is_separator) {
+            Some(rest) => rest.trim_start_matches(std::path::is_separator),
+            None if rest.is_empty() => "",
+            None => return Err("a list of paths in which ~ stands only before /, for your own home folder"),
+        };
+        return home
+            .map(|home| home.join(rest))
+            .ok_or("a list of paths without ~, since no home folder is known");
+    }
+    match base {
+        Some(base) => Ok(base.join(item)),
+        None if Path::new(item).is_absolute() => Ok(item.into()),
+        None => Err("a list of absolute paths or paths that start with ~/"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_has_four_words_for_each_side() {
+        for text in ["true", "TRUE", "1", "Yes", "on"] {
+            assert_eq!(switch(text), Ok(true), "{text}");
+        }
+        for text in ["false", "False", "0", "NO", "off"] {
+            assert_eq!(switch(text), Ok(false), "{text}");
+        }
+        for text in ["", "maybe", "2", "tru", "on "] {
+            assert!(switch(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_short_and_printable() {
+        assert_eq!(model(" claude-opus "), Ok("claude-opus".into()));
+        assert_eq!(model(&"é".repeat(200)).map(|name| name.chars().count()), Ok(200));
+        for text in ["", "  ", "a\u{7}b", &"x".repeat(201)] {
+            assert!(model(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_profile_is_a_plain_file_name() {
+        assert_eq!(profile("Work-2_b"), Ok(Some("Work-2_b".into())));
+        assert_eq!(profile(""), Ok(None));
+        for text in ["../x", "a/b", "a\\b", ".", "a.txt", "C:", "é", "a b", &"x".repeat(65)] {
+            assert!(profile(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn folders_are_taken_from_home_and_from_the_folder_of_the_file() {
+        let (base, home) = (Path::new("/cfg"), Path::new("/home/me"));
+        let absolute = if cfg!(windows) { "C:\\x" } else { "/x" };
+        assert_eq!(
+            folders(&format!("~/a, b ,,{absolute},~"), Some(base), Some(home)),
+            Ok(vec![home.join("a"), base.join("b"), absolute.into(), home.to_owned()])
+        );
+        assert_eq!(folders("", Some(base), Some(home)), Ok(Vec::new()));
+        assert_eq!(folders("~//etc", Some(base), Some(home)), Ok(vec![home.join("etc")]));
+    }
+
+    #[test]
+    fn folders_that_cannot_be_resolved_are_refused() {
+        let (base, home) = (Some(Path::new("/cfg")), Some(Path::new("/home/me")));
+        assert!(folders("~/a", base, None).is_err(), "no home");
+        assert!(folders("~other/a", base, home).is_err(), "another user's home");
+        assert!(folders("a", None, home).is_err(), "relative to nothing");
+        assert!(folders("a\0b", base, home).is_err(), "control character");
+        assert!(folders(&"a,".repeat(65), base, home).is_err(), "too many");
+    }
+}

@@ -1,0 +1,55 @@
+//! The `skills` interface.
+
+use super::{Scope, SkillReadError, Source};
+use crate::bindings::capabilities::scorpiox::tool::skills as wit;
+use crate::runtime::CallState;
+
+/// Most bytes of a SKILL.md that are handed to a guest.
+const MAX_READ: u32 = 4 * 1024 * 1024;
+
+/// Most files that one listing gives.
+const MAX_FILES: u32 = 1000;
+
+impl wit::Host for CallState {
+    fn list(&mut self) -> wasmtime::Result<Vec<wit::Source>> {
+        let sources = self.skills.sources();
+        Ok((0..).zip(sources).map(|(id, source)| described(id, source)).collect())
+    }
+
+    fn read(&mut self, id: u32, limit: u32) -> wasmtime::Result<Result<Vec<u8>, wit::Error>> {
+        let Some(source) = self.skills.source(id) else { return Ok(Err(wit::Error::NotFound)) };
+        Ok(source.read_head(limit.min(MAX_READ).into()).map_err(error))
+    }
+
+    fn files(&mut self, id: u32, limit: u32) -> wasmtime::Result<Result<wit::FileList, wit::Error>> {
+        let Some(source) = self.skills.source(id) else { return Ok(Err(wit::Error::NotFound)) };
+        let (files, truncated) = source.files(limit.min(MAX_FILES) as usize);
+        let files = files.into_iter().map(|file| wit::File { path: file.path, size: file.size }).collect();
+        Ok(Ok(wit::FileList { files, truncated }))
+    }
+
+    fn required(&mut self) -> wasmtime::Result<Vec<String>> {
+        Ok(self.skills.required())
+    }
+}
+
+fn described(id: u32, source: &Source) -> wit::Source {
+    wit::Source {
+        id,
+        folder_name: source.name.clone(),
+        path: source.path.display().to_string(),
+        scope: match source.scope {
+            Scope::Workspace => wit::Scope::Workspace,
+            Scope::User => wit::Scope::User,
+            Scope::Additional => wit::Scope::Additional,
+        },
+    }
+}
+
+fn error(error: SkillReadError) -> wit::Error {
+    match error {
+        SkillReadError::NotFound => wit::Error::NotFound,
+        SkillReadError::TooLarge(limit) => wit::Error::TooLarge(limit),
+        SkillReadError::Io(error) => wit::Error::Unreadable(error.to_string()),
+    }
+}

@@ -1,0 +1,8 @@
+//! The skill folders' files, to read.
+//!
+//! The host finds folders and moves bytes; what is in a SKILL.md is for the component.
+
+mod folders;
+mod host;
+
+pub use folders::{Scope, SkillFile, SkillFolders, SkillReadError, SkillView, Source};

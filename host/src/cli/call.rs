@@ -1,0 +1,57 @@
+//! `scorpiox-code call TOOL JSON`: one call through the whole server, over a connection in
+//! memory.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use scorpiox_rpc::{Output, memory};
+use serde_json::{Value, json};
+
+use super::environment::Environment;
+use super::terminal;
+use crate::mcp::Revision;
+use crate::server::{Context, End, Server};
+
+/// Bytes in flight in each direction.
+const PIPE_BYTES: usize = 64 * 1024;
+
+pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole: bool) -> Result<ExitCode> {
+    let arguments: Value = serde_json::from_str(arguments)
+        .with_context(|| format!("the arguments are not JSON: {arguments}"))?;
+    let (mut requests, input) = memory::pipe(PIPE_BYTES);
+    let (output, answers) = memory::pipe(PIPE_BYTES);
+    let context = Arc::new(Context::new(environment.options(), Output::new(output)));
+    let server = Server::start(context, input, || false);
+    let mut answers = BufReader::new(answers).lines();
+    let mut ask = |id: u32, method: &str, params: Value| -> Result<Value> {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        writeln!(requests, "{request}")?;
+        let answer = answers.next().context("the server gave no answer")??;
+        Ok(serde_json::from_str(&answer)?)
+    };
+    let client = json!({ "name": "scorpiox-code call", "version": env!("CARGO_PKG_VERSION") });
+    ask(
+        1,
+        "initialize",
+        json!({
+            "protocolVersion": Revision::NEWEST_HANDSHAKE.name(), "capabilities": {}, "clientInfo": client,
+        }),
+    )?;
+    let answer = ask(2, "tools/call", json!({ "name": tool, "arguments": arguments }))?;
+    server.shut_down(End::Signal);
+    if let Some(message) = answer["error"]["message"].as_str() {
+        bail!("{message}");
+    }
+    let result = &answer["result"];
+    if whole {
+        terminal::print(&format!("{result:#}\n"));
+    } else {
+        for content in result["content"].as_array().into_iter().flatten() {
+            let text = content["text"].as_str().map_or_else(|| format!("{content:#}"), str::to_owned);
+            terminal::print(&format!("{}\n", text.trim_end()));
+        }
+    }
+    Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

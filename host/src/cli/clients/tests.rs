@@ -1,0 +1,183 @@
+use super::*;
+use std::fs;
+use tempfile::TempDir;
+
+const COMMAND: &str = "/home/me/.scorpiox/scorpiox-code";
+const CLIENTS: [Client; 4] = [Client::ClaudeDesktop, Client::ClaudeCode, Client::Cursor, Client::VsCode];
+
+fn folder() -> TempDir {
+    // Canonical, since results name files with links followed.
+    TempDir::new_in(fs::canonicalize(std::env::temp_dir()).expect("canonical")).expect("temporary folder")
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("list");
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn names_on_the_command_line() {
+    let names = CLIENTS
+        .map(|client| clap::ValueEnum::to_possible_value(&client).expect("a name").get_name().to_owned());
+    assert_eq!(names, ["claude-desktop", "claude-code", "cursor", "vscode"]);
+}
+
+#[test]
+fn snippets_are_what_the_clients_document() {
+    let with_key = |key: &str, first: &str| {
+        format!(
+            "{{\n  \"{key}\": {{\n    \"scorpiox\": {{\n      {first}\"command\": \"{COMMAND}\",\n      \"args\": []\n    }}\n  }}\n}}\n"
+        )
+    };
+    for client in [Client::ClaudeDesktop, Client::ClaudeCode, Client::Cursor] {
+        assert_eq!(snippet(client, COMMAND), with_key("mcpServers", ""), "{client:?}");
+    }
+    assert_eq!(snippet(Client::VsCode, COMMAND), with_key("servers", "\"type\": \"stdio\",\n      "));
+}
+
+#[test]
+fn a_command_with_any_characters_is_quoted() {
+    let command = "C:\\Users\\\"me\"\\\u{1}\u{7f}é\u{2028}.exe";
+    let value: serde_json::Value = serde_json::from_str(&snippet(Client::Cursor, command)).expect("JSON");
+    assert_eq!(value["mcpServers"]["scorpiox"]["command"], command);
+}
+
+#[test]
+fn configuration_paths() {
+    let (home, ws) = (Path::new("/home/me"), Path::new("/ws"));
+    assert_eq!(config_path(Client::ClaudeCode, home, ws, None), Path::new("/ws/.mcp.json"));
+    assert_eq!(config_path(Client::VsCode, home, ws, None), Path::new("/ws/.vscode/mcp.json"));
+    assert_eq!(config_path(Client::Cursor, home, ws, None), Path::new("/home/me/.cursor/mcp.json"));
+}
+
+#[cfg(all(unix, not(target_os = "macos")))]
+#[test]
+fn the_desktop_configuration_follows_xdg() {
+    let path = |config_home| {
+        let path = config_path(Client::ClaudeDesktop, Path::new("/home/me"), Path::new("/ws"), config_home);
+        path.to_string_lossy().into_owned()
+    };
+    assert_eq!(path(None), "/home/me/.config/Claude/claude_desktop_config.json");
+    assert_eq!(path(Some(Path::new("/cfg"))), "/cfg/Claude/claude_desktop_config.json");
+    assert_eq!(path(Some(Path::new("cfg"))), path(None), "a relative XDG_CONFIG_HOME is ignored");
+}
+
+#[test]
+fn a_missing_file_is_created_with_its_folders() {
+    let folder = folder();
+    let path = folder.path().join("a/b/mcp.json");
+    let written = write(&path, Client::VsCode, COMMAND).expect("write");
+    assert_eq!(written, Written::Created { path: path.clone() });
+    assert_eq!(fs::read_to_string(&path).expect("read"), snippet(Client::VsCode, COMMAND));
+    assert_eq!(names(&folder.path().join("a/b")), ["mcp.json"]);
+}
+
+#[test]
+fn a_second_write_changes_nothing_and_makes_no_backup() {
+    let folder = folder();
+    let path = folder.path().join("mcp.json");
+    for client in CLIENTS {
+        write(&path, client, COMMAND).expect("write");
+        let before = names(folder.path());
+        let again = write(&path, client, COMMAND).expect("write");
+        assert_eq!(again, Written::Unchanged { path: path.clone() });
+        assert_eq!(names(folder.path()), before);
+    }
+}
+
+#[test]
+fn each_change_makes_a_backup_of_its_own() {
+    let folder = folder();
+    let path = folder.path().join("mcp.json");
+    fs::write(&path, "{} // mine").expect("write");
+    for (n, command) in ["/a", "/b"].iter().enumerate() {
+        let before = fs::read_to_string(&path).expect("read");
+        let backup = folder.path().join(format!("mcp.json.scorpiox-backup-{}", n + 1));
+        let written = write(&path, Client::Cursor, command).expect("write");
+        assert_eq!(written, Written::Updated { path: path.clone(), backup: backup.clone() });
+        assert_eq!(fs::read_to_string(backup).expect("read"), before);
+    }
+    assert_eq!(
+        names(folder.path()),
+        ["mcp.json", "mcp.json.scorpiox-backup-1", "mcp.json.scorpiox-backup-2"]
+    );
+    assert!(fs::read_to_string(&path).expect("read").contains("// mine"));
+}
+
+#[test]
+fn a_file_that_is_refused_stays_as_it_is() {
+    let folder = folder();
+    let path = folder.path().join("mcp.json");
+    let cases = [
+        ("{\n  \"mcpServers\": {", "2:17: not valid JSON: Unterminated object"),
+        ("{\"mcpServers\":\n []}", "1: \"mcpServers\" must be an object, { … }"),
+    ];
+    for (text, expected) in cases {
+        fs::write(&path, text).expect("write");
+        let message = write(&path, Client::Cursor, COMMAND).expect_err("refused").to_string();
+        assert_eq!(
+            message,
+            format!(
+                "{}:{expected}; correct the file, or paste the entry by hand; nothing was changed",
+                path.display()
+            )
+        );
+        assert_eq!(fs::read_to_string(&path).expect("read"), text);
+    }
+    fs::write(&path, b"{\"a\": \"\xff\"}").expect("write");
+    assert!(matches!(write(&path, Client::Cursor, COMMAND), Err(WriteError::NotUtf8 { at: 7, .. })));
+    fs::write(&path, vec![b' '; 4 * 1024 * 1024 + 1]).expect("write");
+    assert!(matches!(write(&path, Client::Cursor, COMMAND), Err(WriteError::TooLarge { .. })));
+    assert!(matches!(write(folder.path(), Client::Cursor, COMMAND), Err(WriteError::NotAFile { .. })));
+    assert_eq!(names(folder.path()), ["mcp.json"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_and_stays_a_link() {
+    let folder = folder();
+    let (link, real) = (folder.path().join("mcp.json"), folder.path().join("dotfiles.json"));
+    std::os::unix::fs::symlink("dotfiles.json", &link).expect("link");
+    assert!(matches!(write(&link, Client::Cursor, COMMAND), Err(WriteError::DanglingLink { .. })));
+
+    fs::write(&real, "{}\n").expect("write");
+    let written = write(&link, Client::Cursor, COMMAND).expect("write");
+    assert!(matches!(written, Written::Updated { path, .. } if path == real));
+    assert!(fs::symlink_metadata(&link).expect("look").is_symlink());
+    assert_eq!(fs::read_to_string(&real).expect("read"), snippet(Client::Cursor, COMMAND));
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_are_kept_and_the_backup_has_them_too() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let path = folder.path().join("mcp.json");
+    for mode in [0o600, 0o664] {
+        fs::write(&path, "{}").expect("write");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("permissions");
+        let Written::Updated { backup, .. } = write(&path, Client::Cursor, COMMAND).expect("write") else {
+            panic!("not updated");
+        };
+        for file in [&path, &backup] {
+            assert_eq!(fs::metadata(file).expect("look").permissions().mode() & 0o7777, mode);
+        }
+    }
+}
+
+#[test]
+fn what_someone_else_writes_meanwhile_is_not_overwritten() {
+    let folder = folder();
+    let path = folder.path().join("mcp.json");
+    fs::write(&path, "{}").expect("write");
+    let original = file::read(&path).expect("read").expect("a file");
+    fs::write(&path, "{\"theirs\": 1}").expect("write");
+    let refused = file::replace(&original, "{\"ours\": 1}");
+    assert!(matches!(refused, Err(WriteError::ChangedMeanwhile { .. })));
+    assert!(matches!(file::create(&path, "{}"), Err(WriteError::ChangedMeanwhile { .. })));
+    assert_eq!(fs::read_to_string(&path).expect("read"), "{\"theirs\": 1}");
+    assert_eq!(names(folder.path()), ["mcp.json"]);
+}

@@ -1,0 +1,143 @@
+//! `scorpiox-code doctor`: whether everything that the server needs is there.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use scorpiox_rpc::Output;
+
+use super::environment::Environment;
+use super::terminal;
+use crate::cancel::Cancel;
+use crate::database::Mode;
+use crate::server::Context;
+use crate::tools::Kind;
+
+/// What was found, and whether anything has to be fixed.
+#[derive(Default)]
+struct Report {
+    text: String,
+    failures: u32,
+}
+
+impl Report {
+    fn section(&mut self, title: &str) {
+        let gap = if self.text.is_empty() { "" } else { "\n" };
+        let _ = writeln!(self.text, "{gap}{title}");
+    }
+
+    fn good(&mut self, line: impl std::fmt::Display) {
+        let _ = writeln!(self.text, "  ok    {line}");
+    }
+
+    fn note(&mut self, line: impl std::fmt::Display) {
+        let _ = writeln!(self.text, "  note  {line}");
+    }
+
+    fn bad(&mut self, line: impl std::fmt::Display) {
+        self.failures += 1;
+        let _ = writeln!(self.text, "  FAIL  {line}");
+    }
+}
+
+pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
+    let context = Context::new(environment.options(), Output::new(std::io::sink()));
+    let mut report = Report::default();
+    installation(&mut report, environment);
+    tools(&mut report, &context);
+    store(&mut report, &context);
+    settings(&mut report, environment);
+    skills(&mut report, &context);
+    let verdict = match report.failures {
+        0 => "\nEverything works.\n".to_owned(),
+        1 => "\n1 thing has to be fixed (FAIL above).\n".to_owned(),
+        n => format!("\n{n} things have to be fixed (FAIL above).\n"),
+    };
+    terminal::print(&(report.text + &verdict));
+    Ok(if report.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn installation(report: &mut Report, environment: &Environment) {
+    report.section("Installation");
+    report.good(format_args!(
+        "scorpiox-code {} at {}",
+        env!("CARGO_PKG_VERSION"),
+        environment.binary.display()
+    ));
+    report.good(format_args!("own folder {}", environment.own_home.display()));
+    let workspace = &environment.workspace;
+    match &workspace.instead_of {
+        None => report.good(format_args!("workspace {}", workspace.path.display())),
+        Some(found) => report.note(format_args!(
+            "workspace {}, because {} is no project; start in a project's folder, or set SCORPIOX_WORKSPACE",
+            workspace.path.display(),
+            found.display()
+        )),
+    }
+}
+
+fn tools(report: &mut Report, context: &Context) {
+    report.section("Tools");
+    for tool in context.registry.tools() {
+        let grants = match &tool.kind {
+            Kind::Native(_) => "runs in the host".to_owned(),
+            Kind::Wasm { component, .. } => match context.runtime.check(component) {
+                Ok(()) => component.grants.iter().map(|grant| grant.name()).collect::<Vec<_>>().join(", "),
+                Err(fault) => {
+                    report.bad(format_args!("{}: {fault}", tool.name));
+                    continue;
+                }
+            },
+        };
+        if context.is_on(tool) {
+            report.good(format_args!("{}: {grants}", tool.name));
+        } else {
+            report.note(format_args!("{}: switched off by the settings", tool.name));
+        }
+    }
+    report.good("what each tool may touch is fixed in this program; see `scorpiox-code tools`");
+}
+
+fn store(report: &mut Report, context: &Context) {
+    report.section("Store");
+    let path = context.database.path().display();
+    match context.database.begin(Mode::Write, &Cancel::default(), &mut || {}) {
+        Ok(_) => report.good(format_args!("{path} can be read and written")),
+        Err(error) => report.bad(error),
+    }
+}
+
+fn settings(report: &mut Report, environment: &Environment) {
+    report.section("Settings");
+    for entry in environment.settings.entries() {
+        report.good(format_args!("{} = {} ({})", entry.key, entry.value, entry.origin));
+    }
+    for problem in environment.settings.problems() {
+        report.bad(problem);
+    }
+}
+
+fn skills(report: &mut Report, context: &Context) {
+    report.section("Skills");
+    let Some(component) = context.component("InvokeSkill") else { return };
+    match context.runtime.skill_catalogue(component, &context.own_setup()) {
+        Err(fault) => report.bad(format_args!("skills cannot be read: {fault}")),
+        Ok((catalogue, sources)) => {
+            for skill in &catalogue.skills {
+                let path = sources.get(skill.id as usize).map(|source| source.path.display().to_string());
+                report.good(format_args!("{} ({})", skill.name, path.unwrap_or_default()));
+                for warning in &skill.warnings {
+                    report.note(format_args!("{}: {warning}", skill.name));
+                }
+            }
+            for skipped in &catalogue.skipped {
+                report.note(format_args!("{} is skipped: {}", skipped.path, skipped.reason));
+            }
+            if catalogue.skills.is_empty() {
+                let folders: Vec<_> =
+                    context.skills.roots().map(|(path, _)| path.display().to_string()).collect();
+                report.note(format_args!("no skills; they are looked for in {}", folders.join(", ")));
+            }
+        }
+    }
+}

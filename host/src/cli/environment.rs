@@ -1,0 +1,78 @@
+//! What the process was started with, read once.
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use scorpiox_settings::{Locations, Settings};
+
+use crate::database::Durability;
+use crate::server::Options;
+use crate::tools::{self, Registry};
+use crate::workspace::{Sources, Workspace};
+
+/// Where things are, and what was set.
+pub(super) struct Environment {
+    pub(super) binary: PathBuf,
+    pub(super) home: Option<PathBuf>,
+    pub(super) own_home: PathBuf,
+    pub(super) workspace: Workspace,
+    pub(super) durability: Durability,
+    pub(super) settings: Arc<Settings>,
+}
+
+impl Environment {
+    pub(super) fn read(workspace: Option<PathBuf>) -> Result<Self> {
+        let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        let own_home = own_home(home.as_ref())?;
+        let sources = Sources {
+            argument: workspace,
+            scorpiox: path("SCORPIOX_WORKSPACE"),
+            claude: path("CLAUDE_PROJECT_DIR"),
+            working: env::current_dir().ok(),
+        };
+        let workspace = Workspace::find(sources, home.as_deref(), &own_home)?;
+        let binary = env::current_exe().context("this program's own path is unknown")?;
+        let locations = Locations {
+            binary_dir: binary.parent().map(Into::into),
+            home: home.clone(),
+            workspace: workspace.path.clone(),
+        };
+        let names = Registry::new(tools::builtin()).names();
+        let settings = Settings::load(&locations, env::vars_os(), &names);
+        Ok(Self { binary, home, own_home, workspace, durability: durability()?, settings: Arc::new(settings) })
+    }
+
+    /// What a server is made from.
+    pub(super) fn options(&self) -> Options {
+        Options {
+            workspace: self.workspace.clone(),
+            own_home: self.own_home.clone(),
+            home: self.home.clone(),
+            settings: Arc::clone(&self.settings),
+            registry: Registry::new(tools::builtin()),
+            durability: self.durability,
+        }
+    }
+}
+
+fn path(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn own_home(home: Option<&PathBuf>) -> Result<PathBuf> {
+    if let Some(own) = path("SCORPIOX_HOME") {
+        return std::path::absolute(&own).with_context(|| format!("SCORPIOX_HOME={}", own.display()));
+    }
+    let home = home.context("there is no home folder; set HOME or SCORPIOX_HOME")?;
+    Ok(home.join(".scorpiox"))
+}
+
+fn durability() -> Result<Durability> {
+    match env::var("SCORPIOX_DURABILITY").as_deref() {
+        Err(_) | Ok("" | "process") => Ok(Durability::Process),
+        Ok("power") => Ok(Durability::Power),
+        Ok(other) => anyhow::bail!("SCORPIOX_DURABILITY is {other:?}; use process or power"),
+    }
+}

@@ -1,0 +1,116 @@
+//! The log on standard error: quiet by default, and never a flood.
+
+use std::env;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// Lines that may be written within one [`WINDOW`]. Some clients keep all of it.
+const LINES: u32 = 100;
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Starts the log. `SCORPIOX_LOG`, else `RUST_LOG`, says what is logged.
+pub(super) fn start() {
+    let filter = ["SCORPIOX_LOG", "RUST_LOG"].iter().find_map(|name| env::var(name).ok());
+    let parsed = filter.as_deref().map(str::parse::<Targets>);
+    let fallback = Targets::new().with_default(LevelFilter::WARN);
+    let targets = match &parsed {
+        Some(Ok(targets)) => targets.clone(),
+        _ => fallback,
+    };
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(Limited::default())
+        .with_ansi(false)
+        .with_target(false)
+        .without_time();
+    let _ = tracing_subscriber::registry().with(layer).with(targets).try_init();
+    if let (Some(Err(error)), Some(filter)) = (parsed, filter) {
+        tracing::warn!("the log filter {filter:?} is not usable: {error}");
+    }
+    std::panic::set_hook(Box::new(|panic| tracing::error!("internal error: {panic}")));
+}
+
+/// Standard error with a limit on lines.
+#[derive(Default)]
+struct Limited(Mutex<Budget>);
+
+struct Budget {
+    since: Instant,
+    lines: u32,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { since: Instant::now(), lines: 0 }
+    }
+}
+
+impl Budget {
+    /// Whether a line may be written at `now`, and a note that goes before it.
+    fn spend(&mut self, now: Instant) -> (bool, Option<String>) {
+        let mut note = None;
+        if now.duration_since(self.since) >= WINDOW {
+            let dropped = self.lines.saturating_sub(LINES);
+            note = (dropped > 0).then(|| format!("({dropped} lines of log were dropped)\n"));
+            *self = Self { since: now, lines: 0 };
+        }
+        self.lines += 1;
+        (self.lines <= LINES, note)
+    }
+}
+
+impl<'a> MakeWriter<'a> for Limited {
+    type Writer = Line;
+
+    fn make_writer(&'a self) -> Line {
+        let (allowed, note) = self.0.lock().unwrap_or_else(PoisonError::into_inner).spend(Instant::now());
+        Line { text: note.unwrap_or_default().into_bytes(), allowed }
+    }
+}
+
+/// One line, written whole when it is complete.
+struct Line {
+    text: Vec<u8>,
+    allowed: bool,
+}
+
+impl Write for Line {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        if self.allowed {
+            self.text.extend_from_slice(buf);
+        }
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let _ = io::stderr().write_all(&self.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_cut_and_the_next_window_says_so() {
+        let mut budget = Budget::default();
+        let start = budget.since;
+        let written = (0..LINES + 50).filter(|_| budget.spend(start).0).count();
+        assert_eq!(written, LINES as usize);
+        let (allowed, note) = budget.spend(start + WINDOW);
+        assert!(allowed);
+        assert_eq!(note.expect("note"), "(50 lines of log were dropped)\n");
+    }
+}

@@ -1,0 +1,89 @@
+//! The command line.
+
+pub mod clients;
+
+mod call;
+mod config;
+mod doctor;
+mod environment;
+mod logging;
+mod serve;
+mod terminal;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use clients::Client;
+use environment::Environment;
+
+/// An MCP server whose tools run in WebAssembly sandboxes.
+///
+/// Without a command it serves the Model Context Protocol over standard input and output,
+/// which is how AI clients start it. The commands below are for people.
+#[derive(Parser)]
+#[command(name = "scorpiox-code", version, after_help = AFTER_HELP)]
+struct Cli {
+    /// The project's folder [default: SCORPIOX_WORKSPACE, CLAUDE_PROJECT_DIR, the working directory]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    workspace: Option<PathBuf>,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const AFTER_HELP: &str = "\
+Environment:
+  SCORPIOX_HOME       the program's own folder [default: ~/.scorpiox]
+  SCORPIOX_WORKSPACE  the project's folder
+  SCORPIOX_LOG        what to log on standard error, such as info or scorpiox_code=debug [default: warn]
+  SCORPIOX_DURABILITY process (default): stored data survives the end of the process;
+                      power: also a loss of power, ten times slower
+
+Settings are read from scorpiox-env.txt files; `scorpiox-code doctor` shows which.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check the installation: components, store, settings, skills
+    Doctor,
+    /// Show each tool, where it runs and what it may touch
+    Tools,
+    /// Call one tool and print the result
+    Call {
+        /// The tool's name, such as TaskManager
+        tool: String,
+        /// The arguments as a JSON object
+        #[arg(default_value = "{}")]
+        arguments: String,
+        /// Print the whole result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the entry for a client's configuration
+    Config {
+        /// The client
+        client: Client,
+        /// Put the entry into the client's file, keeping everything else and a backup
+        #[arg(long)]
+        write: bool,
+    },
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    logging::start();
+    let outcome = Environment::read(cli.workspace).and_then(|environment| match cli.command {
+        None => serve::run(&environment),
+        Some(Command::Doctor) => doctor::run(&environment),
+        Some(Command::Tools) => tools::run(&environment),
+        Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
+        Some(Command::Config { client, write }) => config::run(&environment, client, write),
+    });
+    outcome.unwrap_or_else(|error| {
+        terminal::complain(&format!("scorpiox-code: {error:#}"));
+        ExitCode::FAILURE
+    })
+}

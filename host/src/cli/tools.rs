@@ -1,0 +1,47 @@
+//! `scorpiox-code tools`: each tool, where it runs, what it may touch.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::environment::Environment;
+use super::terminal;
+use crate::tools::{Kind, Tool};
+
+pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
+    let options = environment.options();
+    let mut text = String::new();
+    for tool in options.registry.tools() {
+        let settings = &environment.settings;
+        let on = settings.tools_enabled() && settings.tool_enabled(tool.name);
+        let state = if on { state(tool) } else { "  (switched off)" };
+        let _ = writeln!(text, "{}{state}", tool.name);
+        match &tool.kind {
+            Kind::Native(_) => text.push_str("  runs in the host\n"),
+            Kind::Wasm { component, .. } => {
+                let limits = &component.limits;
+                let _ = writeln!(
+                    text,
+                    "  runs in a WebAssembly sandbox: {} s, {} MiB, {} KiB of output a call",
+                    limits.cpu.as_secs(),
+                    limits.memory_bytes / (1024 * 1024),
+                    limits.output_bytes / 1024
+                );
+                for grant in component.grants {
+                    let _ = writeln!(text, "  may {} ({})", grant.describe(), grant.name());
+                }
+                text.push_str("  may not: open files, start programs, reach the network\n");
+            }
+        }
+    }
+    terminal::print(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn state(tool: &Tool) -> &'static str {
+    match &tool.kind {
+        Kind::Wasm { conditional: true, .. } => "  (listed when there are too many skills for a catalogue)",
+        _ => "",
+    }
+}

@@ -1,0 +1,273 @@
+//! Opening the file, and the pool of connections to it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::{CachedStatement, Connection, OpenFlags};
+
+use super::{DatabaseError, Mode};
+use crate::cancel::Cancel;
+
+/// The format that this program writes, kept in `user_version`.
+const FORMAT: i64 = 1;
+
+const SCHEMA: &str = "
+    CREATE TABLE kv (
+        namespace TEXT NOT NULL,
+        key       TEXT NOT NULL,
+        value     BLOB NOT NULL,
+        -- By how many bytes the last write made this row grow: lets one statement
+        -- write a row and say what that costs of the quota.
+        grown     INTEGER NOT NULL,
+        PRIMARY KEY (namespace, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE usage (
+        namespace TEXT PRIMARY KEY,
+        bytes     INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE timer (
+        namespace TEXT NOT NULL,
+        id        INTEGER NOT NULL,
+        due       INTEGER NOT NULL,
+        PRIMARY KEY (namespace, id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE message (
+        sequence  INTEGER PRIMARY KEY AUTOINCREMENT,
+        namespace TEXT NOT NULL,
+        timer     INTEGER NOT NULL,
+        fired_at  INTEGER NOT NULL,
+        text      TEXT NOT NULL
+    ) STRICT;
+";
+
+/// How long a call waits for other writers before it gives up.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// Between two tries to get the write lock. Transactions are short, so the first
+/// tries come fast.
+const WAITS_MS: [u64; 6] = [1, 1, 2, 5, 10, 25];
+
+/// Connections that are kept open while nothing uses them.
+const MAX_IDLE: usize = 4;
+
+/// Prepared statements that a connection keeps.
+const STATEMENTS: usize = 32;
+
+/// What a committed transaction survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The end of the process at any instant.
+    #[default]
+    Process,
+    /// A loss of power too; ten times slower.
+    Power,
+}
+
+/// The state of one workspace. Making the value touches nothing on disk.
+#[derive(Debug)]
+pub struct Database {
+    path: PathBuf,
+    durability: Durability,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Database {
+    /// The database in the file `path`, which is created when it is first used.
+    pub fn new(path: PathBuf, durability: Durability) -> Self {
+        Self { path, durability, idle: Mutex::default() }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether anything was ever stored.
+    pub fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
+    /// Starts a transaction. Waiting for another server's write lock ends with `cancel`;
+    /// `on_wait` is told once when it starts to take long.
+    pub fn begin(
+        self: &Arc<Self>,
+        mode: Mode,
+        cancel: &Cancel,
+        on_wait: &mut dyn FnMut(),
+    ) -> Result<Transaction, DatabaseError> {
+        let begin = match mode {
+            Mode::ReadFirst => "BEGIN DEFERRED",
+            Mode::Write => "BEGIN IMMEDIATE",
+        };
+        let mut connection = None;
+        retry_while_locked(cancel, on_wait, || {
+            let open = match connection.take() {
+                Some(open) => open,
+                None => self.connection()?,
+            };
+            let begun =
+                open.prepare_cached(begin).and_then(|mut s| s.execute([])).map_err(|e| self.error(&e));
+            connection = Some(open);
+            begun
+        })?;
+        Ok(Transaction { connection, database: Arc::clone(self), quota_used: None })
+    }
+
+    pub(super) fn error(&self, error: &rusqlite::Error) -> DatabaseError {
+        DatabaseError::from_sqlite(error, &self.path)
+    }
+
+    fn connection(&self) -> Result<Connection, DatabaseError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match idle {
+            Some(connection) => Ok(connection),
+            None => self.open(),
+        }
+    }
+
+    fn give_back(&self, connection: Connection) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MAX_IDLE {
+            idle.push(connection);
+        }
+    }
+
+    fn open(&self) -> Result<Connection, DatabaseError> {
+        if let Some(folder) = self.path.parent() {
+            private_folder(folder).map_err(|e| DatabaseError::from_io(&e, folder))?;
+        }
+        private_file(&self.path).map_err(|e| DatabaseError::from_io(&e, &self.path))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| self.error(&e))?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        self.prepare(&connection)?;
+        Ok(connection)
+    }
+
+    fn prepare(&self, connection: &Connection) -> Result<(), DatabaseError> {
+        let synchronous = match self.durability {
+            Durability::Process => "NORMAL",
+            Durability::Power => "FULL",
+        };
+        // Locks are waited for in `retry_while_locked`, which can be cancelled.
+        let settings = format!("PRAGMA busy_timeout = 0; PRAGMA synchronous = {synchronous};");
+        connection.execute_batch(&settings).map_err(|e| self.error(&e))?;
+        let format = |c: &Connection| c.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+        match format(connection).map_err(|e| self.error(&e))? {
+            FORMAT => Ok(()),
+            0 => self.create(connection, format),
+            found => {
+                Err(DatabaseError::Newer { path: self.path.display().to_string(), found, known: FORMAT })
+            }
+        }
+    }
+
+    /// Makes the tables, unless another server did so in the meantime.
+    fn create(
+        &self,
+        connection: &Connection,
+        format: impl Fn(&Connection) -> rusqlite::Result<i64>,
+    ) -> Result<(), DatabaseError> {
+        let made = || -> rusqlite::Result<()> {
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.execute_batch("BEGIN IMMEDIATE")?;
+            if format(connection)? == 0 {
+                connection.execute_batch(SCHEMA)?;
+                connection.pragma_update(None, "user_version", FORMAT)?;
+            }
+            connection.execute_batch("COMMIT")
+        };
+        made().map_err(|e| self.error(&e))
+    }
+}
+
+/// Repeats `attempt` while it fails because somebody else holds a lock.
+fn retry_while_locked<T>(
+    cancel: &Cancel,
+    on_wait: &mut dyn FnMut(),
+    mut attempt: impl FnMut() -> Result<T, DatabaseError>,
+) -> Result<T, DatabaseError> {
+    let start = Instant::now();
+    for tries in 0.. {
+        match attempt() {
+            Err(DatabaseError::Conflict) => {}
+            other => return other,
+        }
+        if cancel.is_set() {
+            return Err(DatabaseError::Cancelled);
+        }
+        if start.elapsed() > MAX_WAIT {
+            break;
+        }
+        if tries == WAITS_MS.len() {
+            on_wait();
+        }
+        let wait = WAITS_MS[tries.min(WAITS_MS.len() - 1)];
+        std::thread::sleep(Duration::from_millis(wait));
+    }
+    Err(DatabaseError::Busy(MAX_WAIT.as_secs()))
+}
+
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
+/// Makes the file if it is missing, readable by its owner alone.
+fn private_file(path: &Path) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+/// A transaction that is open. Dropped without [`commit`](Self::commit), it rolls back.
+#[derive(Debug)]
+pub struct Transaction {
+    connection: Option<Connection>,
+    pub(super) database: Arc<Database>,
+    /// Bytes that the namespace uses, once known, with this transaction's writes.
+    pub(super) quota_used: Option<Usage>,
+}
+
+/// How much a namespace uses, and used before this transaction.
+#[derive(Debug)]
+pub(super) struct Usage {
+    pub(super) namespace: String,
+    pub(super) before: i64,
+    pub(super) now: i64,
+}
+
+impl Transaction {
+    /// Keeps what was written.
+    pub fn commit(mut self) -> Result<(), DatabaseError> {
+        self.store_usage()?;
+        self.statement("COMMIT")?.execute([]).map_err(|e| self.database.error(&e))?;
+        if let Some(connection) = self.connection.take() {
+            self.database.give_back(connection);
+        }
+        Ok(())
+    }
+
+    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, DatabaseError> {
+        let Some(connection) = &self.connection else {
+            return Err(DatabaseError::Other("the transaction has ended".to_owned()));
+        };
+        connection.prepare_cached(sql).map_err(|e| self.database.error(&e))
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.take() else { return };
+        // A connection that cannot roll back is closed, which rolls back too.
+        if connection.execute_batch("ROLLBACK").is_ok() {
+            self.database.give_back(connection);
+        }
+    }
+}

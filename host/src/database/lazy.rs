@@ -1,0 +1,41 @@
+//! The one transaction of a call, begun at its first use.
+
+use std::sync::Arc;
+
+use super::{Database, DatabaseError, Mode, Transaction};
+use crate::cancel::Cancel;
+
+/// What a call uses to reach the database.
+pub struct LazyTransaction {
+    database: Arc<Database>,
+    mode: Mode,
+    cancel: Cancel,
+    on_wait: Box<dyn FnMut() + Send>,
+    open: Option<Transaction>,
+}
+
+impl LazyTransaction {
+    /// A transaction on `database` that has not begun. `on_wait` is told when the call has
+    /// to wait for another server's writing.
+    pub fn new(
+        database: Arc<Database>,
+        mode: Mode,
+        cancel: Cancel,
+        on_wait: Box<dyn FnMut() + Send>,
+    ) -> Self {
+        Self { database, mode, cancel, on_wait, open: None }
+    }
+
+    /// The transaction, begun if it was not.
+    pub fn get(&mut self) -> Result<&mut Transaction, DatabaseError> {
+        if self.open.is_none() {
+            self.open = Some(self.database.begin(self.mode, &self.cancel, &mut self.on_wait)?);
+        }
+        self.open.as_mut().ok_or_else(|| DatabaseError::Other("no transaction".to_owned()))
+    }
+
+    /// Keeps what was written, if anything was begun.
+    pub fn commit(self) -> Result<(), DatabaseError> {
+        self.open.map_or(Ok(()), Transaction::commit)
+    }
+}

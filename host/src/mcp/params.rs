@@ -1,0 +1,207 @@
+//! Parameters of a request, read member by member and borrowed from the line.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::RpcError;
+
+const META: &str = "_meta";
+const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+
+/// The members of a JSON object.
+#[derive(Debug, Default)]
+pub struct Params<'a> {
+    members: Vec<(Cow<'a, str>, &'a RawValue)>,
+}
+
+impl<'a> Params<'a> {
+    /// Reads the params of a request; absent ones are empty.
+    pub fn parse(raw: Option<&'a RawValue>) -> Result<Self, RpcError> {
+        let Some(raw) = raw else { return Ok(Self::default()) };
+        serde_json::from_str(raw.get())
+            .map_err(|error| RpcError::invalid_params(format!("params are not usable: {error}")))
+    }
+
+    /// A member as raw JSON.
+    pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
+        self.members.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
+    }
+
+    /// A member of some type.
+    pub fn optional<T: Deserialize<'a>>(&self, name: &str, expected: &str) -> Result<Option<T>, RpcError> {
+        let Some(raw) = self.raw(name) else { return Ok(None) };
+        serde_json::from_str(raw.get()).map(Some).map_err(|_| {
+            RpcError::invalid_params(format!("{name} must be {expected}, but is {}", shown(raw)))
+        })
+    }
+
+    /// A member that must be there.
+    pub fn required<T: Deserialize<'a>>(&self, name: &str, expected: &str) -> Result<T, RpcError> {
+        self.optional(name, expected)?
+            .ok_or_else(|| RpcError::invalid_params(format!("{name} is missing; it must be {expected}")))
+    }
+
+    /// A member that is an object, as its members.
+    pub fn object(&self, name: &str) -> Result<Option<Params<'a>>, RpcError> {
+        self.optional(name, "an object")
+    }
+
+    /// A member that is an object, as raw JSON.
+    pub fn raw_object(&self, name: &str) -> Result<Option<&'a str>, RpcError> {
+        match self.raw(name).map(RawValue::get) {
+            Some(object) if object.starts_with('{') => Ok(Some(object)),
+            None | Some("null") => Ok(None),
+            Some(other) => {
+                let short: String = other.chars().take(60).collect();
+                Err(RpcError::invalid_params(format!("{name} must be an object, but is {short}")))
+            }
+        }
+    }
+}
+
+fn shown(raw: &RawValue) -> String {
+    raw.get().chars().take(60).collect()
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Params<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Params<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params<'de>, A::Error> {
+                let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::with_capacity(4);
+                while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+                    if members.iter().any(|(known, _)| *known == key) {
+                        return Err(de::Error::custom(format_args!("duplicate member {key:?}")));
+                    }
+                    members.push((key, map.next_value()?));
+                }
+                Ok(Params { members })
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Borrowing<'a>(#[serde(borrow)] Cow<'a, str>);
+        Borrowing::deserialize(deserializer).map(|Borrowing(key)| Key(key))
+    }
+}
+
+/// Severity of a log message, as the protocol names it (RFC 5424).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+/// What a request carries in `_meta`.
+#[derive(Debug, Default)]
+pub struct RequestMeta<'a> {
+    /// Names the request in progress notifications; raw, to be echoed.
+    pub progress_token: Option<&'a RawValue>,
+    /// The revision that the client speaks, in revisions without a handshake.
+    pub protocol_version: Option<Cow<'a, str>>,
+    /// What the client can do, in revisions without a handshake.
+    pub client_capabilities: Option<Params<'a>>,
+    /// From which level on the client wants log messages of this request.
+    pub log_level: Option<LogLevel>,
+}
+
+impl<'a> RequestMeta<'a> {
+    /// Reads `_meta`.
+    pub fn parse(params: &Params<'a>) -> Result<Self, RpcError> {
+        let Some(meta) = params.object(META)? else { return Ok(Self::default()) };
+        let progress_token = meta.raw("progressToken");
+        if let Some(token) = progress_token
+            && scorpiox_rpc::Id::from_json(token.get()).is_err()
+        {
+            return Err(RpcError::invalid_params("progressToken must be a string or an integer"));
+        }
+        Ok(Self {
+            progress_token,
+            protocol_version: meta.optional::<Text<'a>>(PROTOCOL_VERSION, "a string")?.map(|text| text.0),
+            client_capabilities: meta.object(CLIENT_CAPABILITIES)?,
+            log_level: meta.optional(LOG_LEVEL, "a log level such as \"info\"")?,
+        })
+    }
+
+    /// Whether the request belongs to the era without a handshake.
+    pub fn is_modern(&self) -> bool {
+        self.protocol_version.is_some() || self.client_capabilities.is_some()
+    }
+
+    /// Names of the two members that a modern request must have.
+    pub const REQUIRED: [&'static str; 2] = [PROTOCOL_VERSION, CLIENT_CAPABILITIES];
+}
+
+/// A string that borrows where it can.
+#[derive(Debug, Deserialize)]
+pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> &RawValue {
+        serde_json::from_str(json).expect("JSON")
+    }
+
+    #[test]
+    fn members_are_borrowed_and_wrong_ones_named() {
+        let params = Params::parse(Some(raw(r#"{"name":"x","n":5,"arguments":{"a":1}}"#))).expect("params");
+        assert!(matches!(
+            params.required::<Text<'_>>("name", "a string").expect("name").0,
+            Cow::Borrowed("x")
+        ));
+        assert_eq!(params.raw_object("arguments").expect("object"), Some(r#"{"a":1}"#));
+        let wrong = params.required::<Text<'_>>("n", "a string").expect_err("wrong");
+        assert_eq!(wrong.to_string(), "n must be a string, but is 5");
+        let missing = params.required::<Text<'_>>("uri", "a string").expect_err("missing");
+        assert_eq!(missing.to_string(), "uri is missing; it must be a string");
+        assert!(params.raw_object("n").is_err());
+    }
+
+    #[test]
+    fn duplicate_members_and_arrays_are_refused() {
+        assert!(Params::parse(Some(raw(r#"{"a":1,"a":2}"#))).is_err());
+        assert!(Params::parse(Some(raw("[]"))).is_err());
+    }
+
+    #[test]
+    fn meta_is_read() {
+        let params = raw(
+            r#"{"_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"warning"}}"#,
+        );
+        let params = Params::parse(Some(params)).expect("params");
+        let meta = RequestMeta::parse(&params).expect("meta");
+        assert!(meta.is_modern());
+        assert_eq!(meta.progress_token.expect("token").get(), "7");
+        assert_eq!(meta.log_level, Some(LogLevel::Warning));
+        let wrong = Params::parse(Some(raw(r#"{"_meta":{"progressToken":{}}}"#))).expect("params");
+        assert!(RequestMeta::parse(&wrong).is_err());
+    }
+}

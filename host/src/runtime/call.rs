@@ -1,0 +1,260 @@
+//! One call of a component, from the instance to the commit.
+
+use std::sync::{Arc, OnceLock};
+
+use wasmtime::{Engine, Store, UpdateDeadline};
+
+use super::component::Loaded;
+use super::fault::Stop;
+use super::limits::Meter;
+use super::ticker::TICK;
+use super::{CallState, Component, Fault, Limits};
+use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolDefinition, ToolError, ToolResult};
+use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
+use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Catalogue;
+use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
+use crate::cancel::Cancel;
+use crate::capabilities::skills::{SkillFolders, SkillView, Source};
+use crate::database::{Database, DatabaseError, LazyTransaction, Mode};
+
+/// The engine. It starts with the first call.
+#[derive(Default)]
+pub struct Runtime {
+    engine: OnceLock<Result<Engine, String>>,
+}
+
+/// What a call is set up with.
+#[derive(Clone)]
+pub struct Setup {
+    /// The workspace's state.
+    pub database: Arc<Database>,
+    /// Where skills are.
+    pub skills: Arc<SkillFolders>,
+    /// Stops the call.
+    pub cancel: Cancel,
+    /// Told when the call has to wait for another server's writing.
+    pub on_wait: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// A finished call.
+pub struct Finished<T> {
+    /// What the guest returned.
+    pub value: T,
+    /// Whether timers were armed or disarmed.
+    pub timers_changed: bool,
+    /// The skill folders as the call saw them.
+    skills: SkillView,
+}
+
+impl Runtime {
+    /// Advances the epoch, which lets running guests notice deadlines and cancels.
+    pub fn tick(&self) {
+        if let Some(Ok(engine)) = self.engine.get() {
+            engine.increment_epoch();
+        }
+    }
+
+    /// Loads a component without calling it; says why if that is impossible.
+    pub fn check(&self, component: &Component) -> Result<(), Fault> {
+        component.load(self.engine()?).map(drop)
+    }
+
+    /// Calls a tool.
+    pub fn call_tool(
+        &self,
+        component: &Component,
+        setup: &Setup,
+        name: &str,
+        arguments: &str,
+    ) -> Result<Finished<Result<ToolResult, ToolError>>, Fault> {
+        self.transact(
+            component,
+            setup,
+            |loaded, store| {
+                let tool = loaded.tool.instantiate(&mut *store)?;
+                tool.scorpiox_tool_tool().call_call(store, name, arguments)
+            },
+            |result| match result {
+                Ok(result) => Verdict::Keep { output_bytes: output_bytes(result) },
+                Err(_) => Verdict::Discard,
+            },
+        )
+    }
+
+    /// The tools of a component whose list depends on what it finds.
+    pub fn list_tools(&self, component: &Component, setup: &Setup) -> Result<Vec<ToolDefinition>, Fault> {
+        let finished = self.transact(
+            component,
+            setup,
+            |loaded, store| {
+                let tool = loaded.tool.instantiate(&mut *store)?;
+                tool.scorpiox_tool_tool().call_list_tools(store)
+            },
+            |_| Verdict::Discard,
+        )?;
+        Ok(finished.value)
+    }
+
+    /// The plan that is active, as the component that knows says.
+    pub fn active_plan(&self, component: &Component, setup: &Setup) -> Result<Option<Plan>, Fault> {
+        let finished = self.transact(
+            component,
+            setup,
+            |loaded, store| {
+                let plan = exported(loaded.plan.as_ref(), "plan-status")?.instantiate(&mut *store)?;
+                plan.scorpiox_tool_plan_status().call_active(store)
+            },
+            |_| Verdict::Discard,
+        )?;
+        Ok(finished.value)
+    }
+
+    /// What the component that knows skills makes of the skill folders, and the folders that
+    /// its ids mean.
+    pub fn skill_catalogue(
+        &self,
+        component: &Component,
+        setup: &Setup,
+    ) -> Result<(Catalogue, Vec<Source>), Fault> {
+        let finished = self.transact(
+            component,
+            setup,
+            |loaded, store| {
+                let skills = exported(loaded.skills.as_ref(), "skill-catalogue")?.instantiate(&mut *store)?;
+                skills.scorpiox_tool_skill_catalogue().call_read_catalogue(store)
+            },
+            |_| Verdict::Discard,
+        )?;
+        Ok((finished.value, finished.skills.sources().to_vec()))
+    }
+
+    /// Fires a timer within `transaction`, which the caller commits.
+    pub fn fire_timer(
+        &self,
+        component: &Component,
+        setup: &Setup,
+        transaction: LazyTransaction,
+        timer: (u32, u64),
+        now: u64,
+    ) -> Result<(Result<Option<Delivery>, String>, LazyTransaction), Fault> {
+        let loaded = component.load(self.engine()?)?;
+        let (id, due) = timer;
+        let (value, state) = self.run(component, setup, transaction, loaded, |loaded, store| {
+            let timed = exported(loaded.timed.as_ref(), "timer-handler")?.instantiate(&mut *store)?;
+            timed.scorpiox_tool_timer_handler().call_fire(store, id, due, now)
+        })?;
+        Ok((value.map_err(|error| format!("{error:?}")), state.transaction))
+    }
+
+    /// Runs `body` in a transaction of its own. When another server wrote in between, it
+    /// runs again in a transaction that nobody can get in between.
+    fn transact<T>(
+        &self,
+        component: &Component,
+        setup: &Setup,
+        body: impl Fn(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
+        judge: impl Fn(&T) -> Verdict,
+    ) -> Result<Finished<T>, Fault> {
+        let loaded = component.load(self.engine()?)?;
+        let attempt = |mode| {
+            let on_wait = Arc::clone(&setup.on_wait);
+            let transaction = LazyTransaction::new(
+                Arc::clone(&setup.database),
+                mode,
+                setup.cancel.clone(),
+                Box::new(move || on_wait()),
+            );
+            let (value, state) = self.run(component, setup, transaction, loaded, &body)?;
+            let CallState { timers_changed, transaction, skills, .. } = state;
+            match judge(&value) {
+                Verdict::Keep { output_bytes } if output_bytes > component.limits.output_bytes => {
+                    return Err(Fault::Output { size: output_bytes, limit: component.limits.output_bytes });
+                }
+                Verdict::Keep { .. } => transaction.commit()?,
+                Verdict::Discard => {}
+            }
+            Ok(Finished { value, timers_changed, skills })
+        };
+        match attempt(Mode::ReadFirst) {
+            Err(Fault::Database(DatabaseError::Conflict)) => attempt(Mode::Write),
+            other => other,
+        }
+    }
+
+    fn run<T>(
+        &self,
+        component: &Component,
+        setup: &Setup,
+        transaction: LazyTransaction,
+        loaded: &Loaded,
+        body: impl FnOnce(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
+    ) -> Result<(T, CallState), Fault> {
+        let state = CallState {
+            namespace: Arc::clone(&component.name),
+            transaction,
+            store_quota: component.limits.store_bytes,
+            timers_changed: false,
+            skills: SkillView::new(Arc::clone(&setup.skills)),
+            log_lines: 0,
+            meter: Meter::new(&component.limits),
+        };
+        let mut store = Store::new(loaded.template.engine(), state);
+        store.limiter(|state| &mut state.meter);
+        stop_in_time(&mut store, &component.limits, setup.cancel.clone());
+        let outcome = body(loaded, &mut store);
+        let state = store.into_data();
+        match outcome {
+            Ok(value) => Ok((value, state)),
+            Err(error) => {
+                tracing::debug!(component = &*component.name, "call failed: {error:?}");
+                Err(Fault::from_run(&error, &component.limits, state.meter.memory_refused))
+            }
+        }
+    }
+
+    fn engine(&self) -> Result<&Engine, Fault> {
+        let engine = self
+            .engine
+            .get_or_init(|| Engine::new(&scorpiox_engine::config()).map_err(|error| format!("{error:#}")));
+        engine.as_ref().map_err(|error| Fault::Unusable(error.clone()))
+    }
+}
+
+/// What becomes of a call's writes.
+enum Verdict {
+    Keep { output_bytes: usize },
+    Discard,
+}
+
+fn exported<'a, T>(export: Option<&'a T>, name: &str) -> wasmtime::Result<&'a T> {
+    export.ok_or_else(|| wasmtime::Error::msg(format!("the component does not export {name}")))
+}
+
+/// Ends the guest at its deadline or when it is cancelled. The check runs at each tick
+/// that the guest lives through, so the ticks it saw are the time it ran.
+fn stop_in_time(store: &mut Store<CallState>, limits: &Limits, cancel: Cancel) {
+    let mut ticks_left = limits.cpu.as_nanos() / TICK.as_nanos();
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(move |_| {
+        if let Some(reason) = cancel.reason() {
+            return Err(Stop::Cancelled(reason).into());
+        }
+        if ticks_left == 0 {
+            return Err(Stop::Deadline.into());
+        }
+        ticks_left -= 1;
+        Ok(UpdateDeadline::Continue(1))
+    });
+}
+
+fn output_bytes(result: &ToolResult) -> usize {
+    use crate::bindings::any_tool::scorpiox::tool::types::Content;
+    let content = result.content.iter().map(|content| match content {
+        Content::Text(text) => text.len(),
+        Content::Image(image) => image.data.len() + image.mime_type.len(),
+        Content::Document(document) => {
+            document.uri.len() + document.text.len() + document.mime_type.as_ref().map_or(0, String::len)
+        }
+    });
+    content.sum::<usize>() + result.structured.as_ref().map_or(0, String::len)
+}

@@ -1,0 +1,74 @@
+//! How a call can fail through no word of the tool's.
+
+use std::time::Duration;
+
+use wasmtime::Trap;
+
+use super::limits::Limits;
+use crate::cancel::Reason;
+use crate::database::DatabaseError;
+
+/// Why a call has neither a result nor an error of the tool. What it stored was rolled
+/// back.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// Stopped because the client or the server's end asked for it.
+    #[error("the call was cancelled")]
+    Cancelled(Reason),
+    /// The guest ran for longer than its budget.
+    #[error("the tool used up its {} s of processor time and was stopped", .0.as_secs_f32())]
+    Deadline(Duration),
+    /// The guest wanted more memory than its budget.
+    #[error("the tool used up its {} MiB of memory and was stopped", .0 / (1024 * 1024))]
+    Memory(usize),
+    /// The result is over its budget.
+    #[error("the tool's result has {size} bytes; at most {limit} are allowed")]
+    Output {
+        /// The result's size.
+        size: usize,
+        /// What is allowed.
+        limit: usize,
+    },
+    /// The guest recursed too deeply.
+    #[error("the tool recursed too deeply and was stopped")]
+    Stack,
+    /// The guest ended itself: an internal error of the tool.
+    #[error("the tool failed internally ({0})")]
+    Trap(String),
+    /// The component cannot be run at all.
+    #[error("the tool's component cannot be started: {0}")]
+    Unusable(String),
+    /// The state on disk cannot be used.
+    #[error("the tool's data cannot be stored: {0}")]
+    Database(#[from] DatabaseError),
+}
+
+/// Why the epoch callback stopped a guest.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+pub(super) enum Stop {
+    #[error("cancelled")]
+    Cancelled(Reason),
+    #[error("out of time")]
+    Deadline,
+}
+
+impl Fault {
+    /// What a guest's failed run means.
+    pub(super) fn from_run(error: &wasmtime::Error, limits: &Limits, memory_refused: bool) -> Self {
+        if let Some(stop) = error.downcast_ref::<Stop>() {
+            return match stop {
+                Stop::Cancelled(reason) => Self::Cancelled(*reason),
+                Stop::Deadline => Self::Deadline(limits.cpu),
+            };
+        }
+        if let Some(database) = error.downcast_ref::<DatabaseError>() {
+            return Self::Database(database.clone());
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::StackOverflow) => Self::Stack,
+            _ if memory_refused => Self::Memory(limits.memory_bytes),
+            Some(trap) => Self::Trap(trap.to_string()),
+            None => Self::Trap(error.root_cause().to_string()),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Running components: one engine, a fresh instance for each call, limits on all of it.
+//!
+//! Invariants: every call gets a new store and a new instance, so nothing is left of
+//! one call for the next; every call has a budget of time, memory and output; a call
+//! that is cancelled stops within two ticks. Knows components and capabilities, and
+//! nothing of the protocol.
+
+mod call;
+mod component;
+mod fault;
+mod limits;
+mod state;
+mod ticker;
+
+pub use call::{Finished, Runtime, Setup};
+pub use component::{Binary, Component};
+pub use fault::Fault;
+pub use limits::Limits;
+pub use state::CallState;
+pub use ticker::{TICK, Ticker};

@@ -1,0 +1,112 @@
+//! What requests work with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use scorpiox_rpc::Output;
+use scorpiox_settings::Settings;
+
+use super::inflight::InFlight;
+use super::session::Session;
+use super::subscriptions::Subscriptions;
+use crate::cancel::Cancel;
+use crate::capabilities::skills::SkillFolders;
+use crate::database::{Database, Durability};
+use crate::runtime::{Component, Fault, Runtime, Setup};
+use crate::server::callbacks::Deliveries;
+use crate::server::handlers::listing::ListingCache;
+use crate::tools::{Kind, Registry, Tool};
+use crate::workspace::Workspace;
+
+/// What a server is made from.
+pub struct Options {
+    /// The project that is worked on.
+    pub workspace: Workspace,
+    /// The program's own folder, `~/.scorpiox`.
+    pub own_home: PathBuf,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// The settings cascade.
+    pub settings: Arc<Settings>,
+    /// All tools.
+    pub registry: Registry,
+    /// What stored data survives.
+    pub durability: Durability,
+}
+
+/// What requests work with: one for each server, shared by its threads.
+pub struct Context {
+    pub(crate) workspace: Workspace,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) registry: Registry,
+    pub(crate) runtime: Runtime,
+    pub(crate) database: Arc<Database>,
+    pub(crate) skills: Arc<SkillFolders>,
+    pub(crate) output: Arc<Output>,
+    pub(crate) session: Session,
+    pub(crate) inflight: InFlight,
+    pub(crate) subscriptions: Subscriptions,
+    pub(crate) deliveries: Deliveries,
+    pub(crate) listing: ListingCache,
+}
+
+impl Context {
+    /// The context of a server that answers to `output`.
+    pub fn new(options: Options, output: Output) -> Self {
+        let Options { workspace, own_home, home, settings, registry, durability } = options;
+        let path = own_home.join("state").join(workspace.state_file_name());
+        let skills =
+            SkillFolders::new(&workspace.path, home.as_deref(), &own_home, settings.additional_skills());
+        Self {
+            database: Arc::new(Database::new(path, durability)),
+            skills: Arc::new(skills),
+            workspace,
+            settings,
+            registry,
+            runtime: Runtime::default(),
+            output: Arc::new(output),
+            session: Session::default(),
+            inflight: InFlight::default(),
+            subscriptions: Subscriptions::default(),
+            deliveries: Deliveries::default(),
+            listing: ListingCache::default(),
+        }
+    }
+
+    /// The tool of that name, if it is switched on.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Tool> {
+        self.registry.get(name).filter(|tool| self.is_on(tool))
+    }
+
+    pub(crate) fn is_on(&self, tool: &Tool) -> bool {
+        self.settings.tools_enabled() && self.settings.tool_enabled(tool.name)
+    }
+
+    /// The component behind a tool.
+    pub(crate) fn component(&self, tool: &str) -> Option<&Arc<Component>> {
+        match &self.registry.get(tool)?.kind {
+            Kind::Wasm { component, .. } => Some(component),
+            Kind::Native(_) => None,
+        }
+    }
+
+    /// How a call that stops with `cancel` is set up.
+    pub(crate) fn setup(&self, cancel: Cancel, on_wait: Arc<dyn Fn() + Send + Sync>) -> Setup {
+        Setup { database: Arc::clone(&self.database), skills: Arc::clone(&self.skills), cancel, on_wait }
+    }
+
+    /// How a call of the server's own is set up.
+    pub(crate) fn own_setup(&self) -> Setup {
+        self.setup(Cancel::default(), Arc::new(|| {}))
+    }
+
+    /// The goal of the plan that is active in the workspace. The shell runs read-only
+    /// while there is one. An error is no answer: who has to know must refuse then.
+    pub fn active_plan(&self) -> Result<Option<String>, Fault> {
+        let Some(component) = self.component("PlanMode") else { return Ok(None) };
+        if !self.database.exists() {
+            return Ok(None);
+        }
+        Ok(self.runtime.active_plan(component, &self.own_setup())?.map(|plan| plan.goal))
+    }
+}

@@ -1,0 +1,119 @@
+//! From a request to its handler: which methods there are, in which revisions, and
+//! which of them are work for a thread of their own.
+
+use scorpiox_rpc::Id;
+use serde_json::value::RawValue;
+
+use super::context::Context;
+use super::progress::Progress;
+use super::session::Facts;
+use super::{handlers, tool_call};
+use crate::cancel::Cancel;
+use crate::mcp::{Params, RequestMeta, Revision, RpcError};
+
+/// A request that was read and belongs to a revision.
+pub(crate) struct Request<'a> {
+    pub id: Id<'a>,
+    pub revision: Revision,
+    pub params: Params<'a>,
+    pub meta: RequestMeta<'a>,
+}
+
+/// What a handler works with.
+pub(crate) struct Scope<'a> {
+    pub context: &'a Context,
+    pub request: &'a Request<'a>,
+    pub cancel: &'a Cancel,
+    pub progress: &'a Progress,
+}
+
+/// A handler's answer: a whole line, or an error.
+pub(crate) type Answer = Result<Vec<u8>, RpcError>;
+
+/// Answered at once by the thread that reads.
+pub(crate) type Quick = fn(&Context, &Request<'_>) -> Answer;
+
+/// May take long.
+pub(crate) type Slow = fn(&Scope<'_>) -> Answer;
+
+/// Who handles a request.
+#[derive(Clone, Copy)]
+pub(crate) enum Route {
+    Quick(Quick),
+    Slow(Slow),
+    /// Stays open; see [`super::subscriptions`].
+    Listen,
+}
+
+/// The handler of a method, where the revision has it.
+pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
+    let features = revision.features();
+    let handshake = features.handshake;
+    let route = match method {
+        "initialize" if handshake => Route::Quick(handlers::lifecycle::initialize),
+        "ping" if handshake => Route::Quick(handlers::lifecycle::ping),
+        "logging/setLevel" if handshake => Route::Quick(handlers::lifecycle::set_level),
+        "server/discover" if !handshake => Route::Quick(handlers::lifecycle::discover),
+        "subscriptions/listen" if !handshake => Route::Listen,
+
+        "tools/list" => Route::Slow(handlers::listing::list),
+        "tools/call" => Route::Slow(tool_call::call),
+
+        "prompts/list" => Route::Slow(handlers::prompts::list),
+        "prompts/get" => Route::Slow(handlers::prompts::get),
+
+        "skills/list" if features.extensions => Route::Slow(handlers::skills::list),
+        "skills/get" if features.extensions => Route::Slow(handlers::skills::get),
+        "resources/list" if features.extensions => Route::Slow(handlers::skills::resources),
+        "resources/templates/list" if features.extensions => Route::Quick(handlers::skills::templates),
+        "resources/read" if features.extensions => Route::Slow(handlers::skills::read),
+        "resources/directory/read" if features.extensions => Route::Slow(handlers::skills::directory),
+        _ => return None,
+    };
+    Some(route)
+}
+
+/// Methods that belong to the era without a handshake even when the request does not say so.
+const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
+
+/// Reads a request and finds the revision it belongs to.
+///
+/// Both eras live in one process: a request that carries the members of the newest
+/// revision is served under it; any other belongs to the handshake.
+pub(crate) fn read<'a>(
+    id: Id<'a>,
+    method: &str,
+    params: Option<&'a RawValue>,
+    facts: Facts,
+) -> Result<Request<'a>, RpcError> {
+    let params = Params::parse(params)?;
+    let meta = RequestMeta::parse(&params)?;
+    let modern = meta.is_modern() && method != "initialize" || MODERN_METHODS.contains(&method);
+    let revision = match (modern, facts.revision) {
+        (true, _) => claimed_revision(&meta)?,
+        (false, Some(revision)) => revision,
+        (false, None) if ["initialize", "ping"].contains(&method) => Revision::NEWEST_HANDSHAKE,
+        (false, None) => {
+            return Err(RpcError::invalid_request(format!(
+                "{method} came before initialize; send initialize first, or carry {} in _meta",
+                RequestMeta::REQUIRED.join(" and ")
+            )));
+        }
+    };
+    Ok(Request { id, revision, params, meta })
+}
+
+/// The revision that a request without a handshake claims.
+fn claimed_revision(meta: &RequestMeta<'_>) -> Result<Revision, RpcError> {
+    let (Some(version), Some(_)) = (&meta.protocol_version, &meta.client_capabilities) else {
+        return Err(RpcError::invalid_params(format!(
+            "params._meta must carry {}",
+            RequestMeta::REQUIRED.join(" and ")
+        )));
+    };
+    let modern = Revision::all().filter(|revision| !revision.features().handshake);
+    let supported: Vec<_> = modern.map(Revision::name).collect();
+    Revision::named(version)
+        .filter(|revision| !revision.features().handshake)
+        .ok_or_else(|| RpcError::unsupported_version(version, &supported))
+}

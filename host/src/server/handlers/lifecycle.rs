@@ -1,0 +1,136 @@
+//! `initialize`, `server/discover`, `ping`, `logging/setLevel`.
+
+use scorpiox_rpc::reply;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::mcp::params::Text;
+use crate::mcp::result::{Implementation, Surrounded};
+use crate::mcp::{LogLevel, Params, Revision};
+use crate::server::context::Context;
+use crate::server::dispatch::{Answer, Request};
+
+/// Longest instructions, in bytes: some clients cut them at 2 KB.
+const MAX_INSTRUCTIONS_BYTES: usize = 2000;
+
+/// What `server/discover` says can be kept for this long.
+const DISCOVER_TTL_MS: u64 = 3_600_000;
+
+/// The client's mark for sessions that show messages of a channel.
+const CHANNEL: &str = "claude/channel";
+
+pub(crate) fn initialize(context: &Context, request: &Request<'_>) -> Answer {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Initialized {
+        protocol_version: &'static str,
+        capabilities: Value,
+        server_info: Implementation,
+        instructions: String,
+    }
+    let asked =
+        request.params.required::<Text<'_>>("protocolVersion", "a revision such as \"2025-11-25\"")?.0;
+    let capabilities = request.params.object("capabilities")?.unwrap_or_default();
+    let revision = Revision::named(&asked)
+        .filter(|revision| revision.features().handshake)
+        .unwrap_or(Revision::NEWEST_HANDSHAKE);
+    let channel = declares_channel(&capabilities);
+    context.session.update(|facts| {
+        facts.revision = Some(revision);
+        facts.channel = channel;
+        facts.ready = false;
+    });
+    Ok(reply::result(
+        &request.id,
+        &Initialized {
+            protocol_version: revision.name(),
+            capabilities: server_capabilities(revision, channel),
+            server_info: Implementation::of(revision),
+            instructions: instructions(context),
+        },
+    ))
+}
+
+fn declares_channel(capabilities: &Params<'_>) -> bool {
+    let experimental = capabilities.object("experimental").ok().flatten();
+    experimental.is_some_and(|experimental| experimental.raw(CHANNEL).is_some())
+}
+
+pub(crate) fn discover(context: &Context, request: &Request<'_>) -> Answer {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Discovered {
+        supported_versions: Vec<&'static str>,
+        capabilities: Value,
+        instructions: String,
+    }
+    let modern = Revision::all().filter(|revision| !revision.features().handshake);
+    let body = Discovered {
+        supported_versions: modern.map(Revision::name).collect(),
+        capabilities: server_capabilities(request.revision, false),
+        instructions: instructions(context),
+    };
+    Ok(reply::result(&request.id, &Surrounded::cacheable(request.revision, DISCOVER_TTL_MS, body)))
+}
+
+fn server_capabilities(revision: Revision, channel: bool) -> Value {
+    let mut capabilities = Map::new();
+    capabilities.insert("tools".to_owned(), json!({}));
+    capabilities.insert("prompts".to_owned(), json!({}));
+    if revision.features().unsolicited {
+        capabilities.insert("logging".to_owned(), json!({}));
+    }
+    if revision.features().extensions {
+        capabilities.insert("resources".to_owned(), json!({}));
+        let skills = json!({ "io.modelcontextprotocol/skills": { "directoryRead": true } });
+        capabilities.insert("extensions".to_owned(), skills);
+    }
+    if channel {
+        capabilities.insert("experimental".to_owned(), json!({ CHANNEL: {} }));
+    }
+    Value::Object(capabilities)
+}
+
+/// What the client's model is told about the server as a whole.
+fn instructions(context: &Context) -> String {
+    let on: Vec<_> =
+        context.registry.tools().filter(|tool| context.is_on(tool)).map(|tool| tool.name).collect();
+    let mut text = if on.is_empty() {
+        "All tools of this server are switched off by its settings (TOOLS=false).".to_owned()
+    } else {
+        "Tools run in sandboxes and remember their state for this workspace, over restarts. \
+         A tool result may end with messages of callbacks that were due."
+            .to_owned()
+    };
+    let workspace = &context.workspace;
+    if let Some(folder) = &workspace.instead_of {
+        let line = format!(
+            " No project is open ({} is not one), so {} is used as the workspace.",
+            folder.display(),
+            workspace.path.display()
+        );
+        text.push_str(&line);
+    }
+    let required = context.skills.required();
+    if !required.is_empty() && on.contains(&"InvokeSkill") {
+        text.push_str(" Before you start, invoke these skills with InvokeSkill: ");
+        text.push_str(&required.join(", "));
+        text.push('.');
+    }
+    let mut text = crate::hygiene::clean(&text).replace('\n', " ");
+    let end = (0..=MAX_INSTRUCTIONS_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or(0));
+    text
+}
+
+pub(crate) fn ping(_context: &Context, request: &Request<'_>) -> Answer {
+    Ok(reply::result(&request.id, &json!({})))
+}
+
+pub(crate) fn set_level(context: &Context, request: &Request<'_>) -> Answer {
+    let level: LogLevel = request
+        .params
+        .required("level", "one of debug, info, notice, warning, error, critical, alert, emergency")?;
+    context.session.update(|facts| facts.log_level = Some(level));
+    Ok(reply::result(&request.id, &json!({})))
+}

@@ -1,0 +1,150 @@
+//! `tools/list`.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use scorpiox_rpc::reply;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::bindings::any_tool::exports::scorpiox::tool::tool::ToolDefinition;
+use crate::hygiene;
+use crate::mcp::result::Surrounded;
+use crate::mcp::{Revision, RpcError};
+use crate::runtime::Component;
+use crate::server::context::Context;
+use crate::server::dispatch::{Answer, Scope};
+use crate::tools::{Definition, Kind, Tool};
+
+/// How long a client may keep the list: skills can be added at any time.
+const TTL_MS: u64 = 5000;
+
+/// A tool as the revision writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    description: Cow<'a, str>,
+    input_schema: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(clippy::struct_excessive_bools)] // the protocol's four hints
+struct Annotations<'a> {
+    title: &'a str,
+    read_only_hint: bool,
+    destructive_hint: bool,
+    idempotent_hint: bool,
+    open_world_hint: bool,
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    tools: Vec<Listed<'a>>,
+}
+
+pub(crate) fn list(scope: &Scope<'_>) -> Answer {
+    if scope.request.params.raw("cursor").is_some_and(|raw| raw.get() != "null") {
+        return Err(RpcError::invalid_params("cursor is not one of this server's: the list has one page"));
+    }
+    let revision = scope.request.revision;
+    let definitions = definitions(scope.context);
+    let tools = definitions.iter().map(|definition| listed(definition, revision)).collect();
+    let result = Surrounded::cacheable(revision, TTL_MS, List { tools });
+    Ok(reply::result(&scope.request.id, &result))
+}
+
+/// The definitions of all tools that are listed, in order.
+pub(crate) fn definitions(context: &Context) -> Vec<Definition> {
+    let on = context.registry.tools().filter(|tool| context.is_on(tool));
+    on.filter_map(|tool| definition(context, tool)).collect()
+}
+
+fn definition(context: &Context, tool: &Tool) -> Option<Definition> {
+    if let Some(definition) = tool.fixed_definition() {
+        return Some(definition);
+    }
+    let Kind::Wasm { component, .. } = &tool.kind else { return None };
+    let found = context.listing.get(context, component);
+    found.iter().find(|definition| definition.name == tool.name).cloned()
+}
+
+/// Definitions that depend on the skill folders, kept while those do not change.
+#[derive(Debug, Default)]
+pub(crate) struct ListingCache(Mutex<Option<Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    fingerprint: Vec<(PathBuf, u64, Option<SystemTime>)>,
+    definitions: Arc<Vec<Definition>>,
+}
+
+impl ListingCache {
+    fn get(&self, context: &Context, component: &Component) -> Arc<Vec<Definition>> {
+        let fingerprint: Vec<_> =
+            context.skills.sources().iter().map(|source| source.fingerprint()).collect();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.fingerprint == fingerprint) {
+            return Arc::clone(&kept.definitions);
+        }
+        match context.runtime.list_tools(component, &context.own_setup()) {
+            Ok(found) => {
+                let definitions = Arc::new(found.into_iter().filter_map(usable).collect::<Vec<_>>());
+                *kept = Some(Kept { fingerprint, definitions: Arc::clone(&definitions) });
+                definitions
+            }
+            Err(fault) => {
+                tracing::error!(component = &*component.name, "its tools cannot be listed: {fault}");
+                Arc::default()
+            }
+        }
+    }
+}
+
+/// A definition whose schemas are JSON.
+fn usable(found: ToolDefinition) -> Option<Definition> {
+    let schema = |json: String| RawValue::from_string(json).ok();
+    Some(Definition {
+        input_schema: schema(found.input_schema)?,
+        output_schema: match found.output_schema {
+            Some(json) => Some(schema(json)?),
+            None => None,
+        },
+        name: found.name.into(),
+        title: found.title.into(),
+        description: found.description,
+        hints: crate::tools::Hints {
+            read_only: found.hints.read_only,
+            destructive: found.hints.destructive,
+            idempotent: found.hints.idempotent,
+            open_world: found.hints.open_world,
+        },
+    })
+}
+
+fn listed(definition: &Definition, revision: Revision) -> Listed<'_> {
+    let features = revision.features();
+    Listed {
+        name: &definition.name,
+        title: features.titles.then_some(&definition.title),
+        description: hygiene::clean(&definition.description),
+        input_schema: &definition.input_schema,
+        output_schema: definition.output_schema.as_deref().filter(|_| features.structured),
+        annotations: features.annotations.then_some(Annotations {
+            title: &definition.title,
+            read_only_hint: definition.hints.read_only,
+            destructive_hint: definition.hints.destructive,
+            idempotent_hint: definition.hints.idempotent,
+            open_world_hint: definition.hints.open_world,
+        }),
+    }
+}

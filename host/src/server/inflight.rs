@@ -1,0 +1,113 @@
+//! Requests that are not answered yet.
+//!
+//! Invariant: exactly one answer to each request, and none to a request that the client
+//! cancelled. A [`Ticket`] is the right to answer; finishing it says whether to.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use scorpiox_rpc::Id;
+
+use crate::cancel::{Cancel, Reason};
+
+/// The requests in flight, by id.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight(Mutex<HashMap<String, Cancel>>);
+
+/// The right to answer one request.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    key: String,
+    pub(crate) cancel: Cancel,
+}
+
+impl InFlight {
+    /// Registers a request; `None` when one with this id is not answered yet.
+    pub(crate) fn begin(&self, id: &Id<'_>) -> Option<Ticket> {
+        let key = key(id);
+        let cancel = Cancel::default();
+        let mut calls = self.lock();
+        if calls.contains_key(&key) {
+            return None;
+        }
+        calls.insert(key.clone(), cancel.clone());
+        Some(Ticket { key, cancel })
+    }
+
+    /// Takes the request out; whether it is to be answered.
+    pub(crate) fn finish(&self, ticket: &Ticket) -> bool {
+        self.lock().remove(&ticket.key);
+        ticket.cancel.reason() != Some(Reason::Client)
+    }
+
+    /// Cancels a request, if it is in flight.
+    pub(crate) fn cancel(&self, id: &Id<'_>) -> bool {
+        let calls = self.lock();
+        let found = calls.get(&key(id));
+        if let Some(cancel) = found {
+            cancel.set(Reason::Client);
+        }
+        found.is_some()
+    }
+
+    /// Stops everything: the server ends.
+    pub(crate) fn stop_all(&self) {
+        for cancel in self.lock().values() {
+            cancel.set(Reason::Shutdown);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Cancel>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same for every way to write an id. A string starts with a quote, a number never
+/// does, so they cannot meet.
+fn key(id: &Id<'_>) -> String {
+    let json = id.as_json();
+    if !json.contains('\\') {
+        return json.to_owned();
+    }
+    match serde_json::from_str::<String>(json) {
+        Ok(text) => format!("\"{text}\""),
+        Err(_) => json.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(json: &str) -> Id<'_> {
+        Id::from_json(json).expect("id")
+    }
+
+    #[test]
+    fn a_request_is_answered_once_and_its_id_is_free_again() {
+        let calls = InFlight::default();
+        let ticket = calls.begin(&id("1")).expect("free");
+        assert!(calls.begin(&id("1")).is_none());
+        assert!(calls.begin(&id("\"1\"")).is_some());
+        assert!(calls.finish(&ticket));
+        assert!(calls.begin(&id("1")).is_some());
+    }
+
+    #[test]
+    fn a_cancelled_request_is_not_answered() {
+        let calls = InFlight::default();
+        let ticket = calls.begin(&id("\"\\u0061\"")).expect("free");
+        assert!(calls.cancel(&id("\"a\"")), "the same id in another spelling");
+        assert!(!calls.finish(&ticket));
+        assert!(!calls.cancel(&id("\"a\"")));
+    }
+
+    #[test]
+    fn requests_stopped_by_the_end_of_the_server_are_answered() {
+        let calls = InFlight::default();
+        let ticket = calls.begin(&id("1")).expect("free");
+        calls.stop_all();
+        assert!(ticket.cancel.is_set());
+        assert!(calls.finish(&ticket));
+    }
+}

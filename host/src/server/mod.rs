@@ -1,0 +1,23 @@
+//! The server: sessions, requests, answers.
+//!
+//! Reading order: [`session`] is what is known about the client, `workers` decides which
+//! thread reads and which works, `dispatch` names the method's handler, `inflight` keeps
+//! the promise of exactly one answer, `handlers` has one file for each method group,
+//! `callbacks` fires timers.
+
+mod callbacks;
+mod context;
+mod dispatch;
+mod handlers;
+mod inflight;
+mod progress;
+mod serve;
+mod session;
+mod subscriptions;
+mod tool_call;
+mod workers;
+
+pub use context::{Context, Options};
+pub use progress::Progress;
+pub use serve::{End, Server};
+pub use tool_call::ToolResult;

@@ -1,0 +1,403 @@
+//! The loop: lines in, answers out.
+
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use scorpiox_rpc::{Frame, Framer, Id, Incoming, Message, code, reply};
+use serde_json::value::RawValue;
+
+use super::callbacks::CallbackClock;
+use super::context::Context;
+use super::dispatch::{self, Answer, Request, Route, Scope};
+use super::inflight::Ticket;
+use super::progress::Progress;
+use super::workers::{Admission, Task, Workers};
+use crate::mcp::error::BUSY;
+use crate::mcp::{Params, RpcError};
+use crate::runtime::{TICK, Ticker};
+
+/// When the input ends, calls in flight may finish within this time.
+const FINISH_TIME: Duration = Duration::from_millis(500);
+/// Then they are stopped, and get this time for it.
+const STOP_TIME: Duration = Duration::from_millis(300);
+/// A client that takes no byte of an answer for this long, and has closed the input, is
+/// gone.
+const STUCK_TIME: Duration = Duration::from_secs(1);
+
+type Input = Box<Framer<Box<dyn Read + Send>>>;
+
+/// A call that waits for its turn.
+struct Waiting {
+    line: Bytes,
+    ticket: Ticket,
+}
+
+/// A server that reads from one input and answers to one output.
+pub struct Server {
+    context: Arc<Context>,
+    workers: Arc<Workers<Input, Waiting>>,
+    ticker: Arc<Ticker>,
+    callbacks: Arc<CallbackClock>,
+}
+
+/// Why the server ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The input has ended: calls in flight may finish.
+    Input,
+    /// It was told to: calls in flight are stopped.
+    Signal,
+}
+
+/// What to do about a message.
+enum Step<'a> {
+    Nothing,
+    Answer(Vec<u8>),
+    Work(Work<'a>),
+}
+
+/// A request for a thread of its own.
+struct Work<'a> {
+    request: Request<'a>,
+    handler: dispatch::Slow,
+    ticket: Ticket,
+}
+
+impl Server {
+    /// Starts to serve `input`. `input_closed` says, without blocking, whether the client
+    /// has closed its end, for when its answers are stuck.
+    pub fn start(
+        context: Arc<Context>,
+        input: impl Read + Send + 'static,
+        input_closed: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let input: Input = Box::new(Framer::new(Box::new(input)));
+        let workers = Arc::new(Workers::new(input));
+        let server = Arc::new_cyclic(|server: &std::sync::Weak<Self>| {
+            let ticker = {
+                let server = server.clone();
+                let stuck = StuckOutput::default();
+                Ticker::new(Box::new(move |tick| {
+                    if let Some(server) = server.upgrade() {
+                        server.tick(tick, &stuck, &input_closed);
+                    }
+                }))
+            };
+            let callbacks = CallbackClock::new(
+                Arc::clone(&context),
+                {
+                    let workers = Arc::clone(&workers);
+                    move || workers.is_idle()
+                },
+                Arc::clone(&ticker),
+            );
+            Self { context, workers, ticker, callbacks }
+        });
+        server.spawn_worker();
+        server
+    }
+
+    /// The context that requests work with.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Waits until the input has ended.
+    pub fn wait(&self) {
+        self.workers.wait_for_end();
+    }
+
+    /// Ends everything in flight. After it nothing is written any more.
+    pub fn shut_down(&self, end: End) {
+        self.callbacks.stop();
+        if end == End::Signal || !self.workers.wait_until_idle(FINISH_TIME) {
+            self.context.inflight.stop_all();
+            self.workers.wait_until_idle(STOP_TIME);
+        }
+        self.context.subscriptions.close(&self.context.inflight, &self.context.output);
+        self.context.output.flush();
+    }
+
+    fn spawn_worker(self: &Arc<Self>) {
+        let server = Arc::clone(self);
+        let started = thread::Builder::new().name("worker".to_owned()).spawn(move || server.work_loop());
+        if let Err(error) = started {
+            tracing::error!("no thread to serve requests: {error}");
+        }
+    }
+
+    fn tick(self: &Arc<Self>, tick: u64, stuck: &StuckOutput, input_closed: &impl Fn() -> bool) {
+        self.context.runtime.tick();
+        if self.workers.tick(tick) {
+            self.spawn_worker();
+        }
+        if stuck.is_stuck(self.context.output.write_in_progress(), tick) && input_closed() {
+            tracing::warn!("the client is gone with answers unread");
+            self.workers.end_input();
+        }
+    }
+
+    fn work_loop(self: &Arc<Self>) {
+        loop {
+            match self.workers.next() {
+                Task::Read(input) => self.read(input),
+                Task::Run(waiting) => self.run_waiting(waiting),
+                Task::Exit => return,
+            }
+        }
+    }
+
+    /// Reads and answers until the input ends or goes to another thread.
+    fn read(&self, mut input: Input) {
+        // Another thread may have had to leave answers behind when it lost the input.
+        self.context.output.flush();
+        loop {
+            if !input.has_buffered_line() {
+                self.context.output.flush();
+            }
+            let frame = input.next_frame().unwrap_or_else(|error| {
+                tracing::error!("reading the input failed: {error}");
+                Frame::End
+            });
+            let _awake = self.ticker.begin();
+            let kept = match frame {
+                Frame::Line(line) => self.line(&line, input),
+                Frame::TooLong => {
+                    self.refuse_long_line();
+                    Some(input)
+                }
+                Frame::End => None.or_else(|| {
+                    self.context.output.flush();
+                    self.workers.end_input();
+                    None
+                }),
+            };
+            let Some(kept) = kept else { return };
+            input = kept;
+            if self.context.output.is_closed() {
+                tracing::info!("the client does not read any more");
+                self.workers.end_input();
+                return;
+            }
+        }
+    }
+
+    fn refuse_long_line(&self) {
+        let message = format!("a line may have at most {} bytes", scorpiox_rpc::frame::MAX_LINE_BYTES);
+        self.context.output.send_later(&reply::error(None, code::INVALID_REQUEST, &message, None::<&()>));
+    }
+
+    /// Handles one line; gives the input back unless it went to another thread.
+    fn line(&self, line: &Bytes, input: Input) -> Option<Input> {
+        let output = &self.context.output;
+        match Incoming::parse(line) {
+            Err(error) => {
+                output.send_later(&reply::error(error.id.as_ref(), error.code, &error.message, None::<&()>));
+                Some(input)
+            }
+            Ok(Incoming::Single(message)) => match self.step(message) {
+                Step::Nothing => Some(input),
+                Step::Answer(answer) => {
+                    output.send_later(&answer);
+                    Some(input)
+                }
+                Step::Work(work) => self.work(line, work, input),
+            },
+            Ok(Incoming::Batch(batch)) => self.batch(&batch.0, input),
+        }
+    }
+
+    /// Runs a call with the input on loan.
+    fn work(&self, line: &Bytes, work: Work<'_>, input: Input) -> Option<Input> {
+        let Work { request, handler, ticket } = work;
+        match self.workers.admit(Waiting { line: line.clone(), ticket }) {
+            Admission::Run(waiting) => {
+                let loan = self.workers.lend(input, self.ticker.now());
+                let answer = self.perform(&request, handler, &waiting.ticket);
+                let input = self.workers.reclaim(loan);
+                self.send(answer, input.is_some());
+                self.workers.done();
+                input
+            }
+            Admission::Queued => Some(input),
+            Admission::Refused(waiting) => {
+                self.context.inflight.finish(&waiting.ticket);
+                let error = RpcError::new(
+                    BUSY,
+                    "too many requests are in flight; repeat this one when some have ended",
+                );
+                self.context.output.send_later(&error.reply(&request.id));
+                Some(input)
+            }
+        }
+    }
+
+    fn run_waiting(&self, waiting: Waiting) {
+        let _awake = self.ticker.begin();
+        // It was read before; reading it again is cheaper than keeping what borrows from it.
+        if let Ok(Incoming::Single(Message::Request { id, method, params })) = Incoming::parse(&waiting.line)
+            && let Ok(request) = dispatch::read(id, &method, params, self.context.session.facts())
+            && let Some(Route::Slow(handler)) = dispatch::route(&method, request.revision)
+        {
+            let answer = self.perform(&request, handler, &waiting.ticket);
+            self.send(answer, false);
+        }
+        self.workers.done();
+    }
+
+    /// Answers the messages of a batch, one after the other, in one array.
+    fn batch(&self, members: &[&RawValue], input: Input) -> Option<Input> {
+        let output = &self.context.output;
+        let revision = self.context.session.facts().revision;
+        if !revision.is_some_and(|revision| revision.features().batches) {
+            let message = "batches are not part of this revision; send one message a line";
+            output.send_later(&reply::error(None, code::INVALID_REQUEST, message, None::<&()>));
+            return Some(input);
+        }
+        let loan = self.workers.lend(input, self.ticker.now());
+        let answers: Vec<_> = members.iter().filter_map(|member| self.batch_member(member)).collect();
+        let input = self.workers.reclaim(loan);
+        if !answers.is_empty() {
+            self.send(Some(reply::batch(&answers)), input.is_some());
+        }
+        input
+    }
+
+    fn batch_member(&self, member: &RawValue) -> Option<Vec<u8>> {
+        match Message::parse(member.get()) {
+            Err(error) => Some(reply::error(error.id.as_ref(), error.code, &error.message, None::<&()>)),
+            Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                Some(RpcError::invalid_request("initialize must not be part of a batch").reply(&id))
+            }
+            Ok(message) => match self.step(message) {
+                Step::Nothing => None,
+                Step::Answer(answer) => Some(answer),
+                Step::Work(work) => self.perform(&work.request, work.handler, &work.ticket),
+            },
+        }
+    }
+
+    fn send(&self, answer: Option<Vec<u8>>, more_may_follow: bool) {
+        match answer {
+            Some(line) if more_may_follow => self.context.output.send_later(&line),
+            Some(line) => self.context.output.send(&line),
+            None => {}
+        }
+    }
+
+    fn step<'a>(&self, message: Message<'a>) -> Step<'a> {
+        match message {
+            Message::Request { id, method, params } => self.request(id, &method, params),
+            Message::Notification { method, params } => {
+                self.notification(&method, params);
+                Step::Nothing
+            }
+            Message::Response { .. } => {
+                tracing::debug!("a response to no request of ours");
+                Step::Nothing
+            }
+        }
+    }
+
+    fn request<'a>(&self, id: Id<'a>, method: &str, params: Option<&'a RawValue>) -> Step<'a> {
+        let request = match dispatch::read(id.clone(), method, params, self.context.session.facts()) {
+            Ok(request) => request,
+            Err(error) => return Step::Answer(error.reply(&id)),
+        };
+        if !request.revision.features().handshake {
+            self.callbacks.start();
+        }
+        let Some(route) = dispatch::route(method, request.revision) else {
+            return Step::Answer(RpcError::method_not_found(method).reply(&id));
+        };
+        if let Route::Quick(handler) = route {
+            let answer = guarded(|| handler(&self.context, &request));
+            return Step::Answer(answer.unwrap_or_else(|error| error.reply(&id)));
+        }
+        let Some(ticket) = self.context.inflight.begin(&id) else {
+            let error = RpcError::invalid_request("a request with this id is still in flight");
+            return Step::Answer(error.reply(&id));
+        };
+        match route {
+            Route::Slow(handler) => Step::Work(Work { request, handler, ticket }),
+            _ => self.listen(&id, ticket),
+        }
+    }
+
+    fn listen(&self, id: &Id<'_>, ticket: Ticket) -> Step<'static> {
+        match self.context.subscriptions.open(id, ticket, &self.context.output) {
+            Ok(()) => Step::Nothing,
+            Err((ticket, error)) => {
+                self.context.inflight.finish(&ticket);
+                Step::Answer(error.reply(id))
+            }
+        }
+    }
+
+    fn notification(&self, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/initialized" => {
+                self.context.session.update(|facts| facts.ready = facts.revision.is_some());
+                self.callbacks.start();
+            }
+            "notifications/cancelled" => self.cancel(params),
+            other => tracing::debug!("notification {other:?} is ignored"),
+        }
+    }
+
+    fn cancel(&self, params: Option<&RawValue>) {
+        let params = Params::parse(params).unwrap_or_default();
+        let Some(Ok(id)) = params.raw("requestId").map(|raw| Id::from_json(raw.get())) else {
+            tracing::debug!("a cancel without a request id");
+            return;
+        };
+        if self.context.inflight.cancel(&id) {
+            self.context.subscriptions.sweep(&self.context.inflight);
+        }
+    }
+
+    /// Runs a handler; `None` when the request must not be answered.
+    fn perform(&self, request: &Request<'_>, handler: dispatch::Slow, ticket: &Ticket) -> Option<Vec<u8>> {
+        let progress = Progress::new(&self.context.output, request.revision, request.meta.progress_token);
+        let scope = Scope { context: &self.context, request, cancel: &ticket.cancel, progress: &progress };
+        let answer = guarded(|| handler(&scope));
+        progress.end();
+        if self.context.deliveries.timers_changed() {
+            self.callbacks.wake();
+        }
+        let answered = self.context.inflight.finish(ticket);
+        answered.then(|| answer.unwrap_or_else(|error| error.reply(&request.id)))
+    }
+}
+
+/// Turns a panic into an error answer: a defect in one request must not end the others.
+fn guarded(handler: impl FnOnce() -> Answer) -> Answer {
+    catch_unwind(AssertUnwindSafe(handler)).unwrap_or_else(|_| {
+        Err(RpcError::internal("the server failed on this request; the details are on its standard error"))
+    })
+}
+
+/// Notices a write that does not get on.
+#[derive(Default)]
+struct StuckOutput {
+    write: AtomicU64,
+    since: AtomicU64,
+}
+
+impl StuckOutput {
+    /// Whether the write under way has been the same for [`STUCK_TIME`].
+    fn is_stuck(&self, write: Option<u64>, tick: u64) -> bool {
+        let write = write.unwrap_or(0);
+        if write == 0 || self.write.swap(write, Ordering::Relaxed) != write {
+            self.since.store(tick, Ordering::Relaxed);
+            return false;
+        }
+        let ticks = tick - self.since.load(Ordering::Relaxed);
+        TICK.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX)) >= STUCK_TIME
+    }
+}

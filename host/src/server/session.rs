@@ -1,0 +1,32 @@
+//! What is known about the client of the handshake era.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::mcp::{LogLevel, Revision};
+
+/// Facts that the handshake and later messages establish.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Facts {
+    /// Negotiated by `initialize`; none before.
+    pub revision: Option<Revision>,
+    /// The client said that it is ready for notifications.
+    pub ready: bool,
+    /// From which level on the client wants log messages.
+    pub log_level: Option<LogLevel>,
+    /// The client shows messages of `notifications/claude/channel`.
+    pub channel: bool,
+}
+
+/// The facts, shared by all threads.
+#[derive(Debug, Default)]
+pub(crate) struct Session(Mutex<Facts>);
+
+impl Session {
+    pub(crate) fn facts(&self) -> Facts {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Facts)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

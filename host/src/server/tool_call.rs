@@ -1,0 +1,145 @@
+//! `tools/call`.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::dispatch::{Answer, Scope};
+use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
+use crate::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
+use crate::database::Message;
+use crate::hygiene;
+use crate::mcp::content::{Content, TextResource};
+use crate::mcp::params::Text;
+use crate::mcp::result::Surrounded;
+use crate::mcp::{Revision, RpcError};
+use crate::runtime::{Component, Fault};
+use crate::tools::{Call, Failure, Kind, Output, OutputContent, Tool};
+use scorpiox_rpc::reply;
+
+/// The result of a call, as the revision writes it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult<'a> {
+    content: Vec<Content<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<&'a RawValue>,
+    is_error: bool,
+}
+
+pub(crate) fn call(scope: &Scope<'_>) -> Answer {
+    let params = &scope.request.params;
+    let name = params.required::<Text<'_>>("name", "the name of a tool")?.0;
+    let arguments = params.raw_object("arguments")?.unwrap_or("{}");
+    let Some(tool) = scope.context.tool(&name) else {
+        return Err(unknown_tool(scope, &name));
+    };
+    let outcome = run(scope, tool, arguments);
+    let messages = scope.context.deliveries.take(&scope.context.database);
+    let result = render(&outcome, &messages, scope.request.revision);
+    let result = Surrounded::complete(scope.request.revision, result);
+    Ok(reply::result(&scope.request.id, &result))
+}
+
+fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
+    let on: Vec<_> =
+        scope.context.registry.tools().filter(|tool| scope.context.is_on(tool)).map(|t| t.name).collect();
+    let shown: String = name.chars().take(100).collect();
+    RpcError::invalid_params(if on.is_empty() {
+        format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")
+    } else {
+        format!("tool {shown:?} is not known; there are {}", on.join(", "))
+    })
+}
+
+/// Runs one call, wherever the tool runs.
+fn run(scope: &Scope<'_>, tool: &Tool, arguments: &str) -> Result<Output, Failure> {
+    match &tool.kind {
+        Kind::Native(native) => {
+            native.call(&Call { arguments, cancel: scope.cancel, progress: scope.progress })
+        }
+        Kind::Wasm { component, .. } => run_component(scope, component, tool.name, arguments),
+    }
+}
+
+fn run_component(
+    scope: &Scope<'_>,
+    component: &Component,
+    name: &str,
+    arguments: &str,
+) -> Result<Output, Failure> {
+    let progress = scope.progress.clone();
+    let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
+    let setup = scope.context.setup(scope.cancel.clone(), on_wait);
+    let finished = scope.context.runtime.call_tool(component, &setup, name, arguments).map_err(|fault| {
+        if !matches!(fault, Fault::Cancelled(_)) {
+            tracing::warn!(tool = name, "call failed: {fault}");
+        }
+        Failure(format!("{name} has no result: {fault}. Nothing was changed."))
+    })?;
+    if finished.timers_changed {
+        scope.context.deliveries.set_timers_changed();
+    }
+    finished.value.map(output).map_err(failure)
+}
+
+fn output(result: WasmResult) -> Output {
+    let content = result.content.into_iter().map(|content| match content {
+        WasmContent::Text(text) => OutputContent::Text(text),
+        WasmContent::Image(image) => OutputContent::Image { data: image.data, mime_type: image.mime_type },
+        WasmContent::Document(document) => {
+            OutputContent::Document { uri: document.uri, mime_type: document.mime_type, text: document.text }
+        }
+    });
+    Output { content: content.collect(), structured: result.structured }
+}
+
+fn failure(error: ToolError) -> Failure {
+    Failure(match error {
+        ToolError::InvalidInput(text)
+        | ToolError::Denied(text)
+        | ToolError::NotFound(text)
+        | ToolError::TimedOut(text)
+        | ToolError::Failed(text) => text,
+        ToolError::Cancelled => "The call was cancelled.".to_owned(),
+    })
+}
+
+fn render<'a>(
+    outcome: &'a Result<Output, Failure>,
+    messages: &'a [Message],
+    revision: Revision,
+) -> ToolResult<'a> {
+    let mut content = match outcome {
+        Ok(output) => output.content.iter().map(piece).collect(),
+        Err(Failure(text)) => vec![Content::text(hygiene::clean(text))],
+    };
+    content.extend(messages.iter().map(|message| Content::text(hygiene::clean(&message.text))));
+    let structured = outcome.as_ref().ok().and_then(|output| output.structured.as_deref());
+    ToolResult {
+        content,
+        structured_content: structured
+            .filter(|_| revision.features().structured)
+            .and_then(|json| serde_json::from_str(json).ok()),
+        is_error: outcome.is_err(),
+    }
+}
+
+fn piece(content: &OutputContent) -> Content<'_> {
+    match content {
+        OutputContent::Text(text) => Content::text(hygiene::clean(text)),
+        OutputContent::Image { data, mime_type } => {
+            use base64::Engine;
+            let data = base64::engine::general_purpose::STANDARD.encode(data);
+            Content::Image { data, mime_type: mime_type.into() }
+        }
+        OutputContent::Document { uri, mime_type, text } => Content::Resource {
+            resource: TextResource {
+                uri: uri.into(),
+                mime_type: mime_type.as_ref().map(Into::into),
+                text: hygiene::clean(text),
+            },
+        },
+    }
+}

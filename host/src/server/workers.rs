@@ -1,0 +1,259 @@
+//! Which thread reads the input, and which ones work.
+//!
+//! One thread at a time holds the input. It answers small requests itself, one after the
+//! other, without waking anybody. Before it starts on a tool call it puts the input on
+//! loan: when the call ends soon, the same thread takes the input back and goes on, still
+//! without a single context switch; when it does not, the ticker gives the input to another
+//! thread within [`HAND_OVER_TICKS`], and the first one becomes a spare when its call ends.
+//! So a call that is quick costs no scheduling, and one that is slow delays nobody.
+//!
+//! Bounds: [`MAX_RUNNING`] calls run, [`MAX_QUEUED`] more wait; beyond that a request is
+//! refused.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Calls that run at once.
+pub(crate) const MAX_RUNNING: usize = 64;
+/// Calls that wait for one that runs to end.
+pub(crate) const MAX_QUEUED: usize = 192;
+/// Ticks after which a call is slow: the input goes to another thread.
+const HAND_OVER_TICKS: u64 = 2;
+/// A spare thread ends after this time, unless it is one of the last [`SPARES`].
+const SPARE_TIME: Duration = Duration::from_secs(5);
+const SPARES: usize = 2;
+
+/// The threads' shared state. `I` is the input, `J` a call that waits.
+pub(crate) struct Workers<I, J> {
+    state: Mutex<State<I, J>>,
+    changed: Condvar,
+}
+
+struct State<I, J> {
+    input: Input<I>,
+    queue: VecDeque<J>,
+    running: usize,
+    spares: usize,
+    loans: u64,
+}
+
+enum Input<I> {
+    /// A thread reads it or answers from it.
+    Held,
+    /// Its holder runs a call since some tick.
+    Lent { input: I, loan: u64, since: u64 },
+    /// Nobody has it.
+    Free(I),
+    /// It has ended.
+    Ended,
+}
+
+/// What a thread is to do.
+pub(crate) enum Task<I, J> {
+    Read(I),
+    Run(J),
+    Exit,
+}
+
+/// What becomes of a call.
+pub(crate) enum Admission<J> {
+    /// It runs now, in this thread; a place is taken for it.
+    Run(J),
+    /// It runs when another one ended.
+    Queued,
+    /// Too many wait already.
+    Refused(J),
+}
+
+impl<I, J> Workers<I, J> {
+    pub(crate) fn new(input: I) -> Self {
+        let state =
+            State { input: Input::Free(input), queue: VecDeque::new(), running: 0, spares: 0, loans: 0 };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// What to do next; blocks until there is something.
+    pub(crate) fn next(&self) -> Task<I, J> {
+        let mut state = self.lock();
+        loop {
+            if state.running < MAX_RUNNING
+                && let Some(job) = state.queue.pop_front()
+            {
+                state.running += 1;
+                return Task::Run(job);
+            }
+            match std::mem::replace(&mut state.input, Input::Held) {
+                Input::Free(input) => return Task::Read(input),
+                Input::Ended => {
+                    state.input = Input::Ended;
+                    return Task::Exit;
+                }
+                other => state.input = other,
+            }
+            state.spares += 1;
+            let (back, timeout) =
+                self.changed.wait_timeout(state, SPARE_TIME).unwrap_or_else(PoisonError::into_inner);
+            state = back;
+            state.spares -= 1;
+            if timeout.timed_out() && state.spares >= SPARES && !matches!(state.input, Input::Free(_)) {
+                return Task::Exit;
+            }
+        }
+    }
+
+    /// Asks for a place for a call.
+    pub(crate) fn admit(&self, job: J) -> Admission<J> {
+        let mut state = self.lock();
+        if state.running < MAX_RUNNING {
+            state.running += 1;
+            Admission::Run(job)
+        } else if state.queue.len() < MAX_QUEUED {
+            state.queue.push_back(job);
+            Admission::Queued
+        } else {
+            Admission::Refused(job)
+        }
+    }
+
+    /// A call has ended and its place is free.
+    pub(crate) fn done(&self) {
+        let mut state = self.lock();
+        state.running -= 1;
+        if state.running == 0 || !state.queue.is_empty() {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Puts the input on loan while its holder runs a call.
+    pub(crate) fn lend(&self, input: I, now: u64) -> u64 {
+        let mut state = self.lock();
+        state.loans += 1;
+        let loan = state.loans;
+        state.input = Input::Lent { input, loan, since: now };
+        loan
+    }
+
+    /// Takes the input back, unless another thread has got it.
+    pub(crate) fn reclaim(&self, loan: u64) -> Option<I> {
+        let mut state = self.lock();
+        match std::mem::replace(&mut state.input, Input::Held) {
+            Input::Lent { input, loan: current, .. } if current == loan => Some(input),
+            other => {
+                state.input = other;
+                None
+            }
+        }
+    }
+
+    /// Takes the input from a call that is slow. Whether a thread has to be started to read
+    /// it.
+    pub(crate) fn tick(&self, now: u64) -> bool {
+        let mut state = self.lock();
+        match std::mem::replace(&mut state.input, Input::Held) {
+            Input::Lent { input, since, .. } if now >= since + HAND_OVER_TICKS => {
+                state.input = Input::Free(input);
+                self.changed.notify_one();
+                state.spares == 0
+            }
+            other => {
+                state.input = other;
+                false
+            }
+        }
+    }
+
+    /// The input has ended: threads without work end too.
+    pub(crate) fn end_input(&self) {
+        self.lock().input = Input::Ended;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the input has ended.
+    pub(crate) fn wait_for_end(&self) {
+        let mut state = self.lock();
+        while !matches!(state.input, Input::Ended) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until nothing runs and nothing waits, for at most `time`; whether it is so.
+    pub(crate) fn wait_until_idle(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        let mut state = self.lock();
+        while state.running > 0 || !state.queue.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            (state, _) = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+
+    /// Whether no call runs or waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.running == 0 && state.queue.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<I, J>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(workers: &Workers<&'static str, u32>) -> &'static str {
+        match workers.next() {
+            Task::Read(input) => input,
+            _ => panic!("the input is not free"),
+        }
+    }
+
+    #[test]
+    fn a_quick_call_takes_the_input_back() {
+        let workers = Workers::<_, u32>::new("input");
+        let loan = workers.lend(reading(&workers), 10);
+        assert!(!workers.tick(11));
+        assert_eq!(workers.reclaim(loan), Some("input"));
+    }
+
+    #[test]
+    fn the_input_of_a_slow_call_goes_to_another_thread() {
+        let workers = Workers::<_, u32>::new("input");
+        let loan = workers.lend(reading(&workers), 10);
+        assert!(workers.tick(10 + HAND_OVER_TICKS), "nobody is there to read");
+        assert_eq!(reading(&workers), "input");
+        assert_eq!(workers.reclaim(loan), None);
+        let second = workers.lend("input", 20);
+        assert_eq!(workers.reclaim(loan), None, "an old loan does not take a new one");
+        assert_eq!(workers.reclaim(second), Some("input"));
+    }
+
+    #[test]
+    fn calls_beyond_the_bounds_wait_and_then_are_refused() {
+        let workers = Workers::<_, u32>::new("input");
+        for job in 0..MAX_RUNNING {
+            assert!(matches!(workers.admit(u32::try_from(job).expect("small")), Admission::Run(_)));
+        }
+        for _ in 0..MAX_QUEUED {
+            assert!(matches!(workers.admit(7), Admission::Queued));
+        }
+        assert!(matches!(workers.admit(8), Admission::Refused(8)));
+        workers.done();
+        assert!(matches!(workers.next(), Task::Run(7)));
+    }
+
+    #[test]
+    fn threads_end_with_the_input() {
+        let workers = Workers::<_, u32>::new("input");
+        reading(&workers);
+        workers.end_input();
+        assert!(matches!(workers.next(), Task::Exit));
+        workers.wait_for_end();
+        assert!(workers.wait_until_idle(Duration::ZERO));
+    }
+}

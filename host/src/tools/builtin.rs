@@ -1,0 +1,53 @@
+//! The built-in tools, one line each.
+
+use std::sync::Arc;
+
+use super::{Kind, Tool};
+use crate::capabilities::Capability::{self, Clock, Skills, Store, Timer};
+use crate::runtime::{Binary, Component};
+
+/// A component that was compiled with this program, and its definitions.
+macro_rules! embedded {
+    ($name:literal) => {
+        Embedded {
+            name: $name,
+            code: include_bytes!(concat!(env!("SCORPIOX_COMPONENTS"), "/", $name, ".cwasm")),
+            definitions: include_str!(concat!(env!("SCORPIOX_COMPONENTS"), "/", $name, ".tools.json")),
+        }
+    };
+}
+
+struct Embedded {
+    name: &'static str,
+    code: &'static [u8],
+    definitions: &'static str,
+}
+
+impl Embedded {
+    /// The tools of this component, which may do what `grants` lists.
+    fn tools(&self, names: &[&'static str], grants: &'static [Capability]) -> Vec<Tool> {
+        let component = Arc::new(Component::new(self.name, Binary::Precompiled(self.code), grants));
+        let tool = |(at, name): (usize, &&'static str)| Tool {
+            name,
+            kind: Kind::Wasm {
+                component: Arc::clone(&component),
+                definitions: self.definitions,
+                conditional: at > 0,
+            },
+        };
+        names.iter().enumerate().map(tool).collect()
+    }
+}
+
+/// The tools of this program.
+pub fn builtin() -> Vec<Tool> {
+    [
+        embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock]),
+        embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock]),
+        embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills]),
+        embedded!("set-callback").tools(&["SetCallback"], &[Store, Clock, Timer]),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,9 @@
+//! The tools: what each is called, where it runs, what it may touch.
+
+mod builtin;
+mod registry;
+mod tool;
+
+pub use builtin::builtin;
+pub use registry::Registry;
+pub use tool::{Call, Definition, Failure, Hints, Kind, NativeTool, Output, OutputContent, Tool};

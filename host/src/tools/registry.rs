@@ -1,0 +1,47 @@
+//! All tools of a server.
+
+use super::{Definition, Kind, Tool};
+
+/// The tools in the order they are listed.
+pub struct Registry {
+    tools: Vec<Tool>,
+}
+
+impl Registry {
+    /// A registry of these tools; their names must differ.
+    pub fn new(tools: Vec<Tool>) -> Self {
+        debug_assert!(
+            (1..tools.len()).all(|i| tools[..i].iter().all(|t| t.name != tools[i].name)),
+            "tool names must be unique"
+        );
+        Self { tools }
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// All tools.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter()
+    }
+
+    /// All names.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.tools.iter().map(|tool| tool.name).collect()
+    }
+}
+
+impl Tool {
+    /// What clients are told, where that is known without asking the component.
+    pub fn fixed_definition(&self) -> Option<Definition> {
+        match &self.kind {
+            Kind::Native(tool) => Some(tool.definition()),
+            Kind::Wasm { definitions, .. } => {
+                let all: Option<Vec<Definition>> = serde_json::from_str(definitions).ok()?;
+                all?.into_iter().find(|definition| definition.name == self.name)
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! One tool.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::cancel::Cancel;
+use crate::runtime::Component;
+use crate::server::Progress;
+
+/// A tool, and where it runs.
+pub struct Tool {
+    /// What it is called by. Unique.
+    pub name: &'static str,
+    /// Where it runs.
+    pub kind: Kind,
+}
+
+/// Where a tool runs.
+pub enum Kind {
+    /// In a sandbox.
+    Wasm {
+        /// The component that has it; several tools may share one.
+        component: Arc<Component>,
+        /// Its definitions as JSON, or `null` when they depend on what it finds.
+        definitions: &'static str,
+        /// Listed in only some situations, by the component itself.
+        conditional: bool,
+    },
+    /// In the host.
+    Native(Arc<dyn NativeTool>),
+}
+
+/// A tool that the host itself implements, on top of capabilities.
+pub trait NativeTool: Send + Sync {
+    /// What clients are told.
+    fn definition(&self) -> Definition;
+    /// Runs one call. Must return soon after `call.cancel` is set.
+    fn call(&self, call: &Call<'_>) -> Result<Output, Failure>;
+}
+
+/// One call of a native tool.
+pub struct Call<'a> {
+    /// The arguments, a JSON object.
+    pub arguments: &'a str,
+    /// Set when the call must stop.
+    pub cancel: &'a Cancel,
+    /// Tells the client how far the call is, if it asked.
+    pub progress: &'a Progress,
+}
+
+/// What a client is told about a tool.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Definition {
+    /// What it is called by.
+    pub name: Cow<'static, str>,
+    /// A name for people.
+    pub title: Cow<'static, str>,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub input_schema: Box<RawValue>,
+    /// JSON Schema of the structured result.
+    pub output_schema: Option<Box<RawValue>>,
+    /// What a client may assume.
+    pub hints: Hints,
+}
+
+/// Hints about a call, never permissions.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // the protocol's four hints
+pub struct Hints {
+    /// Changes nothing.
+    pub read_only: bool,
+    /// May destroy something that exists.
+    pub destructive: bool,
+    /// Calling it twice is the same as once.
+    pub idempotent: bool,
+    /// Reaches beyond this machine.
+    pub open_world: bool,
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// For the model.
+    pub content: Vec<OutputContent>,
+    /// The same as a JSON object.
+    pub structured: Option<String>,
+}
+
+/// A piece of what a call gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum OutputContent {
+    Text(String),
+    Image { data: Vec<u8>, mime_type: String },
+    Document { uri: String, mime_type: Option<String>, text: String },
+}
+
+/// Why a call gave nothing: a sentence for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Failure(pub String);
+
+impl Output {
+    /// Text alone.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![OutputContent::Text(text.into())], structured: None }
+    }
+}

@@ -1,0 +1,168 @@
+//! The project's folder.
+
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// Folders of the system. A client that starts servers there, or below, has no project
+/// open.
+const SYSTEM_TREES: [&str; 17] = [
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib64",
+    "/proc",
+    "/root",
+    "/run",
+    "/sbin",
+    "/sys",
+    "/usr",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+    "/var/run",
+    "/var/spool",
+];
+
+/// Folders that hold projects but are none.
+const HOLDERS: [&str; 7] = ["/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var"];
+
+/// The folder that tools work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// The folder, resolved.
+    pub path: PathBuf,
+    /// The folder that was found but grants nothing, when `path` stands in for it.
+    pub instead_of: Option<PathBuf>,
+}
+
+/// Where the workspace can be named, in the order that wins.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// `--workspace`.
+    pub argument: Option<PathBuf>,
+    /// `SCORPIOX_WORKSPACE`.
+    pub scorpiox: Option<PathBuf>,
+    /// `CLAUDE_PROJECT_DIR`.
+    pub claude: Option<PathBuf>,
+    /// The working directory.
+    pub working: Option<PathBuf>,
+}
+
+/// A workspace was named that is no folder.
+#[derive(Debug, thiserror::Error)]
+#[error("the workspace {path} from {origin} is not a folder that can be opened: {error}")]
+pub struct NoFolder {
+    path: PathBuf,
+    origin: &'static str,
+    error: std::io::Error,
+}
+
+impl Workspace {
+    /// The folder that `sources` name. One that is nobody's project (`/`, the home folder, a
+    /// system folder) is replaced by `own_home/workspace`.
+    pub fn find(sources: Sources, home: Option<&Path>, own_home: &Path) -> Result<Self, NoFolder> {
+        let Sources { argument, scorpiox, claude, working } = sources;
+        let named =
+            [(argument, "--workspace"), (scorpiox, "SCORPIOX_WORKSPACE"), (claude, "CLAUDE_PROJECT_DIR")];
+        let found = named.into_iter().find_map(|(path, origin)| {
+            let path = path.filter(|path| !path.as_os_str().is_empty())?;
+            Some((path, origin))
+        });
+        let resolved = match (found, working) {
+            (Some((path, origin)), _) => {
+                let folder = path.canonicalize().and_then(require_folder);
+                folder.map_err(|error| NoFolder { path, origin, error })?
+            }
+            // A working directory that was deleted is no reason not to start.
+            (None, Some(path)) => path.canonicalize().unwrap_or_else(|_| PathBuf::from("/")),
+            (None, None) => PathBuf::from("/"),
+        };
+        if is_project(&resolved, home) {
+            return Ok(Self { path: resolved, instead_of: None });
+        }
+        Ok(Self { path: own_home.join("workspace"), instead_of: Some(resolved) })
+    }
+
+    /// The name of the file that keeps this workspace's state: readable, and unique.
+    pub fn state_file_name(&self) -> String {
+        let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
+        let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let name = self.path.file_name().map_or("root".into(), |name| name.to_string_lossy());
+        let slug: String = name
+            .chars()
+            .take(40)
+            .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+            .collect();
+        format!("{slug}-{hash}.db")
+    }
+}
+
+fn require_folder(path: PathBuf) -> std::io::Result<PathBuf> {
+    if path.is_dir() { Ok(path) } else { Err(std::io::ErrorKind::NotADirectory.into()) }
+}
+
+fn is_project(path: &Path, home: Option<&Path>) -> bool {
+    let is_root = !path.components().any(|part| matches!(part, Component::Normal(_)));
+    let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    // Somebody's home may lie below a system folder, such as root's /root.
+    let in_home = home.as_ref().is_some_and(|home| path != home && path.starts_with(home));
+    let above_home = home.as_ref().is_some_and(|home| home.starts_with(path));
+    let is_holder = HOLDERS.iter().any(|folder| path == Path::new(folder));
+    let in_system = SYSTEM_TREES.iter().any(|folder| path.starts_with(folder));
+    !is_root && !above_home && !is_holder && (in_home || !in_system)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(path: &str, home: &str) -> Option<PathBuf> {
+        is_project(Path::new(path), Some(Path::new(home))).then(|| PathBuf::from(path))
+    }
+
+    #[test]
+    fn folders_that_are_nobodys_project_grant_nothing() {
+        for folder in ["/", "/home/ann", "/home", "/usr", "/usr/lib", "/etc", "/var/lib/x", "/tmp", "/root"] {
+            assert_eq!(find(folder, "/home/ann"), None, "{folder}");
+        }
+        for folder in ["/home/ann/project", "/srv/code", "/data/project", "/tmp/x", "/var/www/x"] {
+            assert!(find(folder, "/home/ann").is_some(), "{folder}");
+        }
+        assert!(find("/root/project", "/root").is_some());
+        assert_eq!(find("/root", "/root"), None);
+    }
+
+    #[test]
+    fn the_first_source_wins_and_a_missing_folder_is_an_error() {
+        let root = tempfile::tempdir().expect("tempdir");
+        let (a, b) = (root.path().join("a"), root.path().join("b"));
+        std::fs::create_dir(&a).expect("folder");
+        std::fs::create_dir(&b).expect("folder");
+        let sources = Sources { scorpiox: Some(a.clone()), claude: Some(b), ..Sources::default() };
+        let found = Workspace::find(sources, None, root.path()).expect("workspace");
+        assert_eq!(found.path, a.canonicalize().expect("path"));
+        let sources = Sources { argument: Some(root.path().join("none")), ..Sources::default() };
+        let error = Workspace::find(sources, None, root.path()).expect_err("missing").to_string();
+        assert!(error.contains("from --workspace is not a folder"), "{error}");
+    }
+
+    #[test]
+    fn the_root_is_replaced_by_a_folder_of_our_own() {
+        let own = Path::new("/home/ann/.scorpiox");
+        let sources = Sources { working: Some("/".into()), ..Sources::default() };
+        let found = Workspace::find(sources, None, own).expect("workspace");
+        assert_eq!(found.path, own.join("workspace"));
+        assert_eq!(found.instead_of, Some("/".into()));
+    }
+
+    #[test]
+    fn state_files_have_readable_unique_names() {
+        let at = |path: &str| Workspace { path: path.into(), instead_of: None }.state_file_name();
+        assert!(at("/a/my project").starts_with("my_project-"));
+        assert_ne!(at("/a/x"), at("/b/x"));
+        assert_eq!(at("/a/x"), at("/a/x"));
+    }
+}

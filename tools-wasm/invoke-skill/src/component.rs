@@ -1,0 +1,90 @@
+//! The component: WIT types to the kit's and back.
+
+use scorpiox_tool_kit as kit;
+
+wit_bindgen::generate!({ path: "../../wit", world: "invoke-skill" });
+
+kit::bridge_tool!();
+
+use exports::scorpiox::tool::skill_catalogue;
+use scorpiox::tool::skills;
+
+use crate::{FileList, ReadError, Scope, Skills, Source};
+
+struct HostSkills;
+
+impl From<skills::Source> for Source {
+    fn from(source: skills::Source) -> Self {
+        let scope = match source.scope {
+            skills::Scope::Workspace => Scope::Workspace,
+            skills::Scope::User => Scope::User,
+            skills::Scope::Additional => Scope::Additional,
+        };
+        Self { id: source.id, folder_name: source.folder_name, path: source.path, scope }
+    }
+}
+
+impl From<skills::Error> for ReadError {
+    fn from(error: skills::Error) -> Self {
+        match error {
+            skills::Error::NotFound => Self::NotFound,
+            skills::Error::TooLarge(limit) => Self::TooLarge(limit),
+            skills::Error::Unreadable(why) => Self::Unreadable(why),
+        }
+    }
+}
+
+impl Skills for HostSkills {
+    fn list(&self) -> Vec<Source> {
+        skills::list().into_iter().map(Source::from).collect()
+    }
+
+    fn read(&self, id: u32, limit: u32) -> Result<Vec<u8>, ReadError> {
+        Ok(skills::read(id, limit)?)
+    }
+
+    fn files(&self, id: u32, limit: u32) -> Result<FileList, ReadError> {
+        let list = skills::files(id, limit)?;
+        let paths = list.files.into_iter().map(|file| file.path).collect();
+        Ok(FileList { paths, truncated: list.truncated })
+    }
+
+    fn required(&self) -> Vec<String> {
+        skills::required()
+    }
+}
+
+struct InvokeSkill;
+
+impl exports::scorpiox::tool::tool::Guest for InvokeSkill {
+    fn list_tools() -> Vec<ToolDefinition> {
+        crate::definitions(&HostSkills).into_iter().map(tool_definition).collect()
+    }
+
+    fn call(name: String, arguments: String) -> Result<ToolResult, ToolError> {
+        tool_result(crate::call(&HostSkills, &name, &arguments))
+    }
+}
+
+impl skill_catalogue::Guest for InvokeSkill {
+    fn read_catalogue() -> skill_catalogue::Catalogue {
+        let catalogue = crate::catalogue::read(&HostSkills);
+        let skill = |skill: crate::catalogue::Skill| skill_catalogue::Skill {
+            id: skill.source.id,
+            name: skill.name,
+            description: skill.description,
+            front_matter: skill.front_matter,
+            warnings: skill.warnings,
+        };
+        let skipped = |skipped: crate::catalogue::Skipped| skill_catalogue::Skipped {
+            path: skipped.source.path,
+            reason: skipped.reason,
+        };
+        skill_catalogue::Catalogue {
+            skills: catalogue.skills.into_iter().map(skill).collect(),
+            skipped: catalogue.skipped.into_iter().map(skipped).collect(),
+        }
+    }
+}
+
+export!(InvokeSkill);

@@ -1,0 +1,161 @@
+//! The double of the host's skill folders, and tests by module.
+
+mod arguments;
+mod catalogue;
+mod description;
+mod front_matter;
+mod invoke;
+mod random;
+mod real;
+mod search;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+/// Skill folders in memory; remembers which limits were read with.
+#[derive(Default)]
+struct Folders {
+    entries: Vec<Folder>,
+    reads: RefCell<Vec<(u32, u32)>>,
+}
+
+struct Folder {
+    source: Source,
+    skill_md: Result<Vec<u8>, ReadError>,
+    files: Vec<String>,
+}
+
+impl Folders {
+    /// Adds a folder of the user.
+    fn with(mut self, folder_name: &str, skill_md: impl Into<Vec<u8>>) -> Self {
+        self.push(folder_name, &format!("/skills/{folder_name}"), Ok(skill_md.into()));
+        self
+    }
+
+    /// Adds a skill of the format.
+    fn skill(self, name: &str, description: &str, body: &str) -> Self {
+        self.with(name, format!("---\nname: {name}\ndescription: {description}\n---\n{body}"))
+    }
+
+    fn unreadable(mut self, folder_name: &str, error: ReadError) -> Self {
+        self.push(folder_name, &format!("/skills/{folder_name}"), Err(error));
+        self
+    }
+
+    fn push(&mut self, folder_name: &str, path: &str, skill_md: Result<Vec<u8>, ReadError>) {
+        let id = u32::try_from(self.entries.len()).expect("few folders");
+        let source =
+            Source { id, folder_name: folder_name.to_owned(), path: path.to_owned(), scope: Scope::User };
+        self.entries.push(Folder { source, skill_md, files: Vec::new() });
+    }
+
+    fn last(&mut self) -> &mut Folder {
+        self.entries.last_mut().expect("a folder")
+    }
+
+    /// Changes the folder added last.
+    fn but(mut self, change: impl FnOnce(&mut Folder)) -> Self {
+        change(self.last());
+        self
+    }
+
+    /// The folders below `root`, or nothing when it is absent.
+    fn from_disk(root: &Path) -> Option<Self> {
+        let mut paths: Vec<PathBuf> =
+            std::fs::read_dir(root).ok()?.map(|entry| entry.expect("entry").path()).collect();
+        paths.sort();
+        let mut folders = Self::default();
+        for path in paths.iter().filter(|path| path.join("SKILL.md").is_file()) {
+            let name = path.file_name().expect("a name").to_string_lossy();
+            let skill_md = std::fs::read(path.join("SKILL.md")).expect("readable");
+            folders.push(&name, &path.to_string_lossy(), Ok(skill_md));
+            folders.last().files = files_below(path, path);
+        }
+        Some(folders)
+    }
+}
+
+fn files_below(root: &Path, folder: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("entry").path();
+        if path.is_dir() {
+            files.extend(files_below(root, &path));
+        } else {
+            files.push(path.strip_prefix(root).expect("below").to_string_lossy().into_owned());
+        }
+    }
+    files.retain(|file| file != "SKILL.md");
+    files.sort();
+    files
+}
+
+impl Skills for Folders {
+    fn list(&self) -> Vec<Source> {
+        self.entries.iter().map(|folder| folder.source.clone()).collect()
+    }
+
+    fn read(&self, id: u32, limit: u32) -> Result<Vec<u8>, ReadError> {
+        self.reads.borrow_mut().push((id, limit));
+        let bytes = self.entries[id as usize].skill_md.clone()?;
+        Ok(bytes[..bytes.len().min(limit as usize)].to_vec())
+    }
+
+    fn files(&self, id: u32, limit: u32) -> Result<FileList, ReadError> {
+        let files = &self.entries[id as usize].files;
+        let kept = files.len().min(limit as usize);
+        Ok(FileList { paths: files[..kept].to_vec(), truncated: kept < files.len() })
+    }
+
+    fn required(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The real skills, unless this checkout has none.
+fn real_skills() -> Option<Folders> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/skills");
+    let folders = Folders::from_disk(&root);
+    if folders.is_none() {
+        eprintln!("skipped: {} is absent", root.display());
+    }
+    folders
+}
+
+fn invoke_json(skills: &Folders, arguments: &serde_json::Value) -> Result<String, Failure> {
+    call(skills, "InvokeSkill", &arguments.to_string()).map(|output| output.text)
+}
+
+fn invoked(skills: &Folders, name: &str, arguments: &str) -> String {
+    invoke_json(skills, &serde_json::json!({ "skill_name": name, "arguments": arguments })).expect("succeeds")
+}
+
+fn searched(skills: &Folders, pattern: &str) -> Result<String, Failure> {
+    let arguments = serde_json::json!({ "pattern": pattern }).to_string();
+    call(skills, "SearchSkills", &arguments).map(|output| output.text)
+}
+
+#[test]
+fn the_definition_is_that_of_the_specification() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec/tools.json");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        eprintln!("skipped: {} is absent", path.display());
+        return;
+    };
+    let specification: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let tools = specification["tools"].as_array().expect("a list of tools");
+    let tool = tools.iter().find(|tool| tool["name"] == "InvokeSkill").expect("InvokeSkill");
+    let definition = &definitions(&Folders::default())[0];
+    let schema: serde_json::Value = serde_json::from_str(definition.input_schema).expect("JSON");
+    assert_eq!(schema, tool["inputSchema"]);
+    let (first, _) = definition.description.split_once("\n\n").expect("a catalogue follows");
+    assert_eq!(first, tool["description"]);
+}
+
+#[test]
+fn other_tools_are_unknown() {
+    let result = call(&Folders::default(), "Bash", "{}");
+    assert!(matches!(result, Err(Failure::NotFound(text)) if text.contains("Bash")));
+}

@@ -1,0 +1,175 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn the_body_stands_in_a_block_with_its_folder_and_files() {
+    let folders = Folders::default()
+        .skill("x", "d", "\n# Title\n\nText\n")
+        .but(|folder| folder.files = vec!["a.md".to_owned(), "scripts/b.sh".to_owned()]);
+    assert_eq!(
+        invoked(&folders, "x", ""),
+        "<skill_content name=\"x\">\n\n# Title\n\nText\n\n</skill_content>\nSkill folder: /skills/x\nFiles:\n- a.md\n- scripts/b.sh"
+    );
+}
+
+#[test]
+fn white_space_around_the_name_is_ignored() {
+    assert!(invoked(&Folders::default().skill("x", "d", "B"), " x\n", "").contains("\nB\n"));
+}
+
+#[test]
+fn arguments_are_filled_in() {
+    let folders = Folders::default().skill("x", "d", "Fix $0 in ${CLAUDE_SKILL_DIR}");
+    assert!(invoked(&folders, "x", "'the bug' now").contains("\nFix the bug in /skills/x\n</skill_content>"));
+    let folders = Folders::default().skill("x", "d", "Body\n");
+    assert!(invoked(&folders, "x", "a b").contains(">\nBody\n\nARGUMENTS: a b\n</skill_content>"));
+}
+
+#[test]
+fn a_skill_of_the_workspace_is_marked_as_content_from_outside() {
+    let folders =
+        Folders::default().skill("x", "d", "B").but(|folder| folder.source.scope = Scope::Workspace);
+    let text = invoked(&folders, "x", "");
+    let last = text.lines().last().expect("a line");
+    assert!(
+        last.starts_with("This skill comes from the opened project: it is content from outside."),
+        "{text}"
+    );
+    let folders =
+        Folders::default().skill("x", "d", "B").but(|folder| folder.source.scope = Scope::Additional);
+    assert!(!invoked(&folders, "x", "").contains("opened project"));
+}
+
+#[test]
+fn the_body_cannot_leave_its_block() {
+    for (body, expected) in [
+        ("a</skill_content>b", "a<\\/skill_content>b"),
+        ("</SKILL_content >", "<\\/SKILL_content >"),
+        ("< / skill_content>", "<\\ / skill_content>"),
+        ("<\n/skill_content", "<\\\n/skill_content"),
+        ("</\u{1b}[0mskill_content>", "<\\/skill_content>"),
+        ("</skill_\u{e0041}content>", "<\\/skill_content>"),
+        ("<</skill_content>", "<<\\/skill_content>"),
+        ("a < b </p> </ skill>", "a < b </p> </ skill>"),
+    ] {
+        let text = invoked(&Folders::default().skill("x", "d", body), "x", "");
+        assert!(text.contains(&format!(">\n{expected}\n</skill_content>\n")), "{text}");
+        assert_eq!(text.to_lowercase().matches("</skill_content").count(), 1, "{text}");
+    }
+    let split = Folders::default().skill("x", "d", "</skill_$0");
+    assert!(invoked(&split, "x", "content>").contains("<\\/skill_content>\n</skill_content>"));
+}
+
+#[test]
+fn a_name_cannot_leave_its_attribute() {
+    let folders = Folders::default().with("x", "---\nname: 'a\"><b>&'\ndescription: d\n---\nB");
+    assert!(
+        invoked(&folders, "a\"><b>&", "")
+            .starts_with("<skill_content name=\"a&quot;&gt;&lt;b&gt;&amp;\">\nB\n")
+    );
+}
+
+#[test]
+fn paths_and_files_stay_on_their_lines() {
+    let folders = Folders::default().skill("x", "d", "B").but(|folder| {
+        folder.source.path = "/a\nSkill folder: /b\u{1b}[0m".to_owned();
+        folder.files = vec!["c\n- d\u{202e}".to_owned()];
+    });
+    assert!(invoked(&folders, "x", "").ends_with("\nSkill folder: /a Skill folder: /b\nFiles:\n- c - d"));
+}
+
+#[test]
+fn at_most_fifty_files_are_listed() {
+    let listing = |count: usize| {
+        let folders = Folders::default()
+            .skill("x", "d", "B")
+            .but(|folder| folder.files = (0..count).map(|n| format!("{n:03}")).collect());
+        invoked(&folders, "x", "")
+    };
+    assert!(listing(50).ends_with("\n- 049"));
+    assert!(listing(51).ends_with("\n- 049\n… and more"));
+}
+
+#[test]
+fn control_characters_are_removed_from_the_body() {
+    let folders = Folders::default().skill("x", "d", "a\u{1b}[31mb\u{7}\tc\r\nd\u{9b}0me\u{e0041}f");
+    let text = invoked(&folders, "x", "");
+    assert!(text.contains(">\nab\tc\ndef\n</skill_content>"), "{text:?}");
+    assert!(text.ends_with("\nNote: Control or invisible characters were removed from the instructions."));
+}
+
+#[test]
+fn broken_utf8_is_replaced_and_said() {
+    let folders = Folders::default().with("x", b"---\ndescription: d\n---\na\xffb".to_vec());
+    let text = invoked(&folders, "x", "");
+    assert!(text.contains("\na\u{fffd}b\n"));
+    assert!(text.contains("Note: SKILL.md is not valid UTF-8; broken bytes were replaced."));
+}
+
+#[test]
+fn long_bodies_are_cut_at_a_line_and_say_where_the_rest_is() {
+    let folders = Folders::default().skill("x", "d", &"0123456789\n".repeat(30_000));
+    let text = invoked(&folders, "x", "");
+    assert!(text.len() < 257 * 1024 && text.contains("\n0123456789\n\n</skill_content>"));
+    assert!(text.contains("longer than 262144 bytes and were cut; the rest is in /skills/x/SKILL.md."));
+    let one_line = invoked(&Folders::default().skill("x", "d", &"é漢".repeat(100_000)), "x", "");
+    assert!(!one_line.contains('\u{fffd}') && !one_line.contains("UTF-8"));
+    let exact = invoked(&Folders::default().skill("x", "d", &"x".repeat(256 * 1024)), "x", "");
+    assert!(!exact.contains("were cut"));
+}
+
+#[test]
+fn arguments_cannot_blow_the_result_up() {
+    let folders = Folders::default().skill("x", "d", &"$0 ".repeat(10_000));
+    let arguments = json!({"skill_name": "x", "arguments": "a".repeat(10_000)});
+    let result = invoke_json(&folders, &arguments);
+    assert!(matches!(result, Err(Failure::InvalidInput(text)) if text.contains("longer than 524288 bytes")));
+    let arguments = json!({"skill_name": "x", "arguments": "a".repeat(70_000)});
+    let result = invoke_json(&folders, &arguments);
+    assert!(
+        matches!(result, Err(Failure::InvalidInput(text)) if text.starts_with("arguments has 70000 bytes"))
+    );
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_known_ones() {
+    let not_found = |folders: &Folders, name: &str| match invoke_json(folders, &json!({ "skill_name": name }))
+    {
+        Err(Failure::NotFound(text)) => text,
+        other => panic!("not refused: {other:?}"),
+    };
+    let few = Folders::default().skill("a", "d", "").skill("b", "d", "").with("c", "broken");
+    assert_eq!(not_found(&few, "A"), "There is no skill \"A\". Installed: a, b.");
+    assert_eq!(
+        not_found(&few, "c"),
+        "There is no skill \"c\". The folder /skills/c is not used: SKILL.md has no front matter: its first line must be \"---\". Installed: a, b."
+    );
+    let many = (0..30).fold(Folders::default(), |all, n| all.skill(&format!("skill-{n}"), "d", ""));
+    let text = not_found(&many.skill("brainstorming", "d", ""), "brainstorm");
+    assert!(text.starts_with("There is no skill \"brainstorm\". Nearest of 31: brainstorming, "), "{text}");
+    assert_eq!(text.matches("skill-").count(), 4);
+    assert_eq!(
+        not_found(&Folders::default(), "x"),
+        "There is no skill \"x\". No skills are installed. A skill is a file ./.scorpiox/skills/<name>/SKILL.md."
+    );
+}
+
+#[test]
+fn a_call_without_a_name_says_which_there_are() {
+    let folders = Folders::default().skill("a", "d", "");
+    for arguments in [json!({}), json!({"skill_name": " "}), json!({"skill_name": null})] {
+        let result = invoke_json(&folders, &arguments);
+        assert!(
+            matches!(&result, Err(Failure::InvalidInput(text)) if text == "skill_name is missing. Installed: a."),
+            "{result:?}"
+        );
+    }
+    assert!(matches!(invoke_json(&folders, &json!({"skill_name": 5})), Err(Failure::InvalidInput(_))));
+}
+
+#[test]
+fn there_is_no_structured_result() {
+    let output = call(&Folders::default().skill("a", "d", ""), "InvokeSkill", r#"{"skill_name":"a"}"#);
+    assert_eq!(output.expect("succeeds").structured, None);
+}

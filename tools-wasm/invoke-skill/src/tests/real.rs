@@ -1,0 +1,84 @@
+use super::*;
+use crate::catalogue;
+use crate::description::MAX_BYTES;
+
+const NAMES: [&str; 14] = [
+    "brainstorming",
+    "dispatching-parallel-agents",
+    "executing-plans",
+    "finishing-a-development-branch",
+    "receiving-code-review",
+    "requesting-code-review",
+    "subagent-driven-development",
+    "systematic-debugging",
+    "test-driven-development",
+    "using-git-worktrees",
+    "using-superpowers",
+    "verification-before-completion",
+    "writing-plans",
+    "writing-skills",
+];
+
+#[test]
+fn all_real_skills_load_without_a_warning() {
+    let Some(folders) = real_skills() else { return };
+    let catalogue = catalogue::read(&folders);
+    assert_eq!(catalogue.skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), NAMES);
+    assert_eq!(catalogue.skipped, []);
+    for skill in &catalogue.skills {
+        assert_eq!(skill.warnings, [""; 0], "{}", skill.name);
+    }
+}
+
+#[test]
+fn the_catalogue_of_the_real_skills_fits_the_description() {
+    let Some(folders) = real_skills() else { return };
+    let tools = definitions(&folders);
+    assert_eq!(tools.len(), 1);
+    let text = &tools[0].description;
+    assert!(text.len() < MAX_BYTES && text.len() > 1900, "{}", text.len());
+    let listed: Vec<&str> = text.lines().skip(3).filter_map(|line| line[2..].split(": ").next()).collect();
+    assert_eq!(listed, NAMES);
+    assert!(text.contains("\n- writing-skills: Use when creating new skills, editing existing skills, or"));
+}
+
+#[test]
+fn real_bodies_pass_byte_for_byte() {
+    let Some(folders) = real_skills() else { return };
+    for folder in &folders.entries {
+        let original = String::from_utf8(folder.skill_md.clone().expect("read")).expect("UTF-8");
+        let (_, body) = original.split_once("\n---\n").expect("a front matter");
+        let name = &folder.source.folder_name;
+        let text = invoked(&folders, name, "");
+        let start = format!("<skill_content name=\"{name}\">\n{body}\n</skill_content>\nSkill folder: ");
+        assert!(text.starts_with(&start), "{name}");
+        assert!(!text.contains("\nNote: "), "{name}");
+    }
+}
+
+#[test]
+fn real_bodies_survive_arguments() {
+    let Some(folders) = real_skills() else { return };
+    for folder in &folders.entries {
+        let plain = invoked(&folders, &folder.source.folder_name, "");
+        let with_arguments = invoked(&folders, &folder.source.folder_name, "one two three");
+        assert_eq!(with_arguments.replace("\nARGUMENTS: one two three", ""), plain);
+    }
+}
+
+#[test]
+fn real_files_are_listed() {
+    let Some(folders) = real_skills() else { return };
+    let text = invoked(&folders, "subagent-driven-development", "");
+    assert!(text.ends_with(
+        "\nFiles:\n- implementer-prompt.md\n- re-review-prompt.md\n- scripts/review-package\n- scripts/sdd-workspace\n- scripts/task-brief\n- task-reviewer-prompt.md"
+    ));
+    assert!(!invoked(&folders, "executing-plans", "").contains("\nFiles:"));
+}
+
+#[test]
+fn real_skills_are_found_by_their_instructions() {
+    let Some(folders) = real_skills() else { return };
+    let text = searched(&folders, r"awk '\{print").expect("succeeds");
+    assert!(text.contains("\n- requesting-code-review: ") && text.contains("\n  line: BASE_SHA="), "{text}");
+}

@@ -1,0 +1,91 @@
+use super::*;
+
+fn folders() -> Folders {
+    Folders::default()
+        .skill("debugging", "Find the cause of a failure", "Read the log.\nThen bisect.\n")
+        .skill("planning", "Write a plan", "  Ask about the Goal first.\n")
+        .skill("testing", "Tests that find bugs", "Debugging comes later.\n")
+}
+
+fn refused(pattern: &str) -> String {
+    match searched(&folders(), pattern) {
+        Err(Failure::InvalidInput(text)) => text,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn names_come_before_descriptions_and_instructions() {
+    assert_eq!(
+        searched(&folders(), "debug|bugs|goal").expect("succeeds"),
+        "3 of 3 skills match \"debug|bugs|goal\":\n\
+         - debugging: Find the cause of a failure\n\
+         - testing: Tests that find bugs\n\
+         - planning: Write a plan\n  line: Ask about the Goal first.\n\
+         Invoke one with InvokeSkill and its name as skill_name."
+    );
+}
+
+#[test]
+fn nothing_found_is_an_answer() {
+    assert_eq!(searched(&folders(), "zebra").expect("succeeds"), "None of 3 skills matches \"zebra\".");
+}
+
+#[test]
+fn the_front_matter_is_not_searched_as_instructions() {
+    let folders = Folders::default().with("a", "---\ndescription: d\nlicense: zebra\n---\nBody\n");
+    assert!(searched(&folders, "zebra").expect("succeeds").starts_with("None of 1"));
+}
+
+#[test]
+fn skills_of_the_workspace_are_marked() {
+    let folders = folders().but(|folder| folder.source.scope = Scope::Workspace);
+    assert!(
+        searched(&folders, "testing").expect("succeeds").contains("\n- testing (from the opened project): ")
+    );
+}
+
+#[test]
+fn a_bad_pattern_is_an_error_that_says_why() {
+    assert!(refused("(").starts_with("pattern \"(\" cannot be used: "));
+    assert!(refused("a{1000}{1000}").contains("cannot be used"));
+    assert!(refused(&"x".repeat(513)).contains("it has 513 bytes; at most 512 fit"));
+    assert!(refused("").starts_with("pattern is missing"));
+    assert!(matches!(call(&folders(), "SearchSkills", "{}"), Err(Failure::InvalidInput(_))));
+}
+
+#[test]
+fn at_most_twenty_matches_are_given() {
+    let all =
+        |count: usize| (0..count).fold(Folders::default(), |all, n| all.skill(&format!("s{n}"), "d", "hit"));
+    let text = searched(&all(21), "hit").expect("succeeds");
+    assert_eq!(text.matches("\n- s").count(), 20);
+    assert!(text.contains("More skills match; only 20 are shown."));
+    assert!(!searched(&all(20), "hit").expect("succeeds").contains("More skills"));
+}
+
+#[test]
+fn a_long_line_is_shown_around_the_match() {
+    let folders =
+        Folders::default().skill("a", "d", &format!("{} needle {}", "é ".repeat(500), "x ".repeat(500)));
+    let text = searched(&folders, "needle").expect("succeeds");
+    let line = text.lines().nth(2).expect("the line");
+    assert!(
+        line.starts_with("  line: …") && line.contains(" needle ") && line.chars().count() < 220,
+        "{line}"
+    );
+}
+
+#[test]
+fn a_shown_line_has_no_hidden_characters() {
+    let folders = Folders::default().skill("a", "d", "\u{1b}[31mneedle\u{202e}\u{e0041}\n");
+    assert!(searched(&folders, "needle").expect("succeeds").contains("\n  line: needle\n"));
+}
+
+#[test]
+fn what_could_not_be_searched_is_said() {
+    let big = format!("{}\n", "x".repeat(9_999)).repeat(110);
+    let folders = (0..10).fold(Folders::default(), |all, n| all.skill(&format!("s{n}"), "d", &big));
+    let text = searched(&folders, "needle").expect("succeeds");
+    assert!(text.contains("The instructions of 2 skills were not searched."), "{text}");
+}

@@ -1,0 +1,109 @@
+//! list and pending: pages of tasks.
+
+use scorpiox_tool_kit::{Args, Failure, Output, Store, StoreError, args};
+
+use crate::model::{Meta, Scope, StepId, Task};
+use crate::render::{self, Call};
+use crate::search::{self, Filter, Page};
+use crate::steps::{self, Step};
+use crate::walk::BUDGET;
+use crate::{input, show};
+
+/// Which tasks are asked for.
+struct Request {
+    scope: Scope,
+    query: String,
+    /// Only ids under it: the cursor of a further page.
+    before: Option<u32>,
+}
+
+pub(crate) fn list(store: &mut impl Store, args: &Args<'_>, scope: Scope) -> Result<Output, Failure> {
+    let query = input::query(args)?;
+    if let Some(number) = input::task_id(args)? {
+        return show::show(store, args, scope, number, &query);
+    }
+    let before = input::cursor(args, "before", "lists of tasks")?;
+    let request = Request { scope, query, before };
+    let meta = Meta::load(store)?;
+    if meta.tasks == 0 {
+        let text = "There are no tasks. Create one: action \"create\" with its name in text.";
+        return Ok(render::output(text, &meta, &[], &[], None));
+    }
+    let filter = Filter::read(store, &request.query)?;
+    let page = search::page(store, &meta, &filter, scope, before)?;
+    let next = page.before.map(|id| Call::new(scope.action(), &request.query).text(format!("before:{id}")));
+    let next = next.map(|call| call.json());
+    let mut lines = vec![render::headline(&meta) + &opening(&request, &filter, &page)];
+    let steps = task_lines(store, &meta, scope, &page.tasks, &mut lines)?;
+    lines.extend(notes(&request, &filter, &page));
+    lines.extend(next.as_deref().map(render::more));
+    Ok(render::output(lines.join("\n"), &meta, &page.tasks, &steps, next))
+}
+
+/// A line for each task, and for the current one what is to be done in it, where
+/// that was asked for. Gives the steps that came to stand there.
+fn task_lines(
+    store: &mut impl Store,
+    meta: &Meta,
+    scope: Scope,
+    tasks: &[Task],
+    lines: &mut Vec<String>,
+) -> Result<Vec<Step>, StoreError> {
+    let mut shown = Vec::new();
+    for task in tasks {
+        lines.push(render::task_line(task, meta));
+        if scope == Scope::Open && meta.current == Some(task.id) {
+            shown = open_steps(store, task, lines)?;
+        }
+    }
+    Ok(shown)
+}
+
+fn open_steps(store: &mut impl Store, task: &Task, lines: &mut Vec<String>) -> Result<Vec<Step>, StoreError> {
+    if task.steps_done == task.steps_total {
+        let advice = render::next_step(task, None);
+        lines.extend((!advice.is_empty()).then(|| format!("   {advice}")));
+        return Ok(Vec::new());
+    }
+    let page = steps::page(store, task, Scope::Open, StepId(0))?;
+    let line = |step: &Step| format!("    [ ] {} {}", step.id.0, render::short(&step.text));
+    lines.extend(page.steps.iter().map(line));
+    if let Some(after) = page.after {
+        let call = show::further(Scope::Open, task.id, after);
+        lines.push(format!("    More of its open steps: {}", call.sentence()));
+    }
+    Ok(page.steps)
+}
+
+/// What the headline goes on with: which tasks follow, or that there are none.
+fn opening(request: &Request, filter: &Filter, page: &Page) -> String {
+    let what = if request.scope == Scope::Open { "open task" } else { "task" };
+    let older = request.before.map(|id| format!(" before #{id}")).unwrap_or_default();
+    let query = args::shown(&request.query);
+    match (page.tasks.is_empty(), filter.is_empty()) {
+        (true, _) if page.stopped => format!(" No match{older} yet."),
+        (true, false) => format!(" No {what}{older} matches {query:?}."),
+        (true, true) if request.before.is_none() => " Nothing is pending.".to_owned(),
+        (true, true) => format!(" There is no {what}{older}."),
+        (false, false) => format!(" Matching {query:?}{older}:"),
+        (false, true) if request.before.is_some() => format!(" Going on{older}:"),
+        (false, true) => String::new(),
+    }
+}
+
+/// What the caller should know about how it was searched.
+fn notes(request: &Request, filter: &Filter, page: &Page) -> Vec<String> {
+    let mut notes = filter.notes();
+    if filter.is_empty() && !request.query.is_empty() {
+        notes.push(format!(
+            "The query {:?} has no letters or digits, so it filters nothing.",
+            args::shown(&request.query)
+        ));
+    }
+    if let (true, Some(before)) = (page.stopped, page.before) {
+        notes.push(format!(
+            "The search stopped after reading {BUDGET} entries; tasks from #{before} up are searched, older ones are not."
+        ));
+    }
+    notes.iter().map(|note| format!("Note: {note}")).collect()
+}

@@ -1,0 +1,171 @@
+//! switch: which task is current.
+
+use scorpiox_tool_kit::{Args, Failure, Order, Output, Store, StoreError, args};
+
+use crate::model::{Meta, Scope, Task, TaskId, id_in_key, padded};
+use crate::render::{self, short};
+use crate::search::{Filter, MAX_QUERY_WORDS};
+use crate::walk::{BUDGET, Found, Walk};
+use crate::words::{MAX_KEY_CHARS, cut, folded, words};
+use crate::{input, steps};
+
+/// Other tasks that an ambiguous query matched as well and that the result names.
+const MAX_OTHERS: usize = 5;
+/// The one taken, the others, and one more that tells whether there are more.
+const ENOUGH: usize = MAX_OTHERS + 2;
+/// Names that begin alike of which the newest are taken.
+const MAX_NAMES: u32 = 100;
+
+/// Makes a new task findable by its name.
+pub(crate) fn index_name(store: &mut impl Store, task: &Task) -> Result<(), StoreError> {
+    let key = format!("{}\t{}", name_key(&folded(&task.name)), padded(task.id.0.into()));
+    store.set(&key, b"")
+}
+
+/// What the keys of names begin with that begin with `folded`. A folded name has no
+/// tab, and a tab sorts before everything a name has.
+fn name_key(folded: &str) -> String {
+    format!("n/{}", cut(folded, MAX_KEY_CHARS))
+}
+
+pub(crate) fn switch(store: &mut impl Store, args: &Args<'_>) -> Result<Output, Failure> {
+    let number = input::task_id(args)?;
+    let query = input::query(args)?;
+    let mut meta = Meta::load(store)?;
+    let found = match number {
+        Some(number) => vec![Task::find(store, number)?],
+        None if query.is_empty() => {
+            return Err(Failure::InvalidInput(
+                "switch needs task_id, or query with a task's name or words of it; list shows the tasks."
+                    .to_owned(),
+            ));
+        }
+        None => best(store, &meta, &query)?,
+    };
+    let (task, others) = found.split_first().ok_or_else(|| no_match(&meta, &query))?;
+    let said = if meta.current == Some(task.id) { "was current already" } else { "is current now" };
+    if meta.current.replace(task.id) != Some(task.id) {
+        meta.save(store)?;
+    }
+    let open = steps::first_open(store, task)?;
+    let mut lines =
+        vec![format!("Task {} {said}.{}", render::title(task), render::next_step(task, open.as_ref()),)];
+    lines.extend(ambiguity(others));
+    let named = &found[..found.len().min(1 + MAX_OTHERS)];
+    let open: Vec<_> = open.into_iter().collect();
+    Ok(render::output(lines.join("\n"), &meta, named, &open, None))
+}
+
+fn ambiguity(others: &[Task]) -> Vec<String> {
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["The query fits these as well (task_id chooses):".to_owned()];
+    lines
+        .extend(others.iter().take(MAX_OTHERS).map(|task| format!("  #{} {}", task.id.0, short(&task.name))));
+    if others.len() > MAX_OTHERS {
+        lines.push("  and more; list with this query shows them.".to_owned());
+    }
+    lines
+}
+
+fn no_match(meta: &Meta, query: &str) -> Failure {
+    let query = args::shown(query);
+    Failure::NotFound(if meta.tasks == 0 {
+        format!(
+            "No task matches {query:?}: there are no tasks yet. Create one: action \"create\" with its name in text."
+        )
+    } else {
+        format!("No task matches {query:?}; list shows the tasks that exist.")
+    })
+}
+
+/// The tasks that `query` fits best, all equally well, newest first: the one with
+/// that id, else those with that name, else with a name that begins with it, else
+/// with its words in the name, else with its words anywhere.
+fn best(store: &mut impl Store, meta: &Meta, query: &str) -> Result<Vec<Task>, Failure> {
+    if let Some(task) = by_number(store, query)? {
+        return Ok(vec![task]);
+    }
+    let name = folded(query);
+    let exact = format!("{}\t", name_key(&name));
+    let mut found = by_name(store, &exact, |known| known == name)?;
+    if found.is_empty() {
+        found = by_name(store, &name_key(&name), |known| known.starts_with(&name))?;
+    }
+    if found.is_empty() {
+        found = by_words(store, meta, query)?;
+    }
+    Ok(found)
+}
+
+/// `12` and `#12` are ids, where such a task exists.
+fn by_number(store: &mut impl Store, query: &str) -> Result<Option<Task>, StoreError> {
+    let digits = query.strip_prefix('#').unwrap_or(query);
+    match digits.parse() {
+        Ok(id) if digits.bytes().all(|b| b.is_ascii_digit()) => Task::load(store, TaskId(id)),
+        _ => Ok(None),
+    }
+}
+
+/// The newest tasks under a prefix of name keys whose folded name `fits`: keys have
+/// only the beginning of a long name.
+fn by_name(
+    store: &mut impl Store,
+    prefix: &str,
+    fits: impl Fn(&str) -> bool,
+) -> Result<Vec<Task>, StoreError> {
+    let entries = store.scan(prefix, None, MAX_NAMES, Order::Descending)?;
+    let ids: Result<Vec<u32>, StoreError> = entries.iter().map(|entry| id_in_key(&entry.key)).collect();
+    let mut ids = ids?;
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    let mut found = Vec::new();
+    for id in ids {
+        let task = Task::known(store, TaskId(id))?;
+        if fits(&folded(&task.name)) {
+            found.push(task);
+        }
+        if found.len() == ENOUGH {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Tasks with all words in the name, else with all words anywhere.
+fn by_words(store: &mut impl Store, meta: &Meta, query: &str) -> Result<Vec<Task>, Failure> {
+    let searchable = 1..=MAX_QUERY_WORDS;
+    if !searchable.contains(&words(query, MAX_QUERY_WORDS + 1).len()) {
+        return Ok(Vec::new());
+    }
+    let filter = Filter::read(store, query)?;
+    let mut found = Vec::new();
+    let in_name = filter.walk_names(Scope::All, meta.tasks);
+    let mut stopped = collect(store, in_name, &mut found)?;
+    if found.is_empty() {
+        stopped = collect(store, filter.walk(Scope::All, meta.tasks), &mut found)?;
+    }
+    match stopped {
+        Some(before) if found.is_empty() => Err(not_yet(query, before)),
+        _ => Ok(found),
+    }
+}
+
+/// Takes what is enough from a walk, and says where it stopped if its budget was spent.
+fn collect(store: &mut impl Store, mut walk: Walk, found: &mut Vec<Task>) -> Result<Option<u32>, StoreError> {
+    while found.len() < ENOUGH {
+        match walk.next(store)? {
+            Found::Task(task) => found.push(task),
+            Found::End => return Ok(None),
+            Found::Stopped(before) => return Ok(Some(before)),
+        }
+    }
+    Ok(None)
+}
+
+fn not_yet(query: &str, before: u32) -> Failure {
+    Failure::NotFound(format!(
+        "No task from #{before} up matches {:?}; the search stopped after reading {BUDGET} entries. Use rarer words, or find it with list and this query and switch by task_id.",
+        args::shown(query)
+    ))
+}
