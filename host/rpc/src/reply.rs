@@ -13,7 +13,19 @@ pub fn result(id: &Id<'_>, result: &impl Serialize) -> Vec<u8> {
     line.extend_from_slice(id.as_json().as_bytes());
     line.extend_from_slice(b",\"result\":");
     serde_json::to_writer(&mut line, result).expect(INFALLIBLE);
-    line.extend_from_slice(b"}\n");
+    line.push(b'}');
+    end(line)
+}
+
+/// Ends the line. Raw JSON from elsewhere may be written over several lines; between the
+/// tokens of JSON, the only place where it may have line ends, a space means the same.
+fn end(mut line: Vec<u8>) -> Vec<u8> {
+    let mut from = 0;
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', &line[from..]) {
+        line[from + at] = b' ';
+        from += at + 1;
+    }
+    line.push(b'\n');
     line
 }
 
@@ -32,8 +44,8 @@ pub fn error(id: Option<&Id<'_>>, code: i32, message: &str, data: Option<&impl S
     line.extend_from_slice(id.map_or("null", Id::as_json).as_bytes());
     line.extend_from_slice(b",\"error\":");
     serde_json::to_writer(&mut line, &ErrorObject { code, message, data }).expect(INFALLIBLE);
-    line.extend_from_slice(b"}\n");
-    line
+    line.push(b'}');
+    end(line)
 }
 
 /// A notification.
@@ -46,8 +58,7 @@ pub fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
     }
     let mut line = Vec::with_capacity(256);
     serde_json::to_writer(&mut line, &Notification { jsonrpc: "2.0", method, params }).expect(INFALLIBLE);
-    line.push(b'\n');
-    line
+    end(line)
 }
 
 /// Several answers in one array, as the answer to a batch.
@@ -80,6 +91,14 @@ mod tests {
             "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no\\nJSON\"}}\n"
         );
         assert_eq!(text(&notification("n", &[2])), "{\"jsonrpc\":\"2.0\",\"method\":\"n\",\"params\":[2]}\n");
+    }
+
+    #[test]
+    fn raw_json_over_several_lines_becomes_one_line() {
+        let raw: Box<serde_json::value::RawValue> =
+            serde_json::from_str("{\r\n \"a\": \"x\\ny\"\n}").expect("JSON");
+        let line = notification("n", &raw);
+        assert_eq!(text(&line), "{\"jsonrpc\":\"2.0\",\"method\":\"n\",\"params\":{   \"a\": \"x\\ny\" }}\n");
     }
 
     #[test]
