@@ -36,6 +36,8 @@ struct State<I, J> {
     running: usize,
     spares: usize,
     loans: u64,
+    /// The server ends, and waits for calls to do so.
+    ending: bool,
 }
 
 enum Input<I> {
@@ -69,7 +71,7 @@ pub(crate) enum Admission<J> {
 impl<I, J> Workers<I, J> {
     pub(crate) fn new(input: I) -> Self {
         let state =
-            State { input: Input::Free(input), queue: VecDeque::new(), running: 0, spares: 0, loans: 0 };
+            State { input: Input::Free(input), queue: VecDeque::new(), running: 0, spares: 0, loans: 0, ending: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -120,8 +122,10 @@ impl<I, J> Workers<I, J> {
     pub(crate) fn done(&self) {
         let mut state = self.lock();
         state.running -= 1;
-        if state.running == 0 || !state.queue.is_empty() {
+        if state.ending {
             self.changed.notify_all();
+        } else if !state.queue.is_empty() && state.spares > 0 {
+            self.changed.notify_one();
         }
     }
 
@@ -181,6 +185,7 @@ impl<I, J> Workers<I, J> {
     pub(crate) fn wait_until_idle(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
         let mut state = self.lock();
+        state.ending = true;
         while state.running > 0 || !state.queue.is_empty() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -77,7 +77,7 @@ impl skill_catalogue::Guest for InvokeSkill {
             warnings: skill.warnings,
         };
         let skipped = |skipped: crate::catalogue::Skipped| skill_catalogue::Skipped {
-            path: skipped.source.path,
+            path: crate::hygiene::line(&skipped.source.path).text,
             reason: skipped.reason,
         };
         skill_catalogue::Catalogue {

@@ -81,7 +81,8 @@ fn names(skills: &[Skill]) -> String {
     text + "\n" + USE_SEARCH
 }
 
-/// At most `max` characters, cut after a word where one ends in the second half.
+/// At most `max` characters, cut after a word where one ends in the second half, and
+/// not after punctuation that leads on.
 pub fn shortened(text: &str, max: usize) -> String {
     if text.char_indices().nth(max).is_none() {
         return text.to_owned();
@@ -90,5 +91,5 @@ pub fn shortened(text: &str, max: usize) -> String {
     let kept = &text[..end];
     let word = if text[end..].starts_with(' ') { Some(end) } else { kept.rfind(' ') };
     let cut = word.filter(|at| *at >= end / 2).unwrap_or(end);
-    format!("{}…", kept[..cut].trim_end())
+    format!("{}…", kept[..cut].trim_end_matches([' ', ',', ';', ':', '-', '–', '—']))
 }

@@ -7,7 +7,7 @@ use scorpiox_tool_kit::{Args, Failure, Output};
 
 use crate::catalogue::{self, Catalogue, Skill};
 use crate::nearest::nearest;
-use crate::{MAX_SKILL_BYTES, ReadError, Scope, Skills, arguments, front_matter, hygiene};
+use crate::{MAX_SKILL_BYTES, ReadError, Scope, Skills, arguments, description, front_matter, hygiene};
 
 /// Most bytes of instructions that a call gives.
 const MAX_BODY_BYTES: usize = 256 * 1024;
@@ -18,7 +18,7 @@ const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 /// Most files that a call lists.
 const MAX_FILES: u32 = 50;
 /// An error lists every name when there are at most this many.
-const FEW: usize = 12;
+const FEW: usize = 20;
 /// Otherwise it lists this many near ones.
 const NEAR: usize = 5;
 
@@ -187,9 +187,11 @@ fn suggestion(catalogue: &Catalogue, wanted: &str) -> String {
     match names.len() {
         0 => "No skills are installed. A skill is a file ./.scorpiox/skills/<name>/SKILL.md.".to_owned(),
         1..=FEW => format!("Installed: {}.", names.join(", ")),
-        count => format!(
-            "Nearest of {count}: {}. SearchSkills finds others.",
-            nearest(wanted, &names, NEAR).join(", ")
-        ),
+        count => {
+            let complete = description::describe(&catalogue.skills).complete;
+            let others =
+                if complete { "This tool's description lists all" } else { "SearchSkills finds others" };
+            format!("Nearest of {count}: {}. {others}.", nearest(wanted, &names, NEAR).join(", "))
+        }
     }
 }

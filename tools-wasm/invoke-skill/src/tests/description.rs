@@ -83,6 +83,8 @@ fn short_descriptions_are_not_cut() {
     assert_eq!(shortened("one two three", 8), "one two…");
     assert_eq!(shortened("one two three", 9), "one two…");
     assert_eq!(shortened("a bcdefghijklm", 10), "a bcdefgh…");
+    assert_eq!(shortened("one two, three", 10), "one two…");
+    assert_eq!(shortened("one two - three", 12), "one two…");
     assert_eq!(shortened("ééééé", 3), "éé…");
     assert_eq!(shortened("", 3), "");
 }

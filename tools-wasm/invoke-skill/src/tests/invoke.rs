@@ -149,6 +149,9 @@ fn an_unknown_name_is_answered_with_known_ones() {
     let text = not_found(&many.skill("brainstorming", "d", ""), "brainstorm");
     assert!(text.starts_with("There is no skill \"brainstorm\". Nearest of 31: brainstorming, "), "{text}");
     assert_eq!(text.matches("skill-").count(), 4);
+    assert!(text.ends_with(". This tool's description lists all."), "{text}");
+    let masses = (0..300).fold(Folders::default(), |all, n| all.skill(&format!("skill-{n}"), "d", ""));
+    assert!(not_found(&masses, "x").ends_with(". SearchSkills finds others."));
     assert_eq!(
         not_found(&Folders::default(), "x"),
         "There is no skill \"x\". No skills are installed. A skill is a file ./.scorpiox/skills/<name>/SKILL.md."

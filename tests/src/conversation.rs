@@ -1,0 +1,1 @@
+//! Conversations kept in files: what goes in, what comes out.

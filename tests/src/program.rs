@@ -1,0 +1,265 @@
+//! The real program, in folders of its own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Longest time that any single answer may take before a test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The program's file: `SCORPIOX_BINARY`, else the one that `make build` made.
+pub fn binary() -> PathBuf {
+    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/scorpiox-code");
+    let path = std::env::var_os("SCORPIOX_BINARY").map_or_else(built, PathBuf::from);
+    path.canonicalize().unwrap_or_else(|_| panic!("{} is missing; run `make build`", path.display()))
+}
+
+/// The folder of real inputs, if it is there.
+pub fn shared_data() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    if !path.exists() {
+        eprintln!("skipped: the shared test data is not beside the project");
+        return None;
+    }
+    path.canonicalize().ok()
+}
+
+/// How to start the program: a fresh home and workspace that vanish with this value.
+pub struct Program {
+    folder: TempDir,
+    variables: Vec<(String, String)>,
+    arguments: Vec<String>,
+}
+
+impl Default for Program {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Program {
+    pub fn new() -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        for name in ["home", "workspace"] {
+            std::fs::create_dir(folder.path().join(name)).expect("a folder");
+        }
+        Self { folder, variables: Vec::new(), arguments: Vec::new() }
+    }
+
+    /// Sets an environment variable. Nothing else is inherited.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Adds an argument.
+    pub fn arg(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// The user's home folder; the program's own folder is `.scorpiox` below it.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub fn workspace(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+
+    /// The command, to be started in any way.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(binary());
+        command
+            .args(&self.arguments)
+            .current_dir(self.workspace())
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Starts it as a server.
+    pub fn start(&self) -> Started {
+        let mut command = self.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Started::new(command.spawn().expect("the program starts"))
+    }
+
+    /// Runs a command of it to its end: exit status, standard output, standard error.
+    pub fn run(&self, arguments: &[&str]) -> (ExitStatus, String, String) {
+        let output = self.command().args(arguments).stdin(Stdio::null()).output().expect("the program runs");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        (output.status, text(output.stdout), text(output.stderr))
+    }
+}
+
+/// A server that runs. Killed when dropped.
+pub struct Started {
+    pub child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    next_id: u64,
+    /// Every message that came, for checks afterwards.
+    pub received: Vec<Value>,
+}
+
+impl Started {
+    fn new(mut child: Child) -> Self {
+        let input = child.stdin.take();
+        let output = child.stdout.take().expect("a pipe");
+        let mut errors = child.stderr.take().expect("a pipe");
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                let Ok(line) = line else { return };
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        // Read to the end so that the program never waits for it; shown when a test fails.
+        thread::spawn(move || {
+            let mut text = String::new();
+            let _ = errors.read_to_string(&mut text);
+            if !text.is_empty() {
+                eprintln!("--- standard error of the program ---\n{text}");
+            }
+        });
+        Self { child, input, lines, next_id: 1, received: Vec::new() }
+    }
+
+    /// Sends raw bytes.
+    pub fn send_raw(&mut self, bytes: &[u8]) {
+        let input = self.input.as_mut().expect("the input is open");
+        input.write_all(bytes).and_then(|()| input.flush()).expect("the program reads");
+    }
+
+    /// Sends one message.
+    pub fn send(&mut self, message: &Value) {
+        self.send_raw(format!("{message}\n").as_bytes());
+    }
+
+    /// The next message, whatever it is; `None` when the output has ended.
+    pub fn next(&mut self) -> Option<Value> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => {
+                let message: Value =
+                    serde_json::from_str(&line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
+                self.received.push(message.clone());
+                Some(message)
+            }
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("the program gave no message within {PATIENCE:?}"),
+        }
+    }
+
+    /// Whether nothing comes for `time`.
+    pub fn is_silent_for(&mut self, time: Duration) -> bool {
+        match self.lines.recv_timeout(time) {
+            Ok(line) => panic!("unexpected message: {line}"),
+            Err(_) => true,
+        }
+    }
+
+    /// Sends a request and gives its id.
+    pub fn request(&mut self, method: &str, params: Value) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// The answer to the request `id`; other messages on the way are kept in `received`.
+    pub fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.next().unwrap_or_else(|| panic!("the output ended before the answer to {id}"));
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    /// A request and its answer.
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.request(method, params);
+        self.answer(id)
+    }
+
+    /// The handshake; gives the result of `initialize`.
+    pub fn initialize(&mut self, revision: &str) -> Value {
+        self.initialize_with(revision, json!({}))
+    }
+
+    /// The handshake of a client with these capabilities.
+    pub fn initialize_with(&mut self, revision: &str, capabilities: Value) -> Value {
+        let client = json!({ "name": "tests", "version": "1" });
+        let params = json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
+        let answer = self.ask("initialize", params);
+        self.notify("notifications/initialized", json!({}));
+        answer["result"].clone()
+    }
+
+    /// Calls a tool in the handshake era and gives the result.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        assert!(answer.get("error").is_none(), "{tool} gave a protocol error: {answer}");
+        answer["result"].clone()
+    }
+
+    /// The text of a call that must succeed.
+    pub fn text(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.call(tool, arguments);
+        assert_eq!(result["isError"], false, "{result}");
+        result["content"][0]["text"].as_str().expect("text").to_owned()
+    }
+
+    /// Ends the input, as a client does that has finished.
+    pub fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    /// Waits for the end of the process: its status, and how long it took.
+    pub fn wait(&mut self) -> (ExitStatus, Duration) {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child of ours") {
+                return (status, start.elapsed());
+            }
+            assert!(start.elapsed() < PATIENCE, "the program does not end");
+            thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, signal).expect("the process is there");
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Parameters with what every request of the revision without a handshake carries.
+pub fn modern(mut params: Value) -> Value {
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({ "name": "tests", "version": "1" });
+    params
+}

@@ -1,0 +1,5 @@
+//! The finished program, over real pipes. One test binary, a module for each subject.
+
+mod conversations;
+mod faults;
+mod smoke;
