@@ -213,9 +213,12 @@ impl Runtime {
     }
 
     fn engine(&self) -> Result<&Engine, Fault> {
-        let engine = self
-            .engine
-            .get_or_init(|| Engine::new(&scorpiox_engine::config()).map_err(|error| format!("{error:#}")));
+        let engine = self.engine.get_or_init(|| {
+            // Without enough address space for the pool, calls are slower but work.
+            Engine::new(&scorpiox_engine::pooled_config())
+                .or_else(|_| Engine::new(&scorpiox_engine::config()))
+                .map_err(|error| format!("{error:#}"))
+        });
         engine.as_ref().map_err(|error| Fault::Unusable(error.clone()))
     }
 }
