@@ -265,8 +265,9 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         let Some(connection) = self.connection.take() else { return };
+        let rolled_back = connection.prepare_cached("ROLLBACK").and_then(|mut s| s.execute([])).is_ok();
         // A connection that cannot roll back is closed, which rolls back too.
-        if connection.execute_batch("ROLLBACK").is_ok() {
+        if rolled_back {
             self.database.give_back(connection);
         }
     }

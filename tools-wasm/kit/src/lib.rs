@@ -58,3 +58,9 @@ impl From<StoreError> for Failure {
         }
     }
 }
+
+/// The standard library's allocator in a version that uses the memory a guest starts with
+/// before it grows it; growing costs the host more than an ordinary call does.
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
