@@ -55,16 +55,20 @@ impl Transaction {
             )));
         }
         let size = signed(key.len() + value.len());
-        let grown: i64 = self
+        // One statement writes the row and says by how much it grew. A value that is there
+        // already is not written again.
+        let grown: Option<i64> = self
             .statement(
                 "INSERT INTO kv (namespace, key, value, grown) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT DO UPDATE SET grown = length(excluded.value) - length(kv.value),
                                            value = excluded.value
+                                       WHERE kv.value IS NOT excluded.value
                  RETURNING grown",
             )?
             .query_row(params![namespace, key, value, size], |row| row.get(0))
+            .optional()
             .map_err(|e| self.database.error(&e))?;
-        self.grow(namespace, grown, quota)
+        self.grow(namespace, grown.unwrap_or(0), quota)
     }
 
     /// Takes `key` away, if it is there.
