@@ -10,7 +10,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench lint fuzz install clean prerequisites components test-tools test-host test-guests test-e2e
+.PHONY: help build demo test bench lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -33,8 +33,14 @@ build: components ## Build the program: target/release/scorpiox-code
 demo: build ## Show a real session with the real program
 	@python3 tests/demo/demo.py $(BINARY)
 
-test: build ## Run all tests
+test: build test-components ## Run all tests
 	@tests/run.sh
+
+# Guests that only tests run.
+test-components: components
+	@scripts/build-guests.sh tests/guests
+	@target/release/scorpiox-precompile --target $(TARGET) --out target/test-components \
+		misbehave=tests/guests/target/wasm32-unknown-unknown/release/misbehave.wasm
 
 bench: build ## Measure against the C floor and the rmcp echo: target/bench.txt
 	@tests/bench/run.sh

@@ -4,5 +4,6 @@
 pub mod conversation;
 pub mod program;
 pub mod schema;
+pub mod store;
 
-pub use program::{Program, Started};
+pub use program::{Next, Program, Started};

@@ -33,6 +33,7 @@ pub fn shared_data() -> Option<PathBuf> {
 /// How to start the program: a fresh home and workspace that vanish with this value.
 pub struct Program {
     folder: TempDir,
+    binary: PathBuf,
     variables: Vec<(String, String)>,
     arguments: Vec<String>,
 }
@@ -49,7 +50,7 @@ impl Program {
         for name in ["home", "workspace"] {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
         }
-        Self { folder, variables: Vec::new(), arguments: Vec::new() }
+        Self { folder, binary: binary(), variables: Vec::new(), arguments: Vec::new() }
     }
 
     /// Sets an environment variable. Nothing else is inherited.
@@ -73,9 +74,30 @@ impl Program {
         self.folder.path().join("workspace")
     }
 
+    /// Writes a file, named from the folder that holds `home` and `workspace`; makes the
+    /// folders on the way.
+    pub fn put(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let file = self.folder.path().join(path);
+        let folder = file.parent().expect("a folder");
+        std::fs::create_dir_all(folder).expect("folders");
+        std::fs::write(&file, content).expect("a file");
+        file
+    }
+
+    /// Starts a program of its own instead, which lies in the folder `bin` beside `home`.
+    pub fn with_own_binary(mut self) -> Self {
+        let own = self.folder.path().join("bin/scorpiox-code");
+        std::fs::create_dir(own.parent().expect("a folder")).expect("a folder");
+        if std::fs::hard_link(binary(), &own).is_err() {
+            std::fs::copy(binary(), &own).expect("a copy");
+        }
+        self.binary = own;
+        self
+    }
+
     /// The command, to be started in any way.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(binary());
+        let mut command = Command::new(&self.binary);
         command
             .args(&self.arguments)
             .current_dir(self.workspace())
@@ -88,9 +110,7 @@ impl Program {
 
     /// Starts it as a server.
     pub fn start(&self) -> Started {
-        let mut command = self.command();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Started::new(command.spawn().expect("the program starts"))
+        Started::spawn(self.command())
     }
 
     /// Runs a command of it to its end: exit status, standard output, standard error.
@@ -99,6 +119,14 @@ impl Program {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         (output.status, text(output.stdout), text(output.stderr))
     }
+}
+
+/// What came, if anything.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    Message(Value),
+    Nothing,
+    End,
 }
 
 /// A server that runs. Killed when dropped.
@@ -112,7 +140,10 @@ pub struct Started {
 }
 
 impl Started {
-    fn new(mut child: Child) -> Self {
+    /// Starts a command that is the program, or that becomes it.
+    pub fn spawn(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
         let input = child.stdin.take();
         let output = child.stdout.take().expect("a pipe");
         let mut errors = child.stderr.take().expect("a pipe");
@@ -149,15 +180,35 @@ impl Started {
 
     /// The next message, whatever it is; `None` when the output has ended.
     pub fn next(&mut self) -> Option<Value> {
-        match self.lines.recv_timeout(PATIENCE) {
+        match self.next_within(PATIENCE) {
+            Next::Message(message) => Some(message),
+            Next::End => None,
+            Next::Nothing => panic!("the program gave no message within {PATIENCE:?}"),
+        }
+    }
+
+    /// What comes within `time`.
+    pub fn next_within(&mut self, time: Duration) -> Next {
+        match self.lines.recv_timeout(time) {
             Ok(line) => {
                 let message: Value =
                     serde_json::from_str(&line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
                 self.received.push(message.clone());
-                Some(message)
+                Next::Message(message)
             }
-            Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("the program gave no message within {PATIENCE:?}"),
+            Err(RecvTimeoutError::Disconnected) => Next::End,
+            Err(RecvTimeoutError::Timeout) => Next::Nothing,
+        }
+    }
+
+    /// The next notification of this method; other messages on the way are kept in
+    /// `received`.
+    pub fn notification(&mut self, method: &str) -> Value {
+        loop {
+            let message = self.next().unwrap_or_else(|| panic!("the output ended before {method}"));
+            if message["method"] == method {
+                return message;
+            }
         }
     }
 

@@ -41,12 +41,8 @@ impl Schema {
     /// Asserts that an answer to `method` is one of the revision: its envelope, and its
     /// result by the definition for that method.
     pub fn check_answer(&mut self, method: &str, answer: &Value) {
-        let has = |schema: &Self, name: &str| {
-            let key = if schema.document.get("$defs").is_some() { "$defs" } else { "definitions" };
-            schema.document[key].get(name).is_some()
-        };
         if answer.get("error").is_some() {
-            let name = if has(self, "JSONRPCErrorResponse") { "JSONRPCErrorResponse" } else { "JSONRPCError" };
+            let name = if self.defines("JSONRPCErrorResponse") { "JSONRPCErrorResponse" } else { "JSONRPCError" };
             // An error about a message whose id is unknown has a null id, as JSON-RPC 2.0 says in
             // section 5; the schemas have no word for it.
             let mut answer = answer.clone();
@@ -54,9 +50,10 @@ impl Schema {
                 answer["id"] = json!(0);
             }
             self.check(name, &answer);
+            self.check_error(&answer);
             return;
         }
-        let envelope = if has(self, "JSONRPCResultResponse") { "JSONRPCResultResponse" } else { "JSONRPCResponse" };
+        let envelope = if self.defines("JSONRPCResultResponse") { "JSONRPCResultResponse" } else { "JSONRPCResponse" };
         self.check(envelope, answer);
         let result = match method {
             "initialize" => "InitializeResult",
@@ -69,9 +66,31 @@ impl Schema {
             "resources/templates/list" => "ListResourceTemplatesResult",
             "resources/read" => "ReadResourceResult",
             "subscriptions/listen" => "SubscriptionsListenResult",
+            "ping" | "logging/setLevel" => "EmptyResult",
+            "skills/list" | "skills/get" => "CacheableResult",
             _ => "Result",
         };
         self.check(result, &answer["result"]);
+    }
+
+    /// Asserts what the revision says about errors of this code, if it does.
+    fn check_error(&mut self, answer: &Value) {
+        let (name, value) = match answer["error"]["code"].as_i64().expect("an integer") {
+            -32700 => ("ParseError", &answer["error"]),
+            -32600 => ("InvalidRequestError", &answer["error"]),
+            -32601 => ("MethodNotFoundError", &answer["error"]),
+            -32602 => ("InvalidParamsError", &answer["error"]),
+            -32603 => ("InternalError", &answer["error"]),
+            -32022 => ("UnsupportedProtocolVersionError", answer),
+            _ => return,
+        };
+        if self.defines(name) {
+            self.check(name, value);
+        }
+    }
+
+    fn defines(&self, name: &str) -> bool {
+        ["$defs", "definitions"].iter().any(|key| self.document[*key].get(name).is_some())
     }
 
     /// Asserts that a notification is one of the revision.
@@ -83,5 +102,113 @@ impl Schema {
             _ => "JSONRPCNotification",
         };
         self.check(name, message);
+    }
+}
+
+/// The newest revision with a handshake: what a server speaks before it has negotiated.
+const NEWEST_HANDSHAKE: &str = "2025-11-25";
+const MODERN: &str = "2026-07-28";
+/// Methods that belong to the revision without a handshake, whatever the request carries.
+const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
+
+/// Checks everything that one server sends, each message under the revision that it
+/// belongs to, and remembers what each was.
+#[derive(Default)]
+pub struct Checker {
+    schemas: HashMap<String, Option<Schema>>,
+    /// Negotiated by `initialize`.
+    session: Option<String>,
+    /// The method and the revision of each request, by its id as JSON text.
+    requests: HashMap<String, (String, String)>,
+    /// The revision of the request behind each progress token, as JSON text.
+    tokens: HashMap<String, String>,
+    /// What came, in order.
+    pub seen: Vec<Seen>,
+}
+
+/// A message that was checked.
+pub struct Seen {
+    pub revision: String,
+    /// The method that is answered, or of the notification.
+    pub method: String,
+    pub message: Value,
+}
+
+impl Checker {
+    /// Notes a line before it is sent.
+    pub fn sent(&mut self, line: &str) {
+        match serde_json::from_str::<Value>(line) {
+            Ok(Value::Array(members)) => members.iter().for_each(|member| self.note(member)),
+            Ok(message) => self.note(&message),
+            Err(_) => {}
+        }
+    }
+
+    fn note(&mut self, message: &Value) {
+        let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else { return };
+        let meta = &message["params"]["_meta"];
+        let claims = ["protocolVersion", "clientCapabilities"]
+            .iter()
+            .any(|name| meta.get(format!("io.modelcontextprotocol/{name}")).is_some());
+        let modern = MODERN_METHODS.contains(&method) || claims && method != "initialize";
+        let revision = if modern { MODERN } else { self.session.as_deref().unwrap_or(NEWEST_HANDSHAKE) };
+        if let Some(token) = meta.get("progressToken") {
+            self.tokens.insert(token.to_string(), revision.to_owned());
+        }
+        self.requests.insert(id.to_string(), (method.to_owned(), revision.to_owned()));
+    }
+
+    /// Checks a message or a batch that came.
+    pub fn received(&mut self, message: &Value) {
+        match message {
+            Value::Array(members) => {
+                let session = self.session.clone().expect("batches come after the handshake");
+                self.with_schema(&session, |schema| schema.check("JSONRPCBatchResponse", message));
+                members.iter().for_each(|member| self.single(member));
+            }
+            _ => self.single(message),
+        }
+    }
+
+    fn single(&mut self, message: &Value) {
+        let (method, revision) = match message["method"].as_str() {
+            Some(method) => (method.to_owned(), self.revision_of_notification(message)),
+            None => self.asked(message),
+        };
+        self.with_schema(&revision, |schema| match message.get("method") {
+            Some(_) => schema.check_notification(message),
+            None => schema.check_answer(&method, message),
+        });
+        self.seen.push(Seen { revision, method, message: message.clone() });
+    }
+
+    /// The method and the revision of the request that is answered.
+    fn asked(&mut self, answer: &Value) -> (String, String) {
+        if let Some(version) = answer["result"]["protocolVersion"].as_str() {
+            self.session = Some(version.to_owned());
+            return ("initialize".to_owned(), version.to_owned());
+        }
+        let session = self.session.as_deref().unwrap_or(NEWEST_HANDSHAKE);
+        let unknown = || {
+            assert!(answer.get("error").is_some(), "an answer to no request: {answer}");
+            (String::new(), session.to_owned())
+        };
+        self.requests.get(&answer["id"].to_string()).cloned().unwrap_or_else(unknown)
+    }
+
+    fn revision_of_notification(&self, message: &Value) -> String {
+        let params = &message["params"];
+        if params["_meta"].get("io.modelcontextprotocol/subscriptionId").is_some() {
+            return MODERN.to_owned();
+        }
+        let token = self.tokens.get(&params["progressToken"].to_string());
+        token.or(self.session.as_ref()).cloned().unwrap_or_else(|| MODERN.to_owned())
+    }
+
+    fn with_schema(&mut self, revision: &str, check: impl FnOnce(&mut Schema)) {
+        let schema = self.schemas.entry(revision.to_owned()).or_insert_with(|| Schema::of(revision));
+        if let Some(schema) = schema {
+            check(schema);
+        }
     }
 }

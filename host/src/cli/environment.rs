@@ -41,7 +41,14 @@ impl Environment {
         };
         let names = Registry::new(tools::builtin()).names();
         let settings = Settings::load(&locations, env::vars_os(), &names);
-        Ok(Self { binary, home, own_home, workspace, durability: durability()?, settings: Arc::new(settings) })
+        Ok(Self {
+            binary,
+            home,
+            own_home,
+            workspace,
+            durability: durability()?,
+            settings: Arc::new(settings),
+        })
     }
 
     /// What a server is made from.

@@ -121,7 +121,9 @@ mod tests {
     #[test]
     fn ticks_while_calls_run_and_wakes_again_after_sleep() {
         let (sender, receiver) = mpsc::channel();
-        let ticker = Ticker::new(Box::new(move |tick| drop(sender.send(tick))));
+        let ticker = Ticker::new(Box::new(move |tick| {
+            let _ = sender.send(tick);
+        }));
         let call = ticker.begin();
         assert_eq!(receiver.recv().expect("tick"), 1);
         drop(call);

@@ -70,8 +70,14 @@ pub(crate) enum Admission<J> {
 
 impl<I, J> Workers<I, J> {
     pub(crate) fn new(input: I) -> Self {
-        let state =
-            State { input: Input::Free(input), queue: VecDeque::new(), running: 0, spares: 0, loans: 0, ending: false };
+        let state = State {
+            input: Input::Free(input),
+            queue: VecDeque::new(),
+            running: 0,
+            spares: 0,
+            loans: 0,
+            ending: false,
+        };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 

@@ -1,1 +1,60 @@
-//! Golden conversations.
+//! Golden conversations: the files in `tests/conversations`, one test each. What a client of
+//! each revision sends and gets stands there to be read.
+//!
+//! Every message that comes is checked against the protocol's own schema of its revision.
+
+use std::collections::BTreeSet;
+
+use scorpiox_tests::schema::Seen;
+use scorpiox_tests::{Program, conversation};
+
+const SKILL: &str = "---
+name: greet
+description: Greet somebody in the project's tone. Use when a person is to be welcomed.
+license: MIT
+---
+# Greet
+
+Say hello to $0, in the tone of notes/tone.md. All of it: $ARGUMENTS
+";
+
+/// Runs the conversation of that name, in a workspace with one skill.
+pub fn run(name: &str) -> Vec<Seen> {
+    let program = Program::new();
+    program.put("workspace/.claude/skills/greet/SKILL.md", SKILL);
+    program.put("workspace/.claude/skills/greet/notes/tone.md", "Warm and short.\n");
+    conversation::run(name, &program)
+}
+
+macro_rules! conversations {
+    ($($test:ident => $name:literal,)*) => {
+        $(
+            #[test]
+            fn $test() {
+                run($name);
+            }
+        )*
+
+        const NAMES: &[&str] = &[$($name),*];
+    };
+}
+
+conversations! {
+    a_session_of_2024_11_05 => "2024-11-05",
+    a_session_of_2025_03_26 => "2025-03-26",
+    a_session_of_2025_06_18 => "2025-06-18",
+    a_session_of_2025_11_25 => "2025-11-25",
+    requests_of_2026_07_28 => "2026-07-28",
+    both_eras_live_in_one_process => "both-eras",
+    one_revision_has_batches => "batches",
+    bad_messages_are_answered_and_the_next_is_read => "mistakes",
+    cancelled_requests_are_not_answered => "cancelled",
+}
+
+#[test]
+fn every_conversation_has_a_test() {
+    let files = std::fs::read_dir(conversation::folder()).expect("the folder of the conversations");
+    let names = files.map(|file| file.expect("a file").path());
+    let names: BTreeSet<_> = names.map(|path| path.file_stem().expect("a name").to_owned()).collect();
+    assert_eq!(names, NAMES.iter().map(Into::into).collect());
+}

@@ -1,0 +1,64 @@
+//! A tool's import list is its authority: each built-in component imports exactly what is
+//! written here, and is granted exactly that.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use scorpiox_code::tools::{Kind, Registry, builtin};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+/// The written list.
+const IMPORTS: [(&str, &[&str]); 4] = [
+    ("task-manager", &["clock", "store"]),
+    ("plan-mode", &["clock", "store"]),
+    ("invoke-skill", &["skills"]),
+    ("set-callback", &["clock", "store", "timer"]),
+];
+
+/// Interfaces of types alone, which give no right to anything.
+const TYPES: &str = "scorpiox:tool/types@0.1.0";
+
+fn imports(engine: &Engine, name: &str) -> BTreeSet<String> {
+    let file = common::built(&format!("components/{name}.component.wasm"));
+    let component = Component::from_file(engine, &file).expect("a component");
+    let ty = component.component_type();
+    ty.imports(engine).map(|(import, _)| import.to_owned()).filter(|import| import != TYPES).collect()
+}
+
+#[test]
+fn built_in_components_import_what_is_written_and_nothing_else() {
+    let engine = Engine::new(&scorpiox_engine::config()).expect("an engine");
+    for (name, expected) in IMPORTS {
+        let expected: BTreeSet<String> =
+            expected.iter().map(|import| format!("scorpiox:tool/{import}@0.1.0")).collect();
+        assert_eq!(imports(&engine, name), expected, "{name}");
+    }
+}
+
+#[test]
+fn built_in_components_are_granted_what_is_written() {
+    let registry = Registry::new(builtin());
+    let mut seen = BTreeSet::new();
+    for tool in registry.tools() {
+        let Kind::Wasm { component, .. } = &tool.kind else { panic!("{} runs in the host", tool.name) };
+        let (_, expected) =
+            IMPORTS.iter().find(|(name, _)| *name == &*component.name).expect("a component of the list");
+        let granted: BTreeSet<_> = component.grants.iter().map(|grant| grant.name()).collect();
+        assert_eq!(granted, expected.iter().copied().collect(), "{}", component.name);
+        seen.insert(component.name.to_string());
+    }
+    assert_eq!(seen.len(), IMPORTS.len());
+}
+
+#[test]
+fn definitions_in_the_program_name_the_tools_of_the_registry() {
+    for tool in Registry::new(builtin()).tools() {
+        let Kind::Wasm { definitions, .. } = &tool.kind else { continue };
+        if *definitions != "null" {
+            let definition = tool.fixed_definition().expect("a definition");
+            assert_eq!(definition.name, tool.name);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The server over a connection in memory, with tools that a test controls.
+
+mod common;
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use common::Connected;
+use scorpiox_code::server::End;
+use scorpiox_code::tools::{Call, Definition, Failure, Hints, Kind, NativeTool, Output, Tool};
+use serde_json::{Value, json, value::RawValue};
+
+/// A tool made of a function.
+struct Native<F>(&'static str, F);
+
+impl<F: Fn(&Call<'_>) -> Result<Output, Failure> + Send + Sync> NativeTool for Native<F> {
+    fn definition(&self) -> Definition {
+        Definition {
+            name: self.0.into(),
+            title: self.0.into(),
+            description: "for tests".to_owned(),
+            input_schema: RawValue::from_string(r#"{"type":"object"}"#.to_owned()).expect("JSON"),
+            output_schema: None,
+            hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
+        }
+    }
+
+    fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
+        (self.1)(call)
+    }
+}
+
+fn tool(
+    name: &'static str,
+    run: impl Fn(&Call<'_>) -> Result<Output, Failure> + Send + Sync + 'static,
+) -> Tool {
+    Tool { name, kind: Kind::Native(Arc::new(Native(name, run))) }
+}
+
+fn echo() -> Tool {
+    tool("Echo", |call| Ok(Output::text(call.arguments)))
+}
+
+/// A tool that tells when it starts and waits until it may end, or is cancelled.
+fn gated() -> (Tool, Receiver<String>, Arc<Gate>) {
+    let gate = Arc::new(Gate::default());
+    let (started, starts) = channel();
+    let started: Sender<String> = started;
+    let gated = tool("Gated", {
+        let gate = Arc::clone(&gate);
+        move |call| {
+            started.send(call.arguments.to_owned()).expect("the test listens");
+            gate.pass(call)
+        }
+    });
+    (gated, starts, gate)
+}
+
+#[derive(Default)]
+struct Gate {
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn pass(&self, call: &Call<'_>) -> Result<Output, Failure> {
+        let mut open = self.open.lock().expect("lock");
+        while !*open {
+            if call.cancel.is_set() {
+                return Err(Failure("cancelled".to_owned()));
+            }
+            (open, _) = self.opened.wait_timeout(open, Duration::from_millis(1)).expect("lock");
+        }
+        Ok(Output::text("passed"))
+    }
+
+    fn open(&self) {
+        *self.open.lock().expect("lock") = true;
+        self.opened.notify_all();
+    }
+}
+
+#[test]
+fn a_slow_call_delays_nobody() {
+    let (gated, starts, gate) = gated();
+    let mut client = Connected::initialized(vec![gated, echo()]);
+    client.call(1, "Gated", &json!({}));
+    starts.recv().expect("started");
+    let start = Instant::now();
+    client.call(2, "Echo", &json!({ "a": 1 }));
+    assert_eq!(client.receive()["result"]["content"][0]["text"], r#"{"a":1}"#);
+    client.send(&json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" }));
+    assert_eq!(client.receive()["id"], 3);
+    assert!(start.elapsed() < Duration::from_millis(200), "took {:?}", start.elapsed());
+    gate.open();
+    assert_eq!(client.receive()["id"], 1);
+}
+
+#[test]
+fn a_cancelled_call_stops_and_is_not_answered() {
+    let (gated, starts, _gate) = gated();
+    let mut client = Connected::initialized(vec![gated, echo()]);
+    client.call(1, "Gated", &json!({}));
+    starts.recv().expect("started");
+    client.cancel(1);
+    client.cancel(99);
+    client.call(2, "Echo", &json!({}));
+    assert_eq!(client.receive()["id"], 2);
+    assert_eq!(client.finish(End::Input), Vec::<Value>::new());
+}
+
+#[test]
+fn an_id_that_is_in_flight_is_refused_and_free_again_later() {
+    let (gated, starts, gate) = gated();
+    let mut client = Connected::initialized(vec![gated, echo()]);
+    client.call(1, "Gated", &json!({}));
+    starts.recv().expect("started");
+    client.call(1, "Echo", &json!({}));
+    assert_eq!(client.receive()["error"]["code"], -32600);
+    gate.open();
+    assert_eq!(client.receive()["result"]["content"][0]["text"], "passed");
+    client.call(1, "Echo", &json!({}));
+    assert_eq!(client.receive()["result"]["isError"], false);
+}
+
+#[test]
+fn a_panic_answers_its_own_request_with_an_error() {
+    let mut client = Connected::initialized(vec![tool("Panics", |_| panic!("on purpose")), echo()]);
+    client.call(1, "Panics", &json!({}));
+    let answer = client.receive();
+    assert_eq!(answer["error"]["code"], -32603);
+    assert!(!answer.to_string().contains("on purpose"), "details stay on standard error");
+    client.call(2, "Echo", &json!({}));
+    assert_eq!(client.receive()["result"]["isError"], false);
+}
+
+#[test]
+fn requests_beyond_the_bounds_are_refused_at_once_and_the_others_answered() {
+    let (gated, starts, gate) = gated();
+    let mut client = Connected::initialized(vec![gated]);
+    for id in 1..=300 {
+        client.call(id, "Gated", &json!({ "id": id }));
+    }
+    for _ in 0..64 {
+        starts.recv().expect("started");
+    }
+    let refused: Vec<_> = (0..300 - 64 - 192).map(|_| client.receive()).collect();
+    assert!(refused.iter().all(|answer| answer["error"]["code"] == -31001), "{refused:?}");
+    assert_eq!(refused[0]["id"], 64 + 192 + 1);
+    gate.open();
+    let mut answered: Vec<_> =
+        (0..64 + 192).map(|_| client.receive()["id"].as_u64().expect("an id")).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, (1..=256).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_call_that_waits_can_be_cancelled() {
+    let (gated, starts, gate) = gated();
+    let mut client = Connected::initialized(vec![gated]);
+    for id in 1..=66 {
+        client.call(id, "Gated", &json!({}));
+    }
+    for _ in 0..64 {
+        starts.recv().expect("started");
+    }
+    client.cancel(65);
+    client.send(&json!({ "jsonrpc": "2.0", "id": 100, "method": "ping" }));
+    assert_eq!(client.receive()["id"], 100);
+    gate.open();
+    let mut answered: Vec<_> = (0..65).map(|_| client.receive()["id"].as_u64().expect("an id")).collect();
+    answered.sort_unstable();
+    let expected: Vec<_> = (1..=66).filter(|id| *id != 65).collect();
+    assert_eq!(answered, expected);
+    assert_eq!(client.finish(End::Input), Vec::<Value>::new());
+}
+
+#[test]
+fn progress_comes_before_the_answer_and_only_when_asked_for() {
+    let reporting = tool("Reports", |call| {
+        call.progress.report("half way");
+        Ok(Output::text("done"))
+    });
+    let mut client = Connected::initialized(vec![reporting]);
+    client.call(1, "Reports", &json!({}));
+    assert_eq!(client.receive()["id"], 1);
+    let params = json!({ "name": "Reports", "_meta": { "progressToken": "p" } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params }));
+    let progress = client.receive();
+    assert_eq!(progress["method"], "notifications/progress");
+    assert_eq!(progress["params"], json!({ "progressToken": "p", "progress": 1, "message": "half way" }));
+    assert_eq!(client.receive()["id"], 2);
+}
+
+#[test]
+fn the_end_of_the_input_lets_calls_finish() {
+    let (gated, starts, gate) = gated();
+    let mut client = Connected::initialized(vec![gated]);
+    client.call(1, "Gated", &json!({}));
+    starts.recv().expect("started");
+    gate.open();
+    let rest = client.finish(End::Input);
+    assert_eq!(rest.len(), 1);
+    assert_eq!(rest[0]["result"]["content"][0]["text"], "passed");
+}
+
+#[test]
+fn a_call_that_does_not_finish_is_stopped_at_the_end_and_answered() {
+    let (gated, starts, _gate) = gated();
+    let mut client = Connected::initialized(vec![gated]);
+    client.call(1, "Gated", &json!({}));
+    starts.recv().expect("started");
+    let start = Instant::now();
+    let rest = client.finish(End::Signal);
+    assert_eq!(rest.len(), 1);
+    assert_eq!(rest[0]["result"]["isError"], true);
+    assert!(start.elapsed() < Duration::from_millis(500), "took {:?}", start.elapsed());
+}
+
+#[test]
+fn output_of_tools_is_cleaned_and_stays_on_one_line() {
+    let dirty = tool("Dirty", |_| {
+        Ok(Output { structured: Some("{\n \"a\": 1\r\n}".to_owned()), ..Output::text("\x1b[31mred\x07\nx") })
+    });
+    let mut client = Connected::initialized(vec![dirty]);
+    client.call(1, "Dirty", &json!({}));
+    let answer = client.receive();
+    assert_eq!(answer["result"]["content"][0]["text"], "red\nx");
+    assert_eq!(answer["result"]["structuredContent"], json!({ "a": 1 }));
+}
+
+#[test]
+fn both_eras_are_served_side_by_side() {
+    let mut client = Connected::initialized(vec![echo()]);
+    let modern = json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }});
+    client.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": modern }));
+    client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
+    let (new, old) = (client.receive(), client.receive());
+    assert_eq!(new["result"]["resultType"], "complete");
+    assert!(old["result"].get("resultType").is_none());
+    client.send(&json!({ "jsonrpc": "2.0", "id": 3, "method": "ping", "params": modern }));
+    assert_eq!(client.receive()["error"]["code"], -32601);
+}
+
+#[test]
+fn requests_before_the_handshake_are_refused_except_ping() {
+    let mut client = Connected::new(vec![echo()]);
+    client.call(1, "Echo", &json!({}));
+    assert_eq!(client.receive()["error"]["code"], -32600);
+    client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }));
+    assert_eq!(client.receive()["result"], json!({}));
+    client.send_line("not JSON");
+    assert_eq!(client.receive()["error"]["code"], -32700);
+}

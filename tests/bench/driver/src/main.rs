@@ -1,0 +1,113 @@
+//! Measures the server side by side with the C floor and an rmcp echo: see run.sh.
+//!
+//! Client and servers share one core, because wake-ups between cores would hide what the
+//! servers do. Nothing is parsed while a clock runs, and every answer's content is
+//! checked outside of it.
+
+mod calls;
+mod measure;
+mod requests;
+mod server;
+mod starts;
+mod table;
+mod tasks;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use server::Program;
+use table::Row;
+
+/// How often things are measured.
+#[derive(Clone, Copy)]
+struct Effort {
+    starts: usize,
+    sessions: usize,
+    rounds: usize,
+    /// Tasks that are many.
+    tasks: usize,
+}
+
+const FULL: Effort = Effort { starts: 50, sessions: 15, rounds: 100, tasks: 100_000 };
+const QUICK: Effort = Effort { starts: 5, sessions: 2, rounds: 4, tasks: 5_000 };
+
+/// What is measured.
+struct Programs {
+    floor: Program,
+    rmcp: Program,
+    ours: Program,
+    /// Ours, when what it stores must survive a loss of power.
+    ours_power: Program,
+    ours_few_tasks: Program,
+    ours_many_tasks: Program,
+}
+
+fn main() -> Result<()> {
+    let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [floor, rmcp, ours, folder, file] = arguments.as_slice() else {
+        bail!("usage: bench-driver FLOOR RMCP OURS FOLDER TABLE");
+    };
+    let quick = std::env::var_os("BENCH_QUICK").is_some_and(|value| value == "1");
+    let effort = if quick { QUICK } else { FULL };
+    let begin = Instant::now();
+    let mut text = machine(pin()?)?;
+    if quick {
+        text.push_str("BENCH_QUICK: too few rounds for figures to rely on.\n");
+    }
+    let parent = tempfile::tempdir_in(folder)?;
+    let program = |name, binary: &Path| Program::new(name, &binary.canonicalize()?, parent.path());
+    let programs = Programs {
+        floor: program("floor", floor)?,
+        rmcp: program("rmcp", rmcp)?,
+        ours: program("ours", ours)?,
+        ours_power: program("ours", ours)?.with("SCORPIOX_DURABILITY", "power"),
+        ours_few_tasks: program("ours", ours)?,
+        ours_many_tasks: program("ours", ours)?,
+    };
+    let rows = rows(&programs, effort)?;
+    let _ = write!(text, "\n{}\n{:.0} s\n", table::render(&rows), begin.elapsed().as_secs_f64());
+    fs::write(file, &text).with_context(|| format!("{} cannot be written", file.display()))?;
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
+    let starts = starts::measure(programs, effort)?;
+    let mut rows = starts.start_rows();
+    rows.extend(calls::rows(programs, effort)?);
+    rows.extend(tasks::rows(programs, effort)?);
+    rows.extend(starts.memory_and_end_rows());
+    Ok(rows)
+}
+
+/// Keeps this process, and all that it starts, on one core: the last one, since the first
+/// takes most interrupts.
+fn pin() -> Result<usize> {
+    let allowed = sched_getaffinity(None)?;
+    let core = (0..CpuSet::MAX_CPU).rev().find(|core| allowed.is_set(*core)).context("no core")?;
+    let mut one = CpuSet::new();
+    one.set(core);
+    sched_setaffinity(None, &one)?;
+    Ok(core)
+}
+
+/// Where this runs, to judge the figures by.
+fn machine(core: usize) -> Result<String> {
+    let cpus = fs::read_to_string("/proc/cpuinfo")?;
+    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
+    let count = cpus.lines().filter(|line| line.starts_with("processor")).count();
+    let load = fs::read_to_string("/proc/loadavg")?;
+    let load = load.split(' ').next().unwrap_or_default();
+    Ok(format!(
+        "{}, {count} cores, all pinned to core {core}; load at the start {load}.\n\
+         floor: C without a JSON parser. rmcp: rmcp 3.9.0, native echo, current_thread.\n\
+         Medians, one request at a time unless it says otherwise; ratio: ours / rmcp.\n",
+        model.trim_start_matches([' ', '\t', ':']),
+    ))
+}

@@ -1,0 +1,125 @@
+//! Starting, memory, and the end.
+
+use anyhow::Result;
+
+use crate::measure::median;
+use crate::requests::{Requests, call};
+use crate::server::{Program, Server};
+use crate::table::{Row, Target, Unit};
+use crate::{Effort, Programs};
+
+const MB: f64 = 1024.0 * 1024.0;
+
+/// Medians of the floor, rmcp and ours.
+type Three = [f64; 3];
+
+pub struct Starts {
+    initialized: Three,
+    listed: Three,
+    ended: Three,
+    memory: Three,
+    /// Of ours, after each sandboxed tool ran once.
+    memory_after_tools: f64,
+    ended_after_tools: f64,
+}
+
+/// What one program took, run after run.
+#[derive(Default)]
+struct Samples {
+    initialized: Vec<f64>,
+    listed: Vec<f64>,
+    ended: Vec<f64>,
+    memory: Vec<f64>,
+}
+
+impl Samples {
+    /// Starts a server, lets `work` use it, and ends it.
+    fn run(&mut self, program: &Program, work: impl FnOnce(&mut Server) -> Result<()>) -> Result<()> {
+        let (mut server, times) = program.start()?;
+        work(&mut server)?;
+        self.initialized.push(times.initialized.as_secs_f64());
+        self.listed.push(times.listed.as_secs_f64());
+        self.memory.push(server.peak_memory()?);
+        self.ended.push(server.close()?.as_secs_f64());
+        Ok(())
+    }
+}
+
+pub fn measure(programs: &Programs, effort: Effort) -> Result<Starts> {
+    let all = [&programs.floor, &programs.rmcp, &programs.ours];
+    let mut samples: [Samples; 3] = std::array::from_fn(|_| Samples::default());
+    for program in all {
+        Samples::default().run(program, |_| Ok(()))?;
+    }
+    for _ in 0..effort.starts {
+        for (program, samples) in all.into_iter().zip(&mut samples) {
+            samples.run(program, |_| Ok(()))?;
+        }
+    }
+    let mut sessions = Samples::default();
+    for _ in 0..effort.sessions {
+        sessions.run(&programs.ours, call_each_tool)?;
+    }
+    Ok(Starts {
+        initialized: samples.each_ref().map(|samples| median(samples.initialized.clone())),
+        listed: samples.each_ref().map(|samples| median(samples.listed.clone())),
+        ended: samples.each_ref().map(|samples| median(samples.ended.clone())),
+        memory: samples.each_ref().map(|samples| median(samples.memory.clone())),
+        memory_after_tools: median(sessions.memory),
+        ended_after_tools: median(sessions.ended),
+    })
+}
+
+fn call_each_tool(server: &mut Server) -> Result<()> {
+    let calls = [
+        ("PlanMode", r#"{"action":"status"}"#, "not active"),
+        ("TaskManager", r#"{"action":"create","query":"","text":"Measure the memory"}"#, "Measure the memory"),
+        ("SetCallback", r#"{"action":"list"}"#, "\"isError\":false"),
+        ("InvokeSkill", r#"{"skill_name":"greet","arguments":"to all"}"#, "Say hello to to all"),
+    ];
+    for (tool, arguments, expected) in calls {
+        let mut requests = Requests::repeat(1, &call(tool, arguments), expected);
+        let answer = server.exchange(requests.take(1))?;
+        requests.check_last(answer)?;
+    }
+    Ok(())
+}
+
+impl Starts {
+    pub fn start_rows(&self) -> Vec<Row> {
+        vec![
+            Row::side_by_side(
+                "spawn -> initialize answered",
+                Unit::Seconds,
+                self.initialized,
+                Target::TimesRmcp(1.5),
+            ),
+            Row::side_by_side(
+                "spawn -> initialize and tools/list answered",
+                Unit::Seconds,
+                self.listed,
+                Target::TimesRmcp(1.5),
+            ),
+        ]
+    }
+
+    pub fn memory_and_end_rows(&self) -> Vec<Row> {
+        let gone = Target::AtMost(20e-3);
+        vec![
+            Row::side_by_side("peak RSS, handshake", Unit::Bytes, self.memory, Target::AtMost(16.0 * MB)),
+            Row::ours(
+                "peak RSS, each sandboxed tool ran once",
+                Unit::Bytes,
+                self.memory_after_tools,
+                Target::AtMost(48.0 * MB),
+            ),
+            Row::side_by_side("stdin end -> process gone, handshake", Unit::Seconds, self.ended, gone),
+            Row::ours(
+                "stdin end -> process gone, each sandboxed tool ran once",
+                Unit::Seconds,
+                self.ended_after_tools,
+                gone,
+            ),
+        ]
+    }
+}

@@ -1,0 +1,103 @@
+//! The table that people read.
+
+use std::fmt::Write as _;
+
+/// What a figure counts.
+#[derive(Clone, Copy)]
+pub enum Unit {
+    Seconds,
+    PerSecond,
+    Bytes,
+}
+
+/// What a figure of ours should be.
+#[derive(Clone, Copy)]
+pub enum Target {
+    /// At most this many times rmcp's.
+    TimesRmcp(f64),
+    /// At least this many times rmcp's.
+    FasterThanRmcp(f64),
+    /// At most so much.
+    AtMost(f64),
+    /// At most `most` times what it is with `tasks` tasks, which is `base`.
+    TimesFewer { most: f64, base: f64, tasks: usize },
+    /// Nothing: it is there to compare with.
+    None,
+}
+
+/// One line.
+pub struct Row {
+    pub figure: String,
+    pub unit: Unit,
+    pub floor: Option<f64>,
+    pub rmcp: Option<f64>,
+    pub ours: f64,
+    pub target: Target,
+}
+
+impl Row {
+    /// A figure of ours alone.
+    pub fn ours(figure: impl Into<String>, unit: Unit, ours: f64, target: Target) -> Self {
+        Self { figure: figure.into(), unit, floor: None, rmcp: None, ours, target }
+    }
+
+    /// The same figure of the floor, rmcp and ours.
+    pub fn side_by_side(
+        figure: impl Into<String>,
+        unit: Unit,
+        [floor, rmcp, ours]: [f64; 3],
+        target: Target,
+    ) -> Self {
+        Self { figure: figure.into(), unit, floor: Some(floor), rmcp: Some(rmcp), ours, target }
+    }
+
+    fn cells(&self) -> [String; 7] {
+        let show = |value: Option<f64>| value.map_or("-".to_owned(), |value| self.unit.show(value));
+        let ratio = match self.target {
+            Target::TimesFewer { base, .. } => Some(self.ours / base),
+            _ => self.rmcp.map(|rmcp| self.ours / rmcp),
+        };
+        let (target, met) = match self.target {
+            Target::TimesRmcp(most) => (format!("<= {most} x rmcp"), ratio.map(|ratio| ratio <= most)),
+            Target::FasterThanRmcp(least) => (format!(">= {least} x rmcp"), ratio.map(|ratio| ratio >= least)),
+            Target::AtMost(most) => (format!("<= {}", self.unit.show(most)), Some(self.ours <= most)),
+            Target::TimesFewer { most, tasks, .. } => {
+                (format!("<= {most} x {tasks} tasks"), ratio.map(|ratio| ratio <= most))
+            }
+            Target::None => ("-".to_owned(), None),
+        };
+        let ratio = ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let verdict = met.map_or("", |met| if met { "ok" } else { "MISS" });
+        [self.figure.clone(), show(self.floor), show(self.rmcp), self.unit.show(self.ours), ratio, target, verdict.to_owned()]
+    }
+}
+
+impl Unit {
+    fn show(self, value: f64) -> String {
+        match self {
+            Self::Seconds if value < 1e-3 => format!("{:.1} us", value * 1e6),
+            Self::Seconds => format!("{:.2} ms", value * 1e3),
+            Self::PerSecond => format!("{value:.0} /s"),
+            Self::Bytes => format!("{:.1} MB", value / (1024.0 * 1024.0)),
+        }
+    }
+}
+
+const HEADINGS: [&str; 7] = ["figure", "floor", "rmcp", "ours", "ratio", "target", ""];
+
+/// The rows below each other, the first column to the left, numbers to the right.
+pub fn render(rows: &[Row]) -> String {
+    let mut lines = vec![HEADINGS.map(str::to_owned)];
+    lines.extend(rows.iter().map(Row::cells));
+    let widths: [usize; 7] =
+        std::array::from_fn(|column| lines.iter().map(|cells| cells[column].len()).max().unwrap_or(0));
+    let mut text = String::new();
+    for [figure, floor, rmcp, ours, ratio, target, verdict] in &lines {
+        let _ = writeln!(
+            text,
+            "{figure:<0$}  {floor:>1$}  {rmcp:>2$}  {ours:>3$}  {ratio:>4$}  {target:<5$}  {verdict}",
+            widths[0], widths[1], widths[2], widths[3], widths[4], widths[5],
+        );
+    }
+    text
+}

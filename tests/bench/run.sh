@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Measures the program side by side with a floor written in C and an echo server made with
+# rmcp; `make bench` builds the program first. The table goes to target/bench.txt.
+# BENCH_QUICK=1 takes seconds, and only shows that the bench runs.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+work=target/bench
+mkdir -p "$work"
+cc -O2 -o "$work/floor" tests/bench/floor.c
+cargo build --quiet --release --locked --manifest-path tests/bench/Cargo.toml --target-dir "$work/cargo"
+
+binaries=$work/cargo/release
+timeout 900 "$binaries/bench-driver" "$work/floor" "$binaries/rmcp-echo" \
+    "${SCORPIOX_BINARY:-target/release/scorpiox-code}" "$work" target/bench.txt

@@ -1,0 +1,121 @@
+"""The Inspector's command line as a client: `inspector.py ERA SESSION_FOLDER`.
+
+It starts the server anew for each request. It cannot cancel, and it refuses by itself to call a
+tool that is not in the list.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from steps import PLAN_MODE_OFF, TOOLS, Session, Steps, contains, equal
+
+PROGRAM = Path(__file__).parent / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+
+# What each era is for the Inspector, and the revision that must come of it.
+ERAS = {
+    "initialize-2025-11-25": ("legacy", "2025-11-25"),
+    "auto": ("auto", "2026-07-28"),
+    "discover-2026-07-28": ("modern", "2026-07-28"),
+}
+
+# Its exit statuses.
+DONE = 0
+FAILED = 1
+TOOL_FAILED = 5
+
+# Longest time for one request with the start of both programs, in seconds.
+PATIENCE = 30
+
+
+class Inspector:
+    """Runs the Inspector, once for each request."""
+
+    def __init__(self, era: str, session: Session) -> None:
+        self.options = ["--cli", "--format", "json", "--quiet", "--protocol-era", era]
+        self.server = session.server
+        self.environment = os.environ | {"HOME": str(session.folder / "home")}
+
+    def run(self, method: str, *options: str) -> subprocess.CompletedProcess[str]:
+        command = ["node", str(PROGRAM), *self.options, "--method", method, *options, "--", self.server]
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
+
+    def lines(self, method: str, *options: str) -> list[Any]:
+        """The output of a request that must succeed: one JSON object a line."""
+        done = self.run(method, *options)
+        if done.returncode != DONE:
+            raise AssertionError(f"exit status {done.returncode}: {done.stderr}")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def result(self, method: str, *options: str) -> Any:
+        (line,) = self.lines(method, *options)
+        return line["result"]
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> Any:
+        return self.result("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments))
+
+
+def tasks(inspector: Inspector, action: str, what: str = "") -> str:
+    return inspector.call("TaskManager", {"action": action, "query": "", "text": what})["content"][0]["text"]
+
+
+def ordinary_steps(inspector: Inspector, session: Session, steps: Steps) -> None:
+    with steps.step("lists the four tools, and finds their schemas valid"):
+        equal([tool["name"] for tool in inspector.result("tools/list", "--strict")["tools"]], TOOLS)
+    with steps.step("creates a task, adds a step, lists it"):
+        tasks(inspector, "create", "write the report")
+        tasks(inspector, "add", "find the figures")
+        contains(tasks(inspector, "list"), "#1 write the report (0/1 step)")
+    with steps.step("reads the plan mode, with structured content"):
+        result = inspector.call("PlanMode", {"action": "status"})
+        equal(result["content"][0]["text"], "Plan mode is not active.")
+        equal(result["structuredContent"], PLAN_MODE_OFF)
+    with steps.step("lists the skills as prompts and reads each"):
+        equal(sorted(prompt["name"] for prompt in inspector.result("prompts/list")["prompts"]), session.skills)
+        for name in session.skills:
+            options = ("--prompt-name", name, "--prompt-args", "arguments=Ada Lovelace")
+            text = inspector.result("prompts/get", *options)["messages"][0]["content"]["text"]
+            contains(text, f'<skill_content name="{name}">', "Ada Lovelace")
+
+
+def wrong_steps(inspector: Inspector, steps: Steps) -> None:
+    with steps.step("does not find an unknown tool"):
+        done = inspector.run("tools/call", "--tool-name", "NoSuchTool")
+        equal((done.returncode, json.loads(done.stderr)["error"]["code"]), (TOOL_FAILED, "tool_not_found"))
+    with steps.step("is told what is wrong with arguments: isError"):
+        arguments = ("--tool-name", "PlanMode", "--tool-args-json", '{"action":7}')
+        done = inspector.run("tools/call", *arguments)
+        equal((done.returncode, json.loads(done.stdout)["result"]["isError"]), (TOOL_FAILED, True))
+    with steps.step("is told that a prompt is unknown"):
+        done = inspector.run("prompts/get", "--prompt-name", "no-such-skill")
+        equal(done.returncode, FAILED)
+        contains(json.loads(done.stderr)["error"]["message"], "no-such-skill")
+
+
+def skill_steps(inspector: Inspector, session: Session, steps: Steps) -> None:
+    with steps.step("reads every file of the skills and finds its digest right"):
+        skills = inspector.lines("skills/list", "--verify")
+        equal(sorted(skill["name"] for skill in skills), session.skills)
+        for skill in skills:
+            equal({file["status"] for file in skill["files"]}, {"verified"})
+
+
+def main() -> None:
+    era, folder = sys.argv[1:]
+    session = Session(folder)
+    steps = Steps("inspector", era)
+    option, revision = ERAS[era]
+    inspector = Inspector(option, session)
+    with steps.step(f"agrees on {revision}"):
+        equal(inspector.result("initialize")["protocolVersion"], revision)
+    ordinary_steps(inspector, session, steps)
+    wrong_steps(inspector, steps)
+    if revision == "2026-07-28":
+        skill_steps(inspector, session, steps)
+    sys.exit(steps.failed > 0)
+
+
+main()

@@ -1,0 +1,146 @@
+"""The Python SDK 2.x as a client: `python_client.py ERA SESSION_FOLDER`."""
+
+import logging
+import sys
+import time
+import warnings
+
+import anyio
+from lock_database import write_lock
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import CallToolResult
+from steps import PLAN_MODE_OFF, TOOLS, Session, Steps, absent, contains, equal
+
+# What each era is in this SDK, and the revision that must come of it.
+ERAS = {
+    "initialize-2025-11-25": ("legacy", "2025-11-25"),
+    "auto": ("auto", "2026-07-28"),
+    "known-2026-07-28": ("2026-07-28", "2026-07-28"),
+}
+
+# Longest time for any one answer, in seconds.
+PATIENCE = 10
+
+# How long a call that ignored its cancellation is looked for. The server tries again to
+# get the lock every 25 ms, so such a call would have written by then.
+LOOK = 0.2
+
+
+class Unexpected(logging.Handler):
+    """Keeps what the SDK says only in its log: answers to nothing, and messages it cannot read."""
+
+    SIGNS = ("dropping response", "waiter for request", "transport yielded exception")
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.WARNING or record.msg.startswith(self.SIGNS):
+            self.found.append(record.getMessage())
+
+
+def text(result: CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+async def tasks(client: Client, action: str, what: str = "") -> str:
+    result = await client.call_tool("TaskManager", {"action": action, "query": "", "text": what})
+    equal(result.is_error, False)
+    return text(result)
+
+
+async def ordinary_steps(client: Client, session: Session, steps: Steps) -> None:
+    with steps.step("lists the four tools"):
+        equal([tool.name for tool in (await client.list_tools()).tools], TOOLS)
+    with steps.step("creates a task, adds a step, lists it"):
+        await tasks(client, "create", "write the report")
+        await tasks(client, "add", "find the figures")
+        contains(await tasks(client, "list"), "#1 write the report (0/1 step)")
+    with steps.step("reads the plan mode, with structured content"):
+        result = await client.call_tool("PlanMode", {"action": "status"})
+        equal(text(result), "Plan mode is not active.")
+        equal(result.structured_content, PLAN_MODE_OFF)
+    with steps.step("lists the skills as prompts and reads each"):
+        equal(sorted(prompt.name for prompt in (await client.list_prompts()).prompts), session.skills)
+        for name in session.skills:
+            prompt = await client.get_prompt(name, {"arguments": "Ada Lovelace"})
+            contains(prompt.messages[0].content.text, f'<skill_content name="{name}">', "Ada Lovelace")
+
+
+async def wrong_steps(client: Client, steps: Steps) -> None:
+    with steps.step("is told that a tool is unknown: -32602"):
+        try:
+            result = await client.call_tool("NoSuchTool", {})
+            raise AssertionError(f"no error but {result}")
+        except MCPError as error:
+            equal(error.code, -32602)
+    with steps.step("is told what is wrong with arguments: isError"):
+        result = await client.call_tool("PlanMode", {"action": 7})
+        equal(result.is_error, True)
+        contains(text(result), "action")
+
+
+async def cancel_at_first_progress(client: Client) -> list[tuple[float, str | None]]:
+    """Calls a tool that must wait, cancels the call when it says so, and gives what it said."""
+    progress = []
+    with anyio.fail_after(PATIENCE), anyio.CancelScope() as scope:
+
+        async def on_progress(value: float, _total: float | None, message: str | None) -> None:
+            progress.append((value, message))
+            scope.cancel()
+
+        arguments = {"action": "create", "query": "", "text": "never stored"}
+        result = await client.call_tool("TaskManager", arguments, progress_callback=on_progress)
+        raise AssertionError(f"not cancelled but answered: {text(result)}")
+    return progress
+
+
+async def cancel_steps(client: Client, session: Session, steps: Steps) -> None:
+    with write_lock(session.state):
+        with steps.step("hears of progress while a call waits, and cancels it"):
+            progress = await cancel_at_first_progress(client)
+            equal(progress, [(1, "Waiting for another server to finish writing")])
+        with steps.step("is answered while the lock is still held"):
+            contains(await tasks(client, "list"), "#1 write the report")
+    with steps.step("finds that the cancelled call stored nothing"):
+        contains(await tasks(client, "create", "after the lock"), "#2")
+        end = time.monotonic() + LOOK
+        while time.monotonic() < end:
+            found = await tasks(client, "list")
+            contains(found, "2 tasks", "write the report", "after the lock")
+            absent(found, "never stored")
+
+
+async def converse(era: str, session: Session, steps: Steps) -> None:
+    mode, revision = ERAS[era]
+    unexpected = Unexpected()
+    logging.basicConfig(handlers=[unexpected], level=logging.DEBUG)
+    server = StdioServerParameters(command=session.server)
+    async with Client(server, mode=mode, read_timeout_seconds=PATIENCE) as client:
+        with steps.step(f"agrees on {revision}"):
+            equal(client.protocol_version, revision)
+        await ordinary_steps(client, session, steps)
+        await wrong_steps(client, steps)
+        await cancel_steps(client, session, steps)
+        closing = time.monotonic()
+    with steps.step("ends the server within a second"):
+        took = time.monotonic() - closing
+        assert took < 1, f"took {took:.2f} s"
+    with steps.step("got no message that it did not expect"):
+        equal(unexpected.found, [])
+
+
+def main() -> None:
+    era, folder = sys.argv[1:]
+    warnings.simplefilter("ignore")  # the SDK's own deprecations
+    steps = Steps("python", era)
+    try:
+        anyio.run(converse, era, Session(folder), steps)
+    except Exception as error:
+        with steps.step("comes to the end of the conversation"):
+            raise error
+    sys.exit(steps.failed > 0)
+
+
+main()

@@ -1,0 +1,115 @@
+//! rmcp's client, with the waits that it has not got itself.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
+    Implementation, ProgressNotificationParam, ProtocolVersion,
+};
+use rmcp::service::{NotificationContext, PeerRequestOptions, RequestHandle, RunningService};
+use rmcp::transport::TokioChildProcess;
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient, ServiceError};
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::session::Session;
+use crate::steps::Outcome;
+
+/// Longest time for any one answer.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How a session begins, and the revision that must come of it.
+pub struct Era {
+    lifecycle: ClientLifecycleMode,
+    /// What `initialize` offers, where there is one.
+    offer: ProtocolVersion,
+    pub revision: ProtocolVersion,
+}
+
+impl Era {
+    pub fn named(name: &str) -> Self {
+        let newest = ProtocolVersion::V_2026_07_28;
+        let preferred_versions = vec![newest.clone()];
+        let (lifecycle, offer) = match name.strip_prefix("initialize-") {
+            Some(offer) => (ClientLifecycleMode::Initialize, known(offer)),
+            None if name == "auto" => {
+                (ClientLifecycleMode::Auto { preferred_versions, legacy_version: None }, newest.clone())
+            }
+            None => (ClientLifecycleMode::Discover { preferred_versions }, newest.clone()),
+        };
+        // A handshake cannot agree on the revision without one: the newest with one must come.
+        let revision = match lifecycle {
+            ClientLifecycleMode::Initialize if offer == newest => ProtocolVersion::V_2025_11_25,
+            _ => offer.clone(),
+        };
+        Self { lifecycle, offer, revision }
+    }
+}
+
+fn known(name: &str) -> ProtocolVersion {
+    let known = ProtocolVersion::KNOWN_VERSIONS.iter().find(|version| version.as_str() == name);
+    known.unwrap_or_else(|| panic!("rmcp does not know the revision {name}")).clone()
+}
+
+/// What the server tells the client on its own.
+pub struct Handler {
+    offer: ProtocolVersion,
+    progress: UnboundedSender<ProgressNotificationParam>,
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        ClientConfig::new(ClientCapabilities::default(), Implementation::new("tests", "1"))
+            .with_protocol_version(self.offer.clone())
+    }
+
+    async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        // Nobody listens any more when the session ends.
+        let _ = self.progress.send(params);
+    }
+}
+
+pub struct Client {
+    pub service: RunningService<RoleClient, Handler>,
+    progress: UnboundedReceiver<ProgressNotificationParam>,
+}
+
+impl Client {
+    pub async fn connect(era: &Era, session: &Session) -> Outcome<Self> {
+        let builder = TokioChildProcess::builder(Command::new(session.server()));
+        let (transport, _) = builder.stderr(Stdio::inherit()).spawn()?;
+        let (sender, progress) = unbounded_channel();
+        let handler = Handler { offer: era.offer.clone(), progress: sender };
+        let serving = handler.serve_with_lifecycle(transport, era.lifecycle.clone());
+        let service = tokio::time::timeout(PATIENCE, serving).await??;
+        Ok(Self { service, progress })
+    }
+
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallToolResult, ServiceError> {
+        let call = self.service.call_tool(params(tool, arguments));
+        tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(ServiceError::Timeout { timeout: PATIENCE }))
+    }
+
+    /// Sends a call without waiting for its answer.
+    pub async fn begin(&self, tool: &str, arguments: Value) -> Result<RequestHandle<RoleClient>, ServiceError> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params(tool, arguments)));
+        self.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await
+    }
+
+    /// The next progress notification.
+    pub async fn progress(&mut self) -> Outcome<ProgressNotificationParam> {
+        Ok(tokio::time::timeout(PATIENCE, self.progress.recv()).await?.ok_or("the session has ended")?)
+    }
+
+    /// Whether progress came that nobody has read yet.
+    pub fn has_more_progress(&self) -> bool {
+        !self.progress.is_empty()
+    }
+}
+
+fn params(tool: &str, arguments: Value) -> CallToolRequestParams {
+    let arguments = arguments.as_object().expect("an object").clone();
+    CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments)
+}

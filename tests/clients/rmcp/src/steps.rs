@@ -1,0 +1,44 @@
+//! Steps that are printed, one line each.
+
+use std::error::Error;
+use std::fmt::Debug;
+
+/// What a step comes to.
+pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Prints the steps of one session and remembers whether one failed.
+pub struct Steps {
+    prefix: String,
+    failed: bool,
+}
+
+impl Steps {
+    pub fn new(client: &str, era: &str) -> Self {
+        Self { prefix: format!("{client:<13} {era:<22}"), failed: false }
+    }
+
+    pub fn record(&mut self, what: &str, outcome: Outcome) {
+        match outcome {
+            Ok(()) => println!("ok    {} {what}", self.prefix),
+            Err(error) => {
+                self.failed = true;
+                println!("FAIL  {} {what}: {}", self.prefix, error.to_string().replace('\n', " "));
+            }
+        }
+    }
+
+    pub fn all_passed(&self) -> bool {
+        !self.failed
+    }
+}
+
+pub fn equal<T: Debug + PartialEq<U>, U: Debug>(found: T, expected: U) -> Outcome {
+    if found == expected { Ok(()) } else { Err(format!("expected {expected:?}, found {found:?}").into()) }
+}
+
+pub fn contains(text: &str, parts: &[&str]) -> Outcome {
+    match parts.iter().find(|part| !text.contains(**part)) {
+        None => Ok(()),
+        Some(part) => Err(format!("{part:?} is not in {text:?}").into()),
+    }
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# Real clients against the real program: tests/clients/run.sh BINARY
+#
+# Sets up what it needs beside this file, pinned, and only what is missing or has changed. Then
+# each client holds one conversation for each era that it speaks, in folders of its own. A client
+# is a program that is given the era and the session's folder, in which are `server` (starts the
+# program there), `home` and `workspace`; it prints a line that begins with `ok` or `FAIL` a step.
+set -euo pipefail
+
+if [ $# != 1 ] || [ ! -x "$1" ]; then
+    echo "usage: tests/clients/run.sh BINARY; make one with 'make build'" >&2
+    exit 2
+fi
+binary=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+shared_skills=$here/../../../shared/data/skills
+
+# Longest time for one conversation, in seconds.
+patience=60
+
+missing() {
+    echo "real clients: $1" >&2
+    exit 1
+}
+
+# Runs a command unless it was done already for the same content: once FOLDER CONTENT COMMAND...
+once() {
+    local stamp=$1/.made-for content=$2
+    shift 2
+    [ "$(cat "$stamp" 2>/dev/null)" = "$content" ] && return
+    "$@"
+    printf '%s' "$content" > "$stamp"
+}
+
+set_up_python() {
+    local advice="install it with its venv; on Debian and Ubuntu: apt-get install python3 python3-venv"
+    command -v python3 >/dev/null || missing "python3 is missing; $advice"
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        missing "$(python3 --version) is too old, 3.11 or newer is needed; $advice"
+    python3 -c 'import ensurepip, sqlite3, venv' 2>/dev/null ||
+        missing "this python3 lacks ensurepip, sqlite3 or venv; $advice"
+    once "$here/.venv" "$(python3 --version; cat "$here/requirements.txt")" make_venv
+    PATH=$here/.venv/bin:$PATH
+}
+
+make_venv() {
+    python3 -m venv --clear "$here/.venv"
+    # All packages are named with their versions, so none is looked for.
+    "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+        --requirement "$here/requirements.txt" ||
+        missing "pip could not install $here/requirements.txt; is there a connection to the package index?"
+}
+
+set_up_node() {
+    local advice="install Node 22.19 or newer, with npm, from https://nodejs.org"
+    command -v node >/dev/null || missing "node is missing; $advice"
+    command -v npm >/dev/null || missing "npm is missing; $advice"
+    once "$here/node_modules" "$(cat "$here/package-lock.json")" npm_ci "$here" --omit=optional
+    node_is_new_enough && return
+    once "$here/node/node_modules" "$(uname -sm; cat "$here/node/package-lock.json")" npm_ci "$here/node"
+    local folder
+    for folder in "$here"/node/node_modules/node-*/bin; do
+        PATH=$folder:$PATH
+    done
+    node_is_new_enough || missing "node $(node --version) is too old for the Inspector; $advice"
+}
+
+# What the Inspector needs.
+node_is_new_enough() {
+    node -e 'const [major, minor] = process.versions.node.split(".").map(Number);
+             process.exit(major > 22 || (major === 22 && minor >= 19) ? 0 : 1)'
+}
+
+npm_ci() {
+    local folder=$1
+    shift
+    npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error "$@" >/dev/null ||
+        missing "npm could not install $folder/package-lock.json; is there a connection to the package registry?"
+}
+
+set_up_rust() {
+    command -v cargo >/dev/null || missing "cargo is missing; install Rust 1.95 or newer from https://rustup.rs"
+    cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --target-dir "$here/rmcp/target" ||
+        missing "the rmcp client does not build; see above"
+}
+
+# The folders of one conversation: make_session FOLDER
+make_session() {
+    local skills=$1/workspace/.scorpiox/skills skill
+    mkdir -p "$1/home" "$skills"
+    cp -R "$here/skills/." "$skills"
+    for skill in executing-plans test-driven-development; do
+        [ ! -d "$shared_skills/$skill" ] || cp -R "$shared_skills/$skill" "$skills"
+    done
+    {
+        echo '#!/usr/bin/env bash'
+        printf 'exec env -i HOME=%q PATH=%q SCORPIOX_HOME=%q SCORPIOX_WORKSPACE=%q %q 2>>%q\n' \
+            "$1/home" "$PATH" "$1/home/.scorpiox" "$1/workspace" "$binary" "$1/server-errors"
+    } > "$1/server"
+    chmod +x "$1/server"
+}
+
+# One conversation: converse CLIENT ERA COMMAND...
+converse() {
+    local name="$1 $2" era=$2 folder status=0
+    folder=$sessions/$1-$2
+    shift 2
+    make_session "$folder"
+    timeout "$patience" "$@" "$era" "$folder" 2>"$folder/errors" | tee "$folder/steps" || status=$?
+    if [ $status != 0 ] && ! grep -q '^FAIL' "$folder/steps"; then
+        echo "FAIL  $name: exit status $status, 124 is the end of $patience s" | tee -a "$folder/steps"
+    fi
+    if grep -q '^FAIL' "$folder/steps"; then
+        sed 's/^/      | client: /' "$folder/errors"
+        [ ! -s "$folder/server-errors" ] || sed 's/^/      | server: /' "$folder/server-errors"
+    fi
+}
+
+# Clients keep or show what a server writes there, so a conversation without trouble leaves it empty.
+check_server_errors() {
+    local written
+    written=$(cat "$sessions"/*/server-errors | sort | uniq -c | head -n 5)
+    if [ -z "$written" ]; then
+        echo "ok    all servers wrote nothing to standard error"
+    else
+        echo "FAIL  all servers wrote nothing to standard error: ${written//$'\n'/;}"
+    fi | tee "$sessions/all.steps"
+}
+
+set_up_python
+set_up_node
+set_up_rust
+
+sessions=$(mktemp -d)
+trap 'rm -rf "$sessions"' EXIT
+
+for era in initialize-2025-11-25 auto known-2026-07-28; do
+    converse python $era python3 "$here/python_client.py"
+done
+for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \
+    auto auto-in-place discover-2026-07-28 known-2026-07-28; do
+    converse typescript $era node "$here/typescript.mjs"
+done
+converse typescript-v1 initialize-2025-11-25 node "$here/typescript_v1.mjs"
+for era in initialize-2025-11-25 auto discover-2026-07-28; do
+    converse inspector $era python3 "$here/inspector.py"
+done
+for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \
+    initialize-2026-07-28 auto discover-2026-07-28; do
+    converse rmcp $era "$here/rmcp/target/debug/scorpiox-rmcp-client"
+done
+check_server_errors
+
+passed=$(cat "$sessions"/*/steps "$sessions/all.steps" | grep -c '^ok' || true)
+failed=$(cat "$sessions"/*/steps "$sessions/all.steps" | grep -c '^FAIL' || true)
+echo "real clients: $passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

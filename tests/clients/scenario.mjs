@@ -1,0 +1,173 @@
+// The conversation that each TypeScript SDK has with the server. What the SDKs name differently
+// is behind the adapter: connect, tools, call, prompts, prompt, errorCode, close, unexpected.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const TOOLS = ['TaskManager', 'PlanMode', 'InvokeSkill', 'SetCallback'];
+const PLAN_MODE_OFF = { active: false, goal: '', plan_file: '', started_at: null };
+const LOCK_DATABASE = fileURLToPath(new URL('lock_database.py', import.meta.url));
+const STOP = 'user pressed stop';
+
+// Longest time for any one answer, in milliseconds.
+export const PATIENCE = 10_000;
+
+// How long a call that ignored its cancellation is looked for. The server tries again to
+// get the lock every 25 ms, so such a call would have written by then.
+const LOOK = 200;
+
+// The folders that `run.sh` made for one client, and the command that starts the server in them.
+class Session {
+  constructor(folder) {
+    this.server = join(folder, 'server');
+    this.state = join(folder, 'home/.scorpiox/state');
+    this.skills = readdirSync(join(folder, 'workspace/.scorpiox/skills')).sort();
+  }
+}
+
+// Prints one line a step and counts the failed ones.
+class Steps {
+  failed = 0;
+
+  constructor(client, era) {
+    this.prefix = `${client.padEnd(13)} ${era.padEnd(22)}`;
+  }
+
+  async step(what, body) {
+    try {
+      await body();
+      console.log(`ok    ${this.prefix} ${what}`);
+    } catch (error) {
+      this.failed += 1;
+      console.log(`FAIL  ${this.prefix} ${what}: ${String(error).replaceAll('\n', ' ')}`);
+      console.error(error);
+    }
+  }
+}
+
+const text = result => result.content.map(block => block.text).join('\n');
+
+function contains(found, ...parts) {
+  for (const part of parts) assert.ok(found.includes(part), `${JSON.stringify(part)} is not in ${JSON.stringify(found)}`);
+}
+
+async function tasks(adapter, action, what = '') {
+  const result = await adapter.call('TaskManager', { action, query: '', text: what });
+  assert.equal(result.isError, false);
+  return text(result);
+}
+
+// Holds the database's write lock while `body` runs.
+async function withLock(session, body) {
+  const holder = spawn('python3', [LOCK_DATABASE, session.state], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const closed = once(holder, 'close');
+  const ready = await Promise.race([once(holder.stdout, 'data'), closed]);
+  assert.equal(String(ready[0]).trim(), 'locked');
+  try {
+    await body();
+  } finally {
+    holder.stdin.end();
+    await closed;
+  }
+}
+
+async function ordinarySteps(adapter, session, steps, revision) {
+  const structured = revision >= '2025-06-18';
+  await steps.step('lists the four tools', async () => {
+    assert.deepEqual(await adapter.tools(), TOOLS);
+  });
+  await steps.step('creates a task, adds a step, lists it', async () => {
+    await tasks(adapter, 'create', 'write the report');
+    await tasks(adapter, 'add', 'find the figures');
+    contains(await tasks(adapter, 'list'), '#1 write the report (0/1 step)');
+  });
+  await steps.step(`reads the plan mode, ${structured ? 'with' : 'without'} structured content`, async () => {
+    const result = await adapter.call('PlanMode', { action: 'status' });
+    assert.equal(text(result), 'Plan mode is not active.');
+    assert.deepEqual(result.structuredContent, structured ? PLAN_MODE_OFF : undefined);
+  });
+  await steps.step('lists the skills as prompts and reads each', async () => {
+    assert.deepEqual((await adapter.prompts()).sort(), session.skills);
+    for (const name of session.skills) {
+      contains(await adapter.prompt(name, { arguments: 'Ada Lovelace' }), `<skill_content name="${name}">`, 'Ada Lovelace');
+    }
+  });
+}
+
+async function wrongSteps(adapter, steps) {
+  await steps.step('is told that a tool is unknown: -32602', async () => {
+    const error = await adapter.call('NoSuchTool', {}).then(() => assert.fail('no error'), error => error);
+    assert.equal(adapter.errorCode(error), -32602, error);
+  });
+  await steps.step('is told what is wrong with arguments: isError', async () => {
+    const result = await adapter.call('PlanMode', { action: 7 });
+    assert.equal(result.isError, true);
+    contains(text(result), 'action');
+  });
+}
+
+async function cancelSteps(adapter, session, steps, revision) {
+  const message = revision >= '2025-03-26' ? { message: 'Waiting for another server to finish writing' } : {};
+  await withLock(session, async () => {
+    await steps.step('hears of progress while a call waits, and cancels it', async () => {
+      const progress = [];
+      const stop = new AbortController();
+      const onprogress = said => {
+        progress.push(said);
+        stop.abort(STOP);
+      };
+      const never = { action: 'create', query: '', text: 'never stored' };
+      const call = adapter.call('TaskManager', never, { signal: stop.signal, onprogress });
+      const error = await call.then(result => assert.fail(`not cancelled but answered: ${text(result)}`), error => error);
+      contains(error.message, STOP);
+      assert.deepEqual(progress, [{ progress: 1, ...message }]);
+    });
+    await steps.step('is answered while the lock is still held', async () => {
+      contains(await tasks(adapter, 'list'), '#1 write the report');
+    });
+  });
+  await steps.step('finds that the cancelled call stored nothing', async () => {
+    contains(await tasks(adapter, 'create', 'after the lock'), '#2');
+    for (const end = performance.now() + LOOK; performance.now() < end; ) {
+      const found = await tasks(adapter, 'list');
+      contains(found, '2 tasks', 'write the report', 'after the lock');
+      assert.ok(!found.includes('never stored'), found);
+    }
+  });
+}
+
+async function converse(adapter, session, steps, revision) {
+  const agreed = await adapter.connect(session.server);
+  await steps.step(`agrees on ${revision}`, async () => assert.equal(agreed, revision));
+  await ordinarySteps(adapter, session, steps, revision);
+  await wrongSteps(adapter, steps);
+  await cancelSteps(adapter, session, steps, revision);
+  await steps.step('ends the server within a second', async () => {
+    const start = performance.now();
+    await adapter.close();
+    const took = performance.now() - start;
+    assert.ok(took < 1000, `took ${took} ms`);
+  });
+  await steps.step('got no message that it did not expect', async () => {
+    assert.deepEqual(adapter.unexpected, []);
+  });
+}
+
+// Runs the program `CLIENT.mjs ERA SESSION_FOLDER`; `adapterFor` gives the adapter of an era and
+// the revision that must come of it.
+export async function main(client, adapterFor) {
+  const [era, folder] = process.argv.slice(2);
+  const steps = new Steps(client, era);
+  const { adapter, revision } = adapterFor(era);
+  try {
+    await converse(adapter, new Session(folder), steps, revision);
+  } catch (error) {
+    await steps.step('comes to the end of the conversation', () => Promise.reject(error));
+    await adapter.close();
+  }
+  process.exitCode = steps.failed > 0 ? 1 : 0;
+}

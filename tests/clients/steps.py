@@ -1,0 +1,63 @@
+"""What the Python programs of these tests share: a session's folder, and steps that are printed."""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+TOOLS = ["TaskManager", "PlanMode", "InvokeSkill", "SetCallback"]
+
+PLAN_MODE_OFF = {"active": False, "goal": "", "plan_file": "", "started_at": None}
+
+
+class Session:
+    """The folders that `run.sh` made for one client, and the command that starts the server in them."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+        self.server = str(self.folder / "server")
+        self.state = self.folder / "home/.scorpiox/state"
+        self.skills = sorted(path.name for path in (self.folder / "workspace/.scorpiox/skills").iterdir())
+
+
+class Steps:
+    """Prints one line a step and counts the failed ones."""
+
+    def __init__(self, client: str, era: str) -> None:
+        self.prefix = f"{client:<13} {era:<22}"
+        self.failed = 0
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.failed += 1
+            print(f"FAIL  {self.prefix} {what}: {reason(error)}", flush=True)
+            traceback.print_exception(error)
+        else:
+            print(f"ok    {self.prefix} {what}", flush=True)
+
+
+def reason(error: BaseException) -> str:
+    """The error in one line; of a group, its first member."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}".replace("\n", " ")
+
+
+def equal(found: Any, expected: Any) -> None:
+    if found != expected:
+        raise AssertionError(f"expected {expected!r}, found {found!r}")
+
+
+def contains(text: str, *parts: str) -> None:
+    for part in parts:
+        if part not in text:
+            raise AssertionError(f"{part!r} is not in {text!r}")
+
+
+def absent(text: str, part: str) -> None:
+    if part in text:
+        raise AssertionError(f"{part!r} must not be in {text!r}")

@@ -1,0 +1,62 @@
+// The TypeScript SDK 2.x as a client: `node typescript.mjs ERA SESSION_FOLDER`.
+
+import { Client, ProtocolError } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { main, PATIENCE } from './scenario.mjs';
+
+const MODERN = '2026-07-28';
+
+// The SDK asks a process of its own what the server speaks, then starts the server again; in a
+// subclass, which may have state of its own, it asks the process that it goes on with.
+class InPlace extends StdioClientTransport {}
+
+// What a client may know of a server from earlier; it then sends no first question.
+const KNOWN = {
+  supportedVersions: [MODERN],
+  capabilities: { tools: {}, prompts: {} },
+  resultType: 'complete',
+  ttlMs: 0,
+  cacheScope: 'private',
+};
+
+function howTo(era) {
+  const auto = { versionNegotiation: { mode: 'auto', probe: { timeoutMs: PATIENCE } } };
+  switch (era) {
+    case 'auto':
+      return { options: auto };
+    case 'auto-in-place':
+      return { options: auto, Transport: InPlace };
+    case `discover-${MODERN}`:
+      return { options: { versionNegotiation: { mode: { pin: MODERN } } } };
+    case `known-${MODERN}`:
+      return { options: {}, connecting: { prior: { kind: 'modern', discover: KNOWN } } };
+    default: {
+      const revision = era.replace('initialize-', '');
+      return { revision, options: { supportedProtocolVersions: [revision], versionNegotiation: { mode: 'legacy' } } };
+    }
+  }
+}
+
+function adapterFor(era) {
+  const { revision = MODERN, options, Transport = StdioClientTransport, connecting } = howTo(era);
+  const client = new Client({ name: 'tests', version: '1' }, options);
+  const unexpected = [];
+  client.onerror = error => unexpected.push(error.message);
+  const limits = { timeout: PATIENCE };
+  const adapter = {
+    unexpected,
+    connect: async server => {
+      await client.connect(new Transport({ command: server, stderr: 'inherit' }), { ...limits, ...connecting });
+      return client.getNegotiatedProtocolVersion();
+    },
+    tools: async () => (await client.listTools({}, limits)).tools.map(tool => tool.name),
+    call: (name, args, more) => client.callTool({ name, arguments: args }, { ...limits, ...more }),
+    prompts: async () => (await client.listPrompts({}, limits)).prompts.map(prompt => prompt.name),
+    prompt: async (name, args) => (await client.getPrompt({ name, arguments: args }, limits)).messages[0].content.text,
+    errorCode: error => (error instanceof ProtocolError ? error.code : undefined),
+    close: () => client.close(),
+  };
+  return { adapter, revision };
+}
+
+await main('typescript', adapterFor);

@@ -1,0 +1,33 @@
+// The TypeScript SDK 1.x as a client: `node typescript_v1.mjs ERA SESSION_FOLDER`. Its only era is
+// the handshake with the newest revision that it knows.
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { CallToolResultSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { main, PATIENCE } from './scenario.mjs';
+
+function adapterFor(era) {
+  const client = new Client({ name: 'tests', version: '1' });
+  const unexpected = [];
+  client.onerror = error => unexpected.push(error.message);
+  const limits = { timeout: PATIENCE };
+  const adapter = {
+    unexpected,
+    connect: async server => {
+      const transport = new StdioClientTransport({ command: server, stderr: 'inherit' });
+      let agreed;
+      transport.setProtocolVersion = revision => { agreed = revision; };
+      await client.connect(transport, limits);
+      return agreed;
+    },
+    tools: async () => (await client.listTools({}, limits)).tools.map(tool => tool.name),
+    call: (name, args, more) => client.callTool({ name, arguments: args }, CallToolResultSchema, { ...limits, ...more }),
+    prompts: async () => (await client.listPrompts({}, limits)).prompts.map(prompt => prompt.name),
+    prompt: async (name, args) => (await client.getPrompt({ name, arguments: args }, limits)).messages[0].content.text,
+    errorCode: error => (error instanceof McpError ? error.code : undefined),
+    close: () => client.close(),
+  };
+  return { adapter, revision: era.replace('initialize-', '') };
+}
+
+await main('typescript-v1', adapterFor);

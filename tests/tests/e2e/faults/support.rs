@@ -1,0 +1,274 @@
+//! What the fault tests share.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use rusqlite::{Connection, OpenFlags};
+use rustix::process::{Pid, Signal, kill_process};
+use scorpiox_tests::Program;
+use serde_json::{Value, json};
+
+/// Most memory that the server may ever take, whatever its client does.
+pub const MAX_RSS: u64 = 64 * 1024 * 1024;
+
+/// Random numbers that are the same each time (`SplitMix64`).
+#[derive(Clone)]
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number from 0 to `end - 1`.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.number() % end as u64) as usize
+    }
+
+    /// True in `percent` of 100 cases.
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+
+    pub fn duration(&mut self, at_most: Duration) -> Duration {
+        Duration::from_micros(self.number() % (at_most.as_micros() as u64 + 1))
+    }
+}
+
+/// Where random choices start from.
+pub fn seed() -> u64 {
+    std::env::var("SCORPIOX_TEST_SEED").map_or(20_261_120, |text| text.parse().expect("a number"))
+}
+
+/// The line of a request.
+pub fn request(id: impl Into<Value>, method: &str, params: Value) -> String {
+    let message = json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params });
+    format!("{message}\n")
+}
+
+/// The line of a tool call.
+pub fn call(id: impl Into<Value>, tool: &str, arguments: Value) -> String {
+    request(id, "tools/call", json!({ "name": tool, "arguments": arguments }))
+}
+
+/// The line that creates a task.
+pub fn create(id: impl Into<Value>, name: &str) -> String {
+    call(id, "TaskManager", json!({ "action": "create", "text": name }))
+}
+
+/// The lines of the handshake. Its request has the id `"hello"`.
+pub fn handshake() -> String {
+    let client = json!({ "name": "faults", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    format!("{}{ready}\n", request("hello", "initialize", params))
+}
+
+/// The text of a result that must be an error of the tool.
+pub fn refusal(answer: &Value) -> String {
+    assert_eq!(answer["result"]["isError"], true, "must be refused: {answer}");
+    answer["result"]["content"][0]["text"].as_str().expect("a text").to_owned()
+}
+
+/// A server whose output nobody reads unless told to. Killed when dropped.
+pub struct Bare {
+    pub child: Child,
+    pub input: Option<ChildStdin>,
+    pub output: BufReader<ChildStdout>,
+}
+
+impl Bare {
+    pub fn start(program: &Program) -> Self {
+        Self::spawn(program.command())
+    }
+
+    pub fn spawn(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the program starts");
+        let input = child.stdin.take();
+        let output = BufReader::with_capacity(64 * 1024, child.stdout.take().expect("a pipe"));
+        Self { child, input, output }
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("the process is there");
+    }
+
+    pub fn send(&mut self, text: &str) -> io::Result<()> {
+        self.input.as_mut().expect("the input is open").write_all(text.as_bytes())
+    }
+
+    /// The next message; none at the end. What a kill cut off in the middle is no message.
+    pub fn line(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("the output can be read");
+        let line = line.strip_suffix('\n')?;
+        Some(serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}")))
+    }
+
+    /// Everything up to the end of the output.
+    pub fn rest(&mut self) -> Vec<Value> {
+        std::iter::from_fn(|| self.line()).collect()
+    }
+
+    /// How the process ends, if it does within `time`, and after how long.
+    pub fn end_within(&mut self, time: Duration) -> Option<(ExitStatus, Duration)> {
+        let start = Instant::now();
+        while start.elapsed() < time {
+            if let Some(status) = self.child.try_wait().expect("a child of ours") {
+                return Some((status, start.elapsed()));
+            }
+            thread::sleep(Duration::from_micros(200));
+        }
+        None
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a whole session: all of `input`, then its end. Gives the messages and what stood on
+/// standard error.
+pub fn session(program: &Program, input: &str) -> (Vec<Value>, String, ExitStatus) {
+    let mut command = program.command();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let (mut pipe, input) = (child.stdin.take().expect("a pipe"), input.to_owned());
+    let writer = thread::spawn(move || pipe.write_all(input.as_bytes()));
+    let mut errors = child.stderr.take().expect("a pipe");
+    let errors = thread::spawn(move || {
+        let mut text = String::new();
+        errors.read_to_string(&mut text).map(|_| text)
+    });
+    let output = BufReader::new(child.stdout.take().expect("a pipe"));
+    let messages = output.lines().map(|line| serde_json::from_str(&line.expect("a line")).expect("JSON"));
+    let messages = messages.collect();
+    writer.join().expect("no panic").expect("the program reads its whole input");
+    (messages, errors.join().expect("no panic").expect("UTF-8"), child.wait().expect("a child of ours"))
+}
+
+/// Memory in use now and at most since the start, in bytes.
+pub fn memory(pid: Pid) -> (u64, u64) {
+    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).expect("it runs");
+    let bytes = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).expect("in the status");
+        let number = line.split_whitespace().nth(1).expect("a number");
+        number.parse::<u64>().expect("a number") * 1024
+    };
+    (bytes("VmRSS:"), bytes("VmHWM:"))
+}
+
+pub fn mebibytes(bytes: u64) -> String {
+    format!("{}.{} MiB", bytes >> 20, (bytes & 0xf_ffff) * 10 >> 20)
+}
+
+/// The one database below the program's own folder.
+pub fn database(own_home: &Path) -> PathBuf {
+    let entries = fs::read_dir(own_home.join("state")).expect("a folder for state");
+    let mut files = entries.map(|entry| entry.expect("an entry").path());
+    let file = files.find(|path| path.extension().is_some_and(|end| end == "db"));
+    file.expect("a database")
+}
+
+pub fn database_of(program: &Program) -> PathBuf {
+    database(&program.home().join(".scorpiox"))
+}
+
+fn open(file: &Path) -> Connection {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(file, flags).expect("a database")
+}
+
+/// The lock that only one writer has, held from outside of the program.
+pub struct WriteLock(Connection);
+
+impl WriteLock {
+    pub fn hold(file: &Path) -> Self {
+        let connection = open(file);
+        connection.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+        Self(connection)
+    }
+
+    /// Gives the lock back.
+    pub fn release(self) {
+        self.0.execute_batch("ROLLBACK").expect("the lock is held");
+    }
+}
+
+/// Puts everything into the one file, as when the last server ends, and calls `change`.
+pub fn settled(file: &Path, change: impl FnOnce(&Connection)) {
+    let connection = open(file);
+    change(&connection);
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("a checkpoint");
+}
+
+/// Tasks and steps as they lie in the database.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// Name by id.
+    pub tasks: BTreeMap<u64, String>,
+    /// Task and text by id.
+    pub steps: BTreeMap<u64, (u64, String)>,
+}
+
+/// Reads the database and asserts that it is whole, and that its records agree.
+pub fn stored(file: &Path) -> Stored {
+    let connection = open(file);
+    let verdict: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("a verdict");
+    assert_eq!(verdict, "ok", "integrity of {}", file.display());
+    let mut query = connection.prepare("SELECT key, value FROM kv WHERE namespace = 'task-manager'").expect("kv");
+    let entry = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?));
+    let mut found = Stored::default();
+    let mut meta = json!({ "t": 0, "s": 0 });
+    let mut counted = BTreeMap::new();
+    for entry in query.query_map([], entry).expect("rows") {
+        let (key, value) = entry.expect("a row");
+        let parts: Vec<_> = key.split('/').collect();
+        let number = |text: &str| text.parse::<u64>().expect("an id");
+        let value = || serde_json::from_slice::<Value>(&value).expect("JSON");
+        let text = |value: &Value| value.as_str().expect("a string").to_owned();
+        match parts[..] {
+            ["meta"] => meta = value(),
+            ["t", _, id] => {
+                counted.insert(number(id), value()["s"].as_u64().unwrap_or(0));
+                assert!(found.tasks.insert(number(id), text(&value()["n"])).is_none(), "two tasks #{id}");
+            }
+            ["s", _, task, id] => {
+                let step = (number(task), text(&value()["x"]));
+                assert!(found.steps.insert(number(id), step).is_none(), "two steps {id}");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(meta["t"], found.tasks.len(), "the counter of tasks");
+    assert_eq!(meta["s"], found.steps.len(), "the counter of steps");
+    for (task, count) in counted {
+        let steps = found.steps.values().filter(|(of, _)| *of == task).count();
+        assert_eq!(count, steps as u64, "the steps of task {task}");
+    }
+    found
+}
