@@ -1,4 +1,4 @@
-//! Cleaning text that reaches a model or a terminal.
+//! Text for a model or a terminal: clean, and in the usual notations.
 
 use std::borrow::Cow;
 
@@ -14,6 +14,15 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 
 fn is_unwanted(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
+}
+
+/// Bytes as lowercase hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]

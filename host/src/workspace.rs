@@ -89,7 +89,7 @@ impl Workspace {
     /// The name of the file that keeps this workspace's state: readable, and unique.
     pub fn state_file_name(&self) -> String {
         let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
-        let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let hash = crate::hygiene::hex(&digest[..8]);
         let name = self.path.file_name().map_or("root".into(), |name| name.to_string_lossy());
         let slug: String = name
             .chars()

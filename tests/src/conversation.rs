@@ -31,8 +31,8 @@ use crate::store::WriteLock;
 /// Longest line of a message that is written, in characters, where it can be broken.
 const WIDTH: usize = 118;
 
-/// Larger numbers are milliseconds since 1970: this is in 2017.
-const FIRST_MILLIS: u64 = 1_500_000_000_000;
+/// Numbers between these are taken for milliseconds since 1970: from 2017 to 2128.
+const MILLIS: std::ops::Range<u64> = 1_500_000_000_000..5_000_000_000_000;
 
 /// A line as it was read.
 enum Line {
@@ -221,7 +221,7 @@ impl Volatile {
     fn taken_out(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
-            Value::Number(number) if number.as_u64().is_some_and(|n| n >= FIRST_MILLIS) => "<MILLIS>".into(),
+            Value::Number(number) if number.as_u64().is_some_and(|n| MILLIS.contains(&n)) => "<MILLIS>".into(),
             Value::Array(values) => values.iter().map(|value| self.taken_out(value)).collect(),
             Value::Object(members) => {
                 let is_us = members.get("name").is_some_and(|name| name == "scorpiox-code");

@@ -43,12 +43,7 @@ impl Schema {
     pub fn check_answer(&mut self, method: &str, answer: &Value) {
         if answer.get("error").is_some() {
             let name = if self.defines("JSONRPCErrorResponse") { "JSONRPCErrorResponse" } else { "JSONRPCError" };
-            // An error about a message whose id is unknown has a null id, as JSON-RPC 2.0 says in
-            // section 5; the schemas have no word for it.
-            let mut answer = answer.clone();
-            if answer["id"].is_null() {
-                answer["id"] = json!(0);
-            }
+            let answer = with_some_id(answer);
             self.check(name, &answer);
             self.check_error(&answer);
             return;
@@ -103,6 +98,16 @@ impl Schema {
         };
         self.check(name, message);
     }
+}
+
+/// An error about a message whose id is unknown has a null id, as JSON-RPC 2.0 says in section
+/// 5; the schemas have no word for it.
+fn with_some_id(answer: &Value) -> Value {
+    let mut answer = answer.clone();
+    if answer["id"].is_null() {
+        answer["id"] = json!(0);
+    }
+    answer
 }
 
 /// The newest revision with a handshake: what a server speaks before it has negotiated.
@@ -163,7 +168,8 @@ impl Checker {
         match message {
             Value::Array(members) => {
                 let session = self.session.clone().expect("batches come after the handshake");
-                self.with_schema(&session, |schema| schema.check("JSONRPCBatchResponse", message));
+                let batch = members.iter().map(with_some_id).collect();
+                self.with_schema(&session, |schema| schema.check("JSONRPCBatchResponse", &batch));
                 members.iter().for_each(|member| self.single(member));
             }
             _ => self.single(message),

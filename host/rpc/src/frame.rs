@@ -249,7 +249,7 @@ mod tests {
 
         #[test]
         fn lines_come_out_as_they_went_in(lines in proptest::collection::vec("[a-z]{1,300}", 0..50), step in 1usize..9000) {
-            let input = lines.iter().map(|l| format!("{l}\n")).collect::<String>();
+            let input = lines.join("\n");
             let expected: Vec<_> = lines.iter().map(|l| line(l)).collect();
             prop_assert_eq!(frames(input.as_bytes(), 1000, step), expected);
         }

@@ -143,20 +143,20 @@ impl<'a> Message<'a> {
     /// Reads one message.
     pub fn parse(text: &'a str) -> Result<Self, Malformed> {
         let envelope: Envelope<'a> = serde_json::from_str(text).map_err(|e| classify(text, &e))?;
-        let id = match envelope.id {
-            Field::Absent => None,
-            Field::Null => Some(None),
+        let (has_id, id) = match envelope.id {
+            Field::Absent => (false, None),
+            Field::Null => (true, None),
             Field::Value(raw) => {
                 let id = Id::from_json(raw.get()).map_err(|e| Malformed::request(e, None))?;
-                Some(Some(id))
+                (true, Some(id))
             }
         };
-        let known_id = id.as_ref().and_then(Option::as_ref);
+        let known_id = id.as_ref();
         if envelope.jsonrpc.as_ref().map(|s| s.0.as_ref()) != Some("2.0") {
             return Err(Malformed::request("jsonrpc must be \"2.0\"", known_id));
         }
         let Some(Str(method)) = envelope.method else {
-            return response(id, envelope.result, envelope.error);
+            return response(has_id, id, envelope.result, envelope.error);
         };
         if let Some(params) = envelope.params
             && !params.get().starts_with(['{', '['])
@@ -165,31 +165,31 @@ impl<'a> Message<'a> {
         }
         let params = envelope.params;
         match id {
+            Some(id) => Ok(Self::Request { id, method, params }),
+            None if has_id => Err(Malformed::request("id must not be null", None)),
             None => Ok(Self::Notification { method, params }),
-            Some(Some(id)) => Ok(Self::Request { id, method, params }),
-            Some(None) => Err(Malformed::request("id must not be null", None)),
         }
     }
 }
 
 fn response<'a>(
-    id: Option<Option<Id<'a>>>,
+    has_id: bool,
+    id: Option<Id<'a>>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
 ) -> Result<Message<'a>, Malformed> {
-    let known_id = id.as_ref().and_then(Option::as_ref);
     let outcome = match (result, error) {
         (Some(result), None) => Ok(result),
         (None, Some(error)) => Err(error),
         (Some(_), Some(_)) => {
             return Err(Malformed::request("a response has a result or an error, not both", None));
         }
-        (None, None) => return Err(Malformed::request("method is missing", known_id)),
+        (None, None) => return Err(Malformed::request("method is missing", id.as_ref())),
     };
-    match id {
-        Some(id) => Ok(Message::Response { id, outcome }),
-        None => Err(Malformed::request("a response must have an id", None)),
+    if !has_id {
+        return Err(Malformed::request("a response must have an id", None));
     }
+    Ok(Message::Response { id, outcome })
 }
 
 /// The members of a message; what else it has is ignored.

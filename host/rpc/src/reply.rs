@@ -4,17 +4,25 @@ use serde::Serialize;
 
 use crate::message::Id;
 
-const INFALLIBLE: &str = "serialising plain data to memory does not fail";
-
 /// The answer to a request.
 pub fn result(id: &Id<'_>, result: &impl Serialize) -> Vec<u8> {
     let mut line = Vec::with_capacity(256);
     line.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     line.extend_from_slice(id.as_json().as_bytes());
     line.extend_from_slice(b",\"result\":");
-    serde_json::to_writer(&mut line, result).expect(INFALLIBLE);
+    append(&mut line, result);
     line.push(b'}');
     end(line)
+}
+
+/// Appends a value as JSON. Plain data always serialises; what does not (a map whose keys
+/// are no strings) becomes null, so that the line stays JSON.
+fn append(line: &mut Vec<u8>, value: &impl Serialize) {
+    let before = line.len();
+    if serde_json::to_writer(&mut *line, value).is_err() {
+        line.truncate(before);
+        line.extend_from_slice(b"null");
+    }
 }
 
 /// Ends the line. Raw JSON from elsewhere may be written over several lines; between the
@@ -43,7 +51,7 @@ pub fn error(id: Option<&Id<'_>>, code: i32, message: &str, data: Option<&impl S
     line.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     line.extend_from_slice(id.map_or("null", Id::as_json).as_bytes());
     line.extend_from_slice(b",\"error\":");
-    serde_json::to_writer(&mut line, &ErrorObject { code, message, data }).expect(INFALLIBLE);
+    append(&mut line, &ErrorObject { code, message, data });
     line.push(b'}');
     end(line)
 }
@@ -57,7 +65,7 @@ pub fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
         params: P,
     }
     let mut line = Vec::with_capacity(256);
-    serde_json::to_writer(&mut line, &Notification { jsonrpc: "2.0", method, params }).expect(INFALLIBLE);
+    append(&mut line, &Notification { jsonrpc: "2.0", method, params });
     end(line)
 }
 

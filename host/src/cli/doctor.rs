@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use anyhow::Result;
 use scorpiox_rpc::Output;
 
 use super::environment::Environment;
@@ -40,7 +39,7 @@ impl Report {
     }
 }
 
-pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
+pub(super) fn run(environment: &Environment) -> ExitCode {
     let context = Context::new(environment.options(), Output::new(std::io::sink()));
     let mut report = Report::default();
     installation(&mut report, environment);
@@ -54,7 +53,7 @@ pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
         n => format!("\n{n} things have to be fixed (FAIL above).\n"),
     };
     terminal::print(&(report.text + &verdict));
-    Ok(if report.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if report.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn installation(report: &mut Report, environment: &Environment) {

@@ -26,7 +26,7 @@ use environment::Environment;
 #[derive(Parser)]
 #[command(name = "scorpiox-code", version, after_help = AFTER_HELP)]
 struct Cli {
-    /// The project's folder [default: SCORPIOX_WORKSPACE, CLAUDE_PROJECT_DIR, the working directory]
+    /// The project's folder [default: `SCORPIOX_WORKSPACE`, `CLAUDE_PROJECT_DIR`, the working directory]
     #[arg(long, global = true, value_name = "FOLDER")]
     workspace: Option<PathBuf>,
 
@@ -77,8 +77,8 @@ pub fn main() -> ExitCode {
     logging::start();
     let outcome = Environment::read(cli.workspace).and_then(|environment| match cli.command {
         None => serve::run(&environment),
-        Some(Command::Doctor) => doctor::run(&environment),
-        Some(Command::Tools) => tools::run(&environment),
+        Some(Command::Doctor) => Ok(doctor::run(&environment)),
+        Some(Command::Tools) => Ok(tools::run(&environment)),
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Config { client, write }) => config::run(&environment, client, write),
     });

@@ -3,13 +3,11 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use anyhow::Result;
-
 use super::environment::Environment;
 use super::terminal;
 use crate::tools::{Kind, Tool};
 
-pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
+pub(super) fn run(environment: &Environment) -> ExitCode {
     let options = environment.options();
     let mut text = String::new();
     for tool in options.registry.tools() {
@@ -36,7 +34,7 @@ pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
         }
     }
     terminal::print(&text);
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }
 
 fn state(tool: &Tool) -> &'static str {

@@ -97,20 +97,19 @@ impl Database {
         cancel: &Cancel,
         on_wait: &mut dyn FnMut(),
     ) -> Result<Transaction, DatabaseError> {
-        let begin = match mode {
+        let sql = match mode {
             Mode::ReadFirst => "BEGIN DEFERRED",
             Mode::Write => "BEGIN IMMEDIATE",
         };
         let mut connection = None;
         retry_while_locked(cancel, on_wait, || {
-            let open = match connection.take() {
-                Some(open) => open,
+            let candidate = match connection.take() {
+                Some(candidate) => candidate,
                 None => self.connection()?,
             };
-            let begun =
-                open.prepare_cached(begin).and_then(|mut s| s.execute([])).map_err(|e| self.error(&e));
-            connection = Some(open);
-            begun
+            let begun = candidate.prepare_cached(sql).and_then(|mut s| s.execute([]));
+            connection = Some(candidate);
+            begun.map(drop).map_err(|e| self.error(&e))
         })?;
         Ok(Transaction { connection, database: Arc::clone(self), quota_used: None })
     }

@@ -139,9 +139,9 @@ impl Runtime {
     ) -> Result<(Result<Option<Delivery>, String>, LazyTransaction), Fault> {
         let loaded = component.load(self.engine()?)?;
         let (id, due) = timer;
-        let (value, state) = self.run(component, setup, transaction, loaded, |loaded, store| {
-            let timed = exported(loaded.timed.as_ref(), "timer-handler")?.instantiate(&mut *store)?;
-            timed.scorpiox_tool_timer_handler().call_fire(store, id, due, now)
+        let (value, state) = run(component, setup, transaction, loaded, |loaded, store| {
+            let handler = exported(loaded.timed.as_ref(), "timer-handler")?.instantiate(&mut *store)?;
+            handler.scorpiox_tool_timer_handler().call_fire(store, id, due, now)
         })?;
         Ok((value.map_err(|error| format!("{error:?}")), state.transaction))
     }
@@ -156,7 +156,7 @@ impl Runtime {
         judge: impl Fn(&T) -> Verdict,
     ) -> Result<Finished<T>, Fault> {
         let loaded = component.load(self.engine()?)?;
-        let attempt = |mode| {
+        let once = |mode| {
             let on_wait = Arc::clone(&setup.on_wait);
             let transaction = LazyTransaction::new(
                 Arc::clone(&setup.database),
@@ -164,7 +164,7 @@ impl Runtime {
                 setup.cancel.clone(),
                 Box::new(move || on_wait()),
             );
-            let (value, state) = self.run(component, setup, transaction, loaded, &body)?;
+            let (value, state) = run(component, setup, transaction, loaded, &body)?;
             let CallState { timers_changed, transaction, skills, .. } = state;
             match judge(&value) {
                 Verdict::Keep { output_bytes } if output_bytes > component.limits.output_bytes => {
@@ -175,40 +175,9 @@ impl Runtime {
             }
             Ok(Finished { value, timers_changed, skills })
         };
-        match attempt(Mode::ReadFirst) {
-            Err(Fault::Database(DatabaseError::Conflict)) => attempt(Mode::Write),
+        match once(Mode::ReadFirst) {
+            Err(Fault::Database(DatabaseError::Conflict)) => once(Mode::Write),
             other => other,
-        }
-    }
-
-    fn run<T>(
-        &self,
-        component: &Component,
-        setup: &Setup,
-        transaction: LazyTransaction,
-        loaded: &Loaded,
-        body: impl FnOnce(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
-    ) -> Result<(T, CallState), Fault> {
-        let state = CallState {
-            namespace: Arc::clone(&component.name),
-            transaction,
-            store_quota: component.limits.store_bytes,
-            timers_changed: false,
-            skills: SkillView::new(Arc::clone(&setup.skills)),
-            log_lines: 0,
-            meter: Meter::new(&component.limits),
-        };
-        let mut store = Store::new(loaded.template.engine(), state);
-        store.limiter(|state| &mut state.meter);
-        stop_in_time(&mut store, &component.limits, setup.cancel.clone());
-        let outcome = body(loaded, &mut store);
-        let state = store.into_data();
-        match outcome {
-            Ok(value) => Ok((value, state)),
-            Err(error) => {
-                tracing::debug!(component = &*component.name, "call failed: {error:?}");
-                Err(Fault::from_run(&error, &component.limits, state.meter.memory_refused))
-            }
         }
     }
 
@@ -220,6 +189,37 @@ impl Runtime {
                 .map_err(|error| format!("{error:#}"))
         });
         engine.as_ref().map_err(|error| Fault::Unusable(error.clone()))
+    }
+}
+
+/// Runs `body` in a new store.
+fn run<T>(
+    component: &Component,
+    setup: &Setup,
+    transaction: LazyTransaction,
+    loaded: &Loaded,
+    body: impl FnOnce(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
+) -> Result<(T, CallState), Fault> {
+    let state = CallState {
+        namespace: Arc::clone(&component.name),
+        transaction,
+        store_quota: component.limits.store_bytes,
+        timers_changed: false,
+        skills: SkillView::new(Arc::clone(&setup.skills)),
+        log_lines: 0,
+        meter: Meter::new(&component.limits),
+    };
+    let mut store = Store::new(loaded.template.engine(), state);
+    store.limiter(|state| &mut state.meter);
+    stop_in_time(&mut store, &component.limits, setup.cancel.clone());
+    let outcome = body(loaded, &mut store);
+    let state = store.into_data();
+    match outcome {
+        Ok(value) => Ok((value, state)),
+        Err(error) => {
+            tracing::debug!(component = &*component.name, "call failed: {error:?}");
+            Err(Fault::from_run(&error, &component.limits, state.meter.memory_refused))
+        }
     }
 }
 

@@ -146,7 +146,7 @@ impl Server {
         loop {
             match self.workers.next() {
                 Task::Read(input) => self.read(input),
-                Task::Run(waiting) => self.run_waiting(waiting),
+                Task::Run(waiting) => self.run_waiting(&waiting),
                 Task::Exit => return,
             }
         }
@@ -171,11 +171,11 @@ impl Server {
                     self.refuse_long_line();
                     Some(input)
                 }
-                Frame::End => None.or_else(|| {
+                Frame::End => {
                     self.context.output.flush();
                     self.workers.end_input();
                     None
-                }),
+                }
             };
             let Some(kept) = kept else { return };
             input = kept;
@@ -220,7 +220,7 @@ impl Server {
                 let loan = self.workers.lend(input, self.ticker.now());
                 let answer = self.perform(&request, handler, &waiting.ticket);
                 let input = self.workers.reclaim(loan);
-                self.send(answer, input.is_some());
+                self.send(answer.as_deref(), input.is_some());
                 self.workers.done();
                 input
             }
@@ -237,7 +237,7 @@ impl Server {
         }
     }
 
-    fn run_waiting(&self, waiting: Waiting) {
+    fn run_waiting(&self, waiting: &Waiting) {
         let _awake = self.ticker.begin();
         // It was read before; reading it again is cheaper than keeping what borrows from it.
         if let Ok(Incoming::Single(Message::Request { id, method, params })) = Incoming::parse(&waiting.line)
@@ -245,7 +245,7 @@ impl Server {
             && let Some(Route::Slow(handler)) = dispatch::route(&method, request.revision)
         {
             let answer = self.perform(&request, handler, &waiting.ticket);
-            self.send(answer, false);
+            self.send(answer.as_deref(), false);
         }
         self.workers.done();
     }
@@ -263,7 +263,7 @@ impl Server {
         let answers: Vec<_> = members.iter().filter_map(|member| self.batch_member(member)).collect();
         let input = self.workers.reclaim(loan);
         if !answers.is_empty() {
-            self.send(Some(reply::batch(&answers)), input.is_some());
+            self.send(Some(&reply::batch(&answers)), input.is_some());
         }
         input
     }
@@ -282,17 +282,17 @@ impl Server {
         }
     }
 
-    fn send(&self, answer: Option<Vec<u8>>, more_may_follow: bool) {
+    fn send(&self, answer: Option<&[u8]>, more_may_follow: bool) {
         match answer {
-            Some(line) if more_may_follow => self.context.output.send_later(&line),
-            Some(line) => self.context.output.send(&line),
+            Some(line) if more_may_follow => self.context.output.send_later(line),
+            Some(line) => self.context.output.send(line),
             None => {}
         }
     }
 
     fn step<'a>(&self, message: Message<'a>) -> Step<'a> {
         match message {
-            Message::Request { id, method, params } => self.request(id, &method, params),
+            Message::Request { id, method, params } => self.request(&id, &method, params),
             Message::Notification { method, params } => {
                 self.notification(&method, params);
                 Step::Nothing
@@ -304,28 +304,28 @@ impl Server {
         }
     }
 
-    fn request<'a>(&self, id: Id<'a>, method: &str, params: Option<&'a RawValue>) -> Step<'a> {
+    fn request<'a>(&self, id: &Id<'a>, method: &str, params: Option<&'a RawValue>) -> Step<'a> {
         let request = match dispatch::read(id.clone(), method, params, self.context.session.facts()) {
             Ok(request) => request,
-            Err(error) => return Step::Answer(error.reply(&id)),
+            Err(error) => return Step::Answer(error.reply(id)),
         };
         if !request.revision.features().handshake {
             self.callbacks.start();
         }
         let Some(route) = dispatch::route(method, request.revision) else {
-            return Step::Answer(RpcError::method_not_found(method).reply(&id));
+            return Step::Answer(RpcError::method_not_found(method).reply(id));
         };
         if let Route::Quick(handler) = route {
             let answer = guarded(|| handler(&self.context, &request));
-            return Step::Answer(answer.unwrap_or_else(|error| error.reply(&id)));
+            return Step::Answer(answer.unwrap_or_else(|error| error.reply(id)));
         }
-        let Some(ticket) = self.context.inflight.begin(&id) else {
+        let Some(ticket) = self.context.inflight.begin(id) else {
             let error = RpcError::invalid_request("a request with this id is still in flight");
-            return Step::Answer(error.reply(&id));
+            return Step::Answer(error.reply(id));
         };
         match route {
             Route::Slow(handler) => Step::Work(Work { request, handler, ticket }),
-            _ => self.listen(&id, ticket),
+            _ => self.listen(id, ticket),
         }
     }
 

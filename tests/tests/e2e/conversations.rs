@@ -3,7 +3,8 @@
 //!
 //! Every message that comes is checked against the protocol's own schema of its revision.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use scorpiox_tests::schema::Seen;
 use scorpiox_tests::{Program, conversation};
@@ -18,8 +19,14 @@ license: MIT
 Say hello to $0, in the tone of notes/tone.md. All of it: $ARGUMENTS
 ";
 
-/// Runs the conversation of that name, in a workspace with one skill.
-pub fn run(name: &str) -> Vec<Seen> {
+/// Runs the conversation of that name, once for all tests, in a workspace with one skill.
+pub fn run(name: &'static str) -> Arc<Vec<Seen>> {
+    static RUNS: Mutex<BTreeMap<&str, Arc<OnceLock<Arc<Vec<Seen>>>>>> = Mutex::new(BTreeMap::new());
+    let once = Arc::clone(RUNS.lock().expect("lock").entry(name).or_default());
+    Arc::clone(once.get_or_init(|| Arc::new(start(name))))
+}
+
+fn start(name: &str) -> Vec<Seen> {
     let program = Program::new();
     program.put("workspace/.claude/skills/greet/SKILL.md", SKILL);
     program.put("workspace/.claude/skills/greet/notes/tone.md", "Warm and short.\n");

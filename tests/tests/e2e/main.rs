@@ -2,4 +2,5 @@
 
 mod conversations;
 mod faults;
+mod revisions;
 mod smoke;

@@ -56,6 +56,7 @@ fn declares_channel(capabilities: &Params<'_>) -> bool {
     experimental.is_some_and(|experimental| experimental.raw(CHANNEL).is_some())
 }
 
+#[allow(clippy::unnecessary_wraps)] // a handler's signature
 pub(crate) fn discover(context: &Context, request: &Request<'_>) -> Answer {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -123,6 +124,7 @@ fn instructions(context: &Context) -> String {
     text
 }
 
+#[allow(clippy::unnecessary_wraps)] // a handler's signature
 pub(crate) fn ping(_context: &Context, request: &Request<'_>) -> Answer {
     Ok(reply::result(&request.id, &json!({})))
 }

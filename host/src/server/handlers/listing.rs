@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::ToolDefinition;
+use crate::capabilities::skills::Source;
 use crate::hygiene;
 use crate::mcp::result::Surrounded;
 use crate::mcp::{Revision, RpcError};
@@ -90,8 +91,7 @@ struct Kept {
 
 impl ListingCache {
     fn get(&self, context: &Context, component: &Component) -> Arc<Vec<Definition>> {
-        let fingerprint: Vec<_> =
-            context.skills.sources().iter().map(|source| source.fingerprint()).collect();
+        let fingerprint: Vec<_> = context.skills.sources().iter().map(Source::fingerprint).collect();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = kept.as_ref().filter(|kept| kept.fingerprint == fingerprint) {
             return Arc::clone(&kept.definitions);

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
 use crate::capabilities::skills::Source;
+use crate::hygiene::hex;
 use crate::mcp::RpcError;
 use crate::mcp::params::Text;
 use crate::mcp::result::Surrounded;
@@ -49,6 +50,18 @@ struct Entry<'a> {
     uri: String,
     frontmatter: &'a RawValue,
     resources: Value,
+}
+
+// Results with entries are structs, not `Value`s: front matter keeps its author's order.
+
+#[derive(Serialize)]
+struct List<'a> {
+    skills: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Single<'a> {
+    skill: Entry<'a>,
 }
 
 /// The skills that the extension can serve, in the catalogue's order.
@@ -104,8 +117,7 @@ impl Served {
         let manifest = || -> Option<Vec<Value>> {
             let file = |path: &String| {
                 let bytes = self.source.read_file(path, MAX_BYTES).ok()?;
-                let digest =
-                    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+                let digest = hex(&Sha256::digest(&bytes));
                 Some(
                     json!({ "uri": self.uri(path), "digest": format!("sha256:{digest}"), "size": bytes.len() }),
                 )
@@ -127,7 +139,7 @@ impl Served {
 pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     let served = served(scope)?;
     let skills: Vec<_> = served.iter().filter_map(Served::entry).collect();
-    let result = Surrounded::cacheable(scope.request.revision, TTL_MS, json!({ "skills": skills }));
+    let result = Surrounded::cacheable(scope.request.revision, TTL_MS, List { skills });
     Ok(reply::result(&scope.request.id, &result))
 }
 
@@ -138,7 +150,7 @@ pub(crate) fn get(scope: &Scope<'_>) -> Answer {
     let Some(entry) = entry else {
         return Err(RpcError::invalid_params(format!("no skill is served at {uri}")));
     };
-    let result = Surrounded::cacheable(scope.request.revision, TTL_MS, json!({ "skill": entry }));
+    let result = Surrounded::cacheable(scope.request.revision, TTL_MS, Single { skill: entry });
     Ok(reply::result(&scope.request.id, &result))
 }
 
@@ -157,6 +169,7 @@ pub(crate) fn resources(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
+#[allow(clippy::unnecessary_wraps)] // a handler's signature
 pub(crate) fn templates(_context: &Context, request: &Request<'_>) -> Answer {
     let result = Surrounded::cacheable(request.revision, TTL_MS, json!({ "resourceTemplates": [] }));
     Ok(reply::result(&request.id, &result))

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Barrier;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
-use super::support::{Bare, call, create, database_of, handshake, refusal, stored};
+use super::support::{Bare, WriteLock, call, create, database_of, handshake, refusal, session, stored};
 
 /// The id and name of a task that an answer says was created.
 fn created(answer: &Value) -> (u64, String) {
@@ -41,6 +42,43 @@ fn two_servers_that_write_at_once_keep_every_task() {
     assert_eq!(acknowledged.len() as u64, 2 * EACH, "ids were given twice");
     assert_eq!(acknowledged.values().collect::<BTreeSet<_>>().len() as u64, 2 * EACH);
     assert_eq!(stored(&database_of(&program)).tasks, acknowledged);
+}
+
+/// How many connections of the server have used the database: each opens its log itself.
+fn connections(server: &Started, program: &Program) -> usize {
+    let file = database_of(program).with_extension("db-wal");
+    let folder = format!("/proc/{}/fd", server.child.id());
+    let entries = std::fs::read_dir(folder).expect("it runs");
+    entries.filter(|entry| entry.as_ref().is_ok_and(|e| std::fs::read_link(e.path()).is_ok_and(|to| to == file))).count()
+}
+
+#[test]
+fn a_server_that_ends_takes_nothing_from_the_one_that_goes_on() {
+    let program = Program::new();
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    server.text("TaskManager", json!({ "action": "create", "text": "first" }));
+    // Two calls that wait for a lock make two connections.
+    let lock = WriteLock::hold(&database_of(&program));
+    server.send_raw((create("a", "second") + &create("b", "third")).as_bytes());
+    let patience = Instant::now();
+    while connections(&server, &program) < 2 {
+        assert!(patience.elapsed() < Duration::from_secs(10), "no second connection");
+        thread::yield_now();
+    }
+    lock.release();
+    for _ in 0..2 {
+        created(&server.next().expect("an answer"));
+    }
+    // Another server comes, looks and ends: as the last user it would tidy up.
+    let list = call(1, "TaskManager", json!({ "action": "list", "query": "" }));
+    let (seen, _, status) = session(&program, &(handshake() + &list));
+    assert!(status.success());
+    assert_eq!(seen[1]["result"]["structuredContent"]["total_tasks"], 3, "{}", seen[1]);
+    server.text("TaskManager", json!({ "action": "create", "text": "fourth" }));
+    drop(server);
+    let kept = stored(&database_of(&program)).tasks;
+    assert_eq!(kept.len(), 4, "four were acknowledged, but there are only {kept:?}");
 }
 
 /// A process whose whole output is read at its end.
