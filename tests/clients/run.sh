@@ -119,7 +119,7 @@ converse() {
 # Clients keep or show what a server writes there, so a conversation without trouble leaves it empty.
 check_server_errors() {
     local written
-    written=$(cat "$sessions"/*/server-errors | sort | uniq -c | head -n 5)
+    written=$(cat "$sessions"/*/server-errors | sort -u | head -n 5)
     if [ -z "$written" ]; then
         echo "ok    all servers wrote nothing to standard error"
     else

@@ -4,3 +4,4 @@ mod conversations;
 mod faults;
 mod revisions;
 mod smoke;
+mod tools;

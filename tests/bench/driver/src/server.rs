@@ -61,7 +61,8 @@ impl Program {
     pub fn start(&self) -> Result<(Server, StartTimes)> {
         let mut command = self.command();
         let begin = Instant::now();
-        let mut child = command.spawn().with_context(|| format!("{} does not start", self.binary.display()))?;
+        let mut child =
+            command.spawn().with_context(|| format!("{} does not start", self.binary.display()))?;
         let input = child.stdin.take().context("no pipe")?;
         let output = child.stdout.take().context("no pipe")?;
         let mut server = Server { name: self.name, child, input, output, buffer: vec![0; BUFFER_BYTES] };

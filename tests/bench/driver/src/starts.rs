@@ -73,7 +73,11 @@ pub fn measure(programs: &Programs, effort: Effort) -> Result<Starts> {
 fn call_each_tool(server: &mut Server) -> Result<()> {
     let calls = [
         ("PlanMode", r#"{"action":"status"}"#, "not active"),
-        ("TaskManager", r#"{"action":"create","query":"","text":"Measure the memory"}"#, "Measure the memory"),
+        (
+            "TaskManager",
+            r#"{"action":"create","query":"","text":"Measure the memory"}"#,
+            "Measure the memory",
+        ),
         ("SetCallback", r#"{"action":"list"}"#, "\"isError\":false"),
         ("InvokeSkill", r#"{"skill_name":"greet","arguments":"to all"}"#, "Say hello to to all"),
     ];

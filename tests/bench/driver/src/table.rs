@@ -59,7 +59,9 @@ impl Row {
         };
         let (target, met) = match self.target {
             Target::TimesRmcp(most) => (format!("<= {most} x rmcp"), ratio.map(|ratio| ratio <= most)),
-            Target::FasterThanRmcp(least) => (format!(">= {least} x rmcp"), ratio.map(|ratio| ratio >= least)),
+            Target::FasterThanRmcp(least) => {
+                (format!(">= {least} x rmcp"), ratio.map(|ratio| ratio >= least))
+            }
             Target::AtMost(most) => (format!("<= {}", self.unit.show(most)), Some(self.ours <= most)),
             Target::TimesFewer { most, tasks, .. } => {
                 (format!("<= {most} x {tasks} tasks"), ratio.map(|ratio| ratio <= most))
@@ -68,7 +70,15 @@ impl Row {
         };
         let ratio = ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
         let verdict = met.map_or("", |met| if met { "ok" } else { "MISS" });
-        [self.figure.clone(), show(self.floor), show(self.rmcp), self.unit.show(self.ours), ratio, target, verdict.to_owned()]
+        [
+            self.figure.clone(),
+            show(self.floor),
+            show(self.rmcp),
+            self.unit.show(self.ours),
+            ratio,
+            target,
+            verdict.to_owned(),
+        ]
     }
 }
 

@@ -15,14 +15,15 @@ const FEW: usize = 100;
 /// Tasks that are created before the answers are looked at.
 const BATCH: usize = 2000;
 
-/// Creating takes no longer than this; then there are as many tasks as there are.
+/// Creating stops after this time, with as many tasks as there are then.
 const SEED_SECONDS: u64 = 100;
 
+const ADD: &str = r#"{"action":"add","query":"","text":"Check the figures"}"#;
+const LIST: &str = r#"{"action":"list","query":""}"#;
+
 const VERBS: [&str; 8] = ["Fix", "Write", "Review", "Measure", "Remove", "Document", "Rename", "Test"];
-const THINGS: [&str; 11] = [
-    "parser", "release notes", "login page", "cache", "importer", "schema", "retry loop", "settings file",
-    "progress bar", "index", "error message",
-];
+const THINGS: [&str; 9] =
+    ["parser", "cache", "importer", "schema", "index", "login page", "settings", "retry loop", "changelog"];
 const PLACES: [&str; 7] = ["server", "command line", "website", "installer", "tests", "database", "billing"];
 
 fn task_name(index: usize) -> String {
@@ -34,12 +35,14 @@ pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     let few = seed(&programs.ours_few_tasks, FEW)?;
     let many = seed(&programs.ours_many_tasks, effort.tasks)?;
     let mut servers = [programs.ours_few_tasks.start()?.0, programs.ours_many_tasks.start()?.0];
-    let [add_few, add_many] = pair(&mut servers, r#"{"action":"add","query":"","text":"Check the figures"}"#, "is added to task", effort)?;
-    let [list_few, list_many] = pair(&mut servers, r#"{"action":"list","query":""}"#, "before:", effort)?;
+    let [add_few, add_many] = pair(&mut servers, ADD, "is added to task", effort)?;
+    let [list_few, list_many] = pair(&mut servers, LIST, "before:", effort)?;
     for server in servers {
         server.close()?;
     }
-    let few_row = |action, value| Row::ours(format!("TaskManager {action}, {few} tasks"), Unit::Seconds, value, Target::None);
+    let few_row = |action, value| {
+        Row::ours(format!("TaskManager {action}, {few} tasks"), Unit::Seconds, value, Target::None)
+    };
     let many_row = |action, value, base| {
         let target = Target::TimesFewer { most: 1.3, base, tasks: few };
         Row::ours(format!("TaskManager {action}, {many} tasks"), Unit::Seconds, value, target)
@@ -53,9 +56,15 @@ pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
 }
 
 /// Measures one call with few and with many tasks.
-fn pair(servers: &mut [Server; 2], arguments: &str, expected: &'static str, effort: Effort) -> Result<[f64; 2]> {
+fn pair(
+    servers: &mut [Server; 2],
+    arguments: &str,
+    expected: &'static str,
+    effort: Effort,
+) -> Result<[f64; 2]> {
     let body = call("TaskManager", arguments);
-    let mut lanes = [0, 1].map(|server| Lane { server, requests: Requests::repeat(64, &body, expected), amount: 200 });
+    let mut lanes =
+        [0, 1].map(|server| Lane { server, requests: Requests::repeat(64, &body, expected), amount: 200 });
     times(servers, &mut lanes, effort.rounds)
 }
 

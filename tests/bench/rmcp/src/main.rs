@@ -1,13 +1,30 @@
-use rmcp::{ServiceExt, handler::server::wrapper::Parameters, schemars, tool, tool_router, transport};
+//! An echo server made with the official Rust SDK, in the fastest of its configurations.
+//!
+//! Pinned to one core (AMD EPYC; µs of an echo, answers a second with 64 in flight, µs from
+//! spawn to `initialize` answered):
+//!
+//! | runtime, transport | echo | in flight | start |
+//! | --- | --- | --- | --- |
+//! | `current_thread`, `stdio_pipes` | 12.1 | 99,000 | 960 |
+//! | `multi_thread`, `stdio_pipes` | 12.5 | 94,000 | 1,100 |
+//! | `current_thread`, `stdio` | 40.3 | 16,500 | 1,070 |
+//! | `multi_thread`, `stdio` | 40.5 | 16,200 | 1,150 |
+//!
+//! rmcp's feature `local`, tokio's queue intervals and a `tracing` that is compiled out
+//! change nothing that can be measured. rmcp's own examples use `stdio`.
+
+use rmcp::handler::server::wrapper::Parameters;
+use rmcp::transport::io::stdio_pipes;
+use rmcp::{ServiceExt, schemars, tool, tool_router};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Text {
     text: String,
 }
 
-#[derive(Clone)]
 struct Server;
 
+#[allow(clippy::unused_self)] // the shape of its own examples
 #[tool_router(server_handler)]
 impl Server {
     #[tool(description = "Returns the text it is given")]
@@ -15,28 +32,16 @@ impl Server {
         text
     }
 
-    #[tool(description = "Returns the number of characters of the text it is given")]
+    #[tool(description = "Returns the length of the text it is given, in bytes")]
     fn length(&self, Parameters(Text { text }): Parameters<Text>) -> String {
-        text.chars().count().to_string()
+        text.len().to_string()
     }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let is = |k: &str, v: &str| std::env::var(k).is_ok_and(|x| x == v);
-    let mut b = if is("RT", "mt") { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
-    if let Ok(n) = std::env::var("GQ") { b.global_queue_interval(n.parse()?); b.event_interval(n.parse()?); }
-    let rt = b.enable_all().build()?;
-    let std_io = is("IO", "std");
-    let main = async move {
-        if std_io {
-            Server.serve(transport::stdio()).await?.waiting().await?;
-        } else {
-            Server.serve(transport::io::stdio_pipes()).await?.waiting().await?;
-        }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        Server.serve(stdio_pipes()).await?.waiting().await?;
         Ok(())
-    };
-    #[cfg(feature = "local")]
-    return tokio::task::LocalSet::new().block_on(&rt, main);
-    #[cfg(not(feature = "local"))]
-    rt.block_on(main)
+    })
 }
