@@ -93,7 +93,11 @@ impl Client {
     }
 
     /// Sends a call without waiting for its answer.
-    pub async fn begin(&self, tool: &str, arguments: Value) -> Result<RequestHandle<RoleClient>, ServiceError> {
+    pub async fn begin(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<RequestHandle<RoleClient>, ServiceError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params(tool, arguments)));
         self.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await
     }
@@ -110,6 +114,6 @@ impl Client {
 }
 
 fn params(tool: &str, arguments: Value) -> CallToolRequestParams {
-    let arguments = arguments.as_object().expect("an object").clone();
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
     CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments)
 }

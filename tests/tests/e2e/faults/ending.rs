@@ -1,1 +1,218 @@
-//! x
+//! The end: of the input, by a signal, and of the client's interest.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+use super::support::{Bare, WriteLock, call, create, database_of, handshake, request, stored};
+
+const SIGNALS: [Signal; 2] = [Signal::TERM, Signal::INT];
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// A server that has stored something, so that its store can be locked.
+fn with_a_store(program: &Program, revision: &str) -> Started {
+    let mut server = program.start();
+    server.initialize(revision);
+    server.text("TaskManager", json!({ "action": "create", "text": "first" }));
+    server
+}
+
+/// The messages up to the end, which must answer each of `ids` once, and nothing else.
+fn answers(server: &mut Started, ids: impl Iterator<Item = Value>) -> Vec<Value> {
+    let mut rest = Vec::new();
+    while let Some(message) = server.next() {
+        rest.push(message);
+    }
+    let mut counted: HashMap<String, i32> = ids.map(|id| (id.to_string(), 0)).collect();
+    for answer in &rest {
+        let count = counted.get_mut(&answer["id"].to_string());
+        *count.unwrap_or_else(|| panic!("nobody asked for {answer}")) += 1;
+    }
+    let wrong: Vec<_> = counted.iter().filter(|(_, count)| **count != 1).collect();
+    assert!(wrong.is_empty(), "ids with other than one answer: {wrong:?}");
+    rest
+}
+
+#[test]
+fn fifty_requests_in_the_pipe_are_answered_after_the_input_ended() {
+    for _ in 0..10 {
+        let program = Program::new();
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        let line = |n: usize| match n % 5 {
+            0 => request(n, "ping", json!({})),
+            1 => create(n, "a task"),
+            2 => request(n, "tools/list", json!({})),
+            3 => call(n, "InvokeSkill", json!({ "skill_name": "none" })),
+            _ => call(n, "TaskManager", json!({ "action": "list", "query": "" })),
+        };
+        let lines: String = (100..150).map(line).collect();
+        // The last line has no end: the end of the input is one.
+        server.send_raw(lines.trim_end().as_bytes());
+        server.close_input();
+        let rest = answers(&mut server, (100..150).map(|n| json!(n)));
+        assert!(rest.iter().all(|answer| answer.get("result").is_some()), "{rest:?}");
+        assert!(server.wait().0.success());
+        assert_eq!(stored(&database_of(&program)).tasks.len(), 10);
+    }
+}
+
+#[test]
+fn calls_in_flight_finish_when_they_can_soon_after_the_input_ended() {
+    let program = Program::new();
+    let mut server = with_a_store(&program, "2025-11-25");
+    let lock = WriteLock::hold(&database_of(&program));
+    let lines: String = (100..150).map(|n| create(n, "a task")).collect();
+    server.send_raw(lines.as_bytes());
+    server.close_input();
+    lock.release();
+    let rest = answers(&mut server, (100..150).map(|n| json!(n)));
+    let failed: Vec<_> = rest.iter().filter(|answer| answer["result"]["isError"] != false).collect();
+    assert!(failed.is_empty(), "{failed:?}");
+    assert!(server.wait().0.success());
+    assert_eq!(stored(&database_of(&program)).tasks.len(), 51);
+}
+
+#[test]
+fn calls_that_cannot_finish_are_answered_with_an_error_within_a_second_of_the_inputs_end() {
+    let program = Program::new();
+    let mut server = with_a_store(&program, "2025-11-25");
+    let lock = WriteLock::hold(&database_of(&program));
+    // More than run at once: some of them wait in the queue.
+    let lines: String = (100..250).map(|n| create(n, "a task")).collect();
+    server.send_raw(lines.as_bytes());
+    // Everything was read when this is answered.
+    server.ask("ping", json!({}));
+    server.close_input();
+    let start = Instant::now();
+    let rest = answers(&mut server, (100..250).map(|n| json!(n)));
+    let (status, _) = server.wait();
+    let time = start.elapsed();
+    eprintln!("150 blocked calls, input closed: ended after {time:?}");
+    assert!(rest.iter().all(|answer| answer["result"]["isError"] == true), "{rest:?}");
+    assert!(status.success());
+    assert!(time < Duration::from_millis(1100), "took {time:?}");
+    lock.release();
+    assert_eq!(stored(&database_of(&program)).tasks.len(), 1, "they said that nothing was changed");
+}
+
+#[test]
+fn a_batch_in_flight_is_answered_after_the_input_ended() {
+    let program = Program::new();
+    let mut server = with_a_store(&program, "2025-03-26");
+    let lock = WriteLock::hold(&database_of(&program));
+    let members: Vec<_> = (0..5).map(|n| create(format!("b{n}"), "a task").trim_end().to_owned()).collect();
+    server.send_raw(format!("[{}]\n", members.join(",")).as_bytes());
+    // The batch is under way when this is answered.
+    server.ask("ping", json!({}));
+    server.close_input();
+    lock.release();
+    let mut rest = Vec::new();
+    while let Some(message) = server.next() {
+        rest.push(message);
+    }
+    assert_eq!(rest.len(), 1, "one array: {rest:?}");
+    let answered = rest[0].as_array().expect("an array");
+    assert!(answered.iter().all(|answer| answer["result"]["isError"] == false), "{answered:?}");
+    assert_eq!(answered.len(), 5);
+    assert!(server.wait().0.success());
+}
+
+#[test]
+fn an_idle_server_ends_within_20_ms_of_the_inputs_end() {
+    let mut times = Vec::new();
+    for _ in 0..20 {
+        let program = Program::new();
+        let mut server = with_a_store(&program, "2025-11-25");
+        server.close_input();
+        let (status, time) = server.wait();
+        assert!(status.success());
+        times.push(time);
+    }
+    eprintln!("end of an idle server: median {:?} of {times:?}", median(times.clone()));
+    assert!(median(times.clone()) <= Duration::from_millis(20), "{times:?}");
+}
+
+#[test]
+fn a_server_that_was_told_nothing_ends_with_its_input() {
+    let program = Program::new();
+    let mut server = program.start();
+    server.close_input();
+    assert!(server.next().is_none(), "nothing to say");
+    assert!(server.wait().0.success());
+    assert!(!program.home().join(".scorpiox").exists(), "starting has no side effects");
+}
+
+#[test]
+fn a_signal_ends_an_idle_server_with_success_within_100_ms() {
+    for signal in SIGNALS {
+        let mut times = Vec::new();
+        for _ in 0..10 {
+            let program = Program::new();
+            let mut server = with_a_store(&program, "2025-11-25");
+            server.signal(signal);
+            let (status, time) = server.wait();
+            assert_eq!(status.code(), Some(0), "{signal:?}: {status}");
+            times.push(time);
+        }
+        eprintln!("{signal:?} to an idle server: median {:?} of {times:?}", median(times.clone()));
+        assert!(median(times.clone()) <= Duration::from_millis(100), "{signal:?}: {times:?}");
+    }
+}
+
+#[test]
+fn a_signal_ends_a_server_with_blocked_calls_with_success_within_100_ms() {
+    for signal in SIGNALS {
+        for blocked in [1, 64, 256] {
+            let mut times = Vec::new();
+            for _ in 0..3 {
+                let program = Program::new();
+                let mut server = with_a_store(&program, "2025-11-25");
+                let lock = WriteLock::hold(&database_of(&program));
+                let lines: String = (0..blocked).map(|n| create(format!("c{n}"), "a task")).collect();
+                server.send_raw(lines.as_bytes());
+                server.ask("ping", json!({}));
+                server.signal(signal);
+                let (status, time) = server.wait();
+                assert_eq!(status.code(), Some(0), "{signal:?} with {blocked}: {status}");
+                times.push(time);
+                answers(&mut server, (0..blocked).map(|n| json!(format!("c{n}"))));
+                lock.release();
+            }
+            eprintln!("{signal:?} with {blocked} blocked calls: {times:?}");
+            assert!(median(times.clone()) <= Duration::from_millis(100), "{signal:?}, {blocked}: {times:?}");
+        }
+    }
+}
+
+#[test]
+fn a_server_ends_when_its_client_closes_the_output() {
+    let program = Program::new();
+    let mut server = Bare::start(&program);
+    server.send(&handshake()).expect("the server reads");
+    server.line().expect("an answer");
+    drop(std::mem::replace(&mut server.output, closed_output()));
+    // The input stays open. The first answer that cannot be written shows it, at the latest
+    // when the next message comes.
+    for id in 0..2 {
+        let _ = server.send(&request(id, "ping", json!({})));
+    }
+    let (status, _) = server.end_within(Duration::from_secs(3)).expect("nobody hears it, but it stays");
+    assert!(status.success());
+}
+
+/// The output of a process that has ended.
+fn closed_output() -> std::io::BufReader<std::process::ChildStdout> {
+    let mut command = std::process::Command::new("true");
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("it starts");
+    let output = child.stdout.take().expect("a pipe");
+    child.wait().expect("a child of ours");
+    std::io::BufReader::new(output)
+}

@@ -1,1 +1,260 @@
-//! x
+//! Too much at once: calls that wait for a lock, and a random mix of everything.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+use super::support::{Random, WriteLock, call, create, database_of, request, seed, stored};
+
+/// What the server promises: calls that run, and calls that wait.
+const RUNNING: usize = 64;
+const WAITING: usize = 192;
+/// The code for a request that is one too many.
+const BUSY: i64 = -31_001;
+
+/// A server that has stored something, so that its store can be locked.
+fn with_a_store(program: &Program) -> Started {
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    server.text("TaskManager", json!({ "action": "create", "text": "first" }));
+    server
+}
+
+fn ping_time(server: &mut Started) -> Duration {
+    let start = Instant::now();
+    let answer = server.ask("ping", json!({}));
+    assert_eq!(answer["result"], json!({}));
+    start.elapsed()
+}
+
+#[test]
+fn a_ping_is_answered_while_a_call_is_blocked_each_time_anew() {
+    let program = Program::new();
+    let mut server = with_a_store(&program);
+    for round in 0..5 {
+        let lock = WriteLock::hold(&database_of(&program));
+        server.send_raw(create(format!("blocked {round}"), "a task").as_bytes());
+        let time = ping_time(&mut server);
+        lock.release();
+        let blocked = server.next().expect("an answer");
+        assert_eq!(blocked["result"]["isError"], false, "{blocked}");
+        assert!(time < Duration::from_millis(100), "round {round}: the ping took {time:?}");
+    }
+}
+
+#[test]
+fn of_300_slow_calls_at_once_64_run_and_192_wait_and_the_rest_is_refused() {
+    const CALLS: usize = 300;
+    let program = Program::new();
+    let mut server = with_a_store(&program);
+    let lock = WriteLock::hold(&database_of(&program));
+    let calls: String = (0..CALLS).map(|n| create(format!("c{n}"), &format!("slow {n}"))).collect();
+    let start = Instant::now();
+    server.send_raw(calls.as_bytes());
+    for _ in 0..CALLS - RUNNING - WAITING {
+        let refused = server.next().expect("an answer");
+        assert_eq!(refused["error"]["code"], BUSY, "{refused}");
+    }
+    let refused = start.elapsed();
+    let mut pings: Vec<_> = (0..5).map(|_| ping_time(&mut server)).collect();
+    pings.sort();
+    lock.release();
+    let release = Instant::now();
+    let mut done = HashMap::new();
+    for _ in 0..RUNNING + WAITING {
+        let answer = server.next().expect("an answer");
+        assert_eq!(answer["result"]["isError"], false, "admitted, so it must succeed: {answer}");
+        *done.entry(answer["id"].to_string()).or_insert(0) += 1;
+    }
+    let finished = release.elapsed();
+    eprintln!("300 slow calls: refusals after {refused:?}, pings {pings:?}, the rest {finished:?} after the release");
+    assert_eq!(done.len(), RUNNING + WAITING, "exactly one answer each");
+    assert!(finished < Duration::from_secs(10), "{finished:?}");
+    assert!(pings[4] < Duration::from_millis(100), "pings took {pings:?}");
+    assert!(refused < Duration::from_secs(2), "the refusals took {refused:?}");
+    assert_eq!(stored(&database_of(&program)).tasks.len(), 1 + RUNNING + WAITING);
+    server.close_input();
+    assert!(server.wait().0.success());
+}
+
+#[test]
+fn an_id_that_is_still_in_flight_is_refused_and_free_again_afterwards() {
+    let program = Program::new();
+    let mut server = with_a_store(&program);
+    let lock = WriteLock::hold(&database_of(&program));
+    server.send_raw(create("twice", "original").as_bytes());
+    for again in [create("twice", "again"), request("twice", "tools/list", json!({}))] {
+        server.send_raw(again.as_bytes());
+        let refused = server.next().expect("an answer");
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("twice"), &json!(-32600)), "{refused}");
+    }
+    // The same characters as a number are another id.
+    server.send_raw(request(2, "tools/list", json!({})).as_bytes());
+    assert!(server.next().expect("an answer")["result"]["tools"].is_array());
+    lock.release();
+    let original = server.next().expect("an answer");
+    assert_eq!(original["result"]["structuredContent"]["tasks"][0]["name"], "original", "{original}");
+    server.send_raw(create("twice", "afterwards").as_bytes());
+    assert_eq!(server.next().expect("an answer")["result"]["isError"], false);
+    assert_eq!(stored(&database_of(&program)).tasks.len(), 3);
+}
+
+#[test]
+fn a_cancelled_call_is_neither_answered_nor_done() {
+    let program = Program::new();
+    let mut server = with_a_store(&program);
+    let lock = WriteLock::hold(&database_of(&program));
+    for n in 0..100 {
+        server.send_raw(create(n + 100, &format!("cancelled {n}")).as_bytes());
+    }
+    for n in 0..100 {
+        server.notify("notifications/cancelled", json!({ "requestId": n + 100 }));
+    }
+    // Everything sent before is read when this is answered.
+    ping_time(&mut server);
+    lock.release();
+    server.text("TaskManager", json!({ "action": "create", "text": "kept" }));
+    server.close_input();
+    let cancelled = |message: &Value| message["id"].as_u64().is_some_and(|id| (100..200).contains(&id));
+    while server.next().is_some() {}
+    assert!(!server.received.iter().any(cancelled), "a cancelled request was answered");
+    assert!(server.wait().0.success());
+    let names: Vec<_> = stored(&database_of(&program)).tasks.into_values().collect();
+    assert_eq!(names, ["first", "kept"]);
+}
+
+/// What may come back for the messages of one id.
+#[derive(Debug, Default)]
+struct Asked {
+    /// The kinds of requests that were sent with it.
+    kinds: Vec<Kind>,
+    cancels: usize,
+    answers: Vec<Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Ping,
+    Write,
+    List,
+    Tools,
+    NoTool,
+    NoMethod,
+}
+
+const KINDS: [Kind; 6] = [Kind::Ping, Kind::Write, Kind::List, Kind::Tools, Kind::NoTool, Kind::NoMethod];
+
+impl Kind {
+    fn line(self, id: Value) -> String {
+        match self {
+            Self::Ping => request(id, "ping", json!({})),
+            Self::Write => create(id, "a task"),
+            Self::List => call(id, "TaskManager", json!({ "action": "list", "query": "" })),
+            Self::Tools => request(id, "tools/list", json!({})),
+            Self::NoTool => call(id, "NoSuchTool", json!({})),
+            Self::NoMethod => request(id, "no/such/method", json!({})),
+        }
+    }
+
+    /// Whether it may be refused because of what else is in flight.
+    fn is_call(self) -> bool {
+        !matches!(self, Self::Ping | Self::NoMethod)
+    }
+
+    fn fits(self, answer: &Value) -> bool {
+        let (result, code) = (&answer["result"], answer["error"]["code"].as_i64());
+        match self {
+            Self::Ping => *result == json!({}),
+            Self::Write | Self::List => result["isError"] == false,
+            Self::Tools => result["tools"].is_array(),
+            Self::NoTool => code == Some(-32602),
+            Self::NoMethod => code == Some(-32601),
+        }
+    }
+}
+
+impl Asked {
+    fn check(&self, id: &str) {
+        let (sent, came) = (self.kinds.len(), self.answers.len());
+        let least = sent.saturating_sub(self.cancels);
+        assert!((least..=sent).contains(&came), "id {id}: {self:?}");
+        let mut repeated = 0;
+        for answer in &self.answers {
+            let code = answer["error"]["code"].as_i64();
+            let fits = self.kinds.iter().any(|kind| kind.fits(answer));
+            let busy = code == Some(BUSY) && self.kinds.iter().any(|kind| kind.is_call());
+            repeated += usize::from(code == Some(-32600));
+            assert!(fits || busy || code == Some(-32600), "id {id}: {answer}");
+        }
+        assert!(repeated < sent, "id {id} was not in flight before: {self:?}");
+    }
+}
+
+#[test]
+fn each_request_of_a_random_mix_gets_exactly_one_answer() {
+    const MESSAGES: usize = 5000;
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let program = Program::new();
+    let mut server = with_a_store(&program);
+    let mut asked: HashMap<String, (Value, Asked)> = HashMap::new();
+    let mut ids: Vec<String> = Vec::new();
+    let mut lock = None;
+    for n in 0..MESSAGES {
+        if random.chance(2) {
+            lock = if lock.is_none() { Some(WriteLock::hold(&database_of(&program))) } else { None };
+        }
+        let recent = ids.len().saturating_sub(30);
+        let line = match random.below(100) {
+            // A cancel of a recent request, or of none that ever was.
+            0..8 => {
+                let id = ids.get(recent + random.below(40)).and_then(|key| asked.get_mut(key));
+                let id = id.map_or(json!("never"), |(id, asked)| {
+                    asked.cancels += 1;
+                    id.clone()
+                });
+                let params = json!({ "requestId": id, "reason": "random" });
+                format!("{}\n", json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }))
+            }
+            8..12 => "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unknown\"}\n".to_owned(),
+            12..15 => format!("{}\n", json!({ "jsonrpc": "2.0", "id": n, "result": {} })),
+            15..17 => " \n".to_owned(),
+            // A request, now and then with the id of a recent one.
+            other => {
+                let kind = *random.pick(&KINDS);
+                let again = (other < 25).then(|| ids.get(recent + random.below(30))).flatten().cloned();
+                let fresh = || if n % 2 == 0 { json!(n) } else { json!(format!("é\"{n}")) };
+                let key = again.unwrap_or_else(|| fresh().to_string());
+                let (id, entry) = asked.entry(key.clone()).or_insert_with(|| (fresh(), Asked::default()));
+                entry.kinds.push(kind);
+                let line = kind.line(id.clone());
+                ids.push(key);
+                line
+            }
+        };
+        server.send_raw(line.as_bytes());
+    }
+    drop(lock);
+    server.close_input();
+    while server.next().is_some() {}
+    let (status, _) = server.wait();
+    assert!(status.success(), "seed {seed}");
+    // Those of the handshake and of the first task have ids that were used again.
+    for answer in server.received.split_off(2) {
+        let key = answer["id"].to_string();
+        let (_, entry) = asked.get_mut(&key).unwrap_or_else(|| panic!("seed {seed}: nobody asked for {answer}"));
+        entry.answers.push(answer);
+    }
+    println!("seed {seed}");
+    let cancelled = asked.values().filter(|(_, asked)| asked.answers.len() < asked.kinds.len()).count();
+    let repeated = asked.values().flat_map(|(_, asked)| &asked.answers);
+    let repeated = repeated.filter(|answer| answer["error"]["code"] == -32600).count();
+    let busy = asked.values().flat_map(|(_, asked)| &asked.answers).filter(|a| a["error"]["code"] == BUSY).count();
+    eprintln!("random mix: {} ids, {cancelled} not answered, {repeated} in flight already, {busy} too many", asked.len());
+    for (key, (_, entry)) in &asked {
+        entry.check(key);
+    }
+    assert!(cancelled > 0 && repeated > 0, "the mix must have met these cases");
+}

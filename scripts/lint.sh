@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Format, clippy, and the licences and sources of all dependencies.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+DENY_VERSION=0.20.2
+deny=target/tools/bin/cargo-deny
+
+echo "== format"
+for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench tests/clients/rmcp; do
+    [ -e "$folder/Cargo.toml" ] || continue
+    (cd "$folder" && cargo fmt --all --check)
+done
+
+echo "== clippy"
+cargo clippy --quiet --release --all-targets -p scorpiox-precompile -p scorpiox-code -- -D warnings
+cargo clippy --quiet --release --all-targets -p scorpiox-rpc -p scorpiox-settings -p scorpiox-engine -- -D warnings
+(cd tools-wasm && cargo clippy --quiet --all-targets -- -D warnings)
+(cd tests && cargo clippy --quiet --all-targets -- -D warnings)
+
+echo "== dependencies"
+if ! "$deny" --version 2>/dev/null | grep -qF "$DENY_VERSION"; then
+    cargo install --quiet --locked --root target/tools "cargo-deny@$DENY_VERSION"
+fi
+for folder in . tools-wasm; do
+    "$deny" --manifest-path "$folder/Cargo.toml" check --config deny.toml bans licenses sources
+done
+# Advisories need their database, which is fetched from outside.
+if "$deny" fetch --config deny.toml >/dev/null 2>&1 || "$deny" fetch >/dev/null 2>&1; then
+    "$deny" check --config deny.toml advisories
+else
+    echo "advisories were not checked: their database cannot be fetched from here"
+fi

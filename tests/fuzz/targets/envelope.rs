@@ -1,0 +1,25 @@
+//! Any line: a message or a refusal, never a crash; what is echoed is JSON on one line.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use scorpiox_rpc::{Incoming, Message, reply};
+
+fuzz_target!(|line: &[u8]| {
+    let answer = match Incoming::parse(line) {
+        Ok(Incoming::Single(Message::Request { id, method, params })) => {
+            assert!(params.is_none_or(|params| params.get().starts_with(['{', '['])));
+            reply::result(&id, &method)
+        }
+        Ok(Incoming::Batch(batch)) => {
+            for member in batch.0 {
+                let _ = Message::parse(member.get());
+            }
+            return;
+        }
+        Ok(Incoming::Single(_)) => return,
+        Err(refusal) => reply::error(refusal.id.as_ref(), refusal.code, &refusal.message, None::<&()>),
+    };
+    assert_eq!(answer.iter().filter(|byte| **byte == b'\n').count(), 1);
+    serde_json::from_slice::<serde_json::Value>(&answer).expect("an answer is JSON");
+});

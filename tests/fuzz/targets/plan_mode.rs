@@ -1,0 +1,34 @@
+//! Any calls in a row: a result or an error, never a crash.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use scorpiox_tool_kit::Failure;
+use scorpiox_tool_kit::memory::MemoryStore;
+use serde_json::json;
+
+#[derive(Arbitrary, Debug)]
+enum Call<'a> {
+    Raw(&'a str),
+    Shaped { action: u8, goal: Option<&'a str>, plan_file: Option<&'a str> },
+}
+
+const ACTIONS: [&str; 5] = ["enter", "exit", "status", "json", "reset"];
+
+fuzz_target!(|calls: Vec<(u64, Call<'_>)>| {
+    let mut store = MemoryStore::default();
+    for (now, call) in calls {
+        let arguments = match call {
+            Call::Raw(text) => text.to_owned(),
+            Call::Shaped { action, goal, plan_file } => {
+                let action = ACTIONS[usize::from(action) % ACTIONS.len()];
+                json!({ "action": action, "goal": goal, "plan_file": plan_file }).to_string()
+            }
+        };
+        let now = now % 10_000_000_000_000;
+        if let Err(Failure::Failed(text)) = plan_mode::call(&mut store, now, &arguments) {
+            panic!("the store is damaged: {text}");
+        }
+    }
+});

@@ -1,0 +1,94 @@
+//! Any calls and fires in a row: a result or an error, and timers that match the slots.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use scorpiox_tool_kit::memory::MemoryStore;
+use scorpiox_tool_kit::{Entry, Failure, Order, Store, StoreError};
+use serde_json::json;
+use set_callback::{Timers, Waiting};
+
+#[derive(Arbitrary, Debug)]
+enum Step<'a> {
+    Raw(&'a str),
+    Call {
+        action: u8,
+        message: Option<&'a str>,
+        delay_seconds: Option<i16>,
+        repeat_count: Option<i8>,
+        callback_id: Option<i8>,
+    },
+    Fire { id: u8, late: u32 },
+}
+
+#[derive(Default)]
+struct Host {
+    store: MemoryStore,
+    armed: BTreeMap<u32, u64>,
+}
+
+impl Store for Host {
+    fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.get(key)
+    }
+    fn set(&mut self, key: &str, value: &[u8]) -> Result<(), StoreError> {
+        self.store.set(key, value)
+    }
+    fn delete(&mut self, key: &str) -> Result<(), StoreError> {
+        self.store.delete(key)
+    }
+    fn scan(&mut self, prefix: &str, after: Option<&str>, limit: u32, order: Order) -> Result<Vec<Entry>, StoreError> {
+        self.store.scan(prefix, after, limit, order)
+    }
+    fn increment(&mut self, key: &str, delta: i64) -> Result<i64, StoreError> {
+        self.store.increment(key, delta)
+    }
+}
+
+impl Timers for Host {
+    fn arm(&mut self, id: u32, due: u64) -> Result<(), Failure> {
+        self.armed.insert(id, due);
+        Ok(())
+    }
+    fn disarm(&mut self, id: u32) -> Result<(), Failure> {
+        self.armed.remove(&id);
+        Ok(())
+    }
+    fn undelivered(&mut self, _limit: u32) -> Result<Vec<Waiting>, Failure> {
+        Ok(Vec::new())
+    }
+}
+
+const ACTIONS: [&str; 3] = ["set", "list", "cancel"];
+
+fuzz_target!(|steps: Vec<Step<'_>>| {
+    let mut host = Host::default();
+    let mut now = 1_795_214_432_000;
+    for step in steps {
+        let arguments = match step {
+            Step::Raw(text) => text.to_owned(),
+            Step::Call { action, message, delay_seconds, repeat_count, callback_id } => json!({
+                "action": ACTIONS[usize::from(action) % ACTIONS.len()],
+                "message": message, "delay_seconds": delay_seconds,
+                "repeat_count": repeat_count, "callback_id": callback_id,
+            })
+            .to_string(),
+            Step::Fire { id, late } => {
+                let id = u32::from(id) % 8;
+                if let Some(due) = host.armed.remove(&id) {
+                    now = due.max(now) + u64::from(late);
+                    set_callback::fire(&mut host, id, due, now).expect("fires").expect("a message");
+                }
+                continue;
+            }
+        };
+        if let Err(Failure::Failed(text)) = set_callback::call(&mut host, now, &arguments) {
+            assert!(text.starts_with("Error: all callback slots full"), "{text}");
+        }
+        let slots = host.store.scan("", None, 100, Order::Ascending).expect("scan").len();
+        assert_eq!(slots, host.armed.len(), "each slot has a timer");
+    }
+});
