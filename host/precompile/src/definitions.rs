@@ -2,14 +2,14 @@
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
-use wasmtime::component::types::ComponentItem;
+use wasmtime::component::types::{ComponentItem, Type};
 use wasmtime::component::{Component, Linker, Val};
 use wasmtime::{Engine, Store};
 
 const TOOL_INTERFACE: &str = "scorpiox:tool/tool@0.1.0";
 
-/// The tools as JSON, or null for a component whose tools depend on what it finds at
-/// run time: it uses a capability to list them, and there is none while building.
+/// The tools as JSON. What a component looks for while it lists them, it does not find:
+/// each capability it uses gives an empty list.
 pub(crate) fn read(engine: &Engine, bytes: &[u8]) -> Result<Value> {
     let component = Component::new(engine, bytes)?;
     let (_, interface) =
@@ -19,18 +19,38 @@ pub(crate) fn read(engine: &Engine, bytes: &[u8]) -> Result<Value> {
     if !matches!(item, ComponentItem::ComponentFunc(_)) {
         bail!("list-tools is no function");
     }
-    let mut linker = Linker::<()>::new(engine);
-    linker.define_unknown_imports_as_traps(&component)?;
+    let linker = empty_capabilities(engine, &component)?;
     let mut store = Store::new(engine, ());
     store.set_epoch_deadline(u64::MAX);
     let instance = linker.instantiate(&mut store, &component)?;
     let function = instance.get_func(&mut store, list_tools).context("list-tools is missing")?;
     let mut results = [Val::Bool(false)];
-    if function.call(&mut store, &[], &mut results).is_err() {
-        return Ok(Value::Null);
-    }
+    function.call(&mut store, &[], &mut results)?;
     let [tools] = results;
     plain(tools)
+}
+
+/// Every import of the component, as functions that find nothing.
+fn empty_capabilities(engine: &Engine, component: &Component) -> Result<Linker<()>> {
+    let mut linker = Linker::new(engine);
+    for (name, import) in component.component_type().imports(engine) {
+        let ComponentItem::ComponentInstance(instance) = import.ty else {
+            bail!("import {name} is no interface")
+        };
+        let mut interface = linker.instance(name)?;
+        for (function, item) in instance.exports(engine) {
+            if matches!(item.ty, ComponentItem::ComponentFunc(_)) {
+                interface.func_new(function, |_, ty, _, results| match (results, ty.results().next()) {
+                    ([result], Some(Type::List(_))) => {
+                        *result = Val::List(Vec::new());
+                        Ok(())
+                    }
+                    _ => Err(wasmtime::Error::msg("a capability was used to list tools")),
+                })?;
+            }
+        }
+    }
+    Ok(linker)
 }
 
 /// A value of the definition's types as JSON; schemas, which are JSON text, are put in

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread;
 
 use anyhow::{Context as _, Result};
@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::environment::Environment;
-use crate::server::{Context, End, Server};
+use crate::server::{Context, Server};
 
 pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     for problem in environment.settings.problems() {
@@ -22,9 +22,9 @@ pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     let (input, output) = take_stdio().context("standard input and output cannot be used")?;
     let watched = input.try_clone()?;
     let context = Arc::new(Context::new(environment.options(), Output::new(File::from(output))));
-    let signals = Signals::new([SIGINT, SIGTERM])?;
     let server = Server::start(context, File::from(input), move || has_hung_up(&watched));
-    let end = wait(&server, signals);
+    stop_on_signals(&server)?;
+    let end = server.wait();
     server.shut_down(end);
     Ok(ExitCode::SUCCESS)
 }
@@ -39,21 +39,16 @@ fn take_stdio() -> std::io::Result<(OwnedFd, OwnedFd)> {
     Ok((input, output))
 }
 
-/// Waits for the end of the input or a signal.
-fn wait(server: &Arc<Server>, mut signals: Signals) -> End {
-    let (sender, receiver) = mpsc::channel();
-    let on_signal = sender.clone();
-    thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            let _ = on_signal.send(End::Signal);
-        }
-    });
+/// Ends the server on SIGTERM and SIGINT.
+fn stop_on_signals(server: &Arc<Server>) -> std::io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let server = Arc::clone(server);
-    thread::spawn(move || {
-        server.wait();
-        let _ = sender.send(End::Input);
-    });
-    receiver.recv().unwrap_or(End::Signal)
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if signals.forever().next().is_some() {
+            server.stop();
+        }
+    })?;
+    Ok(())
 }
 
 /// Whether the other end of a pipe is closed, without reading from it.

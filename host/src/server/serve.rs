@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -43,6 +43,7 @@ pub struct Server {
     workers: Arc<Workers<Input, Waiting>>,
     ticker: Arc<Ticker>,
     callbacks: Arc<CallbackClock>,
+    stopped: AtomicBool,
 }
 
 /// Why the server ends.
@@ -96,7 +97,7 @@ impl Server {
                 },
                 Arc::clone(&ticker),
             );
-            Self { context, workers, ticker, callbacks }
+            Self { context, workers, ticker, callbacks, stopped: AtomicBool::new(false) }
         });
         server.spawn_worker();
         server
@@ -107,9 +108,16 @@ impl Server {
         &self.context
     }
 
-    /// Waits until the input has ended.
-    pub fn wait(&self) {
+    /// Waits until the input has ended or the server was told to end; says which.
+    pub fn wait(&self) -> End {
         self.workers.wait_for_end();
+        if self.stopped.load(Ordering::Acquire) { End::Signal } else { End::Input }
+    }
+
+    /// Tells the server to end.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.workers.end_input();
     }
 
     /// Ends everything in flight. After it nothing is written any more.

@@ -140,7 +140,10 @@ impl<I, J> Workers<I, J> {
         let mut state = self.lock();
         state.loans += 1;
         let loan = state.loans;
-        state.input = Input::Lent { input, loan, since: now };
+        // After the end nobody gets the input back.
+        if !matches!(state.input, Input::Ended) {
+            state.input = Input::Lent { input, loan, since: now };
+        }
         loan
     }
 

@@ -34,13 +34,14 @@ impl Registry {
 }
 
 impl Tool {
-    /// What clients are told, where that is known without asking the component.
+    /// What clients are told, as it was known when this program was built: for a tool that
+    /// depends on what it finds, as if it found nothing.
     pub fn fixed_definition(&self) -> Option<Definition> {
         match &self.kind {
             Kind::Native(tool) => Some(tool.definition()),
             Kind::Wasm { definitions, .. } => {
-                let all: Option<Vec<Definition>> = serde_json::from_str(definitions).ok()?;
-                all?.into_iter().find(|definition| definition.name == self.name)
+                let all: Vec<Definition> = serde_json::from_str(definitions).ok()?;
+                all.into_iter().find(|definition| definition.name == self.name)
             }
         }
     }

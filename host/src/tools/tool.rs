@@ -24,7 +24,7 @@ pub enum Kind {
     Wasm {
         /// The component that has it; several tools may share one.
         component: Arc<Component>,
-        /// Its definitions as JSON, or `null` when they depend on what it finds.
+        /// Its definitions as JSON, as if it found nothing of what they may depend on.
         definitions: &'static str,
         /// Listed in only some situations, by the component itself.
         conditional: bool,

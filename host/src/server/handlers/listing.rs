@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::ToolDefinition;
+use crate::capabilities::Capability;
 use crate::capabilities::skills::Source;
 use crate::hygiene;
 use crate::mcp::result::Surrounded;
@@ -71,11 +72,16 @@ pub(crate) fn definitions(context: &Context) -> Vec<Definition> {
 }
 
 fn definition(context: &Context, tool: &Tool) -> Option<Definition> {
-    if let Some(definition) = tool.fixed_definition() {
-        return Some(definition);
+    let Kind::Wasm { component, .. } = &tool.kind else { return tool.fixed_definition() };
+    if !component.grants.contains(&Capability::Skills) {
+        return tool.fixed_definition();
     }
-    let Kind::Wasm { component, .. } = &tool.kind else { return None };
-    let found = context.listing.get(context, component);
+    // These depend on the skills there are. Without any they are known without asking.
+    let sources = context.skills.sources();
+    if sources.is_empty() {
+        return tool.fixed_definition();
+    }
+    let found = context.listing.get(context, component, &sources);
     found.iter().find(|definition| definition.name == tool.name).cloned()
 }
 
@@ -90,8 +96,8 @@ struct Kept {
 }
 
 impl ListingCache {
-    fn get(&self, context: &Context, component: &Component) -> Arc<Vec<Definition>> {
-        let fingerprint: Vec<_> = context.skills.sources().iter().map(Source::fingerprint).collect();
+    fn get(&self, context: &Context, component: &Component, sources: &[Source]) -> Arc<Vec<Definition>> {
+        let fingerprint: Vec<_> = sources.iter().map(Source::fingerprint).collect();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = kept.as_ref().filter(|kept| kept.fingerprint == fingerprint) {
             return Arc::clone(&kept.definitions);
