@@ -97,21 +97,34 @@ impl Database {
         cancel: &Cancel,
         on_wait: &mut dyn FnMut(),
     ) -> Result<Transaction, DatabaseError> {
-        let sql = match mode {
-            Mode::ReadFirst => "BEGIN DEFERRED",
-            Mode::Write => "BEGIN IMMEDIATE",
-        };
         let mut connection = None;
         retry_while_locked(cancel, on_wait, || {
             let candidate = match connection.take() {
                 Some(candidate) => candidate,
                 None => self.connection()?,
             };
-            let begun = candidate.prepare_cached(sql).and_then(|mut s| s.execute([]));
+            let begun = self.begin_on(&candidate, mode);
             connection = Some(candidate);
-            begun.map(drop).map_err(|e| self.error(&e))
+            begun
         })?;
         Ok(Transaction { connection, database: Arc::clone(self), quota_used: None })
+    }
+
+    /// Starts a transaction, or gives [`DatabaseError::Conflict`] at once when another server
+    /// writes.
+    pub fn try_begin(self: &Arc<Self>, mode: Mode) -> Result<Transaction, DatabaseError> {
+        let connection = self.connection()?;
+        self.begin_on(&connection, mode)?;
+        Ok(Transaction { connection: Some(connection), database: Arc::clone(self), quota_used: None })
+    }
+
+    fn begin_on(&self, connection: &Connection, mode: Mode) -> Result<(), DatabaseError> {
+        let sql = match mode {
+            Mode::ReadFirst => "BEGIN DEFERRED",
+            Mode::Write => "BEGIN IMMEDIATE",
+        };
+        let begun = connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
+        begun.map(drop).map_err(|e| self.error(&e))
     }
 
     pub(super) fn error(&self, error: &rusqlite::Error) -> DatabaseError {

@@ -7,8 +7,8 @@ use rusqlite::ErrorCode;
 /// Why the database did not do it. Nothing of the transaction was kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseError {
-    /// Somebody wrote after this transaction read; run it again.
-    #[error("another server wrote at the same time")]
+    /// Somebody else writes, or wrote after this transaction read; run it again.
+    #[error("another server writes at the same time")]
     Conflict,
     /// The call was cancelled while it waited for another writer.
     #[error("cancelled while waiting for another server to finish writing")]
@@ -48,16 +48,12 @@ pub enum DatabaseError {
 
 impl DatabaseError {
     pub(super) fn from_sqlite(error: &rusqlite::Error, path: &Path) -> Self {
-        const BUSY_SNAPSHOT: i32 = rusqlite::ffi::SQLITE_BUSY_SNAPSHOT;
         let shown = || path.display().to_string();
         let rusqlite::Error::SqliteFailure(failure, _) = error else {
             return Self::Other(error.to_string());
         };
         match failure.code {
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
-                debug_assert!(failure.extended_code == BUSY_SNAPSHOT || failure.extended_code != 0);
-                Self::Conflict
-            }
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Conflict,
             ErrorCode::DiskFull => Self::Full,
             ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
                 Self::ReadOnly(shown())

@@ -54,6 +54,8 @@ impl Deliveries {
                 self.waiting.store(false, Ordering::Release);
                 messages
             }
+            // They come with the next result; this one does not wait for another server.
+            Err(DatabaseError::Conflict) => Vec::new(),
             Err(error) => {
                 tracing::warn!("messages of callbacks cannot be read: {error}");
                 Vec::new()
@@ -75,10 +77,10 @@ impl Deliveries {
 }
 
 fn taken(database: &Arc<Database>) -> Result<Vec<Message>, DatabaseError> {
-    if !database.exists() || !begin(database, Mode::ReadFirst)?.has_messages()? {
+    if !database.exists() || !database.try_begin(Mode::ReadFirst)?.has_messages()? {
         return Ok(Vec::new());
     }
-    let mut transaction = begin(database, Mode::Write)?;
+    let mut transaction = database.try_begin(Mode::Write)?;
     let messages = transaction.take_messages()?;
     transaction.commit()?;
     Ok(messages)
