@@ -2,7 +2,8 @@
 # Builds the wasm guests of a cargo workspace: scripts/build-guests.sh FOLDER
 #
 # A guest needs the standard library for wasm32-unknown-unknown. It is looked for in the
-# active toolchain, then asked of rustup, then taken from Debian's packages.
+# active toolchain, then asked of rustup, then taken from Debian's packages
+# (SCORPIOX_GUEST_TOOLCHAIN=debian takes those at once).
 set -euo pipefail
 
 folder=$1
@@ -16,18 +17,23 @@ have_target() {
 }
 
 find_toolchain() {
-    if [ -n "${SCORPIOX_GUEST_TOOLCHAIN:-}" ]; then
-        printf '%s' "$SCORPIOX_GUEST_TOOLCHAIN"
+    if [ "${SCORPIOX_GUEST_TOOLCHAIN:-}" = debian ]; then
+        have_debian || install_debian || { say "Debian's rustc-web cannot be installed here"; exit 1; }
+        printf 'debian'
     elif have_target; then
         printf 'active'
     elif command -v rustup >/dev/null && timeout 20 rustup target add $target >/dev/null 2>&1 && have_target; then
         printf 'active'
-    elif [ -x /usr/bin/rustc ] && [ -e /usr/src/rustc-web/library ] || install_debian; then
+    elif have_debian || install_debian; then
         printf 'debian'
     else
         say "no $target here; install it with 'rustup target add $target', or on Debian and Ubuntu with 'apt-get install rustc-web cargo-web rust-web-src'"
         exit 1
     fi
+}
+
+have_debian() {
+    [ -x /usr/bin/rustc ] && [ -x /usr/bin/cargo ] && dpkg -s rust-web-src >/dev/null 2>&1
 }
 
 install_debian() {
