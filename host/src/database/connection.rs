@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{CachedStatement, Connection, OpenFlags};
 
+use super::keys::Seen;
 use super::{DatabaseError, Mode};
 use crate::cancel::Cancel;
 
@@ -18,9 +19,6 @@ const SCHEMA: &str = "
         namespace TEXT NOT NULL,
         key       TEXT NOT NULL,
         value     BLOB NOT NULL,
-        -- By how many bytes the last write made this row grow: lets one statement
-        -- write a row and say what that costs of the quota.
-        grown     INTEGER NOT NULL,
         PRIMARY KEY (namespace, key)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE usage (
@@ -107,7 +105,7 @@ impl Database {
             connection = Some(candidate);
             begun
         })?;
-        Ok(Transaction { connection, database: Arc::clone(self), quota_used: None })
+        Ok(Transaction { connection, database: Arc::clone(self), quota_used: None, seen: Seen::default() })
     }
 
     /// Starts a transaction, or gives [`DatabaseError::Conflict`] at once when another server
@@ -115,7 +113,12 @@ impl Database {
     pub fn try_begin(self: &Arc<Self>, mode: Mode) -> Result<Transaction, DatabaseError> {
         let connection = self.connection()?;
         self.begin_on(&connection, mode)?;
-        Ok(Transaction { connection: Some(connection), database: Arc::clone(self), quota_used: None })
+        Ok(Transaction {
+            connection: Some(connection),
+            database: Arc::clone(self),
+            quota_used: None,
+            seen: Seen::default(),
+        })
     }
 
     fn begin_on(&self, connection: &Connection, mode: Mode) -> Result<(), DatabaseError> {
@@ -245,6 +248,7 @@ pub struct Transaction {
     pub(super) database: Arc<Database>,
     /// Bytes that the namespace uses, once known, with this transaction's writes.
     pub(super) quota_used: Option<Usage>,
+    pub(super) seen: Seen,
 }
 
 /// How much a namespace uses, and used before this transaction.

@@ -31,13 +31,43 @@ pub struct Entry {
     pub value: Vec<u8>,
 }
 
+/// Keys that this transaction read last, with the lengths of their values. Who writes a
+/// key has mostly just read it, and then one statement is enough to write it and to know
+/// what that costs of the quota.
+#[derive(Debug, Default)]
+pub(super) struct Seen(Vec<(String, Option<usize>)>);
+
+/// Keys that are remembered.
+const SEEN_KEYS: usize = 8;
+
+impl Seen {
+    fn note(&mut self, key: &str, length: Option<usize>) {
+        if let Some((_, known)) = self.0.iter_mut().find(|(known, _)| known == key) {
+            *known = length;
+            return;
+        }
+        if self.0.len() == SEEN_KEYS {
+            self.0.remove(0);
+        }
+        self.0.push((key.to_owned(), length));
+    }
+
+    /// The length of the value at `key`, where it was seen; `None` also when it was absent.
+    fn length(&self, key: &str) -> Option<usize> {
+        self.0.iter().find(|(known, _)| known == key).and_then(|(_, length)| *length)
+    }
+}
+
 impl Transaction {
     /// The value at `key`.
     pub fn get(&mut self, namespace: &str, key: &str) -> Result<Option<Vec<u8>>, DatabaseError> {
-        self.statement("SELECT value FROM kv WHERE namespace = ?1 AND key = ?2")?
+        let value: Option<Vec<u8>> = self
+            .statement("SELECT value FROM kv WHERE namespace = ?1 AND key = ?2")?
             .query_row(params![namespace, key], |row| row.get(0))
             .optional()
-            .map_err(|e| self.database.error(&e))
+            .map_err(|e| self.database.error(&e))?;
+        self.seen.note(key, value.as_ref().map(Vec::len));
+        Ok(value)
     }
 
     /// Puts `value` at `key`, while the namespace stays within `quota` bytes.
@@ -54,34 +84,44 @@ impl Transaction {
                 value.len()
             )));
         }
-        let size = signed(key.len() + value.len());
-        // One statement writes the row and says by how much it grew. A value that is there
-        // already is not written again.
-        let grown: Option<i64> = self
-            .statement(
-                "INSERT INTO kv (namespace, key, value, grown) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT DO UPDATE SET grown = length(excluded.value) - length(kv.value),
-                                           value = excluded.value
-                                       WHERE kv.value IS NOT excluded.value
-                 RETURNING grown",
-            )?
-            .query_row(params![namespace, key, value, size], |row| row.get(0))
-            .optional()
-            .map_err(|e| self.database.error(&e))?;
-        self.grow(namespace, grown.unwrap_or(0), quota)
+        let grown = if let Some(before) = self.seen.length(key) {
+            self.replace(namespace, key, value, before)?
+        } else if self.insert(namespace, key, value)? {
+            signed(key.len() + value.len())
+        } else {
+            match self.get(namespace, key)? {
+                Some(before) if before == value => 0,
+                before => self.replace(namespace, key, value, before.map_or(0, |before| before.len()))?,
+            }
+        };
+        self.seen.note(key, Some(value.len()));
+        self.grow(namespace, grown, quota)
+    }
+
+    /// Writes a row that is new; whether it was.
+    fn insert(&self, namespace: &str, key: &str, value: &[u8]) -> Result<bool, DatabaseError> {
+        self.statement("INSERT INTO kv (namespace, key, value) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?
+            .execute(params![namespace, key, value])
+            .map(|rows| rows == 1)
+            .map_err(|e| self.database.error(&e))
+    }
+
+    /// Writes a row that is there with a value of `before` bytes; by how much it grew.
+    fn replace(&self, namespace: &str, key: &str, value: &[u8], before: usize) -> Result<i64, DatabaseError> {
+        self.statement("UPDATE kv SET value = ?3 WHERE namespace = ?1 AND key = ?2")?
+            .execute(params![namespace, key, value])
+            .map(|_| signed(value.len()) - signed(before))
+            .map_err(|e| self.database.error(&e))
     }
 
     /// Takes `key` away, if it is there.
     pub fn delete(&mut self, namespace: &str, key: &str) -> Result<(), DatabaseError> {
-        let freed: Option<i64> = self
-            .statement("DELETE FROM kv WHERE namespace = ?1 AND key = ?2 RETURNING length(CAST(key AS BLOB)) + length(value)")?
-            .query_row(params![namespace, key], |row| row.get(0))
-            .optional()
+        let Some(value) = self.get(namespace, key)? else { return Ok(()) };
+        self.statement("DELETE FROM kv WHERE namespace = ?1 AND key = ?2")?
+            .execute(params![namespace, key])
             .map_err(|e| self.database.error(&e))?;
-        match freed {
-            Some(freed) => self.grow(namespace, -freed, u64::MAX),
-            None => Ok(()),
-        }
+        self.seen.note(key, None);
+        self.grow(namespace, -signed(key.len() + value.len()), u64::MAX)
     }
 
     /// Entries whose keys start with `prefix`, strictly after `after` in the direction of
