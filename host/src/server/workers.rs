@@ -27,7 +27,10 @@ const SPARES: usize = 2;
 /// The threads' shared state. `I` is the input, `J` a call that waits.
 pub(crate) struct Workers<I, J> {
     state: Mutex<State<I, J>>,
-    changed: Condvar,
+    /// There is something to do for one of the spare threads, which alone wait for this.
+    work: Condvar,
+    /// The input has ended or, once the server ends, a call has.
+    ended: Condvar,
 }
 
 struct State<I, J> {
@@ -78,7 +81,7 @@ impl<I, J> Workers<I, J> {
             loans: 0,
             ending: false,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self { state: Mutex::new(state), work: Condvar::new(), ended: Condvar::new() }
     }
 
     /// What to do next; blocks until there is something.
@@ -101,7 +104,7 @@ impl<I, J> Workers<I, J> {
             }
             state.spares += 1;
             let (back, timeout) =
-                self.changed.wait_timeout(state, SPARE_TIME).unwrap_or_else(PoisonError::into_inner);
+                self.work.wait_timeout(state, SPARE_TIME).unwrap_or_else(PoisonError::into_inner);
             state = back;
             state.spares -= 1;
             if timeout.timed_out() && state.spares >= SPARES && !matches!(state.input, Input::Free(_)) {
@@ -129,9 +132,10 @@ impl<I, J> Workers<I, J> {
         let mut state = self.lock();
         state.running -= 1;
         if state.ending {
-            self.changed.notify_all();
-        } else if !state.queue.is_empty() && state.spares > 0 {
-            self.changed.notify_one();
+            self.ended.notify_all();
+        }
+        if !state.queue.is_empty() && state.spares > 0 {
+            self.work.notify_one();
         }
     }
 
@@ -166,7 +170,7 @@ impl<I, J> Workers<I, J> {
         match std::mem::replace(&mut state.input, Input::Held) {
             Input::Lent { input, since, .. } if now >= since + HAND_OVER_TICKS => {
                 state.input = Input::Free(input);
-                self.changed.notify_one();
+                self.work.notify_one();
                 state.spares == 0
             }
             other => {
@@ -179,14 +183,15 @@ impl<I, J> Workers<I, J> {
     /// The input has ended: threads without work end too.
     pub(crate) fn end_input(&self) {
         self.lock().input = Input::Ended;
-        self.changed.notify_all();
+        self.work.notify_all();
+        self.ended.notify_all();
     }
 
     /// Waits until the input has ended.
     pub(crate) fn wait_for_end(&self) {
         let mut state = self.lock();
         while !matches!(state.input, Input::Ended) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -200,7 +205,7 @@ impl<I, J> Workers<I, J> {
             if left.is_zero() {
                 return false;
             }
-            (state, _) = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+            (state, _) = self.ended.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
         }
         true
     }
@@ -245,6 +250,25 @@ mod tests {
         let second = workers.lend("input", 20);
         assert_eq!(workers.reclaim(loan), None, "an old loan does not take a new one");
         assert_eq!(workers.reclaim(second), Some("input"));
+    }
+
+    #[test]
+    fn a_spare_thread_gets_the_input_while_others_wait_for_the_end() {
+        let workers = Workers::<_, u32>::new("input");
+        let held = reading(&workers);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| workers.wait_for_end());
+            }
+            let spare = scope.spawn(|| reading(&workers));
+            while workers.lock().spares == 0 {
+                std::thread::yield_now();
+            }
+            workers.lend(held, 0);
+            assert!(!workers.tick(HAND_OVER_TICKS), "a spare thread is there");
+            assert_eq!(spare.join().expect("no panic"), "input");
+            workers.end_input();
+        });
     }
 
     #[test]

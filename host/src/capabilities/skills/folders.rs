@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 
 /// Most skills that are looked at, over all folders.
 const MAX_SKILLS: usize = 1000;
@@ -158,7 +158,11 @@ impl Source {
     /// names that try to, are not found.
     fn open(&self, path: &str) -> Result<File, SkillReadError> {
         let folder = Dir::open_ambient_dir(&self.path, ambient_authority())?;
-        let file = folder.open(path).map_err(|_| SkillReadError::NotFound)?;
+        let mut options = OpenOptions::new();
+        // A pipe in the place of a file must not block the call.
+        #[cfg(unix)]
+        options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        let file = folder.open_with(path, &options).map_err(|_| SkillReadError::NotFound)?;
         if !file.metadata()?.is_file() {
             return Err(SkillReadError::NotFound);
         }
