@@ -159,9 +159,10 @@ impl Source {
     fn open(&self, path: &str) -> Result<File, SkillReadError> {
         let folder = Dir::open_ambient_dir(&self.path, ambient_authority())?;
         let mut options = OpenOptions::new();
+        options.read(true);
         // A pipe in the place of a file must not block the call.
         #[cfg(unix)]
-        options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
         let file = folder.open_with(path, &options).map_err(|_| SkillReadError::NotFound)?;
         if !file.metadata()?.is_file() {
             return Err(SkillReadError::NotFound);
