@@ -83,17 +83,19 @@ impl<R: Read> Framer<R> {
     fn buffered_frame(&mut self) -> Option<Frame> {
         while let Some(at) = find_line_end(&self.buffer[self.scanned..self.filled]) {
             let end = self.scanned + at;
-            let line = self.take(end + 1);
-            if std::mem::take(&mut self.discarding) || end > self.max_line {
+            let line = self.take(end + 1).slice(..end);
+            if std::mem::take(&mut self.discarding) {
                 return Some(Frame::TooLong);
             }
-            if let Some(line) = self.clean(line.slice(..end)) {
-                return Some(Frame::Line(line));
+            match self.clean(line) {
+                Some(line) if line.len() > self.max_line => return Some(Frame::TooLong),
+                Some(line) => return Some(Frame::Line(line)),
+                None => {}
             }
         }
         self.scanned = self.filled;
-        // One byte of grace for the CR of a line that ends with CRLF.
-        if self.filled > self.max_line + 1 {
+        // Grace for what does not count: a byte order mark, and the CR of a CRLF.
+        if self.filled > self.max_line + BYTE_ORDER_MARK.len() + 1 {
             self.discarding = true;
         }
         if self.discarding {
@@ -214,6 +216,8 @@ mod tests {
         assert_eq!(frames(b"12345\n", 5, 64), [line("12345")]);
         assert_eq!(frames(b"123456\nok\n", 5, 1), [Frame::TooLong, line("ok")]);
         assert_eq!(frames(b"123456", 5, 64), [Frame::TooLong]);
+        assert_eq!(frames(b"12345\r\nok\r\n", 5, 1), [line("12345"), line("ok")]);
+        assert_eq!(frames(b"\xef\xbb\xbf12345\r\n", 5, 1), [line("12345")]);
     }
 
     #[test]

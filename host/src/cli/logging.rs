@@ -14,6 +14,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// Lines that may be written within one [`WINDOW`]. Some clients keep all of it.
 const LINES: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(10);
+/// Longest line: what a pipe takes whole (`PIPE_BUF` on Linux).
+const MAX_LINE_BYTES: usize = 4096;
 
 /// Starts the log. `SCORPIOX_LOG`, else `RUST_LOG`, says what is logged.
 pub(super) fn start() {
@@ -95,8 +97,29 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        let _ = io::stderr().write_all(&self.text);
+        if self.text.len() > MAX_LINE_BYTES {
+            self.text.truncate(MAX_LINE_BYTES - 1);
+            self.text.push(b'\n');
+        }
+        if can_take_a_line() {
+            let _ = io::stderr().write_all(&self.text);
+        }
     }
+}
+
+/// Whether standard error takes a line without blocking: a client that does not read it
+/// must not stop the server. A pipe that is ready takes at least `PIPE_BUF` bytes.
+#[cfg(unix)]
+fn can_take_a_line() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let errors = rustix::stdio::stderr();
+    let mut polled = [PollFd::new(&errors, PollFlags::OUT)];
+    poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
+#[cfg(not(unix))]
+fn can_take_a_line() -> bool {
+    true
 }
 
 #[cfg(test)]

@@ -233,12 +233,19 @@ fn private_folder(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Makes the file if it is missing, readable by its owner alone.
+///
+/// A file that is there must not even be opened: closing it again would drop every lock
+/// that this process's connections hold on it (POSIX locks belong to the process;
+/// <https://www.sqlite.org/howtocorrupt.html>, section 2.2).
 fn private_file(path: &Path) -> std::io::Result<()> {
     let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(false);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
+    match options.open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
+    }
 }
 
 /// A transaction that is open. Dropped without [`commit`](Self::commit), it rolls back.

@@ -59,6 +59,8 @@ impl DatabaseError {
                 Self::ReadOnly(shown())
             }
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Damaged(shown()),
+            // SQLite reports a disk that is full as an I/O error for its auxiliary files.
+            ErrorCode::SystemIoFailure if is_full(path) => Self::Full,
             _ => Self::Other(format!("{error} ({})", path.display())),
         }
     }
@@ -73,4 +75,17 @@ impl DatabaseError {
             _ => Self::Other(format!("{}: {error}", path.display())),
         }
     }
+}
+
+/// Whether the disk has less space than a transaction may need.
+#[cfg(unix)]
+fn is_full(path: &Path) -> bool {
+    const NEEDED_BYTES: u64 = 1024 * 1024;
+    let folder = path.parent().unwrap_or(path);
+    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < NEEDED_BYTES)
+}
+
+#[cfg(not(unix))]
+fn is_full(_path: &Path) -> bool {
+    false
 }

@@ -34,8 +34,18 @@ impl LazyTransaction {
         self.open.as_mut().ok_or_else(|| DatabaseError::Other("no transaction".to_owned()))
     }
 
-    /// Keeps what was written, if anything was begun.
+    /// Whether messages wait in the database; `None` when nothing was begun, so that it is
+    /// not known.
+    pub fn has_messages(&mut self) -> Result<Option<bool>, DatabaseError> {
+        self.open.as_mut().map(Transaction::has_messages).transpose()
+    }
+
+    /// Keeps what was written, if anything was begun and the call was not cancelled.
     pub fn commit(self) -> Result<(), DatabaseError> {
-        self.open.map_or(Ok(()), Transaction::commit)
+        match self.open {
+            Some(_) if self.cancel.is_set() => Err(DatabaseError::Cancelled),
+            Some(open) => open.commit(),
+            None => Ok(()),
+        }
     }
 }

@@ -42,6 +42,8 @@ pub struct Finished<T> {
     pub value: T,
     /// Whether timers were armed or disarmed.
     pub timers_changed: bool,
+    /// Whether messages wait for a result, where the call looked into the database.
+    pub messages_waiting: Option<bool>,
     /// The skill folders as the call saw them.
     skills: SkillView,
 }
@@ -165,7 +167,8 @@ impl Runtime {
                 Box::new(move || on_wait()),
             );
             let (value, state) = run(component, setup, transaction, loaded, &body)?;
-            let CallState { timers_changed, transaction, skills, .. } = state;
+            let CallState { timers_changed, mut transaction, skills, .. } = state;
+            let messages_waiting = transaction.has_messages()?;
             match judge(&value) {
                 Verdict::Keep { output_bytes } if output_bytes > component.limits.output_bytes => {
                     return Err(Fault::Output { size: output_bytes, limit: component.limits.output_bytes });
@@ -173,7 +176,7 @@ impl Runtime {
                 Verdict::Keep { .. } => transaction.commit()?,
                 Verdict::Discard => {}
             }
-            Ok(Finished { value, timers_changed, skills })
+            Ok(Finished { value, timers_changed, messages_waiting, skills })
         };
         match once(Mode::ReadFirst) {
             Err(Fault::Database(DatabaseError::Conflict)) => once(Mode::Write),

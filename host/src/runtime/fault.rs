@@ -53,6 +53,11 @@ pub(super) enum Stop {
 }
 
 impl Fault {
+    /// Whether it is only that the call was cancelled.
+    pub fn is_cancel(&self) -> bool {
+        matches!(self, Self::Cancelled(_) | Self::Database(DatabaseError::Cancelled))
+    }
+
     /// What a guest's failed run means.
     pub(super) fn from_run(error: &wasmtime::Error, limits: &Limits, memory_refused: bool) -> Self {
         if let Some(stop) = error.downcast_ref::<Stop>() {

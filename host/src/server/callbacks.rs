@@ -17,6 +17,7 @@ use super::context::Context;
 use crate::cancel::Cancel;
 use crate::capabilities::clock::now_millis;
 use crate::database::{Database, DatabaseError, LazyTransaction, Message, Mode, Timer};
+use crate::hygiene;
 use crate::mcp::LogLevel;
 use crate::runtime::Ticker;
 use crate::tools::Kind;
@@ -29,31 +30,19 @@ const WHILE_BUSY: Duration = Duration::from_millis(20);
 const TRY_AGAIN_MS: u64 = 60_000;
 
 /// Messages on their way to tool results.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Deliveries {
-    /// There may be messages; looked at before the database is.
-    waiting: AtomicBool,
     timers_changed: AtomicBool,
-}
-
-impl Default for Deliveries {
-    fn default() -> Self {
-        // An earlier server of this workspace may have left some.
-        Self { waiting: AtomicBool::new(true), timers_changed: AtomicBool::new(false) }
-    }
+    /// The database was seen: it is worth a look.
+    database_exists: AtomicBool,
 }
 
 impl Deliveries {
-    /// The messages to attach to a result, each of them once.
-    pub(crate) fn take(&self, database: &Arc<Database>) -> Vec<Message> {
-        if !self.waiting.load(Ordering::Acquire) {
-            return Vec::new();
-        }
-        match taken(database) {
-            Ok(messages) => {
-                self.waiting.store(false, Ordering::Release);
-                messages
-            }
+    /// The messages to attach to a result, each of them once. `waiting` says whether there
+    /// are any, where that is known already.
+    pub(crate) fn take(&self, database: &Arc<Database>, waiting: Option<bool>) -> Vec<Message> {
+        match self.taken(database, waiting) {
+            Ok(messages) => messages,
             // They come with the next result; this one does not wait for another server.
             Err(DatabaseError::Conflict) => Vec::new(),
             Err(error) => {
@@ -63,8 +52,26 @@ impl Deliveries {
         }
     }
 
-    fn set_waiting(&self) {
-        self.waiting.store(true, Ordering::Release);
+    fn taken(&self, database: &Arc<Database>, waiting: Option<bool>) -> Result<Vec<Message>, DatabaseError> {
+        let waiting = match waiting {
+            Some(waiting) => waiting,
+            None if !self.exists(database) => false,
+            None => database.try_begin(Mode::ReadFirst)?.has_messages()?,
+        };
+        if !waiting {
+            return Ok(Vec::new());
+        }
+        let mut transaction = database.try_begin(Mode::Write)?;
+        let messages = transaction.take_messages()?;
+        transaction.commit()?;
+        Ok(messages)
+    }
+
+    fn exists(&self, database: &Database) -> bool {
+        if !self.database_exists.load(Ordering::Relaxed) {
+            self.database_exists.store(database.exists(), Ordering::Relaxed);
+        }
+        self.database_exists.load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_timers_changed(&self) {
@@ -74,16 +81,6 @@ impl Deliveries {
     pub(crate) fn timers_changed(&self) -> bool {
         self.timers_changed.load(Ordering::Acquire) && self.timers_changed.swap(false, Ordering::AcqRel)
     }
-}
-
-fn taken(database: &Arc<Database>) -> Result<Vec<Message>, DatabaseError> {
-    if !database.exists() || !database.try_begin(Mode::ReadFirst)?.has_messages()? {
-        return Ok(Vec::new());
-    }
-    let mut transaction = database.try_begin(Mode::Write)?;
-    let messages = transaction.take_messages()?;
-    transaction.commit()?;
-    Ok(messages)
 }
 
 fn begin(database: &Arc<Database>, mode: Mode) -> Result<crate::database::Transaction, DatabaseError> {
@@ -176,9 +173,6 @@ impl CallbackClock {
         }
         loop {
             let mut transaction = begin(database, Mode::ReadFirst)?;
-            if transaction.has_messages()? {
-                self.context.deliveries.set_waiting();
-            }
             let next = transaction.next_timer()?;
             drop(transaction);
             let now = now_millis();
@@ -205,7 +199,6 @@ impl CallbackClock {
         match self.fire(transaction, &timer, now) {
             Ok(None) => Ok(()),
             Ok(Some(message)) => {
-                self.context.deliveries.set_waiting();
                 self.notify(&message);
                 Ok(())
             }
@@ -236,11 +229,11 @@ impl CallbackClock {
         let message = match delivery? {
             None => None,
             Some(delivery) => {
+                let text = hygiene::clean(&delivery.text).into_owned();
                 let open = transaction.get().map_err(|e| e.to_string())?;
-                let sequence = open
-                    .add_message(&timer.namespace, timer.id, now, &delivery.text)
-                    .map_err(|e| e.to_string())?;
-                Some(Message { sequence, timer: timer.id, fired_at: now, text: delivery.text })
+                let sequence =
+                    open.add_message(&timer.namespace, timer.id, now, &text).map_err(|e| e.to_string())?;
+                Some(Message { sequence, timer: timer.id, fired_at: now, text })
             }
         };
         transaction.commit().map_err(|error| error.to_string())?;

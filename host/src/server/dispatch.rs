@@ -5,6 +5,7 @@ use scorpiox_rpc::Id;
 use serde_json::value::RawValue;
 
 use super::context::Context;
+use super::inflight::Ticket;
 use super::progress::Progress;
 use super::session::Facts;
 use super::{handlers, tool_call};
@@ -23,8 +24,15 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Scope<'a> {
     pub context: &'a Context,
     pub request: &'a Request<'a>,
-    pub cancel: &'a Cancel,
+    pub ticket: &'a Ticket,
     pub progress: &'a Progress,
+}
+
+impl Scope<'_> {
+    /// Set when the request must stop.
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.ticket.cancel
+    }
 }
 
 /// A handler's answer: a whole line, or an error.

@@ -4,7 +4,7 @@
 //! cancelled. A [`Ticket`] is the right to answer; finishing it says whether to.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use scorpiox_rpc::Id;
 
@@ -19,6 +19,8 @@ pub(crate) struct InFlight(Mutex<HashMap<String, Cancel>>);
 pub(crate) struct Ticket {
     key: String,
     pub(crate) cancel: Cancel,
+    /// Whether it is to be answered, once that is decided.
+    answered: OnceLock<bool>,
 }
 
 impl InFlight {
@@ -31,13 +33,16 @@ impl InFlight {
             return None;
         }
         calls.insert(key.clone(), cancel.clone());
-        Some(Ticket { key, cancel })
+        Some(Ticket { key, cancel, answered: OnceLock::new() })
     }
 
-    /// Takes the request out; whether it is to be answered.
+    /// Takes the request out; whether it is to be answered. Decided once: a cancel that comes
+    /// later changes nothing.
     pub(crate) fn finish(&self, ticket: &Ticket) -> bool {
-        self.lock().remove(&ticket.key);
-        ticket.cancel.reason() != Some(Reason::Client)
+        *ticket.answered.get_or_init(|| {
+            self.lock().remove(&ticket.key);
+            ticket.cancel.reason() != Some(Reason::Client)
+        })
     }
 
     /// Cancels a request, if it is in flight.

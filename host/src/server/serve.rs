@@ -2,8 +2,8 @@
 
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use super::dispatch::{self, Answer, Request, Route, Scope};
 use super::inflight::Ticket;
 use super::progress::Progress;
 use super::workers::{Admission, Task, Workers};
+use crate::cancel::Reason;
 use crate::mcp::error::BUSY;
 use crate::mcp::{Params, RpcError};
 use crate::runtime::{TICK, Ticker};
@@ -31,10 +32,11 @@ const STUCK_TIME: Duration = Duration::from_secs(1);
 
 type Input = Box<Framer<Box<dyn Read + Send>>>;
 
-/// A call that waits for its turn.
+/// A line that waits for its turn: a call with its ticket, or a batch, whose members have
+/// none yet.
 struct Waiting {
     line: Bytes,
-    ticket: Ticket,
+    ticket: Option<Ticket>,
 }
 
 /// A server that reads from one input and answers to one output.
@@ -127,8 +129,21 @@ impl Server {
             self.context.inflight.stop_all();
             self.workers.wait_until_idle(STOP_TIME);
         }
-        self.context.subscriptions.close(&self.context.inflight, &self.context.output);
-        self.context.output.flush();
+        self.say_goodbye();
+    }
+
+    /// Writes the last answers. A client that does not read is not waited for.
+    fn say_goodbye(&self) {
+        let (done, waits) = mpsc::channel();
+        let context = Arc::clone(&self.context);
+        let writer = thread::Builder::new().name("goodbye".to_owned()).spawn(move || {
+            context.subscriptions.close(&context.inflight, &context.output);
+            context.output.flush();
+            let _ = done.send(());
+        });
+        if writer.is_ok() {
+            let _ = waits.recv_timeout(STOP_TIME);
+        }
     }
 
     fn spawn_worker(self: &Arc<Self>) {
@@ -163,16 +178,25 @@ impl Server {
     /// Reads and answers until the input ends or goes to another thread.
     fn read(&self, mut input: Input) {
         // Another thread may have had to leave answers behind when it lost the input.
-        self.context.output.flush();
+        let output = &self.context.output;
+        let mut awake = Some(self.ticker.begin());
+        output.flush();
         loop {
             if !input.has_buffered_line() {
-                self.context.output.flush();
+                output.flush();
+                awake = None;
+            }
+            if output.is_closed() {
+                tracing::info!("the client does not read any more");
+                self.workers.end_input();
+                return;
             }
             let frame = input.next_frame().unwrap_or_else(|error| {
                 tracing::error!("reading the input failed: {error}");
                 Frame::End
             });
-            let _awake = self.ticker.begin();
+            // The ticker looks after answers that do not get out, too.
+            awake.get_or_insert_with(|| self.ticker.begin());
             let kept = match frame {
                 Frame::Line(line) => self.line(&line, input),
                 Frame::TooLong => {
@@ -180,18 +204,13 @@ impl Server {
                     Some(input)
                 }
                 Frame::End => {
-                    self.context.output.flush();
+                    output.flush();
                     self.workers.end_input();
                     None
                 }
             };
             let Some(kept) = kept else { return };
             input = kept;
-            if self.context.output.is_closed() {
-                tracing::info!("the client does not read any more");
-                self.workers.end_input();
-                return;
-            }
         }
     }
 
@@ -216,50 +235,60 @@ impl Server {
                 }
                 Step::Work(work) => self.work(line, work, input),
             },
-            Ok(Incoming::Batch(batch)) => self.batch(&batch.0, input),
+            Ok(Incoming::Batch(batch)) => self.batch(line, &batch.0, input),
         }
     }
 
     /// Runs a call with the input on loan.
     fn work(&self, line: &Bytes, work: Work<'_>, input: Input) -> Option<Input> {
         let Work { request, handler, ticket } = work;
-        match self.workers.admit(Waiting { line: line.clone(), ticket }) {
-            Admission::Run(waiting) => {
-                let loan = self.workers.lend(input, self.ticker.now());
-                let answer = self.perform(&request, handler, &waiting.ticket);
-                let input = self.workers.reclaim(loan);
-                self.send(answer.as_deref(), input.is_some());
-                self.workers.done();
-                input
+        match self.workers.admit(Waiting { line: line.clone(), ticket: Some(ticket) }) {
+            Admission::Run(Waiting { ticket: Some(ticket), .. }) => {
+                self.with_input_on_loan(input, || self.perform(&request, handler, &ticket))
             }
-            Admission::Queued => Some(input),
-            Admission::Refused(waiting) => {
-                self.context.inflight.finish(&waiting.ticket);
-                let error = RpcError::new(
-                    BUSY,
-                    "too many requests are in flight; repeat this one when some have ended",
-                );
-                self.context.output.send_later(&error.reply(&request.id));
+            Admission::Refused(Waiting { ticket: Some(ticket), .. }) => {
+                self.context.inflight.finish(&ticket);
+                self.context.output.send_later(&busy().reply(&request.id));
                 Some(input)
             }
+            Admission::Queued | Admission::Run(_) | Admission::Refused(_) => Some(input),
         }
+    }
+
+    /// Runs `work`, which has a place among the workers, and sends its answer; gives the
+    /// input back unless it went to another thread meanwhile.
+    fn with_input_on_loan(&self, input: Input, work: impl FnOnce() -> Option<Vec<u8>>) -> Option<Input> {
+        let loan = self.workers.lend(input, self.ticker.now());
+        let answer = work();
+        let input = self.workers.reclaim(loan);
+        self.send(answer.as_deref(), input.is_some());
+        self.workers.done();
+        input
     }
 
     fn run_waiting(&self, waiting: &Waiting) {
         let _awake = self.ticker.begin();
         // It was read before; reading it again is cheaper than keeping what borrows from it.
-        if let Ok(Incoming::Single(Message::Request { id, method, params })) = Incoming::parse(&waiting.line)
-            && let Ok(request) = dispatch::read(id, &method, params, self.context.session.facts())
-            && let Some(Route::Slow(handler)) = dispatch::route(&method, request.revision)
-        {
-            let answer = self.perform(&request, handler, &waiting.ticket);
-            self.send(answer.as_deref(), false);
-        }
+        let answer = match (Incoming::parse(&waiting.line), &waiting.ticket) {
+            (Ok(Incoming::Single(message)), Some(ticket)) => self.run_again(message, ticket),
+            (Ok(Incoming::Batch(batch)), _) => self.batch_answer(&batch.0),
+            _ => None,
+        };
+        self.send(answer.as_deref(), false);
         self.workers.done();
     }
 
+    fn run_again(&self, message: Message<'_>, ticket: &Ticket) -> Option<Vec<u8>> {
+        let Message::Request { id, method, params } = message else { return None };
+        let request = dispatch::read(id, &method, params, self.context.session.facts()).ok()?;
+        match dispatch::route(&method, request.revision)? {
+            Route::Slow(handler) => self.perform(&request, handler, ticket),
+            _ => None,
+        }
+    }
+
     /// Answers the messages of a batch, one after the other, in one array.
-    fn batch(&self, members: &[&RawValue], input: Input) -> Option<Input> {
+    fn batch(&self, line: &Bytes, members: &[&RawValue], input: Input) -> Option<Input> {
         let output = &self.context.output;
         let revision = self.context.session.facts().revision;
         if !revision.is_some_and(|revision| revision.features().batches) {
@@ -267,13 +296,22 @@ impl Server {
             output.send_later(&reply::error(None, code::INVALID_REQUEST, message, None::<&()>));
             return Some(input);
         }
-        let loan = self.workers.lend(input, self.ticker.now());
-        let answers: Vec<_> = members.iter().filter_map(|member| self.batch_member(member)).collect();
-        let input = self.workers.reclaim(loan);
-        if !answers.is_empty() {
-            self.send(Some(&reply::batch(&answers)), input.is_some());
+        match self.workers.admit(Waiting { line: line.clone(), ticket: None }) {
+            Admission::Run(_) => self.with_input_on_loan(input, || self.batch_answer(members)),
+            Admission::Queued => Some(input),
+            Admission::Refused(_) => {
+                let refusals: Vec<_> = members.iter().filter_map(|member| refused_member(member)).collect();
+                if !refusals.is_empty() {
+                    output.send_later(&reply::batch(&refusals));
+                }
+                Some(input)
+            }
         }
-        input
+    }
+
+    fn batch_answer(&self, members: &[&RawValue]) -> Option<Vec<u8>> {
+        let answers: Vec<_> = members.iter().filter_map(|member| self.batch_member(member)).collect();
+        (!answers.is_empty()).then(|| reply::batch(&answers))
     }
 
     fn batch_member(&self, member: &RawValue) -> Option<Vec<u8>> {
@@ -372,14 +410,31 @@ impl Server {
     /// Runs a handler; `None` when the request must not be answered.
     fn perform(&self, request: &Request<'_>, handler: dispatch::Slow, ticket: &Ticket) -> Option<Vec<u8>> {
         let progress = Progress::new(&self.context.output, request.revision, request.meta.progress_token);
-        let scope = Scope { context: &self.context, request, cancel: &ticket.cancel, progress: &progress };
-        let answer = guarded(|| handler(&scope));
+        let scope = Scope { context: &self.context, request, ticket, progress: &progress };
+        // A call that was cancelled before its turn does nothing.
+        let answer = match ticket.cancel.reason() {
+            Some(Reason::Client) => Err(RpcError::internal("cancelled")),
+            _ => guarded(|| handler(&scope)),
+        };
         progress.end();
         if self.context.deliveries.timers_changed() {
             self.callbacks.wake();
         }
         let answered = self.context.inflight.finish(ticket);
         answered.then(|| answer.unwrap_or_else(|error| error.reply(&request.id)))
+    }
+}
+
+fn busy() -> RpcError {
+    RpcError::new(BUSY, "too many requests are in flight; repeat this one when some have ended")
+}
+
+/// The refusal of a batch's member, where it expects an answer.
+fn refused_member(member: &RawValue) -> Option<Vec<u8>> {
+    match Message::parse(member.get()) {
+        Ok(Message::Request { id, .. }) => Some(busy().reply(&id)),
+        Ok(_) => None,
+        Err(error) => Some(reply::error(error.id.as_ref(), error.code, &error.message, None::<&()>)),
     }
 }
 

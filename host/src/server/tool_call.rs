@@ -14,7 +14,7 @@ use crate::mcp::content::{Content, TextResource};
 use crate::mcp::params::Text;
 use crate::mcp::result::Surrounded;
 use crate::mcp::{Revision, RpcError};
-use crate::runtime::{Component, Fault};
+use crate::runtime::{Component, Finished};
 use crate::tools::{Call, Failure, Kind, Output, OutputContent, Tool};
 use scorpiox_rpc::reply;
 
@@ -35,8 +35,12 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let Some(tool) = scope.context.tool(&name) else {
         return Err(unknown_tool(scope, &name));
     };
-    let outcome = run(scope, tool, arguments);
-    let messages = scope.context.deliveries.take(&scope.context.database);
+    let (outcome, messages_waiting) = run(scope, tool, arguments);
+    let mut messages = Vec::new();
+    // An answer that nobody gets must not take messages along.
+    if messages_waiting != Some(false) && scope.context.inflight.finish(scope.ticket) {
+        messages = scope.context.deliveries.take(&scope.context.database, messages_waiting);
+    }
     let result = render(&outcome, &messages, scope.request.revision);
     let result = Surrounded::complete(scope.request.revision, result);
     Ok(reply::result(&scope.request.id, &result))
@@ -53,13 +57,18 @@ fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
     })
 }
 
-/// Runs one call, wherever the tool runs.
-fn run(scope: &Scope<'_>, tool: &Tool, arguments: &str) -> Result<Output, Failure> {
+/// Runs one call, wherever the tool runs. Also whether messages wait for a result, where
+/// the call looked into the database.
+fn run(scope: &Scope<'_>, tool: &Tool, arguments: &str) -> (Result<Output, Failure>, Option<bool>) {
     match &tool.kind {
         Kind::Native(native) => {
-            native.call(&Call { arguments, cancel: scope.cancel, progress: scope.progress })
+            let call = Call { arguments, cancel: scope.cancel(), progress: scope.progress };
+            (native.call(&call), None)
         }
-        Kind::Wasm { component, .. } => run_component(scope, component, tool.name, arguments),
+        Kind::Wasm { component, .. } => match run_component(scope, component, tool.name, arguments) {
+            Ok(finished) => (finished.value.map(output).map_err(failure), finished.messages_waiting),
+            Err(failure) => (Err(failure), None),
+        },
     }
 }
 
@@ -68,12 +77,12 @@ fn run_component(
     component: &Component,
     name: &str,
     arguments: &str,
-) -> Result<Output, Failure> {
+) -> Result<Finished<Result<WasmResult, ToolError>>, Failure> {
     let progress = scope.progress.clone();
     let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
-    let setup = scope.context.setup(scope.cancel.clone(), on_wait);
+    let setup = scope.context.setup(scope.cancel().clone(), on_wait);
     let finished = scope.context.runtime.call_tool(component, &setup, name, arguments).map_err(|fault| {
-        if !matches!(fault, Fault::Cancelled(_)) {
+        if !fault.is_cancel() {
             tracing::warn!(tool = name, "call failed: {fault}");
         }
         Failure(format!("{name} has no result: {fault}. Nothing was changed."))
@@ -81,7 +90,7 @@ fn run_component(
     if finished.timers_changed {
         scope.context.deliveries.set_timers_changed();
     }
-    finished.value.map(output).map_err(failure)
+    Ok(finished)
 }
 
 fn output(result: WasmResult) -> Output {

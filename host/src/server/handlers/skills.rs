@@ -69,7 +69,7 @@ fn served(scope: &Scope<'_>) -> Result<Vec<Served>, RpcError> {
     let Some(component) = scope.context.tool(SKILL_TOOL).and(scope.context.component(SKILL_TOOL)) else {
         return Ok(Vec::new());
     };
-    let setup = scope.context.setup(scope.cancel.clone(), Arc::new(|| {}));
+    let setup = scope.context.setup(scope.cancel().clone(), Arc::new(|| {}));
     let (catalogue, sources) = scope
         .context
         .runtime
