@@ -57,4 +57,5 @@ install: build ## Install to ~/.scorpiox/scorpiox-code
 	@echo "installed $(HOME_DIR)/scorpiox-code; next: $(HOME_DIR)/scorpiox-code doctor"
 
 clean: ## Remove everything that was built
-	rm -rf target tools-wasm/target tests/target tests/guests/target tests/fuzz/target tests/bench/rmcp/target tests/clients/node_modules tests/.venv
+	rm -rf target tools-wasm/target tests/target tests/guests/target tests/fuzz/target
+	rm -rf tests/clients/.venv tests/clients/node_modules tests/clients/node/node_modules tests/clients/rmcp/target

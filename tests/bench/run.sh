@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 
 work=target/bench
 mkdir -p "$work"
+rm -rf "$work"/.tmp* # of a run that was killed
 cc -O2 -o "$work/floor" tests/bench/floor.c
 cargo build --quiet --release --locked --manifest-path tests/bench/Cargo.toml --target-dir "$work/cargo"
 

@@ -41,6 +41,7 @@ set_up_python() {
         missing "this python3 lacks ensurepip, sqlite3 or venv; $advice"
     once "$here/.venv" "$(python3 --version; cat "$here/requirements.txt")" make_venv
     PATH=$here/.venv/bin:$PATH
+    export PYTHONDONTWRITEBYTECODE=1
 }
 
 make_venv() {
@@ -94,26 +95,43 @@ make_session() {
     done
     {
         echo '#!/usr/bin/env bash'
-        printf 'exec env -i HOME=%q PATH=%q SCORPIOX_HOME=%q SCORPIOX_WORKSPACE=%q %q 2>>%q\n' \
+        printf 'exec env -i HOME=%q PATH=%q SCORPIOX_HOME=%q SCORPIOX_WORKSPACE=%q %q "$@" 2>>%q\n' \
             "$1/home" "$PATH" "$1/home/.scorpiox" "$1/workspace" "$binary" "$1/server-errors"
     } > "$1/server"
     chmod +x "$1/server"
 }
 
-# One conversation: converse CLIENT ERA COMMAND...
+# One conversation: converse CLIENT ERA TASKS COMMAND..., where TASKS is how many tasks it leaves.
 converse() {
-    local name="$1 $2" era=$2 folder status=0
-    folder=$sessions/$1-$2
-    shift 2
+    local client=$1 era=$2 tasks=$3 folder=$sessions/$1-$2 status=0
+    shift 3
     make_session "$folder"
     timeout "$patience" "$@" "$era" "$folder" 2>"$folder/errors" | tee "$folder/steps" || status=$?
-    if [ $status != 0 ] && ! grep -q '^FAIL' "$folder/steps"; then
-        echo "FAIL  $name: exit status $status, 124 is the end of $patience s" | tee -a "$folder/steps"
-    fi
+    {
+        if [ $status != 0 ] && ! grep -q '^FAIL' "$folder/steps"; then
+            report FAIL "ends well: exit status $status; 124 means longer than $patience s"
+        fi
+        check_stored_tasks
+    } | tee -a "$folder/steps"
     if grep -q '^FAIL' "$folder/steps"; then
-        sed 's/^/      | client: /' "$folder/errors"
-        [ ! -s "$folder/server-errors" ] || sed 's/^/      | server: /' "$folder/server-errors"
+        sed 's/^/      | client: /' "$folder/errors" | tail -n 20
+        [ ! -e "$folder/server-errors" ] || sed 's/^/      | server: /' "$folder/server-errors" | tail -n 20
     fi
+}
+
+# A step of the conversation: report ok|FAIL WHAT
+report() {
+    printf '%-5s %-13s %-22s %s\n' "$1" "$client" "$era" "$2"
+}
+
+# What one server said is stored must be there for the next one.
+check_stored_tasks() {
+    local list
+    list=$("$folder/server" call TaskManager '{"action":"list","query":""}' 2>&1 | head -n 1) || true
+    case $list in
+    "$tasks task"*) report ok "leaves its tasks for the next server" ;;
+    *) report FAIL "leaves its tasks for the next server: expected $tasks, found: $list" ;;
+    esac
 }
 
 # Clients keep or show what a server writes there, so a conversation without trouble leaves it empty.
@@ -135,19 +153,19 @@ sessions=$(mktemp -d)
 trap 'rm -rf "$sessions"' EXIT
 
 for era in initialize-2025-11-25 auto known-2026-07-28; do
-    converse python $era python3 "$here/python_client.py"
+    converse python $era 2 python3 "$here/python_client.py"
 done
 for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \
     auto auto-in-place discover-2026-07-28 known-2026-07-28; do
-    converse typescript $era node "$here/typescript.mjs"
+    converse typescript $era 2 node "$here/typescript.mjs"
 done
-converse typescript-v1 initialize-2025-11-25 node "$here/typescript_v1.mjs"
+converse typescript-v1 initialize-2025-11-25 2 node "$here/typescript_v1.mjs"
 for era in initialize-2025-11-25 auto discover-2026-07-28; do
-    converse inspector $era python3 "$here/inspector.py"
+    converse inspector $era 1 python3 "$here/inspector.py"
 done
 for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \
     initialize-2026-07-28 auto discover-2026-07-28; do
-    converse rmcp $era "$here/rmcp/target/debug/scorpiox-rmcp-client"
+    converse rmcp $era 2 "$here/rmcp/target/debug/scorpiox-rmcp-client"
 done
 check_server_errors
 

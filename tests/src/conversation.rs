@@ -221,12 +221,15 @@ impl Volatile {
     fn taken_out(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
-            Value::Number(number) if number.as_u64().is_some_and(|n| MILLIS.contains(&n)) => "<MILLIS>".into(),
+            Value::Number(number) if number.as_u64().is_some_and(|n| MILLIS.contains(&n)) => {
+                "<MILLIS>".into()
+            }
             Value::Array(values) => values.iter().map(|value| self.taken_out(value)).collect(),
             Value::Object(members) => {
                 let is_us = members.get("name").is_some_and(|name| name == "scorpiox-code");
                 let member = |(key, value): (&String, &Value)| {
-                    let value = if is_us && key == "version" { "<VERSION>".into() } else { self.taken_out(value) };
+                    let value =
+                        if is_us && key == "version" { "<VERSION>".into() } else { self.taken_out(value) };
                     (key.clone(), value)
                 };
                 Value::Object(members.iter().map(member).collect())
@@ -266,7 +269,9 @@ fn write(value: &Value, indent: usize, before: usize, out: &mut String) {
     }
     let parts: Vec<(String, &Value)> = match value {
         Value::Array(values) => values.iter().map(|value| (String::new(), value)).collect(),
-        Value::Object(members) => members.iter().map(|(k, v)| (format!("{}:", Value::from(k.as_str())), v)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(k, v)| (format!("{}:", Value::from(k.as_str())), v)).collect()
+        }
         _ => return out.push_str(&short),
     };
     let (open, close) = if value.is_array() { ('[', ']') } else { ('{', '}') };

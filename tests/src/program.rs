@@ -179,6 +179,7 @@ impl Started {
     }
 
     /// The next message, whatever it is; `None` when the output has ended.
+    #[allow(clippy::should_implement_trait)] // no iterator: it waits, and for no longer than patience lasts
     pub fn next(&mut self) -> Option<Value> {
         match self.next_within(PATIENCE) {
             Next::Message(message) => Some(message),
@@ -198,6 +199,13 @@ impl Started {
             }
             Err(RecvTimeoutError::Disconnected) => Next::End,
             Err(RecvTimeoutError::Timeout) => Next::Nothing,
+        }
+    }
+
+    /// Takes `count` messages without looking at them.
+    pub fn skip(&mut self, count: usize) {
+        for _ in 0..count {
+            self.lines.recv_timeout(PATIENCE).expect("a message");
         }
     }
 
@@ -256,7 +264,8 @@ impl Started {
     /// The handshake of a client with these capabilities.
     pub fn initialize_with(&mut self, revision: &str, capabilities: Value) -> Value {
         let client = json!({ "name": "tests", "version": "1" });
-        let params = json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
+        let params =
+            json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
         let answer = self.ask("initialize", params);
         self.notify("notifications/initialized", json!({}));
         answer["result"].clone()

@@ -34,7 +34,8 @@ impl Schema {
             });
             jsonschema::validator_for(&root).unwrap_or_else(|e| panic!("{}/{name}: {e}", self.revision))
         });
-        let errors: Vec<_> = validator.iter_errors(value).map(|e| format!("{e} at {}", e.instance_path())).collect();
+        let errors: Vec<_> =
+            validator.iter_errors(value).map(|e| format!("{e} at {}", e.instance_path())).collect();
         assert!(errors.is_empty(), "not a {} of {}: {errors:#?}\n{value:#}", name, self.revision);
     }
 
@@ -42,13 +43,15 @@ impl Schema {
     /// result by the definition for that method.
     pub fn check_answer(&mut self, method: &str, answer: &Value) {
         if answer.get("error").is_some() {
-            let name = if self.defines("JSONRPCErrorResponse") { "JSONRPCErrorResponse" } else { "JSONRPCError" };
+            let name =
+                if self.defines("JSONRPCErrorResponse") { "JSONRPCErrorResponse" } else { "JSONRPCError" };
             let answer = with_some_id(answer);
             self.check(name, &answer);
             self.check_error(&answer);
             return;
         }
-        let envelope = if self.defines("JSONRPCResultResponse") { "JSONRPCResultResponse" } else { "JSONRPCResponse" };
+        let envelope =
+            if self.defines("JSONRPCResultResponse") { "JSONRPCResultResponse" } else { "JSONRPCResponse" };
         self.check(envelope, answer);
         let result = match method {
             "initialize" => "InitializeResult",

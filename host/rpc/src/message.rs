@@ -194,6 +194,7 @@ fn response<'a>(
 
 /// The members of a message; what else it has is ignored.
 #[derive(serde::Deserialize)]
+#[serde(expecting = "an object with jsonrpc, id, method and params")]
 struct Envelope<'a> {
     #[serde(borrow)]
     jsonrpc: Option<Str<'a>>,

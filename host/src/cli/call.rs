@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::environment::Environment;
 use super::terminal;
 use crate::mcp::Revision;
-use crate::server::{Context, End, Server};
+use crate::server::{Context, End, Options, Server};
 
 /// Bytes in flight in each direction.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -20,9 +20,10 @@ const PIPE_BYTES: usize = 64 * 1024;
 pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole: bool) -> Result<ExitCode> {
     let arguments: Value = serde_json::from_str(arguments)
         .with_context(|| format!("the arguments are not JSON: {arguments}"))?;
+    let options = Options { delivers_messages: false, ..environment.options() };
     let (mut requests, input) = memory::pipe(PIPE_BYTES);
     let (output, answers) = memory::pipe(PIPE_BYTES);
-    let context = Arc::new(Context::new(environment.options(), Output::new(output)));
+    let context = Arc::new(Context::new(options, Output::new(output)));
     let server = Server::start(context, input, || false);
     let mut answers = BufReader::new(answers).lines();
     let mut ask = |id: u32, method: &str, params: Value| -> Result<Value> {

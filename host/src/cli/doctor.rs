@@ -100,8 +100,10 @@ fn tools(report: &mut Report, context: &Context) {
 fn store(report: &mut Report, context: &Context) {
     report.section("Store");
     let path = context.database.path().display();
-    match context.database.begin(Mode::Write, &Cancel::default(), &mut || {}) {
-        Ok(_) => report.good(format_args!("{path} can be read and written")),
+    // Written for a try, and rolled back.
+    let tried = context.database.begin(Mode::Write, &Cancel::default(), &mut || {});
+    match tried.and_then(|mut transaction| transaction.arm("doctor", 0, 0)) {
+        Ok(()) => report.good(format_args!("{path} can be read and written")),
         Err(error) => report.bad(error),
     }
 }

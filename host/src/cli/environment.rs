@@ -60,6 +60,7 @@ impl Environment {
             settings: Arc::clone(&self.settings),
             registry: Registry::new(tools::builtin()),
             durability: self.durability,
+            delivers_messages: true,
         }
     }
 }

@@ -38,8 +38,5 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
 }
 
 fn state(tool: &Tool) -> &'static str {
-    match &tool.kind {
-        Kind::Wasm { conditional: true, .. } => "  (listed when there are too many skills for a catalogue)",
-        _ => "",
-    }
+    if tool.is_conditional() { "  (listed when there are too many skills for a catalogue)" } else { "" }
 }

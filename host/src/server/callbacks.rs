@@ -30,14 +30,20 @@ const WHILE_BUSY: Duration = Duration::from_millis(20);
 const TRY_AGAIN_MS: u64 = 60_000;
 
 /// Messages on their way to tool results.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Deliveries {
+    enabled: bool,
     timers_changed: AtomicBool,
     /// The database was seen: it is worth a look.
     database_exists: AtomicBool,
 }
 
 impl Deliveries {
+    /// Deliveries that take messages only when `enabled`.
+    pub(crate) fn new(enabled: bool) -> Self {
+        Self { enabled, timers_changed: AtomicBool::default(), database_exists: AtomicBool::default() }
+    }
+
     /// The messages to attach to a result, each of them once. `waiting` says whether there
     /// are any, where that is known already.
     pub(crate) fn take(&self, database: &Arc<Database>, waiting: Option<bool>) -> Vec<Message> {
@@ -54,6 +60,7 @@ impl Deliveries {
 
     fn taken(&self, database: &Arc<Database>, waiting: Option<bool>) -> Result<Vec<Message>, DatabaseError> {
         let waiting = match waiting {
+            _ if !self.enabled => false,
             Some(waiting) => waiting,
             None if !self.exists(database) => false,
             None => database.try_begin(Mode::ReadFirst)?.has_messages()?,

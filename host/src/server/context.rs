@@ -32,6 +32,9 @@ pub struct Options {
     pub registry: Registry,
     /// What stored data survives.
     pub durability: Durability,
+    /// Whether results bring the messages of callbacks along. Not when a person looks, who
+    /// would take them from the client they are for.
+    pub delivers_messages: bool,
 }
 
 /// What requests work with: one for each server, shared by its threads.
@@ -53,7 +56,8 @@ pub struct Context {
 impl Context {
     /// The context of a server that answers to `output`.
     pub fn new(options: Options, output: Output) -> Self {
-        let Options { workspace, own_home, home, settings, registry, durability } = options;
+        let Options { workspace, own_home, home, settings, registry, durability, delivers_messages } =
+            options;
         let path = own_home.join("state").join(workspace.state_file_name());
         let skills =
             SkillFolders::new(&workspace.path, home.as_deref(), &own_home, settings.additional_skills());
@@ -68,7 +72,7 @@ impl Context {
             session: Session::default(),
             inflight: InFlight::default(),
             subscriptions: Subscriptions::default(),
-            deliveries: Deliveries::default(),
+            deliveries: Deliveries::new(delivers_messages),
             listing: ListingCache::default(),
         }
     }

@@ -10,9 +10,16 @@ use scorpiox_rpc::Id;
 
 use crate::cancel::{Cancel, Reason};
 
-/// The requests in flight, by id.
+/// The requests in flight.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(Mutex<HashMap<String, Cancel>>);
+pub(crate) struct InFlight(Mutex<Calls>);
+
+#[derive(Debug, Default)]
+struct Calls {
+    by_id: HashMap<String, Cancel>,
+    /// The server ends: what begins now is to stop at once.
+    stopping: bool,
+}
 
 /// The right to answer one request.
 #[derive(Debug)]
@@ -29,10 +36,13 @@ impl InFlight {
         let key = key(id);
         let cancel = Cancel::default();
         let mut calls = self.lock();
-        if calls.contains_key(&key) {
+        if calls.by_id.contains_key(&key) {
             return None;
         }
-        calls.insert(key.clone(), cancel.clone());
+        if calls.stopping {
+            cancel.set(Reason::Shutdown);
+        }
+        calls.by_id.insert(key.clone(), cancel.clone());
         Some(Ticket { key, cancel, answered: OnceLock::new() })
     }
 
@@ -40,7 +50,7 @@ impl InFlight {
     /// later changes nothing.
     pub(crate) fn finish(&self, ticket: &Ticket) -> bool {
         *ticket.answered.get_or_init(|| {
-            self.lock().remove(&ticket.key);
+            self.lock().by_id.remove(&ticket.key);
             ticket.cancel.reason() != Some(Reason::Client)
         })
     }
@@ -48,7 +58,7 @@ impl InFlight {
     /// Cancels a request, if it is in flight.
     pub(crate) fn cancel(&self, id: &Id<'_>) -> bool {
         let calls = self.lock();
-        let found = calls.get(&key(id));
+        let found = calls.by_id.get(&key(id));
         if let Some(cancel) = found {
             cancel.set(Reason::Client);
         }
@@ -57,12 +67,14 @@ impl InFlight {
 
     /// Stops everything: the server ends.
     pub(crate) fn stop_all(&self) {
-        for cancel in self.lock().values() {
+        let mut calls = self.lock();
+        calls.stopping = true;
+        for cancel in calls.by_id.values() {
             cancel.set(Reason::Shutdown);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Cancel>> {
+    fn lock(&self) -> MutexGuard<'_, Calls> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -114,5 +126,6 @@ mod tests {
         calls.stop_all();
         assert!(ticket.cancel.is_set());
         assert!(calls.finish(&ticket));
+        assert!(calls.begin(&id("2")).expect("free").cancel.is_set(), "too late to begin");
     }
 }

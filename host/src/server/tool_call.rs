@@ -47,8 +47,8 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
 }
 
 fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
-    let on: Vec<_> =
-        scope.context.registry.tools().filter(|tool| scope.context.is_on(tool)).map(|t| t.name).collect();
+    let listed = |tool: &&Tool| scope.context.is_on(tool) && !tool.is_conditional();
+    let on: Vec<_> = scope.context.registry.tools().filter(listed).map(|tool| tool.name).collect();
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(if on.is_empty() {
         format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")

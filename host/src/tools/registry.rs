@@ -34,6 +34,11 @@ impl Registry {
 }
 
 impl Tool {
+    /// Whether it is listed in only some situations.
+    pub fn is_conditional(&self) -> bool {
+        matches!(self.kind, Kind::Wasm { conditional: true, .. })
+    }
+
     /// What clients are told, as it was known when this program was built: for a tool that
     /// depends on what it finds, as if it found nothing.
     pub fn fixed_definition(&self) -> Option<Definition> {

@@ -66,6 +66,7 @@ impl Connected {
             settings: Arc::new(Settings::load(&locations, none, &registry.names())),
             registry,
             durability: Durability::Process,
+            delivers_messages: true,
         };
         let (requests, input) = memory::pipe(1024 * 1024);
         let (output, answers) = memory::pipe(1024 * 1024);

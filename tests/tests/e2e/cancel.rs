@@ -194,3 +194,29 @@ fn a_cancel_of_what_is_not_in_flight_changes_nothing() {
     lock.release();
     assert_eq!(client.server.answer(id)["result"]["isError"], false, "cancelled by another id");
 }
+
+#[test]
+fn a_call_that_was_cancelled_before_its_turn_does_nothing() {
+    /// Calls that run at once; one more waits for its turn.
+    const RUNNING: usize = 64;
+    let program = Program::new();
+    let mut client = Client::start(&program, NEWEST);
+    client.create("there before");
+    let lock = WriteLock::hold(&program);
+    for call in 0..RUNNING {
+        client.request_create(&format!("task {call}"), Some(&format!("t{call}")));
+        client.server.notification(PROGRESS);
+    }
+    let id = client.request_create("never made", Some("t"));
+    assert!(client.server.is_silent_for(Duration::from_millis(100)), "it is not its turn");
+    client.server.notify("notifications/cancelled", json!({ "requestId": id }));
+    client.is_awake();
+    lock.release();
+    for _ in 0..RUNNING {
+        let answer = client.server.next().expect("an answer");
+        assert!(answer["id"] != id && answer["result"]["isError"] == false, "{answer}");
+    }
+    assert!(client.server.is_silent_for(Duration::from_millis(200)));
+    let tasks = client.tasks();
+    assert!(tasks.starts_with("65 tasks,"), "the cancelled call was made: {tasks}");
+}

@@ -19,11 +19,14 @@ license: MIT
 Say hello to $0, in the tone of notes/tone.md. All of it: $ARGUMENTS
 ";
 
+/// What came in a conversation, once it was held.
+type Held = Arc<OnceLock<Arc<Vec<Seen>>>>;
+
 /// Runs the conversation of that name, once for all tests, in a workspace with one skill.
 pub fn run(name: &'static str) -> Arc<Vec<Seen>> {
-    static RUNS: Mutex<BTreeMap<&str, Arc<OnceLock<Arc<Vec<Seen>>>>>> = Mutex::new(BTreeMap::new());
-    let once = Arc::clone(RUNS.lock().expect("lock").entry(name).or_default());
-    Arc::clone(once.get_or_init(|| Arc::new(start(name))))
+    static RUNS: Mutex<BTreeMap<&str, Held>> = Mutex::new(BTreeMap::new());
+    let held = Arc::clone(RUNS.lock().expect("lock").entry(name).or_default());
+    Arc::clone(held.get_or_init(|| Arc::new(start(name))))
 }
 
 fn start(name: &str) -> Vec<Seen> {

@@ -1,10 +1,14 @@
 //! The finished program, over real pipes. One test binary, a module for each subject.
 
 mod batches;
+mod bulk;
 mod callbacks;
 mod cancel;
+mod cli;
 mod conversations;
 mod faults;
 mod revisions;
+mod skills;
 mod smoke;
+mod taskmanager;
 mod tools;

@@ -66,7 +66,7 @@ fn every_structured_result_is_one_of_the_tool_s_output_schema() {
     let mut server = program.start();
     server.initialize(NEWEST);
     let tools = listed(&mut server);
-    let mut check = |server: &mut Started, tool: &str, arguments: Value| {
+    let check = |server: &mut Started, tool: &str, arguments: Value| {
         let definition = tools.iter().find(|known| known["name"] == tool).expect("listed");
         let validator = jsonschema::validator_for(&definition["outputSchema"]).expect("a schema");
         let result = server.call(tool, arguments.clone());
@@ -200,7 +200,8 @@ fn each_tier_can_switch_off_one_tool_and_the_others_stay() {
         let names = names(&mut server);
         assert!(!names.iter().any(|name| name == "PlanMode"), "{tier:?}: {names:?}");
         assert!(names.len() >= 3, "{tier:?}: {names:?}");
-        let answer = server.ask("tools/call", json!({ "name": "PlanMode", "arguments": { "action": "status" } }));
+        let answer =
+            server.ask("tools/call", json!({ "name": "PlanMode", "arguments": { "action": "status" } }));
         assert_eq!(answer["error"]["code"], -32602, "{tier:?}: {answer}");
     }
 }
@@ -213,7 +214,8 @@ fn each_tier_can_switch_off_all_tools_and_the_instructions_say_so() {
         let hello = server.initialize(NEWEST);
         assert!(hello["instructions"].as_str().expect("text").contains("TOOLS=false"), "{tier:?}: {hello}");
         assert_eq!(names(&mut server), [""; 0], "{tier:?}");
-        let answer = server.ask("tools/call", json!({ "name": "PlanMode", "arguments": { "action": "status" } }));
+        let answer =
+            server.ask("tools/call", json!({ "name": "PlanMode", "arguments": { "action": "status" } }));
         assert_eq!(answer["error"]["code"], -32602, "{tier:?}: {answer}");
         let prompts = server.ask("prompts/list", json!({}));
         assert_eq!(prompts["result"]["prompts"], json!([]), "{tier:?}: skills without their tool");

@@ -61,7 +61,10 @@ fn main() -> Result<()> {
         text.push_str("BENCH_QUICK: too few rounds for figures to rely on.\n");
     }
     let parent = tempfile::tempdir_in(folder)?;
-    let program = |name, binary: &Path| Program::new(name, &binary.canonicalize()?, parent.path());
+    let program = |name, binary: &Path| {
+        let path = binary.canonicalize().with_context(|| format!("no program {}", binary.display()))?;
+        Program::new(name, &path, parent.path())
+    };
     let programs = Programs {
         floor: program("floor", floor)?,
         rmcp: program("rmcp", rmcp)?,

@@ -37,7 +37,8 @@ impl Ledger {
         let id = self.round.len() as u64;
         let is_task = self.tasks.is_empty() || random.chance(40);
         let most = if is_task { 10 } else { 90 };
-        let words: Vec<_> = (0..random.below(most)).map(|_| format!("word{:x}", random.below(4096))).collect();
+        let words: Vec<_> =
+            (0..random.below(most)).map(|_| format!("word{:x}", random.below(4096))).collect();
         let text = format!("{label} n{id} {}", words.join(" ")).trim().to_owned();
         self.sent.insert(text.clone());
         self.round.push((text.clone(), is_task));
@@ -105,7 +106,13 @@ impl Ledger {
 }
 
 /// Writes until the server is killed, `delay` after now.
-fn write_until_killed(server: &mut Bare, ledger: &mut Ledger, random: &mut Random, delay: Duration, label: &str) {
+fn write_until_killed(
+    server: &mut Bare,
+    ledger: &mut Ledger,
+    random: &mut Random,
+    delay: Duration,
+    label: &str,
+) {
     let pid = server.pid();
     let window = *random.pick(&[1, 2, 4, 8, 32, 128]);
     thread::scope(|scope| {

@@ -69,7 +69,9 @@ fn of_300_slow_calls_at_once_64_run_and_192_wait_and_the_rest_is_refused() {
         *done.entry(answer["id"].to_string()).or_insert(0) += 1;
     }
     let finished = release.elapsed();
-    eprintln!("300 slow calls: refusals after {refused:?}, pings {pings:?}, the rest {finished:?} after the release");
+    eprintln!(
+        "300 slow calls: refusals after {refused:?}, pings {pings:?}, the rest {finished:?} after the release"
+    );
     assert_eq!(done.len(), RUNNING + WAITING, "exactly one answer each");
     assert!(finished < Duration::from_secs(10), "{finished:?}");
     assert!(pings[4] < Duration::from_millis(100), "pings took {pings:?}");
@@ -88,7 +90,11 @@ fn an_id_that_is_still_in_flight_is_refused_and_free_again_afterwards() {
     for again in [create("twice", "again"), request("twice", "tools/list", json!({}))] {
         server.send_raw(again.as_bytes());
         let refused = server.next().expect("an answer");
-        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("twice"), &json!(-32600)), "{refused}");
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&json!("twice"), &json!(-32600)),
+            "{refused}"
+        );
     }
     // The same characters as a number are another id.
     server.send_raw(request(2, "tools/list", json!({})).as_bytes());
@@ -192,69 +198,104 @@ impl Asked {
     }
 }
 
-#[test]
-fn each_request_of_a_random_mix_gets_exactly_one_answer() {
-    const MESSAGES: usize = 5000;
-    let seed = seed();
-    let mut random = Random::new(seed);
-    let program = Program::new();
-    let mut server = with_a_store(&program);
-    let mut asked: HashMap<String, (Value, Asked)> = HashMap::new();
-    let mut ids: Vec<String> = Vec::new();
-    let mut lock = None;
-    for n in 0..MESSAGES {
-        if random.chance(2) {
-            lock = if lock.is_none() { Some(WriteLock::hold(&database_of(&program))) } else { None };
-        }
-        let recent = ids.len().saturating_sub(30);
-        let line = match random.below(100) {
-            // A cancel of a recent request, or of none that ever was.
-            0..8 => {
-                let id = ids.get(recent + random.below(40)).and_then(|key| asked.get_mut(key));
-                let id = id.map_or(json!("never"), |(id, asked)| {
-                    asked.cancels += 1;
-                    id.clone()
-                });
-                let params = json!({ "requestId": id, "reason": "random" });
-                format!("{}\n", json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }))
-            }
+/// A mix of messages, and what was asked in it.
+#[derive(Default)]
+struct Mix {
+    asked: HashMap<String, (Value, Asked)>,
+    /// The keys of `asked` in the order of sending.
+    ids: Vec<String>,
+}
+
+impl Mix {
+    fn request(&mut self, id: Value, kind: Kind) -> String {
+        let key = id.to_string();
+        let line = kind.line(id.clone());
+        self.asked.entry(key.clone()).or_insert((id, Asked::default())).1.kinds.push(kind);
+        self.ids.push(key);
+        line
+    }
+
+    /// A cancel of one of the last ids, or of none that ever was.
+    fn cancel(&mut self, at: usize) -> String {
+        let asked = self.ids.get(at).and_then(|key| self.asked.get_mut(key));
+        let id = asked.map_or(json!("never"), |(id, asked)| {
+            asked.cancels += 1;
+            id.clone()
+        });
+        let params = json!({ "requestId": id, "reason": "random" });
+        format!("{}\n", json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }))
+    }
+
+    fn message(&mut self, random: &mut Random, n: usize) -> String {
+        let recent = self.ids.len().saturating_sub(30);
+        match random.below(100) {
+            0..8 => self.cancel(recent + random.below(40)),
             8..12 => "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unknown\"}\n".to_owned(),
             12..15 => format!("{}\n", json!({ "jsonrpc": "2.0", "id": n, "result": {} })),
             15..17 => " \n".to_owned(),
             // A request, now and then with the id of a recent one.
             other => {
                 let kind = *random.pick(&KINDS);
-                let again = (other < 25).then(|| ids.get(recent + random.below(30))).flatten().cloned();
-                let fresh = || if n % 2 == 0 { json!(n) } else { json!(format!("é\"{n}")) };
-                let key = again.unwrap_or_else(|| fresh().to_string());
-                let (id, entry) = asked.entry(key.clone()).or_insert_with(|| (fresh(), Asked::default()));
-                entry.kinds.push(kind);
-                let line = kind.line(id.clone());
-                ids.push(key);
-                line
+                let again = (other < 25).then(|| self.ids.get(recent + random.below(30))).flatten();
+                let fresh = if n % 2 == 0 { json!(n) } else { json!(format!("é\"{n}")) };
+                let id = again.map_or(fresh, |key| self.asked[key].0.clone());
+                self.request(id, kind)
             }
-        };
-        server.send_raw(line.as_bytes());
+        }
+    }
+
+    /// While the store is locked: a call, another one with its id, and maybe a cancel. All
+    /// of it has been read when this returns.
+    fn scene(&mut self, server: &mut Started, random: &mut Random, n: usize) {
+        let call = json!(format!("scene {n}"));
+        let mut lines = self.request(call.clone(), Kind::Write) + &self.request(call, Kind::Write);
+        if random.chance(50) {
+            lines += &self.cancel(self.ids.len() - 1);
+        }
+        let sync = json!(format!("sync {n}"));
+        lines += &self.request(sync.clone(), Kind::Ping);
+        server.send_raw(lines.as_bytes());
+        while server.next().expect("the server is up")["id"] != sync {}
+    }
+}
+
+#[test]
+fn each_request_of_a_random_mix_gets_exactly_one_answer() {
+    const MESSAGES: usize = 5000;
+    let seed = seed();
+    println!("seed {seed}");
+    let mut random = Random::new(seed);
+    let program = Program::new();
+    let mut server = with_a_store(&program);
+    // Those of the handshake and of the first task have ids that are used again.
+    server.received.clear();
+    let mut mix = Mix::default();
+    let mut lock = None;
+    for n in 0..MESSAGES {
+        if random.chance(2) && lock.take().is_none() {
+            lock = Some(WriteLock::hold(&database_of(&program)));
+            mix.scene(&mut server, &mut random, n);
+        }
+        server.send_raw(mix.message(&mut random, n).as_bytes());
     }
     drop(lock);
     server.close_input();
     while server.next().is_some() {}
-    let (status, _) = server.wait();
-    assert!(status.success(), "seed {seed}");
-    // Those of the handshake and of the first task have ids that were used again.
-    for answer in server.received.split_off(2) {
-        let key = answer["id"].to_string();
-        let (_, entry) = asked.get_mut(&key).unwrap_or_else(|| panic!("seed {seed}: nobody asked for {answer}"));
-        entry.answers.push(answer);
+    assert!(server.wait().0.success());
+    for answer in std::mem::take(&mut server.received) {
+        let entry = mix.asked.get_mut(&answer["id"].to_string());
+        entry.unwrap_or_else(|| panic!("nobody asked for {answer}")).1.answers.push(answer);
     }
-    println!("seed {seed}");
-    let cancelled = asked.values().filter(|(_, asked)| asked.answers.len() < asked.kinds.len()).count();
-    let repeated = asked.values().flat_map(|(_, asked)| &asked.answers);
-    let repeated = repeated.filter(|answer| answer["error"]["code"] == -32600).count();
-    let busy = asked.values().flat_map(|(_, asked)| &asked.answers).filter(|a| a["error"]["code"] == BUSY).count();
-    eprintln!("random mix: {} ids, {cancelled} not answered, {repeated} in flight already, {busy} too many", asked.len());
-    for (key, (_, entry)) in &asked {
-        entry.check(key);
+    for (key, (_, asked)) in &mix.asked {
+        asked.check(key);
     }
-    assert!(cancelled > 0 && repeated > 0, "the mix must have met these cases");
+    let all = || mix.asked.values().map(|(_, asked)| asked);
+    let unanswered = all().filter(|asked| asked.answers.len() < asked.kinds.len()).count();
+    let with_code = |code: i64| all().flat_map(|a| &a.answers).filter(|a| a["error"]["code"] == code).count();
+    let (repeated, busy) = (with_code(-32600), with_code(BUSY));
+    let ids = mix.asked.len();
+    eprintln!(
+        "random mix: {ids} ids, {unanswered} not answered, {repeated} in flight already, {busy} too many"
+    );
+    assert!(unanswered > 0 && repeated > 0, "the mix must have met these cases");
 }

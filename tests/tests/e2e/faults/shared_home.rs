@@ -49,27 +49,48 @@ fn connections(server: &Started, program: &Program) -> usize {
     let file = database_of(program).with_extension("db-wal");
     let folder = format!("/proc/{}/fd", server.child.id());
     let entries = std::fs::read_dir(folder).expect("it runs");
-    entries.filter(|entry| entry.as_ref().is_ok_and(|e| std::fs::read_link(e.path()).is_ok_and(|to| to == file))).count()
+    entries
+        .filter(|entry| entry.as_ref().is_ok_and(|e| std::fs::read_link(e.path()).is_ok_and(|to| to == file)))
+        .count()
 }
 
-#[test]
-fn a_server_that_ends_takes_nothing_from_the_one_that_goes_on() {
-    let program = Program::new();
+/// A server with three tasks that uses two connections: two of its calls had to wait.
+fn with_two_connections(program: &Program) -> Started {
     let mut server = program.start();
     server.initialize("2025-11-25");
     server.text("TaskManager", json!({ "action": "create", "text": "first" }));
-    // Two calls that wait for a lock make two connections.
-    let lock = WriteLock::hold(&database_of(&program));
+    let lock = WriteLock::hold(&database_of(program));
     server.send_raw((create("a", "second") + &create("b", "third")).as_bytes());
-    let patience = Instant::now();
-    while connections(&server, &program) < 2 {
-        assert!(patience.elapsed() < Duration::from_secs(10), "no second connection");
+    let start = Instant::now();
+    while connections(&server, program) < 2 {
+        assert!(start.elapsed() < Duration::from_secs(10), "no second connection");
         thread::yield_now();
     }
     lock.release();
     for _ in 0..2 {
         created(&server.next().expect("an answer"));
     }
+    server
+}
+
+/// A process that closes a file loses all the locks that it has on it, whoever in it took
+/// them. Without its lock, another user of the database takes itself for the last one, and
+/// deletes the log with what was written. (SQLite itself looks twice
+/// by now; older ones, such as a user's `sqlite3`, do not.)
+#[test]
+fn a_server_with_several_connections_keeps_the_lock_that_says_it_uses_the_database() {
+    let program = Program::new();
+    let server = with_two_connections(&program);
+    let file = std::fs::File::options().write(true).open(database_of(&program)).expect("the file");
+    let taken = rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    assert!(taken.is_err(), "nobody would know that the server uses the database");
+    drop(server);
+}
+
+#[test]
+fn a_server_that_ends_takes_nothing_from_the_one_that_goes_on() {
+    let program = Program::new();
+    let mut server = with_two_connections(&program);
     // Another server comes, looks and ends: as the last user it would tidy up.
     let list = call(1, "TaskManager", json!({ "action": "list", "query": "" }));
     let (seen, _, status) = session(&program, &(handshake() + &list));
@@ -117,7 +138,8 @@ fn race_for_a_fresh_home(copies: usize) {
         assert!(output.status.success(), "{output:?}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "standard error");
         let text = String::from_utf8(output.stdout).expect("UTF-8");
-        let answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let answers: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         assert_eq!(answers.len(), 2, "{text}");
         let (id, name) = created(&answers[1]);
         assert!(acknowledged.insert(id, name).is_none(), "id {id} was given twice");
@@ -161,7 +183,8 @@ fn after_the_workspace_is_gone(server: &mut Started) {
     assert_eq!(server.text("PlanMode", json!({ "action": "status" })), "Plan mode is not active.");
     let callbacks = server.text("SetCallback", json!({ "action": "list" }));
     assert_eq!(callbacks, "No active callbacks.");
-    let skill = server.ask("tools/call", json!({ "name": "InvokeSkill", "arguments": { "skill_name": "none" } }));
+    let skill =
+        server.ask("tools/call", json!({ "name": "InvokeSkill", "arguments": { "skill_name": "none" } }));
     assert!(refusal(&skill).contains("none"), "names the skill: {skill}");
     assert!(server.ask("prompts/list", json!({})).get("result").is_some());
 }

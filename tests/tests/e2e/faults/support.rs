@@ -238,9 +238,11 @@ pub struct Stored {
 /// Reads the database and asserts that it is whole, and that its records agree.
 pub fn stored(file: &Path) -> Stored {
     let connection = open(file);
-    let verdict: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("a verdict");
+    let verdict: String =
+        connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("a verdict");
     assert_eq!(verdict, "ok", "integrity of {}", file.display());
-    let mut query = connection.prepare("SELECT key, value FROM kv WHERE namespace = 'task-manager'").expect("kv");
+    let mut query =
+        connection.prepare("SELECT key, value FROM kv WHERE namespace = 'task-manager'").expect("kv");
     let entry = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?));
     let mut found = Stored::default();
     let mut meta = json!({ "t": 0, "s": 0 });
