@@ -87,10 +87,8 @@ impl<R: Read> Framer<R> {
             if std::mem::take(&mut self.discarding) {
                 return Some(Frame::TooLong);
             }
-            match self.clean(line) {
-                Some(line) if line.len() > self.max_line => return Some(Frame::TooLong),
-                Some(line) => return Some(Frame::Line(line)),
-                None => {}
+            if let Some(frame) = self.frame(line) {
+                return Some(frame);
             }
         }
         self.scanned = self.filled;
@@ -111,11 +109,7 @@ impl<R: Read> Framer<R> {
             return Frame::TooLong;
         }
         let rest = self.take(self.filled);
-        match self.clean(rest) {
-            Some(line) if line.len() > self.max_line => Frame::TooLong,
-            Some(line) => Frame::Line(line),
-            None => Frame::End,
-        }
+        self.frame(rest).unwrap_or(Frame::End)
     }
 
     fn take(&mut self, len: usize) -> Bytes {
@@ -125,15 +119,19 @@ impl<R: Read> Framer<R> {
         taken
     }
 
-    /// The line without a byte order mark and a carriage return; `None` when blank.
-    fn clean(&mut self, mut line: Bytes) -> Option<Bytes> {
+    /// A line without a byte order mark and a carriage return, which do not count; `None`
+    /// when it is blank.
+    fn frame(&mut self, mut line: Bytes) -> Option<Frame> {
         if std::mem::take(&mut self.at_start) && line.starts_with(BYTE_ORDER_MARK) {
             line = line.slice(BYTE_ORDER_MARK.len()..);
         }
         if line.last() == Some(&b'\r') {
             line.truncate(line.len() - 1);
         }
-        (!line.iter().all(u8::is_ascii_whitespace)).then_some(line)
+        if line.len() > self.max_line {
+            return Some(Frame::TooLong);
+        }
+        (!line.iter().all(u8::is_ascii_whitespace)).then_some(Frame::Line(line))
     }
 
     fn fill(&mut self) -> io::Result<()> {
