@@ -1,44 +1,15 @@
 //! Opening the file, and the pool of connections to it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{CachedStatement, Connection, OpenFlags};
 
+use super::create::{self, FORMAT};
 use super::keys::Seen;
 use super::{DatabaseError, Mode};
 use crate::cancel::Cancel;
-
-/// The format that this program writes, kept in `user_version`.
-const FORMAT: i64 = 1;
-
-const SCHEMA: &str = "
-    CREATE TABLE kv (
-        namespace TEXT NOT NULL,
-        key       TEXT NOT NULL,
-        value     BLOB NOT NULL,
-        PRIMARY KEY (namespace, key)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE usage (
-        namespace TEXT PRIMARY KEY,
-        bytes     INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE timer (
-        namespace TEXT NOT NULL,
-        id        INTEGER NOT NULL,
-        due       INTEGER NOT NULL,
-        PRIMARY KEY (namespace, id)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE message (
-        sequence  INTEGER PRIMARY KEY AUTOINCREMENT,
-        namespace TEXT NOT NULL,
-        timer     INTEGER NOT NULL,
-        fired_at  INTEGER NOT NULL,
-        text      TEXT NOT NULL
-    ) STRICT;
-";
 
 /// How long a call waits for other writers before it gives up.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -150,10 +121,9 @@ impl Database {
     }
 
     fn open(&self) -> Result<Connection, DatabaseError> {
-        if let Some(folder) = self.path.parent() {
-            private_folder(folder).map_err(|e| DatabaseError::from_io(&e, folder))?;
+        if !self.path.exists() {
+            create::file(&self.path)?;
         }
-        private_file(&self.path).map_err(|e| DatabaseError::from_io(&e, &self.path))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| self.error(&e))?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -169,32 +139,14 @@ impl Database {
         // Locks are waited for in `retry_while_locked`, which can be cancelled.
         let settings = format!("PRAGMA busy_timeout = 0; PRAGMA synchronous = {synchronous};");
         connection.execute_batch(&settings).map_err(|e| self.error(&e))?;
-        let format = |c: &Connection| c.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-        match format(connection).map_err(|e| self.error(&e))? {
+        match create::format(connection).map_err(|e| self.error(&e))? {
             FORMAT => Ok(()),
-            0 => self.create(connection, format),
+            // An empty file, which is an empty database too.
+            0 => create::tables(connection).map_err(|e| self.error(&e)),
             found => {
                 Err(DatabaseError::Newer { path: self.path.display().to_string(), found, known: FORMAT })
             }
         }
-    }
-
-    /// Makes the tables, unless another server did so in the meantime.
-    fn create(
-        &self,
-        connection: &Connection,
-        format: impl Fn(&Connection) -> rusqlite::Result<i64>,
-    ) -> Result<(), DatabaseError> {
-        let made = || -> rusqlite::Result<()> {
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            connection.execute_batch("BEGIN IMMEDIATE")?;
-            if format(connection)? == 0 {
-                connection.execute_batch(SCHEMA)?;
-                connection.pragma_update(None, "user_version", FORMAT)?;
-            }
-            connection.execute_batch("COMMIT")
-        };
-        made().map_err(|e| self.error(&e))
     }
 }
 
@@ -223,29 +175,6 @@ fn retry_while_locked<T>(
         std::thread::sleep(Duration::from_millis(wait));
     }
     Err(DatabaseError::Busy(MAX_WAIT.as_secs()))
-}
-
-fn private_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
-}
-
-/// Makes the file if it is missing, readable by its owner alone.
-///
-/// A file that is there must not even be opened: closing it again would drop every lock
-/// that this process's connections hold on it (POSIX locks belong to the process;
-/// <https://www.sqlite.org/howtocorrupt.html>, section 2.2).
-fn private_file(path: &Path) -> std::io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.map(drop),
-    }
 }
 
 /// A transaction that is open. Dropped without [`commit`](Self::commit), it rolls back.

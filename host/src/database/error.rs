@@ -61,7 +61,7 @@ impl DatabaseError {
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Damaged(shown()),
             // SQLite reports a disk that is full as an I/O error for its auxiliary files.
             ErrorCode::SystemIoFailure if is_full(path) => Self::Full,
-            _ => Self::Other(format!("{error} ({})", path.display())),
+            _ => Self::Other(format!("{error}, code {} ({})", failure.extended_code, path.display())),
         }
     }
 

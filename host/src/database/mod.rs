@@ -9,6 +9,7 @@
 //! business of the capabilities above it.
 
 mod connection;
+mod create;
 mod error;
 mod keys;
 mod lazy;
