@@ -52,13 +52,14 @@ pub(super) fn format(connection: &Connection) -> rusqlite::Result<i64> {
 
 /// Makes the tables, unless another server did so in the meantime.
 pub(super) fn tables(connection: &Connection) -> rusqlite::Result<()> {
-    connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
     if format(connection)? == 0 {
         connection.execute_batch(SCHEMA)?;
         connection.pragma_update(None, "user_version", FORMAT)?;
     }
-    connection.execute_batch("COMMIT")
+    connection.execute_batch("COMMIT")?;
+    // Last, so that all of it is in the file itself and nothing in a write-ahead log yet.
+    connection.pragma_update(None, "journal_mode", "WAL")
 }
 
 /// Makes the file `path`, unless another server did so in the meantime.
@@ -77,6 +78,9 @@ pub(super) fn file(path: &Path) -> Result<(), DatabaseError> {
         connection.close().map_err(|(_, error)| error)
     };
     made().map_err(|e| DatabaseError::from_sqlite(&e, path))?;
+    if draft.has_log() {
+        return Err(DatabaseError::Full);
+    }
     match name(&draft.0, path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(DatabaseError::from_io(&error, path)),
         _ => Ok(()),
@@ -86,12 +90,23 @@ pub(super) fn file(path: &Path) -> Result<(), DatabaseError> {
 /// A file that is being made. Dropped, it is gone with what SQLite puts beside it.
 struct Draft(PathBuf);
 
+impl Draft {
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut file = self.0.clone().into_os_string();
+        file.push(suffix);
+        file.into()
+    }
+
+    /// Whether a write-ahead log is left, with what did not get into the file.
+    fn has_log(&self) -> bool {
+        fs::metadata(self.beside("-wal")).is_ok_and(|log| log.len() > 0)
+    }
+}
+
 impl Drop for Draft {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            let mut file = self.0.clone().into_os_string();
-            file.push(suffix);
-            let _ = fs::remove_file(file);
+            let _ = fs::remove_file(self.beside(suffix));
         }
     }
 }
