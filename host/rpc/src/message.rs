@@ -10,6 +10,7 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde_json::value::RawValue;
 
 use crate::code;
+use crate::members::Members;
 
 /// Deepest nesting of arrays and objects that is accepted.
 pub const MAX_DEPTH: usize = 128;
@@ -40,15 +41,15 @@ pub enum Message<'a> {
         id: Id<'a>,
         /// What is asked for.
         method: Cow<'a, str>,
-        /// Raw JSON, when present.
-        params: Option<&'a RawValue>,
+        /// The members of its parameters, when present.
+        params: Option<Members<'a>>,
     },
     /// Expects no answer.
     Notification {
         /// What happened.
         method: Cow<'a, str>,
-        /// Raw JSON, when present.
-        params: Option<&'a RawValue>,
+        /// The members of its parameters, when present.
+        params: Option<Members<'a>>,
     },
     /// Answers a request that this side sent.
     Response {
@@ -158,11 +159,6 @@ impl<'a> Message<'a> {
         let Some(Str(method)) = envelope.method else {
             return response(has_id, id, envelope.result, envelope.error);
         };
-        if let Some(params) = envelope.params
-            && !params.get().starts_with(['{', '['])
-        {
-            return Err(Malformed::request("params must be an object", known_id));
-        }
         let params = envelope.params;
         match id {
             Some(id) => Ok(Self::Request { id, method, params }),
@@ -202,8 +198,8 @@ struct Envelope<'a> {
     id: Field<'a>,
     #[serde(borrow)]
     method: Option<Str<'a>>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    params: Option<Members<'a>>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -250,8 +246,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
 
 /// JSON of the wrong shape is an invalid request; anything else is no JSON.
 fn classify(text: &str, error: &serde_json::Error) -> Malformed {
+    /// The id alone, of a message that is wrong elsewhere.
+    #[derive(serde::Deserialize)]
+    struct OnlyId<'a> {
+        #[serde(borrow)]
+        id: &'a RawValue,
+    }
     if error.is_data() && serde_json::from_str::<de::IgnoredAny>(text).is_ok() {
-        Malformed::request(format!("not a JSON-RPC message: {error}"), None)
+        let raw = serde_json::from_str::<OnlyId<'_>>(text).ok();
+        let id = raw.and_then(|message| Id::from_json(message.id.get()).ok());
+        Malformed::request(format!("not a JSON-RPC message: {error}"), id.as_ref())
     } else {
         not_json(error)
     }
@@ -324,8 +328,8 @@ mod tests {
         let Message::Request { id, method, params } = single(line) else { panic!("no request") };
         assert_eq!(id.as_json(), "7");
         assert!(matches!(method, Cow::Borrowed("tools/call")));
-        let params = params.expect("params").get();
-        assert!(line.as_bytes().as_ptr_range().contains(&params.as_ptr()));
+        let name = params.expect("params").get("name").expect("there").get();
+        assert!(line.as_bytes().as_ptr_range().contains(&name.as_ptr()));
     }
 
     #[test]
@@ -379,8 +383,9 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_request_it_answers() {
-        let refusal = refused(br#"{"id":"abc","method":"m"}"#);
-        assert_eq!(refusal.id.expect("id").as_json(), "\"abc\"");
+        for line in [r#"{"id":"abc","method":"m"}"#, r#"{"jsonrpc":"2.0","id":"abc","method":7}"#] {
+            assert_eq!(refused(line.as_bytes()).id.expect("id").as_json(), "\"abc\"");
+        }
     }
 
     #[test]

@@ -100,7 +100,9 @@ impl Transaction {
 
     /// Writes a row that is new; whether it was.
     fn insert(&self, namespace: &str, key: &str, value: &[u8]) -> Result<bool, DatabaseError> {
-        self.statement("INSERT INTO kv (namespace, key, value) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?
+        // "OR IGNORE" and "OR FAIL": a statement that stops half-way cannot happen here, and
+        // SQLite need not prepare to undo one.
+        self.statement("INSERT OR IGNORE INTO kv (namespace, key, value) VALUES (?1, ?2, ?3)")?
             .execute(params![namespace, key, value])
             .map(|rows| rows == 1)
             .map_err(|e| self.database.error(&e))
@@ -108,7 +110,7 @@ impl Transaction {
 
     /// Writes a row that is there with a value of `before` bytes; by how much it grew.
     fn replace(&self, namespace: &str, key: &str, value: &[u8], before: usize) -> Result<i64, DatabaseError> {
-        self.statement("UPDATE kv SET value = ?3 WHERE namespace = ?1 AND key = ?2")?
+        self.statement("UPDATE OR FAIL kv SET value = ?3 WHERE namespace = ?1 AND key = ?2")?
             .execute(params![namespace, key, value])
             .map(|_| signed(value.len()) - signed(before))
             .map_err(|e| self.database.error(&e))

@@ -1,10 +1,9 @@
 //! Parameters of a request, read member by member and borrowed from the line.
 
 use std::borrow::Cow;
-use std::fmt;
 
+use scorpiox_rpc::Members;
 use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::RpcError;
@@ -14,23 +13,23 @@ const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
-/// The members of a JSON object.
+/// The parameters of a request, or an object in them.
 #[derive(Debug, Default)]
-pub struct Params<'a> {
-    members: Vec<(Cow<'a, str>, &'a RawValue)>,
-}
+pub struct Params<'a>(Members<'a>);
 
 impl<'a> Params<'a> {
-    /// Reads the params of a request; absent ones are empty.
-    pub fn parse(raw: Option<&'a RawValue>) -> Result<Self, RpcError> {
-        let Some(raw) = raw else { return Ok(Self::default()) };
-        serde_json::from_str(raw.get())
-            .map_err(|error| RpcError::invalid_params(format!("params are not usable: {error}")))
+    /// The parameters of a request; absent ones are empty.
+    pub fn new(members: Option<Members<'a>>) -> Result<Self, RpcError> {
+        let members = members.unwrap_or_default();
+        match members.flaw() {
+            None => Ok(Self(members)),
+            Some(flaw) => Err(RpcError::invalid_params(format!("params are not usable: {flaw}"))),
+        }
     }
 
     /// A member as raw JSON.
     pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
-        self.members.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
+        self.0.get(name)
     }
 
     /// A member of some type.
@@ -49,7 +48,11 @@ impl<'a> Params<'a> {
 
     /// A member that is an object, as its members.
     pub fn object(&self, name: &str) -> Result<Option<Params<'a>>, RpcError> {
-        self.optional(name, "an object")
+        let Some(members) = self.optional::<Members<'a>>(name, "an object")? else { return Ok(None) };
+        match members.flaw() {
+            None => Ok(Some(Params(members))),
+            Some(flaw) => Err(RpcError::invalid_params(format!("{name} is not usable: {flaw}"))),
+        }
     }
 
     /// A member that is an object, as raw JSON.
@@ -67,39 +70,6 @@ impl<'a> Params<'a> {
 
 fn shown(raw: &RawValue) -> String {
     raw.get().chars().take(60).collect()
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Params<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Params<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params<'de>, A::Error> {
-                let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::with_capacity(4);
-                while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-                    if members.iter().any(|(known, _)| *known == key) {
-                        return Err(de::Error::custom(format_args!("duplicate member {key:?}")));
-                    }
-                    members.push((key, map.next_value()?));
-                }
-                Ok(Params { members })
-            }
-        }
-        deserializer.deserialize_map(Members)
-    }
-}
-
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Borrowing<'a>(#[serde(borrow)] Cow<'a, str>);
-        Borrowing::deserialize(deserializer).map(|Borrowing(key)| Key(key))
-    }
 }
 
 /// Severity of a log message, as the protocol names it (RFC 5424).
@@ -165,13 +135,13 @@ pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 mod tests {
     use super::*;
 
-    fn raw(json: &str) -> &RawValue {
-        serde_json::from_str(json).expect("JSON")
+    fn params(json: &str) -> Result<Params<'_>, RpcError> {
+        Params::new(serde_json::from_str(json).expect("JSON"))
     }
 
     #[test]
     fn members_are_borrowed_and_wrong_ones_named() {
-        let params = Params::parse(Some(raw(r#"{"name":"x","n":5,"arguments":{"a":1}}"#))).expect("params");
+        let params = params(r#"{"name":"x","n":5,"arguments":{"a":1}}"#).expect("params");
         assert!(matches!(
             params.required::<Text<'_>>("name", "a string").expect("name").0,
             Cow::Borrowed("x")
@@ -186,22 +156,24 @@ mod tests {
 
     #[test]
     fn duplicate_members_and_arrays_are_refused() {
-        assert!(Params::parse(Some(raw(r#"{"a":1,"a":2}"#))).is_err());
-        assert!(Params::parse(Some(raw("[]"))).is_err());
+        assert!(params(r#"{"a":1,"a":2}"#).is_err());
+        assert!(params("[]").is_err());
+        let nested = params(r#"{"_meta":{"a":1,"a":2}}"#).expect("params");
+        assert!(nested.object("_meta").is_err());
     }
 
     #[test]
     fn meta_is_read() {
-        let params = raw(
+        let params = params(
             r#"{"_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"warning"}}"#,
         );
-        let params = Params::parse(Some(params)).expect("params");
+        let params = params.expect("params");
         let meta = RequestMeta::parse(&params).expect("meta");
         assert!(meta.is_modern());
         assert_eq!(meta.progress_token.expect("token").get(), "7");
         assert_eq!(meta.log_level, Some(LogLevel::Warning));
-        let wrong = Params::parse(Some(raw(r#"{"_meta":{"progressToken":{}}}"#))).expect("params");
+        let wrong = super::tests::params(r#"{"_meta":{"progressToken":{}}}"#).expect("params");
         assert!(RequestMeta::parse(&wrong).is_err());
     }
 }

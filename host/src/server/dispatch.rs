@@ -1,8 +1,7 @@
 //! From a request to its handler: which methods there are, in which revisions, and
 //! which of them are work for a thread of their own.
 
-use scorpiox_rpc::Id;
-use serde_json::value::RawValue;
+use scorpiox_rpc::{Id, Members};
 
 use super::context::Context;
 use super::inflight::Ticket;
@@ -91,10 +90,10 @@ const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
 pub(crate) fn read<'a>(
     id: Id<'a>,
     method: &str,
-    params: Option<&'a RawValue>,
+    params: Option<Members<'a>>,
     facts: Facts,
 ) -> Result<Request<'a>, RpcError> {
-    let params = Params::parse(params)?;
+    let params = Params::new(params)?;
     let meta = RequestMeta::parse(&params)?;
     let modern = meta.is_modern() && method != "initialize" || MODERN_METHODS.contains(&method);
     let revision = match (modern, facts.revision) {

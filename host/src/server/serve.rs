@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use scorpiox_rpc::{Frame, Framer, Id, Incoming, Message, code, reply};
+use scorpiox_rpc::{Frame, Framer, Id, Incoming, Members, Message, code, reply};
 use serde_json::value::RawValue;
 
 use super::callbacks::CallbackClock;
@@ -350,7 +350,7 @@ impl Server {
         }
     }
 
-    fn request<'a>(&self, id: &Id<'a>, method: &str, params: Option<&'a RawValue>) -> Step<'a> {
+    fn request<'a>(&self, id: &Id<'a>, method: &str, params: Option<Members<'a>>) -> Step<'a> {
         let request = match dispatch::read(id.clone(), method, params, self.context.session.facts()) {
             Ok(request) => request,
             Err(error) => return Step::Answer(error.reply(id)),
@@ -385,7 +385,7 @@ impl Server {
         }
     }
 
-    fn notification(&self, method: &str, params: Option<&RawValue>) {
+    fn notification(&self, method: &str, params: Option<Members<'_>>) {
         match method {
             "notifications/initialized" => {
                 self.context.session.update(|facts| facts.ready = facts.revision.is_some());
@@ -396,8 +396,8 @@ impl Server {
         }
     }
 
-    fn cancel(&self, params: Option<&RawValue>) {
-        let params = Params::parse(params).unwrap_or_default();
+    fn cancel(&self, params: Option<Members<'_>>) {
+        let params = Params::new(params).unwrap_or_default();
         let Some(Ok(id)) = params.raw("requestId").map(|raw| Id::from_json(raw.get())) else {
             tracing::debug!("a cancel without a request id");
             return;

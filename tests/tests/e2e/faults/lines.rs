@@ -146,7 +146,11 @@ fn duplicate_member(random: &mut Random, n: usize) -> Line {
         "\"method\":\"ping\",\"method\":\"ping\"",
     ];
     match random.below(3) {
-        0 => (line(envelope[random.below(3)]), Expected::Refused(&[-32600])),
+        0 => match random.below(3) {
+            // Which of two ids would it be?
+            0 => (line(envelope[0]), Expected::Refused(&[-32600])),
+            other => (line(envelope[other]), Expected::BadEnvelope(id.clone())),
+        },
         1 => {
             let tail = "\"method\":\"tools/list\",\"params\":{\"a\":1,\"\\u0061\":2}";
             (line(tail), Expected::Answer(id.clone(), Fit::Error(&[-32602])))

@@ -68,10 +68,11 @@ pub fn expected(line: &[u8]) -> Expected {
 fn envelope(members: &Members) -> Expected {
     const KNOWN: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
     let count = |name: &&str| members.0.iter().filter(|(key, _)| key == name).count();
-    if KNOWN.iter().any(|name| count(name) > 1) {
-        return Expected::Refused(&[-32600]);
-    }
     let raw = |name: &str| members.0.iter().find(|(key, _)| key == name).map(|(_, raw)| raw.get());
+    if KNOWN.iter().any(|name| count(name) > 1) {
+        let known = raw("id").filter(|_| count(&"id") == 1).and_then(id);
+        return known.map_or(Expected::Refused(&[-32600]), Expected::BadEnvelope);
+    }
     let there = |name: &str| raw(name).filter(|text| *text != "null");
     // Text with half of a character is JSON to some and not to others.
     let is_broken_text = |text: &str| text.starts_with('"') && serde_json::from_str::<String>(text).is_err();
