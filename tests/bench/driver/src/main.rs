@@ -37,6 +37,38 @@ struct Effort {
 const FULL: Effort = Effort { starts: 50, sessions: 15, rounds: 100, tasks: 100_000 };
 const QUICK: Effort = Effort { starts: 5, sessions: 2, rounds: 4, tasks: 5_000 };
 
+/// How the rmcp server is set up.
+#[derive(Clone, Copy)]
+enum Setup {
+    /// As the SDK's examples do it: the comparison that the targets are for.
+    Usual,
+    /// The fastest that its options give.
+    Fastest,
+}
+
+impl Setup {
+    fn from_environment() -> Self {
+        match std::env::var_os("RMCP_SETUP") {
+            Some(setup) if setup == "fastest" => Self::Fastest,
+            _ => Self::Usual,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "usual",
+            Self::Fastest => "fastest",
+        }
+    }
+
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Usual => "as its examples set it up (multi_thread, stdio)",
+            Self::Fastest => "in the fastest of its set-ups (current_thread, stdio_pipes)",
+        }
+    }
+}
+
 /// What is measured.
 struct Programs {
     floor: Program,
@@ -53,10 +85,11 @@ fn main() -> Result<()> {
     let [floor, rmcp, ours, folder, file] = arguments.as_slice() else {
         bail!("usage: bench-driver FLOOR RMCP OURS FOLDER TABLE");
     };
+    let setup = Setup::from_environment();
     let quick = std::env::var_os("BENCH_QUICK").is_some_and(|value| value == "1");
     let effort = if quick { QUICK } else { FULL };
     let begin = Instant::now();
-    let mut text = machine(pin()?)?;
+    let mut text = machine(pin()?, setup)?;
     if quick {
         text.push_str("BENCH_QUICK: too few rounds for figures to rely on.\n");
     }
@@ -67,7 +100,7 @@ fn main() -> Result<()> {
     };
     let programs = Programs {
         floor: program("floor", floor)?,
-        rmcp: program("rmcp", rmcp)?,
+        rmcp: program("rmcp", rmcp)?.with("RMCP_SETUP", setup.name()),
         ours: program("ours", ours)?,
         ours_power: program("ours", ours)?.with("SCORPIOX_DURABILITY", "power"),
         ours_few_tasks: program("ours", ours)?,
@@ -101,7 +134,7 @@ fn pin() -> Result<usize> {
 }
 
 /// Where this runs, to judge the figures by.
-fn machine(core: usize) -> Result<String> {
+fn machine(core: usize, setup: Setup) -> Result<String> {
     let cpus = fs::read_to_string("/proc/cpuinfo")?;
     let model = cpus.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
     let count = cpus.lines().filter(|line| line.starts_with("processor")).count();
@@ -109,8 +142,9 @@ fn machine(core: usize) -> Result<String> {
     let load = load.split(' ').next().unwrap_or_default();
     Ok(format!(
         "{}, {count} cores, all pinned to core {core}; load at the start {load}.\n\
-         floor: C without a JSON parser. rmcp: rmcp 3.9.0, native echo, current_thread.\n\
+         floor: C without a JSON parser. rmcp: rmcp 3.9.0, native echo, {}.\n\
          Medians, one request at a time unless it says otherwise; ratio: ours / rmcp.\n",
         model.trim_start_matches([' ', '\t', ':']),
+        setup.describe(),
     ))
 }
