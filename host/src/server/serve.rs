@@ -167,9 +167,13 @@ impl Server {
 
     fn work_loop(self: &Arc<Self>) {
         loop {
-            match self.workers.next() {
+            let (task, start_thread) = self.workers.next();
+            if start_thread {
+                self.spawn_worker();
+            }
+            match task {
                 Task::Read(input) => self.read(input),
-                Task::Run(waiting) => self.run_waiting(&waiting),
+                Task::Run(waiting, size) => self.run_waiting(&waiting, size),
                 Task::Exit => return,
             }
         }
@@ -242,9 +246,9 @@ impl Server {
     /// Runs a call with the input on loan.
     fn work(&self, line: &Bytes, work: Work<'_>, input: Input) -> Option<Input> {
         let Work { request, handler, ticket } = work;
-        match self.workers.admit(Waiting { line: line.clone(), ticket: Some(ticket) }) {
+        match self.workers.admit(Waiting { line: line.clone(), ticket: Some(ticket) }, line.len()) {
             Admission::Run(Waiting { ticket: Some(ticket), .. }) => {
-                self.with_input_on_loan(input, || self.perform(&request, handler, &ticket))
+                self.with_input_on_loan(input, line.len(), || self.perform(&request, handler, &ticket))
             }
             Admission::Refused(Waiting { ticket: Some(ticket), .. }) => {
                 self.context.inflight.finish(&ticket);
@@ -257,16 +261,21 @@ impl Server {
 
     /// Runs `work`, which has a place among the workers, and sends its answer; gives the
     /// input back unless it went to another thread meanwhile.
-    fn with_input_on_loan(&self, input: Input, work: impl FnOnce() -> Option<Vec<u8>>) -> Option<Input> {
+    fn with_input_on_loan(
+        &self,
+        input: Input,
+        size: usize,
+        work: impl FnOnce() -> Option<Vec<u8>>,
+    ) -> Option<Input> {
         let loan = self.workers.lend(input, self.ticker.now());
         let answer = work();
         let input = self.workers.reclaim(loan);
         self.send(answer.as_deref(), input.is_some());
-        self.workers.done();
+        self.workers.done(size);
         input
     }
 
-    fn run_waiting(&self, waiting: &Waiting) {
+    fn run_waiting(&self, waiting: &Waiting, size: usize) {
         let _awake = self.ticker.begin();
         // It was read before; reading it again is cheaper than keeping what borrows from it.
         let answer = match (Incoming::parse(&waiting.line), &waiting.ticket) {
@@ -275,7 +284,7 @@ impl Server {
             _ => None,
         };
         self.send(answer.as_deref(), false);
-        self.workers.done();
+        self.workers.done(size);
     }
 
     fn run_again(&self, message: Message<'_>, ticket: &Ticket) -> Option<Vec<u8>> {
@@ -296,8 +305,8 @@ impl Server {
             output.send_later(&reply::error(None, code::INVALID_REQUEST, message, None::<&()>));
             return Some(input);
         }
-        match self.workers.admit(Waiting { line: line.clone(), ticket: None }) {
-            Admission::Run(_) => self.with_input_on_loan(input, || self.batch_answer(members)),
+        match self.workers.admit(Waiting { line: line.clone(), ticket: None }, line.len()) {
+            Admission::Run(_) => self.with_input_on_loan(input, line.len(), || self.batch_answer(members)),
             Admission::Queued => Some(input),
             Admission::Refused(_) => {
                 let refusals: Vec<_> = members.iter().filter_map(|member| refused_member(member)).collect();

@@ -5,10 +5,11 @@
 //! loan: when the call ends soon, the same thread takes the input back and goes on, still
 //! without a single context switch; when it does not, the ticker gives the input to another
 //! thread within [`HAND_OVER_TICKS`], and the first one becomes a spare when its call ends.
-//! So a call that is quick costs no scheduling, and one that is slow delays nobody.
+//! So a call that is quick costs no scheduling, and one that is slow delays nobody for
+//! longer than that.
 //!
-//! Bounds: [`MAX_RUNNING`] calls run, [`MAX_QUEUED`] more wait; beyond that a request is
-//! refused.
+//! Bounds: [`MAX_RUNNING`] calls run, [`MAX_QUEUED`] more wait, and their lines have
+//! [`MAX_BYTES`] together; beyond that a request is refused.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 pub(crate) const MAX_RUNNING: usize = 64;
 /// Calls that wait for one that runs to end.
 pub(crate) const MAX_QUEUED: usize = 192;
+/// Bytes in the lines of all calls that run or wait, unless there is only one.
+pub(crate) const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Ticks after which a call is slow: the input goes to another thread.
 const HAND_OVER_TICKS: u64 = 2;
 /// A spare thread ends after this time, unless it is one of the last [`SPARES`].
@@ -35,8 +38,11 @@ pub(crate) struct Workers<I, J> {
 
 struct State<I, J> {
     input: Input<I>,
-    queue: VecDeque<J>,
+    /// Calls that wait, with the sizes of their lines.
+    queue: VecDeque<(J, usize)>,
     running: usize,
+    /// In the lines of all calls that run or wait.
+    bytes: usize,
     spares: usize,
     loans: u64,
     /// The server ends, and waits for calls to do so.
@@ -57,7 +63,8 @@ enum Input<I> {
 /// What a thread is to do.
 pub(crate) enum Task<I, J> {
     Read(I),
-    Run(J),
+    /// A call, with the size of its line.
+    Run(J, usize),
     Exit,
 }
 
@@ -71,12 +78,29 @@ pub(crate) enum Admission<J> {
     Refused(J),
 }
 
+impl<I, J> State<I, J> {
+    fn can_run(&self) -> bool {
+        self.running < MAX_RUNNING && !self.queue.is_empty()
+    }
+
+    /// Lets a spare thread look when there is something left to do. Whether there is and no
+    /// thread is spare, so that one has to be started.
+    fn call_for_help(&self, work: &Condvar) -> bool {
+        if !self.can_run() && !matches!(self.input, Input::Free(_)) {
+            return false;
+        }
+        work.notify_one();
+        self.spares == 0
+    }
+}
+
 impl<I, J> Workers<I, J> {
     pub(crate) fn new(input: I) -> Self {
         let state = State {
             input: Input::Free(input),
             queue: VecDeque::new(),
             running: 0,
+            bytes: 0,
             spares: 0,
             loans: 0,
             ending: false,
@@ -84,57 +108,63 @@ impl<I, J> Workers<I, J> {
         Self { state: Mutex::new(state), work: Condvar::new(), ended: Condvar::new() }
     }
 
-    /// What to do next; blocks until there is something.
-    pub(crate) fn next(&self) -> Task<I, J> {
+    /// What to do next; blocks until there is something. Also whether a thread has to be
+    /// started for what is left.
+    pub(crate) fn next(&self) -> (Task<I, J>, bool) {
         let mut state = self.lock();
         loop {
-            if state.running < MAX_RUNNING
-                && let Some(job) = state.queue.pop_front()
-            {
-                state.running += 1;
-                return Task::Run(job);
-            }
             match std::mem::replace(&mut state.input, Input::Held) {
-                Input::Free(input) => return Task::Read(input),
-                Input::Ended => {
+                Input::Free(input) => return (Task::Read(input), state.call_for_help(&self.work)),
+                Input::Ended if state.queue.is_empty() => {
                     state.input = Input::Ended;
-                    return Task::Exit;
+                    return (Task::Exit, false);
                 }
                 other => state.input = other,
+            }
+            if state.can_run()
+                && let Some((job, size)) = state.queue.pop_front()
+            {
+                state.running += 1;
+                return (Task::Run(job, size), state.call_for_help(&self.work));
             }
             state.spares += 1;
             let (back, timeout) =
                 self.work.wait_timeout(state, SPARE_TIME).unwrap_or_else(PoisonError::into_inner);
             state = back;
             state.spares -= 1;
-            if timeout.timed_out() && state.spares >= SPARES && !matches!(state.input, Input::Free(_)) {
-                return Task::Exit;
+            let idle = !state.can_run() && !matches!(state.input, Input::Free(_));
+            if timeout.timed_out() && state.spares >= SPARES && idle {
+                return (Task::Exit, false);
             }
         }
     }
 
-    /// Asks for a place for a call.
-    pub(crate) fn admit(&self, job: J) -> Admission<J> {
+    /// Asks for a place for a call whose line has `size` bytes.
+    pub(crate) fn admit(&self, job: J, size: usize) -> Admission<J> {
         let mut state = self.lock();
-        if state.running < MAX_RUNNING {
+        let fits = state.bytes == 0 || state.bytes + size <= MAX_BYTES;
+        let admission = if fits && state.running < MAX_RUNNING {
             state.running += 1;
             Admission::Run(job)
-        } else if state.queue.len() < MAX_QUEUED {
-            state.queue.push_back(job);
+        } else if fits && state.queue.len() < MAX_QUEUED {
+            state.queue.push_back((job, size));
             Admission::Queued
         } else {
-            Admission::Refused(job)
-        }
+            return Admission::Refused(job);
+        };
+        state.bytes += size;
+        admission
     }
 
     /// A call has ended and its place is free.
-    pub(crate) fn done(&self) {
+    pub(crate) fn done(&self, size: usize) {
         let mut state = self.lock();
         state.running -= 1;
+        state.bytes -= size;
         if state.ending {
             self.ended.notify_all();
         }
-        if !state.queue.is_empty() && state.spares > 0 {
+        if state.can_run() && state.spares > 0 {
             self.work.notify_one();
         }
     }
@@ -170,8 +200,7 @@ impl<I, J> Workers<I, J> {
         match std::mem::replace(&mut state.input, Input::Held) {
             Input::Lent { input, since, .. } if now >= since + HAND_OVER_TICKS => {
                 state.input = Input::Free(input);
-                self.work.notify_one();
-                state.spares == 0
+                state.call_for_help(&self.work)
             }
             other => {
                 state.input = other;
@@ -227,7 +256,7 @@ mod tests {
 
     fn reading(workers: &Workers<&'static str, u32>) -> &'static str {
         match workers.next() {
-            Task::Read(input) => input,
+            (Task::Read(input), _) => input,
             _ => panic!("the input is not free"),
         }
     }
@@ -275,14 +304,35 @@ mod tests {
     fn calls_beyond_the_bounds_wait_and_then_are_refused() {
         let workers = Workers::<_, u32>::new("input");
         for job in 0..MAX_RUNNING {
-            assert!(matches!(workers.admit(u32::try_from(job).expect("small")), Admission::Run(_)));
+            assert!(matches!(workers.admit(u32::try_from(job).expect("small"), 1), Admission::Run(_)));
         }
         for _ in 0..MAX_QUEUED {
-            assert!(matches!(workers.admit(7), Admission::Queued));
+            assert!(matches!(workers.admit(7, 1), Admission::Queued));
         }
-        assert!(matches!(workers.admit(8), Admission::Refused(8)));
-        workers.done();
-        assert!(matches!(workers.next(), Task::Run(7)));
+        assert!(matches!(workers.admit(8, 1), Admission::Refused(8)));
+        workers.done(1);
+        assert_eq!(reading(&workers), "input", "the input comes first");
+        assert!(matches!(workers.next(), (Task::Run(7, 1), false)));
+    }
+
+    #[test]
+    fn who_takes_one_thing_calls_for_help_with_the_other() {
+        let workers = Workers::<_, u32>::new("input");
+        for job in 0..=64 {
+            workers.admit(job, 1);
+        }
+        workers.done(1);
+        let (task, start_thread) = workers.next();
+        assert!(matches!(task, Task::Read(_)) && start_thread, "a call still waits");
+    }
+
+    #[test]
+    fn large_lines_are_bounded_together_but_one_always_fits() {
+        let workers = Workers::<&str, u32>::new("input");
+        assert!(matches!(workers.admit(1, MAX_BYTES + 1), Admission::Run(1)));
+        assert!(matches!(workers.admit(2, 1), Admission::Refused(2)));
+        workers.done(MAX_BYTES + 1);
+        assert!(matches!(workers.admit(3, MAX_BYTES), Admission::Run(3)));
     }
 
     #[test]
@@ -290,7 +340,7 @@ mod tests {
         let workers = Workers::<_, u32>::new("input");
         reading(&workers);
         workers.end_input();
-        assert!(matches!(workers.next(), Task::Exit));
+        assert!(matches!(workers.next(), (Task::Exit, _)));
         workers.wait_for_end();
         assert!(workers.wait_until_idle(Duration::ZERO));
     }
