@@ -23,11 +23,11 @@ if ! "$deny" --version 2>/dev/null | grep -qF "$DENY_VERSION"; then
     cargo install --quiet --locked --root target/tools "cargo-deny@$DENY_VERSION"
 fi
 for folder in . tools-wasm; do
-    "$deny" --manifest-path "$folder/Cargo.toml" check --config deny.toml bans licenses sources
+    "$deny" --log-level error --manifest-path "$folder/Cargo.toml" --config deny.toml check bans licenses sources
 done
 # Advisories need their database, which is fetched from outside.
-if "$deny" fetch --config deny.toml >/dev/null 2>&1 || "$deny" fetch >/dev/null 2>&1; then
-    "$deny" check --config deny.toml advisories
+if "$deny" --config deny.toml fetch >/dev/null 2>&1; then
+    "$deny" --config deny.toml check advisories
 else
     echo "advisories were not checked: their database cannot be fetched from here"
 fi

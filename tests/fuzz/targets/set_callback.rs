@@ -21,7 +21,10 @@ enum Step<'a> {
         repeat_count: Option<i8>,
         callback_id: Option<i8>,
     },
-    Fire { id: u8, late: u32 },
+    Fire {
+        id: u8,
+        late: u32,
+    },
 }
 
 #[derive(Default)]
@@ -40,7 +43,13 @@ impl Store for Host {
     fn delete(&mut self, key: &str) -> Result<(), StoreError> {
         self.store.delete(key)
     }
-    fn scan(&mut self, prefix: &str, after: Option<&str>, limit: u32, order: Order) -> Result<Vec<Entry>, StoreError> {
+    fn scan(
+        &mut self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: u32,
+        order: Order,
+    ) -> Result<Vec<Entry>, StoreError> {
         self.store.scan(prefix, after, limit, order)
     }
     fn increment(&mut self, key: &str, delta: i64) -> Result<i64, StoreError> {

@@ -11,8 +11,18 @@ use serde_json::{Map, Value, json};
 #[derive(Arbitrary, Debug)]
 enum Call<'a> {
     Raw(&'a str),
-    Shaped { action: u8, query: Option<&'a str>, task_id: Option<i8>, step_id: Option<i8>, text: Option<&'a str> },
-    Page { action: u8, after: i8, steps: bool },
+    Shaped {
+        action: u8,
+        query: Option<&'a str>,
+        task_id: Option<i8>,
+        step_id: Option<i8>,
+        text: Option<&'a str>,
+    },
+    Page {
+        action: u8,
+        after: i8,
+        steps: bool,
+    },
 }
 
 const ACTIONS: [&str; 6] = ["create", "add", "complete", "list", "pending", "switch"];

@@ -136,23 +136,19 @@ fn list<H: Store + Timers>(host: &mut H, now: u64) -> Result<Output, Failure> {
 
 fn cancel<H: Store + Timers>(host: &mut H, args: &Args<'_>) -> Result<Output, Failure> {
     let active = slots::all(host)?;
-    let text = match slot_argument(args)? {
-        Some(id) => {
-            let found = active.iter().find(|(used, _)| *used == id);
-            let Some((_, slot)) = found else {
-                return Err(Failure::NotFound(format!(
-                    "No callback is active in slot {id}; action \"list\" shows the active ones."
-                )));
-            };
-            drop_slot(host, id)?;
-            render::cancelled(id, slot)
+    let text = if let Some(id) = slot_argument(args)? {
+        let Some((_, slot)) = active.iter().find(|(used, _)| *used == id) else {
+            return Err(Failure::NotFound(format!(
+                "No callback is active in slot {id}; action \"list\" shows the active ones."
+            )));
+        };
+        drop_slot(host, id)?;
+        render::cancelled(id, slot)
+    } else {
+        for (id, _) in &active {
+            drop_slot(host, *id)?;
         }
-        None => {
-            for (id, _) in &active {
-                drop_slot(host, *id)?;
-            }
-            render::cancelled_all(active.len())
-        }
+        render::cancelled_all(active.len())
     };
     output(host, text)
 }

@@ -237,7 +237,7 @@ impl Mix {
             other => {
                 let kind = *random.pick(&KINDS);
                 let again = (other < 25).then(|| self.ids.get(recent + random.below(30))).flatten();
-                let fresh = if n % 2 == 0 { json!(n) } else { json!(format!("é\"{n}")) };
+                let fresh = if n.is_multiple_of(2) { json!(n) } else { json!(format!("é\"{n}")) };
                 let id = again.map_or(fresh, |key| self.asked[key].0.clone());
                 self.request(id, kind)
             }

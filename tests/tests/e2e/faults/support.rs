@@ -183,7 +183,7 @@ pub fn memory(pid: Pid) -> (u64, u64) {
 }
 
 pub fn mebibytes(bytes: u64) -> String {
-    format!("{}.{} MiB", bytes >> 20, (bytes & 0xf_ffff) * 10 >> 20)
+    format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20)
 }
 
 /// The one database below the program's own folder.
