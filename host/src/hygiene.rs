@@ -16,6 +16,15 @@ fn is_unwanted(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
 }
 
+/// The beginning of a text, of at most `max` bytes.
+pub fn shorten(mut text: String, max: usize) -> String {
+    if text.len() > max {
+        text.truncate((0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
+        text.push('…');
+    }
+    text
+}
+
 /// Bytes as lowercase hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
@@ -28,6 +37,12 @@ pub fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(shorten("ab".to_owned(), 2), "ab");
+        assert_eq!(shorten("aéb".to_owned(), 2), "a…");
+    }
 
     #[test]
     fn clean_text_is_borrowed() {

@@ -107,6 +107,8 @@ fn require_folder(path: PathBuf) -> std::io::Result<PathBuf> {
 fn is_project(path: &Path, home: Option<&Path>) -> bool {
     let is_root = !path.components().any(|part| matches!(part, Component::Normal(_)));
     let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    // A home at the root, as some containers have it, is nobody's.
+    let home = home.filter(|home| home.components().any(|part| matches!(part, Component::Normal(_))));
     // Somebody's home may lie below a system folder, such as root's /root.
     let in_home = home.as_ref().is_some_and(|home| path != home && path.starts_with(home));
     let above_home = home.as_ref().is_some_and(|home| home.starts_with(path));
@@ -133,6 +135,7 @@ mod tests {
         }
         assert!(find("/root/project", "/root").is_some());
         assert_eq!(find("/root", "/root"), None);
+        assert_eq!(find("/etc/x", "/"), None);
     }
 
     #[test]

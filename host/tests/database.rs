@@ -126,6 +126,31 @@ fn a_quota_counts_growth_and_shrinking() {
 }
 
 #[test]
+fn who_goes_on_over_the_quota_keeps_nothing() {
+    let (_folder, database) = database();
+    let mut transaction = begin(&database, Mode::Write);
+    assert!(transaction.set(SPACE, "a", &[0; 200], 100).is_err());
+    assert_eq!(transaction.commit(), Err(DatabaseError::Quota(100)));
+    let mut transaction = begin(&database, Mode::Write);
+    assert_eq!(transaction.get(SPACE, "a").expect("get"), None);
+    assert!(transaction.set(SPACE, "a", &[0; 200], 100).is_err());
+    transaction.delete(SPACE, "a").expect("delete");
+    transaction.set(SPACE, "b", &[0; 50], 100).expect("within the quota again");
+    transaction.commit().expect("commit");
+}
+
+#[test]
+fn a_scan_is_bounded_in_bytes() {
+    let (_folder, database) = database();
+    let mut transaction = begin(&database, Mode::Write);
+    for at in 0..10 {
+        transaction.set(SPACE, &format!("k{at}"), &vec![0; 1024 * 1024], QUOTA).expect("set");
+    }
+    let found = transaction.scan(SPACE, "k", None, 1000, Order::Ascending).expect("scan");
+    assert_eq!(found.len(), 4);
+}
+
+#[test]
 fn keys_and_values_over_their_limits_are_refused() {
     let (_folder, database) = database();
     let mut transaction = begin(&database, Mode::Write);

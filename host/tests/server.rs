@@ -256,3 +256,37 @@ fn requests_before_the_handshake_are_refused_except_ping() {
     client.send_line("not JSON");
     assert_eq!(client.receive()["error"]["code"], -32700);
 }
+
+#[test]
+fn an_answer_does_not_wait_behind_a_blank_line() {
+    let mut client = Connected::initialized(vec![echo()]);
+    client.send_line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n\r\n \t");
+    assert_eq!(client.receive()["id"], 1);
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "Echo" } });
+    client.send_line(&format!("{call}\n\n"));
+    assert_eq!(client.receive()["id"], 2);
+}
+
+#[test]
+fn a_member_of_a_batch_that_waits_can_be_cancelled() {
+    let (gated, starts, gate) = gated();
+    let mut client = Connected::new(vec![gated]);
+    let hello = json!({ "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
+    assert_eq!(client.receive()["result"]["protocolVersion"], "2025-03-26");
+    let call = |id: u64| {
+        let params = json!({ "name": "Gated", "arguments": { "id": id } });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    };
+    client.send(&json!([call(1), call(2), call(3)]));
+    assert_eq!(starts.recv().expect("started"), "{\"id\":1}");
+    client.cancel(2);
+    client.send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" }));
+    assert_eq!(client.receive()["id"], 9);
+    gate.open();
+    let answer = client.receive();
+    let ids: Vec<_> =
+        answer.as_array().expect("an array").iter().map(|answer| answer["id"].clone()).collect();
+    assert_eq!(ids, [json!(1), json!(3)]);
+    assert_eq!(starts.recv().expect("started"), "{\"id\":3}", "the cancelled one never started");
+}

@@ -75,12 +75,8 @@ impl<R: Read> Framer<R> {
         }
     }
 
-    /// Whether [`next_frame`](Self::next_frame) would answer without reading.
-    pub fn has_buffered_line(&self) -> bool {
-        self.buffer[self.scanned..self.filled].contains(&b'\n')
-    }
-
-    fn buffered_frame(&mut self) -> Option<Frame> {
+    /// The next frame, if it has come already; reads nothing.
+    pub fn buffered_frame(&mut self) -> Option<Frame> {
         while let Some(at) = find_line_end(&self.buffer[self.scanned..self.filled]) {
             let end = self.scanned + at;
             let line = self.take(end + 1).slice(..end);
@@ -230,12 +226,11 @@ mod tests {
 
     #[test]
     fn knows_whether_a_line_is_buffered() {
-        let mut framer = Framer::new(&b"one\ntwo\n"[..]);
-        assert!(!framer.has_buffered_line());
-        framer.next_frame().expect("read");
-        assert!(framer.has_buffered_line());
-        framer.next_frame().expect("read");
-        assert!(!framer.has_buffered_line());
+        let mut framer = Framer::new(&b"one\ntwo\n\n \r\n"[..]);
+        assert_eq!(framer.buffered_frame(), None);
+        assert_eq!(framer.next_frame().expect("read"), line("one"));
+        assert_eq!(framer.buffered_frame(), Some(line("two")));
+        assert_eq!(framer.buffered_frame(), None, "blank lines are nothing to wait for");
     }
 
     proptest! {

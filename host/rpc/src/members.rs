@@ -6,6 +6,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+/// Most members that are looked at: finding one among them stays cheap.
+pub const MAX_MEMBERS: usize = 256;
+
 /// An object's members in the order they were written. What is wrong with the object is
 /// kept beside them, so that a request with bad parameters is still a request.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +23,9 @@ pub enum Flaw {
     /// A member is there twice.
     #[error("the member {0:?} is there twice")]
     Duplicate(String),
+    /// It has more than [`MAX_MEMBERS`].
+    #[error("more than {MAX_MEMBERS} members")]
+    TooMany,
     /// It is an array.
     #[error("an array instead of an object")]
     Array,
@@ -49,7 +55,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                 let mut members = Members { list: Vec::with_capacity(4), flaw: None };
                 while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
                     let value = map.next_value()?;
-                    if members.get(&key).is_some() {
+                    if members.list.len() == MAX_MEMBERS {
+                        members.flaw = Some(Flaw::TooMany);
+                    } else if members.get(&key).is_some() {
                         members.flaw = Some(Flaw::Duplicate(key.into_owned()));
                     } else {
                         members.list.push((key, value));
@@ -92,6 +100,8 @@ mod tests {
     fn flaws_are_kept() {
         assert_eq!(read(r#"{"a":1,"a":2}"#).flaw(), Some(&Flaw::Duplicate("a".to_owned())));
         assert_eq!(read("[1,{}]").flaw(), Some(&Flaw::Array));
+        let many: Vec<_> = (0..=MAX_MEMBERS).map(|n| format!("\"m{n}\":0")).collect();
+        assert_eq!(read(&format!("{{{}}}", many.join(","))).flaw(), Some(&Flaw::TooMany));
         assert!(serde_json::from_str::<Members<'_>>("5").is_err());
     }
 }

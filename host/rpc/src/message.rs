@@ -19,6 +19,9 @@ pub const MAX_DEPTH: usize = 128;
 /// length is the only part of a request that an answer must repeat.
 pub const MAX_ID_BYTES: usize = 1024;
 
+/// Most messages in one batch.
+pub const MAX_BATCH: usize = 1000;
+
 /// What a line holds.
 #[derive(Debug)]
 pub enum Incoming<'a> {
@@ -132,11 +135,40 @@ impl<'a> Incoming<'a> {
 
 impl<'a> Batch<'a> {
     fn parse(text: &'a str) -> Result<Self, Malformed> {
-        let members: Vec<&RawValue> = serde_json::from_str(text).map_err(|e| not_json(&e))?;
-        if members.is_empty() {
+        let batch: Self = serde_json::from_str(text).map_err(|error| {
+            if error.is_data() {
+                Malformed::request(format!("the batch is not usable: {error}"), None)
+            } else {
+                not_json(&error)
+            }
+        })?;
+        if batch.0.is_empty() {
             return Err(Malformed::request("a batch must hold at least one message", None));
         }
-        Ok(Self(members))
+        Ok(batch)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Batch<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Batch<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of messages")
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Batch<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = items.next_element::<&RawValue>()? {
+                    if members.len() == MAX_BATCH {
+                        return Err(de::Error::custom(format_args!("more than {MAX_BATCH} messages")));
+                    }
+                    members.push(member);
+                }
+                Ok(Batch(members))
+            }
+        }
+        deserializer.deserialize_seq(Read)
     }
 }
 
@@ -431,6 +463,13 @@ mod tests {
         let Ok(Incoming::Batch(batch)) = Incoming::parse(b" [{\"a\":1}, 5]") else { panic!("no batch") };
         let members: Vec<_> = batch.0.iter().map(|raw| raw.get()).collect();
         assert_eq!(members, ["{\"a\":1}", "5"]);
+    }
+
+    #[test]
+    fn a_batch_has_a_bound() {
+        let batch = |members: usize| format!("[{}]", vec!["1"; members].join(","));
+        assert!(Incoming::parse(batch(MAX_BATCH).as_bytes()).is_ok());
+        assert_eq!(refused(batch(MAX_BATCH + 1).as_bytes()).code, code::INVALID_REQUEST);
     }
 
     proptest! {

@@ -7,6 +7,9 @@ use crate::runtime::CallState;
 /// Most messages that `undelivered` gives.
 const MAX_MESSAGES: u32 = 100;
 
+/// Timers that a tool has in a workspace.
+const MAX_TIMERS: u32 = 64;
+
 /// Why a timer call did not succeed: for the guest to handle, or the end of its run.
 #[derive(Debug)]
 pub enum TimerFailure {
@@ -27,6 +30,10 @@ impl From<DatabaseError> for TimerFailure {
 
 impl Host for CallState {
     fn arm(&mut self, id: u32, due: u64) -> Result<(), TimerFailure> {
+        if id >= MAX_TIMERS {
+            let why = format!("a timer's id must be below {MAX_TIMERS}, but was {id}");
+            return Err(TimerFailure::Guest(Error::Unavailable(why)));
+        }
         self.transaction.get()?.arm(&self.namespace, id, due)?;
         self.timers_changed = true;
         Ok(())

@@ -76,6 +76,9 @@ impl<'a> MakeWriter<'a> for Limited {
     }
 }
 
+/// Held while a line is written: that standard error takes a line holds for one line.
+static WRITING: Mutex<()> = Mutex::new(());
+
 /// One line, written whole when it is complete.
 struct Line {
     text: Vec<u8>,
@@ -101,6 +104,7 @@ impl Drop for Line {
             self.text.truncate(MAX_LINE_BYTES - 1);
             self.text.push(b'\n');
         }
+        let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         if can_take_a_line() {
             let _ = io::stderr().write_all(&self.text);
         }

@@ -193,6 +193,8 @@ pub(super) struct Usage {
     pub(super) namespace: String,
     pub(super) before: i64,
     pub(super) now: i64,
+    /// What it may use.
+    pub(super) quota: u64,
 }
 
 impl Transaction {
@@ -210,6 +212,11 @@ impl Transaction {
         let Some(connection) = &self.connection else {
             return Err(DatabaseError::Other("the transaction has ended".to_owned()));
         };
+        // SQLite ends a transaction by itself after some errors, such as a full disk. What
+        // followed would be kept without a commit.
+        if connection.is_autocommit() {
+            return Err(DatabaseError::Other("an earlier error has ended the transaction".to_owned()));
+        }
         connection.prepare_cached(sql).map_err(|e| self.database.error(&e))
     }
 }

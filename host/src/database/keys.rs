@@ -10,6 +10,8 @@ use super::{DatabaseError, Transaction};
 pub const MAX_KEY_BYTES: usize = 512;
 /// Largest value, in bytes.
 pub const MAX_VALUE_BYTES: usize = 1024 * 1024;
+/// Most bytes that one scan gives, counted after the entry that reaches it.
+const MAX_SCAN_BYTES: usize = 4 * 1024 * 1024;
 /// Most entries that one scan gives.
 const MAX_SCAN: u32 = 1000;
 
@@ -157,7 +159,17 @@ impl Transaction {
         let rows = statement
             .query_map(params![namespace, prefix, end, after, limit.min(MAX_SCAN)], entry)
             .map_err(|e| self.database.error(&e))?;
-        rows.collect::<Result<_, _>>().map_err(|e| self.database.error(&e))
+        let mut entries = Vec::new();
+        let mut bytes = 0;
+        for row in rows {
+            let entry: Entry = row.map_err(|e| self.database.error(&e))?;
+            bytes += entry.key.len() + entry.value.len();
+            entries.push(entry);
+            if bytes >= MAX_SCAN_BYTES {
+                break;
+            }
+        }
+        Ok(entries)
     }
 
     /// Adds `delta` to the counter at `key` and gives the sum.
@@ -193,11 +205,12 @@ impl Transaction {
                 .optional()
                 .map_err(|e| self.database.error(&e))?
                 .unwrap_or(0);
-            self.quota_used = Some(Usage { namespace: namespace.to_owned(), before, now: before });
+            self.quota_used = Some(Usage { namespace: namespace.to_owned(), before, now: before, quota });
         }
         if let Some(usage) = &mut self.quota_used {
             debug_assert_eq!(usage.namespace, namespace, "a transaction serves one tool");
             usage.now += by;
+            usage.quota = usage.quota.min(quota);
             if by > 0 && u64::try_from(usage.now).is_ok_and(|now| now > quota) {
                 return Err(DatabaseError::Quota(quota));
             }
@@ -207,6 +220,8 @@ impl Transaction {
 
     pub(super) fn store_usage(&mut self) -> Result<(), DatabaseError> {
         match self.quota_used.take() {
+            // Who goes on after it was told so keeps nothing.
+            Some(usage) if usage.is_over() => Err(DatabaseError::Quota(usage.quota)),
             Some(usage) if usage.now != usage.before => self
                 .statement("INSERT INTO usage (namespace, bytes) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET bytes = excluded.bytes")?
                 .execute(params![usage.namespace, usage.now])
@@ -228,6 +243,13 @@ fn end_of_prefix(prefix: &str) -> Value {
     }
     // A blob sorts after every text.
     Value::Blob(Vec::new())
+}
+
+impl Usage {
+    /// Whether this transaction has made it exceed the quota.
+    fn is_over(&self) -> bool {
+        self.now > self.before && u64::try_from(self.now).is_ok_and(|now| now > self.quota)
+    }
 }
 
 fn signed(bytes: usize) -> i64 {

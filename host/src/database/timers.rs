@@ -27,6 +27,15 @@ impl Transaction {
         .map_err(|e| self.database.error(&e))
     }
 
+    /// Arms a timer for later, unless somebody fired or changed it meanwhile.
+    pub fn postpone(&mut self, timer: &Timer, due: u64) -> Result<(), DatabaseError> {
+        let signed = |millis: u64| i64::try_from(millis).unwrap_or(i64::MAX);
+        self.statement("UPDATE timer SET due = ?4 WHERE namespace = ?1 AND id = ?2 AND due = ?3")?
+            .execute(params![timer.namespace, timer.id, signed(timer.due), signed(due)])
+            .map(drop)
+            .map_err(|e| self.database.error(&e))
+    }
+
     /// Takes a timer away, if it is armed.
     pub fn disarm(&mut self, namespace: &str, id: u32) -> Result<(), DatabaseError> {
         self.statement("DELETE FROM timer WHERE namespace = ?1 AND id = ?2")?

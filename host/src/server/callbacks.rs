@@ -29,6 +29,9 @@ const WHILE_BUSY: Duration = Duration::from_millis(20);
 /// A timer whose component failed is tried again after this time.
 const TRY_AGAIN_MS: u64 = 60_000;
 
+/// Longest message, in bytes.
+const MAX_MESSAGE_BYTES: usize = 16 * 1024;
+
 /// Messages on their way to tool results.
 #[derive(Debug)]
 pub(crate) struct Deliveries {
@@ -212,7 +215,7 @@ impl CallbackClock {
             Err(why) => {
                 tracing::warn!(component = timer.namespace, timer = timer.id, "a callback failed: {why}");
                 let mut transaction = begin(database, Mode::Write)?;
-                transaction.arm(&timer.namespace, timer.id, now + TRY_AGAIN_MS)?;
+                transaction.postpone(&timer, now + TRY_AGAIN_MS)?;
                 transaction.commit()
             }
         }
@@ -236,7 +239,7 @@ impl CallbackClock {
         let message = match delivery? {
             None => None,
             Some(delivery) => {
-                let text = hygiene::clean(&delivery.text).into_owned();
+                let text = hygiene::shorten(hygiene::clean(&delivery.text).into_owned(), MAX_MESSAGE_BYTES);
                 let open = transaction.get().map_err(|e| e.to_string())?;
                 let sequence =
                     open.add_message(&timer.namespace, timer.id, now, &text).map_err(|e| e.to_string())?;

@@ -23,9 +23,9 @@ use crate::mcp::{Params, RpcError};
 use crate::runtime::{TICK, Ticker};
 
 /// When the input ends, calls in flight may finish within this time.
-const FINISH_TIME: Duration = Duration::from_millis(500);
+const FINISH_TIME: Duration = Duration::from_millis(400);
 /// Then they are stopped, and get this time for it.
-const STOP_TIME: Duration = Duration::from_millis(300);
+const STOP_TIME: Duration = Duration::from_millis(250);
 /// A client that takes no byte of an answer for this long, and has closed the input, is
 /// gone.
 const STUCK_TIME: Duration = Duration::from_secs(1);
@@ -122,7 +122,7 @@ impl Server {
         self.workers.end_input();
     }
 
-    /// Ends everything in flight. After it nothing is written any more.
+    /// Ends everything in flight and says goodbye; the process may end then.
     pub fn shut_down(&self, end: End) {
         self.callbacks.stop();
         if end == End::Signal || !self.workers.wait_until_idle(FINISH_TIME) {
@@ -186,18 +186,10 @@ impl Server {
         let mut awake = Some(self.ticker.begin());
         output.flush();
         loop {
-            if !input.has_buffered_line() {
+            let frame = input.buffered_frame().unwrap_or_else(|| {
                 output.flush();
                 awake = None;
-            }
-            if output.is_closed() {
-                tracing::info!("the client does not read any more");
-                self.workers.end_input();
-                return;
-            }
-            let frame = input.next_frame().unwrap_or_else(|error| {
-                tracing::error!("reading the input failed: {error}");
-                Frame::End
+                self.next_frame(&mut input)
             });
             // The ticker looks after answers that do not get out, too.
             awake.get_or_insert_with(|| self.ticker.begin());
@@ -216,6 +208,19 @@ impl Server {
             let Some(kept) = kept else { return };
             input = kept;
         }
+    }
+
+    /// Waits for the next frame. An input that fails, or a client that does not read its
+    /// answers any more, is the end.
+    fn next_frame(&self, input: &mut Input) -> Frame {
+        if self.context.output.is_closed() {
+            tracing::info!("the client does not read any more");
+            return Frame::End;
+        }
+        input.next_frame().unwrap_or_else(|error| {
+            tracing::error!("reading the input failed: {error}");
+            Frame::End
+        })
     }
 
     fn refuse_long_line(&self) {
@@ -318,22 +323,28 @@ impl Server {
         }
     }
 
+    /// Runs a batch. Its members are registered before the first one runs, so that a cancel
+    /// reaches those that wait.
     fn batch_answer(&self, members: &[&RawValue]) -> Option<Vec<u8>> {
-        let answers: Vec<_> = members.iter().filter_map(|member| self.batch_member(member)).collect();
+        let steps: Vec<_> = members.iter().map(|member| self.batch_member(member)).collect();
+        let answer = |step| match step {
+            Step::Nothing => None,
+            Step::Answer(answer) => Some(answer),
+            Step::Work(Work { request, handler, ticket }) => self.perform(&request, handler, &ticket),
+        };
+        let answers: Vec<_> = steps.into_iter().filter_map(answer).collect();
         (!answers.is_empty()).then(|| reply::batch(&answers))
     }
 
-    fn batch_member(&self, member: &RawValue) -> Option<Vec<u8>> {
+    fn batch_member<'a>(&self, member: &'a RawValue) -> Step<'a> {
         match Message::parse(member.get()) {
-            Err(error) => Some(reply::error(error.id.as_ref(), error.code, &error.message, None::<&()>)),
-            Ok(Message::Request { id, method, .. }) if method == "initialize" => {
-                Some(RpcError::invalid_request("initialize must not be part of a batch").reply(&id))
+            Err(error) => {
+                Step::Answer(reply::error(error.id.as_ref(), error.code, &error.message, None::<&()>))
             }
-            Ok(message) => match self.step(message) {
-                Step::Nothing => None,
-                Step::Answer(answer) => Some(answer),
-                Step::Work(work) => self.perform(&work.request, work.handler, &work.ticket),
-            },
+            Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                Step::Answer(RpcError::invalid_request("initialize must not be part of a batch").reply(&id))
+            }
+            Ok(message) => self.step(message),
         }
     }
 

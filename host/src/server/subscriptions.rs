@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::inflight::{InFlight, Ticket};
+use crate::cancel::Reason;
 use crate::mcp::result::Surrounded;
 use crate::mcp::{Revision, RpcError};
 
@@ -32,22 +33,21 @@ impl Subscriptions {
         output: &Output,
     ) -> Result<(), (Ticket, RpcError)> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|(_, ticket)| !ticket.cancel.is_set());
         if open.len() >= MAX_OPEN {
             let error = RpcError::invalid_request(format!("at most {MAX_OPEN} subscriptions can be open"));
             return Err((ticket, error));
         }
         let params = json!({ "_meta": { SUBSCRIPTION_ID: raw(id) }, "notifications": {} });
-        output.send_later(&reply::notification("notifications/subscriptions/acknowledged", &params));
+        output.send(&reply::notification("notifications/subscriptions/acknowledged", &params));
         open.push((id.clone().into_owned(), ticket));
         Ok(())
     }
 
-    /// Forgets the subscriptions that were cancelled.
+    /// Forgets the subscriptions that the client cancelled.
     pub(crate) fn sweep(&self, inflight: &InFlight) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|(_, ticket)| {
-            let keep = !ticket.cancel.is_set();
+            let keep = ticket.cancel.reason() != Some(Reason::Client);
             if !keep {
                 inflight.finish(ticket);
             }

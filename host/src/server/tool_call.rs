@@ -104,15 +104,19 @@ fn output(result: WasmResult) -> Output {
     Output { content: content.collect(), structured: result.structured }
 }
 
+/// Longest error text of a tool, in bytes: a sentence for the model.
+const MAX_FAILURE_BYTES: usize = 64 * 1024;
+
 fn failure(error: ToolError) -> Failure {
-    Failure(match error {
+    let text = match error {
         ToolError::InvalidInput(text)
         | ToolError::Denied(text)
         | ToolError::NotFound(text)
         | ToolError::TimedOut(text)
         | ToolError::Failed(text) => text,
         ToolError::Cancelled => "The call was cancelled.".to_owned(),
-    })
+    };
+    Failure(hygiene::shorten(text, MAX_FAILURE_BYTES))
 }
 
 fn render<'a>(

@@ -143,7 +143,7 @@ impl<I, J> Workers<I, J> {
     pub(crate) fn admit(&self, job: J, size: usize) -> Admission<J> {
         let mut state = self.lock();
         let fits = state.bytes == 0 || state.bytes + size <= MAX_BYTES;
-        let admission = if fits && state.running < MAX_RUNNING {
+        let admission = if fits && state.running < MAX_RUNNING && state.queue.is_empty() {
             state.running += 1;
             Admission::Run(job)
         } else if fits && state.queue.len() < MAX_QUEUED {
@@ -204,7 +204,7 @@ impl<I, J> Workers<I, J> {
             }
             other => {
                 state.input = other;
-                false
+                state.can_run() && state.call_for_help(&self.work)
             }
         }
     }

@@ -19,6 +19,10 @@ const MAX_DEPTH: usize = 8;
 /// Most folder entries that one listing of a skill's files looks at.
 const MAX_VISITED: usize = 5000;
 
+/// Most bytes of a list of required skills, and most names of all lists.
+const MAX_REQUIRED_BYTES: u64 = 16 * 1024;
+const MAX_REQUIRED: usize = 32;
+
 const SKILL_FILE: &str = "SKILL.md";
 
 /// Who put a skill where it is.
@@ -114,20 +118,45 @@ impl SkillFolders {
         sources
     }
 
-    /// Names from `required_skills.txt` beside the skills, in order, each once.
+    /// Names from `required_skills.txt` beside the skills, in order, each once. What cannot
+    /// be the name of a skill is left out: the names reach the client as instructions.
     pub fn required(&self) -> Vec<String> {
-        let mut names = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for (root, _) in &self.roots {
-            let Ok(bytes) = read_at_most(&root.join("required_skills.txt"), 16 * 1024) else { continue };
-            for line in String::from_utf8_lossy(&bytes).lines() {
-                let name = line.trim();
-                if !name.is_empty() && !name.starts_with('#') && !names.iter().any(|known| known == name) {
+            let mut bytes = Vec::new();
+            let Ok(file) = open_below(root, "required_skills.txt") else { continue };
+            if file.take(MAX_REQUIRED_BYTES).read_to_end(&mut bytes).is_err() {
+                continue;
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            for name in text.lines().map(str::trim).filter(|name| is_skill_name(name)) {
+                if names.len() < MAX_REQUIRED && !names.iter().any(|known| known == name) {
                     names.push(name.to_owned());
                 }
             }
         }
         names
     }
+}
+
+fn is_skill_name(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+}
+
+/// Opens a regular file below a folder. Links that lead out of it, and names that try to,
+/// are not found.
+fn open_below(folder: &Path, path: &str) -> Result<File, SkillReadError> {
+    let folder = Dir::open_ambient_dir(folder, ambient_authority())?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // A pipe in the place of a file must not block the call.
+    #[cfg(unix)]
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = folder.open_with(path, &options).map_err(|_| SkillReadError::NotFound)?;
+    if !file.metadata()?.is_file() {
+        return Err(SkillReadError::NotFound);
+    }
+    Ok(file.into_std())
 }
 
 fn skill_at(folder: &Path, scope: Scope) -> Option<Source> {
@@ -140,34 +169,18 @@ impl Source {
     /// The first `limit` bytes of the SKILL.md.
     pub fn read_head(&self, limit: u64) -> Result<Vec<u8>, SkillReadError> {
         let mut head = Vec::new();
-        self.open(SKILL_FILE)?.take(limit).read_to_end(&mut head)?;
+        open_below(&self.path, SKILL_FILE)?.take(limit).read_to_end(&mut head)?;
         Ok(head)
     }
 
     /// A whole file of the skill, named as [`files`](Self::files) names it.
     pub fn read_file(&self, path: &str, limit: u64) -> Result<Vec<u8>, SkillReadError> {
         let mut bytes = Vec::new();
-        self.open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+        open_below(&self.path, path)?.take(limit + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > limit {
             return Err(SkillReadError::TooLarge(limit));
         }
         Ok(bytes)
-    }
-
-    /// Opens a regular file below the skill's folder. Links that lead out of it, and
-    /// names that try to, are not found.
-    fn open(&self, path: &str) -> Result<File, SkillReadError> {
-        let folder = Dir::open_ambient_dir(&self.path, ambient_authority())?;
-        let mut options = OpenOptions::new();
-        options.read(true);
-        // A pipe in the place of a file must not block the call.
-        #[cfg(unix)]
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-        let file = folder.open_with(path, &options).map_err(|_| SkillReadError::NotFound)?;
-        if !file.metadata()?.is_file() {
-            return Err(SkillReadError::NotFound);
-        }
-        Ok(file.into_std())
     }
 
     /// The skill's files, SKILL.md left out, sorted, at most `limit`; and whether there
@@ -214,12 +227,6 @@ fn collect(folder: &Path, prefix: &str, depth: usize, visited: &mut usize, files
             _ => {}
         }
     }
-}
-
-fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// The skill folders as one call sees them: looked up once, at the first use.
@@ -317,5 +324,13 @@ mod tests {
             fs::write(root.path().join(folder).join("required_skills.txt"), text).expect("file");
         }
         assert_eq!(folders(root.path()).required(), ["tdd", "review", "plan"]);
+        #[cfg(unix)]
+        {
+            let list = root.path().join("ws/.scorpiox/skills/required_skills.txt");
+            fs::remove_file(&list).expect("file");
+            fs::write(root.path().join("secret"), "secret").expect("file");
+            std::os::unix::fs::symlink(root.path().join("secret"), &list).expect("link");
+            assert_eq!(folders(root.path()).required(), ["tdd", "plan"], "links lead nowhere");
+        }
     }
 }

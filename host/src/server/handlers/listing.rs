@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use scorpiox_rpc::reply;
@@ -16,7 +16,6 @@ use crate::hygiene;
 use crate::mcp::result::Surrounded;
 use crate::mcp::{Revision, RpcError};
 use crate::runtime::Component;
-use crate::server::context::Context;
 use crate::server::dispatch::{Answer, Scope};
 use crate::tools::{Definition, Kind, Tool};
 
@@ -59,19 +58,20 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
         return Err(RpcError::invalid_params("cursor is not one of this server's: the list has one page"));
     }
     let revision = scope.request.revision;
-    let definitions = definitions(scope.context);
+    let definitions = definitions(scope);
     let tools = definitions.iter().map(|definition| listed(definition, revision)).collect();
     let result = Surrounded::cacheable(revision, TTL_MS, List { tools });
     Ok(reply::result(&scope.request.id, &result))
 }
 
 /// The definitions of all tools that are listed, in order.
-pub(crate) fn definitions(context: &Context) -> Vec<Definition> {
-    let on = context.registry.tools().filter(|tool| context.is_on(tool));
-    on.filter_map(|tool| definition(context, tool)).collect()
+fn definitions(scope: &Scope<'_>) -> Vec<Definition> {
+    let on = scope.context.registry.tools().filter(|tool| scope.context.is_on(tool));
+    on.filter_map(|tool| definition(scope, tool)).collect()
 }
 
-fn definition(context: &Context, tool: &Tool) -> Option<Definition> {
+fn definition(scope: &Scope<'_>, tool: &Tool) -> Option<Definition> {
+    let context = scope.context;
     let Kind::Wasm { component, .. } = &tool.kind else { return tool.fixed_definition() };
     if !component.grants.contains(&Capability::Skills) {
         return tool.fixed_definition();
@@ -81,8 +81,10 @@ fn definition(context: &Context, tool: &Tool) -> Option<Definition> {
     if sources.is_empty() {
         return tool.fixed_definition();
     }
-    let found = context.listing.get(context, component, &sources);
-    found.iter().find(|definition| definition.name == tool.name).cloned()
+    match context.listing.get(scope, component, &sources) {
+        Some(found) => found.iter().find(|definition| definition.name == tool.name).cloned(),
+        None => tool.fixed_definition(),
+    }
 }
 
 /// Definitions that depend on the skill folders, kept while those do not change.
@@ -96,23 +98,36 @@ struct Kept {
 }
 
 impl ListingCache {
-    fn get(&self, context: &Context, component: &Component, sources: &[Source]) -> Arc<Vec<Definition>> {
+    /// The definitions for these skills; `None` when the component cannot tell.
+    fn get(
+        &self,
+        scope: &Scope<'_>,
+        component: &Component,
+        sources: &[Source],
+    ) -> Option<Arc<Vec<Definition>>> {
         let fingerprint: Vec<_> = sources.iter().map(Source::fingerprint).collect();
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.fingerprint == fingerprint) {
-            return Arc::clone(&kept.definitions);
+        if let Some(kept) = self.lock().as_ref().filter(|kept| kept.fingerprint == fingerprint) {
+            return Some(Arc::clone(&kept.definitions));
         }
-        match context.runtime.list_tools(component, &context.own_setup()) {
+        // Not under the lock: a list that takes long delays no other.
+        let setup = scope.context.setup(scope.cancel().clone(), Arc::new(|| {}));
+        match scope.context.runtime.list_tools(component, &setup) {
             Ok(found) => {
                 let definitions = Arc::new(found.into_iter().filter_map(usable).collect::<Vec<_>>());
-                *kept = Some(Kept { fingerprint, definitions: Arc::clone(&definitions) });
-                definitions
+                *self.lock() = Some(Kept { fingerprint, definitions: Arc::clone(&definitions) });
+                Some(definitions)
             }
             Err(fault) => {
-                tracing::error!(component = &*component.name, "its tools cannot be listed: {fault}");
-                Arc::default()
+                if !fault.is_cancel() {
+                    tracing::error!(component = &*component.name, "its tools cannot be listed: {fault}");
+                }
+                None
             }
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
 use crate::capabilities::skills::Source;
-use crate::hygiene::hex;
+use crate::hygiene::{self, hex};
 use crate::mcp::RpcError;
 use crate::mcp::params::Text;
 use crate::mcp::result::Surrounded;
@@ -138,7 +138,14 @@ impl Served {
 
 pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     let served = served(scope)?;
-    let skills: Vec<_> = served.iter().filter_map(Served::entry).collect();
+    let mut skills = Vec::new();
+    for served in &served {
+        // Each entry reads all files of its skill.
+        if scope.cancel().is_set() {
+            return Err(RpcError::internal("cancelled"));
+        }
+        skills.extend(served.entry());
+    }
     let result = Surrounded::cacheable(scope.request.revision, TTL_MS, List { skills });
     Ok(reply::result(&scope.request.id, &result))
 }
@@ -160,7 +167,7 @@ pub(crate) fn resources(scope: &Scope<'_>) -> Answer {
         json!({
             "uri": served.uri(SKILL_FILE),
             "name": served.skill.name,
-            "description": served.skill.description,
+            "description": hygiene::clean(&served.skill.description),
             "mimeType": mime_type(SKILL_FILE),
         })
     };
