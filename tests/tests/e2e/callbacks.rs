@@ -323,7 +323,7 @@ fn nothing_fires_while_a_batch_is_in_flight() {
         let params = json!({ "name": "TaskManager", "arguments": arguments });
         json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
     };
-    server.send(&(1000..3000).map(call).collect());
+    server.send(&(1000..2000).map(call).collect());
     assert!(server.is_silent_for(Duration::from_millis(1300)), "until after the callback is due");
     lock.release();
     let first = server.next().expect("the answers");
