@@ -2,25 +2,26 @@
 
 mod common;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{misbehave, setup};
 use scorpiox_code::bindings::any_tool::exports::scorpiox::tool::tool::ToolError;
 use scorpiox_code::bindings::any_tool::scorpiox::tool::types::Content;
-use scorpiox_code::cancel::Reason;
+use scorpiox_code::cancel::{Cancel, Reason};
 use scorpiox_code::capabilities::Capability::{self, Log, Store};
-use scorpiox_code::runtime::{Component, Fault, Limits, Runtime, Setup, TICK};
+use scorpiox_code::runtime::{Component, Fault, Limits, Runtime, Setup, Ticker};
 use tempfile::TempDir;
 
 /// A runtime whose epoch advances as in the server.
 struct Bench {
     runtime: Arc<Runtime>,
+    ticker: Arc<Ticker>,
     component: Component,
     folder: TempDir,
-    stop: Arc<AtomicBool>,
+    /// Set when the ticker gets there.
+    cancel_at: Arc<Mutex<Option<(u64, Cancel)>>>,
 }
 
 impl Bench {
@@ -30,18 +31,20 @@ impl Bench {
 
     fn with(grants: &'static [Capability], limits: Limits) -> Self {
         let runtime = Arc::new(Runtime::default());
-        let stop = Arc::new(AtomicBool::new(false));
-        thread::spawn({
-            let (runtime, stop) = (Arc::clone(&runtime), Arc::clone(&stop));
-            move || {
-                while !stop.load(Ordering::Relaxed) {
-                    thread::sleep(TICK);
-                    runtime.tick();
+        let cancel_at = Arc::new(Mutex::new(None::<(u64, Cancel)>));
+        let ticker = Ticker::new({
+            let (runtime, cancel_at) = (Arc::clone(&runtime), Arc::clone(&cancel_at));
+            Box::new(move |tick| {
+                runtime.tick();
+                if let Some((_, cancel)) =
+                    cancel_at.lock().expect("lock").as_ref().filter(|(at, _)| *at == tick)
+                {
+                    cancel.set(Reason::Client);
                 }
-            }
+            })
         });
         let folder = tempfile::tempdir().expect("a folder");
-        Self { runtime, component: misbehave(grants, limits), folder, stop }
+        Self { runtime, ticker, component: misbehave(grants, limits), folder, cancel_at }
     }
 
     fn setup(&self) -> Setup {
@@ -58,6 +61,7 @@ impl Bench {
         name: &str,
         arguments: &str,
     ) -> Result<Result<String, ToolError>, Fault> {
+        let _awake = self.ticker.begin();
         let finished = self.runtime.call_tool(&self.component, setup, name, arguments)?;
         Ok(finished.value.map(|result| match &result.content[..] {
             [Content::Text(text)] => text.clone(),
@@ -73,12 +77,6 @@ impl Bench {
         let fault = self.call(name, arguments).expect_err("must fail");
         assert_eq!(self.text("echo", "still works"), "still works");
         fault
-    }
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
     }
 }
 
@@ -99,21 +97,17 @@ fn a_guest_that_loops_is_stopped_at_its_deadline() {
 }
 
 #[test]
-fn a_guest_that_is_cancelled_stops_at_once() {
+fn a_guest_that_is_cancelled_stops_within_two_ticks() {
     let bench = Bench::new(Limits::default());
     bench.text("echo", "load it first");
     let setup = bench.setup();
-    let cancel = setup.cancel.clone();
-    let canceller = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(30));
-        cancel.set(Reason::Client);
-        Instant::now()
-    });
+    let at = bench.ticker.now() + 10;
+    *bench.cancel_at.lock().expect("lock") = Some((at, setup.cancel.clone()));
     let fault = bench.call_with(&setup, "loop", "").expect_err("cancelled");
-    let ended = Instant::now();
+    let ended = bench.ticker.now();
     assert!(matches!(fault, Fault::Cancelled(Reason::Client)), "{fault}");
-    let delay = ended.duration_since(canceller.join().expect("thread"));
-    assert!(delay < Duration::from_millis(200), "stopped only after {delay:?}");
+    // One more for the machine to get to it.
+    assert!((at..=at + 3).contains(&ended), "cancelled at tick {at}, stopped at {ended}");
 }
 
 #[test]

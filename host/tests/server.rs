@@ -6,9 +6,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use common::Connected;
+use common::{Connected, misbehave};
+use scorpiox_code::capabilities::Capability::{Log, Store};
+use scorpiox_code::runtime::Limits;
 use scorpiox_code::server::End;
-use scorpiox_code::tools::{Call, Definition, Failure, Hints, Kind, NativeTool, Output, Tool};
+use scorpiox_code::tools::{Call, Definition, Failure, Hints, Kind, NativeTool, Output, Tool, builtin};
 use serde_json::{Value, json, value::RawValue};
 
 /// A tool made of a function.
@@ -289,4 +291,37 @@ fn a_member_of_a_batch_that_waits_can_be_cancelled() {
         answer.as_array().expect("an array").iter().map(|answer| answer["id"].clone()).collect();
     assert_eq!(ids, [json!(1), json!(3)]);
     assert_eq!(starts.recv().expect("started"), "{\"id\":3}", "the cancelled one never started");
+}
+
+#[test]
+fn a_guest_that_fails_gives_an_error_result_and_the_next_call_works() {
+    let component =
+        Arc::new(misbehave(&[Store, Log], Limits { cpu: Duration::from_millis(50), ..Limits::default() }));
+    let faulty = |name| Tool {
+        name,
+        kind: Kind::Wasm { component: Arc::clone(&component), definitions: "[]", conditional: false },
+    };
+    let mut client = Connected::initialized(["trap", "loop", "allocate", "echo"].map(faulty).into());
+    for (id, fault) in [(1, "trap"), (3, "loop"), (5, "allocate")] {
+        client.call(id, fault, &json!({}));
+        let result = client.receive()["result"].take();
+        assert_eq!(result["isError"], true, "{result}");
+        let text = result["content"][0]["text"].as_str().expect("text");
+        assert!(text.starts_with(&format!("{fault} has no result: ")), "{text}");
+        client.call(id + 1, "echo", &json!({ "still": "works" }));
+        assert_eq!(client.receive()["result"]["content"][0]["text"], r#"{"still":"works"}"#);
+    }
+}
+
+#[test]
+fn the_host_can_ask_whether_a_plan_is_active() {
+    let mut client = Connected::initialized(builtin());
+    let goal = |client: &Connected| client.server.context().active_plan().expect("known");
+    assert_eq!(goal(&client), None, "nothing was ever stored");
+    client.call(1, "PlanMode", &json!({ "action": "enter", "goal": "Ship" }));
+    assert_eq!(client.receive()["result"]["isError"], false);
+    assert_eq!(goal(&client).as_deref(), Some("Ship"));
+    client.call(2, "PlanMode", &json!({ "action": "exit" }));
+    assert_eq!(client.receive()["result"]["isError"], false);
+    assert_eq!(goal(&client), None);
 }

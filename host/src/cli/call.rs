@@ -14,12 +14,15 @@ use super::terminal;
 use crate::mcp::Revision;
 use crate::server::{Context, End, Options, Server};
 
+const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}'";
+
 /// Bytes in flight in each direction.
 const PIPE_BYTES: usize = 64 * 1024;
 
 pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole: bool) -> Result<ExitCode> {
-    let arguments: Value = serde_json::from_str(arguments)
-        .with_context(|| format!("the arguments are not JSON: {arguments}"))?;
+    let arguments: Value = serde_json::from_str(arguments).with_context(|| {
+        format!("the arguments are not JSON; write them like {EXAMPLE}, but they are {arguments}")
+    })?;
     let options = Options { delivers_messages: false, ..environment.options() };
     let (mut requests, input) = memory::pipe(PIPE_BYTES);
     let (output, answers) = memory::pipe(PIPE_BYTES);

@@ -20,6 +20,7 @@ pub(super) struct Environment {
     pub(super) workspace: Workspace,
     pub(super) durability: Durability,
     pub(super) settings: Arc<Settings>,
+    pub(super) registry: Arc<Registry>,
 }
 
 impl Environment {
@@ -39,16 +40,9 @@ impl Environment {
             home: home.clone(),
             workspace: workspace.path.clone(),
         };
-        let names = Registry::new(tools::builtin()).names();
-        let settings = Settings::load(&locations, env::vars_os(), &names);
-        Ok(Self {
-            binary,
-            home,
-            own_home,
-            workspace,
-            durability: durability()?,
-            settings: Arc::new(settings),
-        })
+        let registry = Arc::new(Registry::new(tools::builtin()));
+        let settings = Arc::new(Settings::load(&locations, env::vars_os(), &registry.names()));
+        Ok(Self { binary, home, own_home, workspace, durability: durability()?, settings, registry })
     }
 
     /// What a server is made from.
@@ -58,7 +52,7 @@ impl Environment {
             own_home: self.own_home.clone(),
             home: self.home.clone(),
             settings: Arc::clone(&self.settings),
-            registry: Registry::new(tools::builtin()),
+            registry: Arc::clone(&self.registry),
             durability: self.durability,
             delivers_messages: true,
         }

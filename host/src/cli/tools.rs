@@ -8,9 +8,8 @@ use super::terminal;
 use crate::tools::{Kind, Tool};
 
 pub(super) fn run(environment: &Environment) -> ExitCode {
-    let options = environment.options();
     let mut text = String::new();
-    for tool in options.registry.tools() {
+    for tool in environment.registry.tools() {
         let settings = &environment.settings;
         let on = settings.tools_enabled() && settings.tool_enabled(tool.name);
         let state = if on { state(tool) } else { "  (switched off)" };

@@ -10,7 +10,7 @@ pub struct LazyTransaction {
     database: Arc<Database>,
     mode: Mode,
     cancel: Cancel,
-    on_wait: Box<dyn FnMut() + Send>,
+    on_wait: Arc<dyn Fn() + Send + Sync>,
     open: Option<Transaction>,
 }
 
@@ -21,7 +21,7 @@ impl LazyTransaction {
         database: Arc<Database>,
         mode: Mode,
         cancel: Cancel,
-        on_wait: Box<dyn FnMut() + Send>,
+        on_wait: Arc<dyn Fn() + Send + Sync>,
     ) -> Self {
         Self { database, mode, cancel, on_wait, open: None }
     }
@@ -29,7 +29,7 @@ impl LazyTransaction {
     /// The transaction, begun if it was not.
     pub fn get(&mut self) -> Result<&mut Transaction, DatabaseError> {
         if self.open.is_none() {
-            self.open = Some(self.database.begin(self.mode, &self.cancel, &mut self.on_wait)?);
+            self.open = Some(self.database.begin(self.mode, &self.cancel, &mut || (self.on_wait)())?);
         }
         self.open.as_mut().ok_or_else(|| DatabaseError::Other("no transaction".to_owned()))
     }

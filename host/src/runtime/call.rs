@@ -159,12 +159,11 @@ impl Runtime {
     ) -> Result<Finished<T>, Fault> {
         let loaded = component.load(self.engine()?)?;
         let once = |mode| {
-            let on_wait = Arc::clone(&setup.on_wait);
             let transaction = LazyTransaction::new(
                 Arc::clone(&setup.database),
                 mode,
                 setup.cancel.clone(),
-                Box::new(move || on_wait()),
+                Arc::clone(&setup.on_wait),
             );
             let (value, state) = run(component, setup, transaction, loaded, &body)?;
             let CallState { timers_changed, mut transaction, skills, .. } = state;

@@ -86,3 +86,68 @@ impl ResourceLimiter for Meter {
         MAX_TABLES
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wasmtime::{Engine, Instance, Module, Store};
+
+    fn store(engine: &Engine) -> Store<Meter> {
+        let limits = Limits { memory_bytes: 3 * 64 * 1024, ..Limits::default() };
+        let mut store = Store::new(engine, Meter::new(&limits));
+        store.limiter(|meter| meter);
+        store
+    }
+
+    /// The result of the function `f` of a module.
+    fn call(module: &str) -> wasmtime::Result<i32> {
+        let engine = Engine::default();
+        let mut store = store(&engine);
+        let module = Module::new(&engine, wat::parse_str(module).expect("a module"))?;
+        let instance = Instance::new(&mut store, &module, &[])?;
+        instance.get_typed_func::<(), i32>(&mut store, "f")?.call(&mut store, ())
+    }
+
+    #[test]
+    fn tables_grow_up_to_their_cap() {
+        let grow = |by: usize| {
+            call(&format!(
+                "(module (table $t 0 funcref)
+                   (func (export \"f\") (result i32) (table.grow $t (ref.null func) (i32.const {by}))))"
+            ))
+        };
+        assert_eq!(grow(MAX_TABLE_ELEMENTS).expect("runs"), 0);
+        assert_eq!(grow(MAX_TABLE_ELEMENTS + 1).expect("runs"), -1);
+    }
+
+    #[test]
+    fn all_memories_share_one_budget() {
+        let grow = |first: u32, second: u32| {
+            call(&format!(
+                "(module (memory $a {first}) (memory $b 0)
+                   (func (export \"f\") (result i32) (memory.grow $b (i32.const {second}))))"
+            ))
+        };
+        assert_eq!(grow(1, 2).expect("runs"), 0);
+        assert_eq!(grow(2, 2).expect("runs"), -1);
+        assert!(grow(4, 0).is_err(), "too much from the start");
+    }
+
+    #[test]
+    fn instances_tables_and_memories_are_counted() {
+        let engine = Engine::default();
+        let mut store = store(&engine);
+        let empty = Module::new(&engine, wat::parse_str("(module)").expect("a module")).expect("compiles");
+        for _ in 0..MAX_INSTANCES {
+            Instance::new(&mut store, &empty, &[]).expect("within the cap");
+        }
+        assert!(Instance::new(&mut store, &empty, &[]).is_err());
+        let many = |item: &str, count: usize| {
+            call(&format!("(module {} (func (export \"f\") (result i32) (i32.const 0)))", item.repeat(count)))
+        };
+        assert_eq!(many("(table 0 funcref)", MAX_TABLES).expect("runs"), 0);
+        assert!(many("(table 0 funcref)", MAX_TABLES + 1).is_err());
+        assert_eq!(many("(memory 0)", MAX_MEMORIES).expect("runs"), 0);
+        assert!(many("(memory 0)", MAX_MEMORIES + 1).is_err());
+    }
+}

@@ -200,7 +200,7 @@ impl CallbackClock {
         let _awake = self.ticker.begin();
         let database = &self.context.database;
         let mut transaction =
-            LazyTransaction::new(Arc::clone(database), Mode::Write, Cancel::default(), Box::new(|| {}));
+            LazyTransaction::new(Arc::clone(database), Mode::Write, Cancel::default(), Arc::new(|| {}));
         let now = now_millis();
         let Some(timer) = transaction.get()?.next_timer()?.filter(|timer| timer.due <= now) else {
             return Ok(());

@@ -29,7 +29,7 @@ pub struct Options {
     /// The settings cascade.
     pub settings: Arc<Settings>,
     /// All tools.
-    pub registry: Registry,
+    pub registry: Arc<Registry>,
     /// What stored data survives.
     pub durability: Durability,
     /// Whether results bring the messages of callbacks along. Not when a person looks, who
@@ -41,7 +41,7 @@ pub struct Options {
 pub struct Context {
     pub(crate) workspace: Workspace,
     pub(crate) settings: Arc<Settings>,
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
     pub(crate) runtime: Runtime,
     pub(crate) database: Arc<Database>,
     pub(crate) skills: Arc<SkillFolders>,

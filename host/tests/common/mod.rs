@@ -45,7 +45,7 @@ pub fn setup(folder: &Path) -> Setup {
 
 /// A server over a connection in memory, with tools of the test's own.
 pub struct Connected {
-    server: Arc<Server>,
+    pub server: Arc<Server>,
     requests: Option<memory::PipeWriter>,
     answers: Lines<BufReader<memory::PipeReader>>,
     _folder: tempfile::TempDir,
@@ -57,7 +57,7 @@ impl Connected {
         let workspace = folder.path().join("workspace");
         std::fs::create_dir(&workspace).expect("a folder");
         let locations = Locations { binary_dir: None, home: None, workspace: workspace.clone() };
-        let registry = Registry::new(tools);
+        let registry = Arc::new(Registry::new(tools));
         let none: [(&str, &str); 0] = [];
         let options = Options {
             workspace: Workspace { path: workspace, instead_of: None },

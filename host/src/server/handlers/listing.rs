@@ -1,6 +1,7 @@
 //! `tools/list`.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -17,7 +18,7 @@ use crate::mcp::result::Surrounded;
 use crate::mcp::{Revision, RpcError};
 use crate::runtime::Component;
 use crate::server::dispatch::{Answer, Scope};
-use crate::tools::{Definition, Kind, Tool};
+use crate::tools::{Definition, Kind};
 
 /// How long a client may keep the list: skills can be added at any time.
 const TTL_MS: u64 = 5000;
@@ -67,24 +68,28 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
 /// The definitions of all tools that are listed, in order.
 fn definitions(scope: &Scope<'_>) -> Vec<Definition> {
     let on = scope.context.registry.tools().filter(|tool| scope.context.is_on(tool));
-    on.filter_map(|tool| definition(scope, tool)).collect()
+    // Looked up once, for all tools that depend on it.
+    let found = OnceCell::new();
+    on.filter_map(|tool| match &tool.kind {
+        Kind::Wasm { component, .. } if component.grants.contains(&Capability::Skills) => {
+            match found.get_or_init(|| with_skills(scope, component)) {
+                Some(found) => found.iter().find(|definition| definition.name == tool.name).cloned(),
+                None => tool.fixed_definition(),
+            }
+        }
+        _ => tool.fixed_definition(),
+    })
+    .collect()
 }
 
-fn definition(scope: &Scope<'_>, tool: &Tool) -> Option<Definition> {
-    let context = scope.context;
-    let Kind::Wasm { component, .. } = &tool.kind else { return tool.fixed_definition() };
-    if !component.grants.contains(&Capability::Skills) {
-        return tool.fixed_definition();
-    }
-    // These depend on the skills there are. Without any they are known without asking.
-    let sources = context.skills.sources();
+/// What the component that knows skills lists for those there are; `None` when there are
+/// none, which is known without asking it, or when it cannot tell.
+fn with_skills(scope: &Scope<'_>, component: &Component) -> Option<Arc<Vec<Definition>>> {
+    let sources = scope.context.skills.sources();
     if sources.is_empty() {
-        return tool.fixed_definition();
+        return None;
     }
-    match context.listing.get(scope, component, &sources) {
-        Some(found) => found.iter().find(|definition| definition.name == tool.name).cloned(),
-        None => tool.fixed_definition(),
-    }
+    scope.context.listing.get(scope, component, &sources)
 }
 
 /// Definitions that depend on the skill folders, kept while those do not change.
