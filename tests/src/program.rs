@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -293,13 +295,8 @@ impl Started {
     /// Waits for the end of the process: its status, and how long it took.
     pub fn wait(&mut self) -> (ExitStatus, Duration) {
         let start = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("a child of ours") {
-                return (status, start.elapsed());
-            }
-            assert!(start.elapsed() < PATIENCE, "the program does not end");
-            thread::sleep(Duration::from_micros(200));
-        }
+        let status = ends_within(&mut self.child, PATIENCE).expect("the program does not end");
+        (status, start.elapsed())
     }
 
     /// Sends a signal.
@@ -322,4 +319,15 @@ pub fn modern(mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({ "name": "tests", "version": "1" });
     params
+}
+
+/// How a child ends, if it does within `time`.
+pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
+    let pid = Pid::from_child(child);
+    // A descriptor of a process can be read from when the process has ended.
+    let process = pidfd_open(pid, PidfdFlags::empty()).expect("a child of ours");
+    let mut polled = [PollFd::new(&process, PollFlags::IN)];
+    let time = Timespec::try_from(time).expect("a short time");
+    let ended = poll(&mut polled, Some(&time)).expect("a descriptor of ours") > 0;
+    ended.then(|| child.wait().expect("a child of ours"))
 }

@@ -3,6 +3,25 @@
 use scorpiox_tests::Program;
 use serde_json::json;
 
+/// The most that a server may have used when nothing was called yet. Loading one component
+/// takes it beyond that, and compiling one far beyond.
+const MAX_IDLE_KIB: u64 = 16 * 1024;
+
+#[test]
+fn nothing_is_loaded_before_it_is_used() {
+    let program = Program::new();
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    server.ask("tools/list", json!({}));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).expect("a process");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux says it");
+    let kib: u64 = peak.trim().trim_end_matches(" kB").parse().expect("a number");
+    assert!(kib < MAX_IDLE_KIB, "{kib} KiB");
+    // The ticker starts with the first call of a guest, the engine too.
+    let home = program.home().join(".scorpiox");
+    assert!(!home.exists(), "nothing is stored before it is used");
+}
+
 #[test]
 fn a_session_from_handshake_to_end() {
     let program = Program::new();

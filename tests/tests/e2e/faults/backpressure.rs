@@ -5,6 +5,7 @@ use std::process::ChildStdin;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
 use rustix::process::Signal;
 use scorpiox_tests::Program;
@@ -28,14 +29,16 @@ fn connected(program: &Program) -> Bare {
 fn write_until_standstill(input: &mut ChildStdin, bytes: &[u8]) -> usize {
     ioctl_fionbio(&*input, true).expect("a pipe");
     let mut written = 0;
-    let mut last = Instant::now();
-    while written < bytes.len() && last.elapsed() < STANDSTILL {
+    while written < bytes.len() {
         match input.write(&bytes[written..]) {
-            Ok(count) => {
-                written += count;
-                last = Instant::now();
+            Ok(count) => written += count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let mut polled = [PollFd::new(&*input, PollFlags::OUT)];
+                let time = Timespec::try_from(STANDSTILL).expect("a short time");
+                if poll(&mut polled, Some(&time)).expect("a pipe") == 0 {
+                    break;
+                }
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
             Err(error) => panic!("the server does not read: {error}"),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use scorpiox_tests::program::ends_within;
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
@@ -137,12 +138,8 @@ fn a_batch_in_flight_finishes_when_it_can_soon_after_the_input_ended() {
     let program = Program::new();
     let (mut server, lock) = with_a_blocked_batch(&program);
     // Calls in flight get some time to finish; this is a part of it.
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_millis(100) {
-        let ended = server.child.try_wait().expect("a child of ours");
-        assert!(ended.is_none(), "it ended without an answer to the batch");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let ended = ends_within(&mut server.child, Duration::from_millis(100));
+    assert!(ended.is_none(), "it ended without an answer to the batch");
     lock.release();
     assert_eq!(batch_errors(&mut server), [false; 5]);
     assert!(server.wait().0.success());

@@ -10,6 +10,7 @@ use std::{fs, thread};
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use scorpiox_tests::Program;
+use scorpiox_tests::program::ends_within;
 use serde_json::{Value, json};
 
 /// Most memory that the server may ever take, whatever its client does.
@@ -134,13 +135,7 @@ impl Bare {
     /// How the process ends, if it does within `time`, and after how long.
     pub fn end_within(&mut self, time: Duration) -> Option<(ExitStatus, Duration)> {
         let start = Instant::now();
-        while start.elapsed() < time {
-            if let Some(status) = self.child.try_wait().expect("a child of ours") {
-                return Some((status, start.elapsed()));
-            }
-            thread::sleep(Duration::from_micros(200));
-        }
-        None
+        ends_within(&mut self.child, time).map(|status| (status, start.elapsed()))
     }
 }
 
