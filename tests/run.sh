@@ -15,7 +15,19 @@ cargo test --quiet --release -p scorpiox-rpc -p scorpiox-settings
 section "the finished program"
 (cd tests && cargo test --quiet)
 
-if [ -x tests/clients/run.sh ]; then
-    section "real clients"
-    tests/clients/run.sh target/release/scorpiox-code
-fi
+section "real clients"
+tests/clients/run.sh target/release/scorpiox-code
+
+section "building and installing"
+tests/building.sh
+
+section "the demo"
+python3 tests/demo/demo.py target/release/scorpiox-code > target/demo.txt
+tail -n 3 target/demo.txt
+
+section "the bench runs (its figures count only from make bench)"
+BENCH_QUICK=1 tests/bench/run.sh
+
+section "the fuzz targets compile"
+command -v c++ >/dev/null || { echo "a C++ compiler is missing (libFuzzer needs it); on Debian and Ubuntu: apt-get install g++" >&2; exit 1; }
+cargo check --quiet --locked --manifest-path tests/fuzz/Cargo.toml

@@ -2,14 +2,11 @@
 
 #![no_main]
 
-use std::collections::BTreeMap;
-
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use scorpiox_tool_kit::memory::MemoryStore;
-use scorpiox_tool_kit::{Entry, Failure, Order, Store, StoreError};
+use scorpiox_tool_kit::{Failure, Order, Store};
 use serde_json::json;
-use set_callback::{Timers, Waiting};
+use set_callback::memory::MemoryHost;
 
 #[derive(Arbitrary, Debug)]
 enum Step<'a> {
@@ -27,54 +24,10 @@ enum Step<'a> {
     },
 }
 
-#[derive(Default)]
-struct Host {
-    store: MemoryStore,
-    armed: BTreeMap<u32, u64>,
-}
-
-impl Store for Host {
-    fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.store.get(key)
-    }
-    fn set(&mut self, key: &str, value: &[u8]) -> Result<(), StoreError> {
-        self.store.set(key, value)
-    }
-    fn delete(&mut self, key: &str) -> Result<(), StoreError> {
-        self.store.delete(key)
-    }
-    fn scan(
-        &mut self,
-        prefix: &str,
-        after: Option<&str>,
-        limit: u32,
-        order: Order,
-    ) -> Result<Vec<Entry>, StoreError> {
-        self.store.scan(prefix, after, limit, order)
-    }
-    fn increment(&mut self, key: &str, delta: i64) -> Result<i64, StoreError> {
-        self.store.increment(key, delta)
-    }
-}
-
-impl Timers for Host {
-    fn arm(&mut self, id: u32, due: u64) -> Result<(), Failure> {
-        self.armed.insert(id, due);
-        Ok(())
-    }
-    fn disarm(&mut self, id: u32) -> Result<(), Failure> {
-        self.armed.remove(&id);
-        Ok(())
-    }
-    fn undelivered(&mut self, _limit: u32) -> Result<Vec<Waiting>, Failure> {
-        Ok(Vec::new())
-    }
-}
-
 const ACTIONS: [&str; 3] = ["set", "list", "cancel"];
 
 fuzz_target!(|steps: Vec<Step<'_>>| {
-    let mut host = Host::default();
+    let mut host = MemoryHost::default();
     let mut now = 1_795_214_432_000;
     for step in steps {
         let arguments = match step {

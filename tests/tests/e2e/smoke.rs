@@ -17,7 +17,6 @@ fn nothing_is_loaded_before_it_is_used() {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux says it");
     let kib: u64 = peak.trim().trim_end_matches(" kB").parse().expect("a number");
     assert!(kib < MAX_IDLE_KIB, "{kib} KiB");
-    // The ticker starts with the first call of a guest, the engine too.
     let home = program.home().join(".scorpiox");
     assert!(!home.exists(), "nothing is stored before it is used");
 }

@@ -5,6 +5,7 @@
 
 #[cfg(target_arch = "wasm32")]
 mod component;
+pub mod memory;
 mod render;
 mod slots;
 

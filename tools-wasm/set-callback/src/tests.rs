@@ -1,49 +1,9 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use scorpiox_tool_kit::memory::MemoryStore;
-use scorpiox_tool_kit::{Entry, Order, StoreError};
+use crate::memory::MemoryHost as Host;
 
 const NOW: u64 = 1_795_214_432_000;
-
-#[derive(Default)]
-struct Host {
-    store: MemoryStore,
-    armed: BTreeMap<u32, u64>,
-    waiting: Vec<Waiting>,
-}
-
-impl Store for Host {
-    fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.store.get(key)
-    }
-    fn set(&mut self, key: &str, value: &[u8]) -> Result<(), StoreError> {
-        self.store.set(key, value)
-    }
-    fn delete(&mut self, key: &str) -> Result<(), StoreError> {
-        self.store.delete(key)
-    }
-    fn scan(&mut self, p: &str, a: Option<&str>, l: u32, o: Order) -> Result<Vec<Entry>, StoreError> {
-        self.store.scan(p, a, l, o)
-    }
-    fn increment(&mut self, key: &str, delta: i64) -> Result<i64, StoreError> {
-        self.store.increment(key, delta)
-    }
-}
-
-impl Timers for Host {
-    fn arm(&mut self, id: u32, due: u64) -> Result<(), Failure> {
-        self.armed.insert(id, due);
-        Ok(())
-    }
-    fn disarm(&mut self, id: u32) -> Result<(), Failure> {
-        self.armed.remove(&id);
-        Ok(())
-    }
-    fn undelivered(&mut self, _limit: u32) -> Result<Vec<Waiting>, Failure> {
-        Ok(self.waiting.clone())
-    }
-}
 
 fn ok(host: &mut Host, arguments: &str) -> String {
     call(host, NOW, arguments).expect("succeeds").text

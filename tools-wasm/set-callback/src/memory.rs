@@ -1,0 +1,64 @@
+//! A host in memory, for tests of the logic: the kit's store, and timers that nobody
+//! watches.
+
+use std::collections::BTreeMap;
+
+use scorpiox_tool_kit::memory::MemoryStore;
+use scorpiox_tool_kit::{Entry, Failure, Order, Store, StoreError};
+
+use crate::{Timers, Waiting};
+
+/// What a test looks at.
+#[derive(Debug, Default)]
+pub struct MemoryHost {
+    /// The slots' records.
+    pub store: MemoryStore,
+    /// Timers that are armed, and when they are due.
+    pub armed: BTreeMap<u32, u64>,
+    /// What [`Timers::undelivered`] gives.
+    pub waiting: Vec<Waiting>,
+}
+
+impl Store for MemoryHost {
+    fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.get(key)
+    }
+
+    fn set(&mut self, key: &str, value: &[u8]) -> Result<(), StoreError> {
+        self.store.set(key, value)
+    }
+
+    fn delete(&mut self, key: &str) -> Result<(), StoreError> {
+        self.store.delete(key)
+    }
+
+    fn scan(
+        &mut self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: u32,
+        order: Order,
+    ) -> Result<Vec<Entry>, StoreError> {
+        self.store.scan(prefix, after, limit, order)
+    }
+
+    fn increment(&mut self, key: &str, delta: i64) -> Result<i64, StoreError> {
+        self.store.increment(key, delta)
+    }
+}
+
+impl Timers for MemoryHost {
+    fn arm(&mut self, id: u32, due: u64) -> Result<(), Failure> {
+        self.armed.insert(id, due);
+        Ok(())
+    }
+
+    fn disarm(&mut self, id: u32) -> Result<(), Failure> {
+        self.armed.remove(&id);
+        Ok(())
+    }
+
+    fn undelivered(&mut self, _limit: u32) -> Result<Vec<Waiting>, Failure> {
+        Ok(self.waiting.clone())
+    }
+}
