@@ -2,6 +2,7 @@
 # How the project is built, installed and refused: the Makefile as a user meets it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+unset MAKEFLAGS MAKELEVEL MFLAGS
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
