@@ -10,7 +10,7 @@ section "tool logic, natively"
 
 section "the host, in memory"
 cargo test --quiet --release -p scorpiox-precompile -p scorpiox-code
-cargo test --quiet --release -p scorpiox-rpc -p scorpiox-settings
+cargo test --quiet --release -p scorpiox-rpc -p scorpiox-settings -p scorpiox-policy -p scorpiox-proxy -p scorpiox-transcript
 
 section "the finished program"
 (cd tests && cargo test --quiet)

@@ -11,6 +11,7 @@ pub mod capabilities {
         world: "capabilities",
         imports: { default: trappable },
         trappable_error_type: {
+            "scorpiox:tool/shell.error" => crate::capabilities::shell::ShellFailure,
             "scorpiox:tool/store.error" => crate::capabilities::store::StoreFailure,
             "scorpiox:tool/timer.error" => crate::capabilities::timer::TimerFailure,
         },

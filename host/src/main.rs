@@ -3,5 +3,10 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Started under another name this is the helper that commands run in: nothing else of
+    // the program happens there.
+    if let Some(code) = scorpiox_cell::helper_main() {
+        return code;
+    }
     scorpiox_code::cli::main()
 }

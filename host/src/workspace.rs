@@ -86,8 +86,13 @@ impl Workspace {
         Ok(Self { path: own_home.join("workspace"), instead_of: Some(resolved) })
     }
 
-    /// The name of the file that keeps this workspace's state: readable, and unique.
+    /// The name of the file that keeps this workspace's state.
     pub fn state_file_name(&self) -> String {
+        format!("{}.db", self.name())
+    }
+
+    /// A name for what belongs to this workspace: readable, and unique.
+    pub fn name(&self) -> String {
         let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
         let hash = crate::hygiene::hex(&digest[..8]);
         let name = self.path.file_name().map_or("root".into(), |name| name.to_string_lossy());
@@ -96,7 +101,7 @@ impl Workspace {
             .take(40)
             .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
             .collect();
-        format!("{slug}-{hash}.db")
+        format!("{slug}-{hash}")
     }
 }
 

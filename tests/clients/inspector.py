@@ -63,7 +63,7 @@ def tasks(inspector: Inspector, action: str, what: str = "") -> str:
 
 
 def ordinary_steps(inspector: Inspector, session: Session, steps: Steps) -> None:
-    with steps.step("lists the four tools, and finds their schemas valid"):
+    with steps.step("lists the tools, and finds their schemas valid"):
         equal([tool["name"] for tool in inspector.result("tools/list", "--strict")["tools"]], TOOLS)
     with steps.step("creates a task, adds a step, lists it"):
         tasks(inspector, "create", "write the report")

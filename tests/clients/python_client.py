@@ -55,7 +55,7 @@ async def tasks(client: Client, action: str, what: str = "") -> str:
 
 
 async def ordinary_steps(client: Client, session: Session, steps: Steps) -> None:
-    with steps.step("lists the four tools"):
+    with steps.step("lists the tools"):
         equal([tool.name for tool in (await client.list_tools()).tools], TOOLS)
     with steps.step("creates a task, adds a step, lists it"):
         await tasks(client, "create", "write the report")

@@ -8,7 +8,17 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const TOOLS = ['TaskManager', 'PlanMode', 'InvokeSkill', 'SetCallback'];
+const TOOLS = [
+  'Bash',
+  'TaskManager',
+  'PlanMode',
+  'InvokeSkill',
+  'BackgroundBash',
+  'ReadBgOutput',
+  'ListBgTasks',
+  'KillBgTask',
+  'SetCallback',
+];
 const PLAN_MODE_OFF = { active: false, goal: '', plan_file: '', started_at: null };
 const LOCK_DATABASE = fileURLToPath(new URL('lock_database.py', import.meta.url));
 const STOP = 'user pressed stop';
@@ -80,7 +90,7 @@ async function withLock(session, body) {
 
 async function ordinarySteps(adapter, session, steps, revision) {
   const structured = revision >= '2025-06-18';
-  await steps.step('lists the four tools', async () => {
+  await steps.step('lists the tools', async () => {
     assert.deepEqual(await adapter.tools(), TOOLS);
   });
   await steps.step('creates a task, adds a step, lists it', async () => {

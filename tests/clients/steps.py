@@ -6,7 +6,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-TOOLS = ["TaskManager", "PlanMode", "InvokeSkill", "SetCallback"]
+TOOLS = [
+    "Bash",
+    "TaskManager",
+    "PlanMode",
+    "InvokeSkill",
+    "BackgroundBash",
+    "ReadBgOutput",
+    "ListBgTasks",
+    "KillBgTask",
+    "SetCallback",
+]
 
 PLAN_MODE_OFF = {"active": False, "goal": "", "plan_file": "", "started_at": None}
 

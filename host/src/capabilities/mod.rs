@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod log;
+pub mod shell;
 pub mod skills;
 pub mod store;
 pub mod timer;
@@ -25,6 +26,8 @@ pub enum Capability {
     Clock,
     /// Lines in the operator's log.
     Log,
+    /// Commands, under the profile that the policy grants.
+    Shell,
     /// The skill folders' files, to read.
     Skills,
     /// Timers, and messages that reach the client later.
@@ -38,6 +41,7 @@ impl Capability {
             Self::Store => "store",
             Self::Clock => "clock",
             Self::Log => "log",
+            Self::Shell => "shell",
             Self::Skills => "skills",
             Self::Timer => "timer",
         }
@@ -49,6 +53,7 @@ impl Capability {
             Self::Store => "keep its own data for this workspace",
             Self::Clock => "read the time of day",
             Self::Log => "write to the log on standard error",
+            Self::Shell => "run commands, as far as the policy grants it",
             Self::Skills => "read the files of skill folders",
             Self::Timer => "set timers and send their messages",
         }
@@ -60,6 +65,7 @@ impl Capability {
             Self::Store => tool::store::add_to_linker::<_, Own>(linker, |state| state),
             Self::Clock => tool::clock::add_to_linker::<_, Own>(linker, |state| state),
             Self::Log => tool::log::add_to_linker::<_, Own>(linker, |state| state),
+            Self::Shell => tool::shell::add_to_linker::<_, Own>(linker, |state| state),
             Self::Skills => tool::skills::add_to_linker::<_, Own>(linker, |state| state),
             Self::Timer => tool::timer::add_to_linker::<_, Own>(linker, |state| state),
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use scorpiox_cell::Tier;
 use scorpiox_rpc::Output;
 
 use super::environment::Environment;
@@ -44,6 +45,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
     let mut report = Report::default();
     installation(&mut report, environment);
     tools(&mut report, &context);
+    shell(&mut report, &context);
     store(&mut report, &context);
     settings(&mut report, environment);
     skills(&mut report, &context);
@@ -95,6 +97,43 @@ fn tools(report: &mut Report, context: &Context) {
         }
     }
     report.good("what each tool may touch is fixed in this program; see `scorpiox-code tools`");
+}
+
+/// Which sandbox commands get here, and what is missing for a better one.
+fn shell(report: &mut Report, context: &Context) {
+    report.section("Shell");
+    let shell = context.shell();
+    let path = shell.setup().own_home.join("policy.toml");
+    match shell.policy() {
+        Err(error) => return report.bad(error),
+        Ok(_) if path.exists() => report.good(format_args!("policy {}", path.display())),
+        Ok(_) => report.good(format_args!("policy: the built-in one; {} would change it", path.display())),
+    }
+    match shell.tier() {
+        Ok(tier @ Tier::None) => {
+            report.note(format_args!("commands run in tier {tier}: without any sandbox"));
+        }
+        Ok(tier) => {
+            report.good(format_args!("commands run in a sandbox of tier {tier}"));
+            for (higher, why) in shell.why_not_higher(tier) {
+                report.note(format_args!("not in {higher}: {why}{}", hint(&why)));
+            }
+        }
+        Err(error) => report.bad(error),
+    }
+    shell.shut_down();
+}
+
+/// What usually stands behind a refusal of the system.
+fn hint(why: &str) -> &'static str {
+    if why.contains("making namespaces") || why.contains("uid_map") {
+        " (user namespaces are switched off for this program: kernel.apparmor_restrict_unprivileged_userns, \
+         user.max_user_namespaces, or a container that forbids them)"
+    } else if why.contains("mounting /proc") {
+        " (a container whose /proc is partly hidden does not allow another one)"
+    } else {
+        ""
+    }
 }
 
 fn store(report: &mut Report, context: &Context) {

@@ -53,6 +53,7 @@ impl Environment {
             home: self.home.clone(),
             settings: Arc::clone(&self.settings),
             registry: Arc::clone(&self.registry),
+            program: self.binary.clone(),
             durability: self.durability,
             delivers_messages: true,
         }

@@ -7,6 +7,7 @@ mod config;
 mod doctor;
 mod environment;
 mod logging;
+mod policy;
 mod serve;
 mod terminal;
 mod tools;
@@ -61,6 +62,11 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show and explain the policy: what commands may touch
+    Policy {
+        #[command(subcommand)]
+        command: policy::PolicyCommand,
+    },
     /// Print the entry for a client's configuration
     Config {
         /// The client
@@ -80,6 +86,7 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor) => Ok(doctor::run(&environment)),
         Some(Command::Tools) => Ok(tools::run(&environment)),
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
+        Some(Command::Policy { command }) => policy::run(&environment, command),
         Some(Command::Config { client, write }) => config::run(&environment, client, write),
     });
     outcome.unwrap_or_else(|error| {

@@ -14,6 +14,8 @@ use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
 use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Catalogue;
 use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
 use crate::cancel::Cancel;
+use crate::capabilities::Capability;
+use crate::capabilities::shell::{Shell, ShellView};
 use crate::capabilities::skills::{SkillFolders, SkillView, Source};
 use crate::database::{Database, DatabaseError, LazyTransaction, Mode};
 
@@ -30,6 +32,10 @@ pub struct Setup {
     pub database: Arc<Database>,
     /// Where skills are.
     pub skills: Arc<SkillFolders>,
+    /// Where commands run, for components that may.
+    pub shell: Arc<Shell>,
+    /// Whether commands must change nothing at the moment.
+    pub read_only: bool,
     /// Stops the call.
     pub cancel: Cancel,
     /// Told when the call has to wait for another server's writing.
@@ -178,7 +184,12 @@ impl Runtime {
             Ok(Finished { value, timers_changed, messages_waiting, skills })
         };
         match once(Mode::ReadFirst) {
-            Err(Fault::Database(DatabaseError::Conflict)) => once(Mode::Write),
+            // A command that ran cannot be undone, so it must not run twice.
+            Err(Fault::Database(DatabaseError::Conflict))
+                if !component.grants.contains(&Capability::Shell) =>
+            {
+                once(Mode::Write)
+            }
             other => other,
         }
     }
@@ -207,6 +218,7 @@ fn run<T>(
         transaction,
         store_quota: component.limits.store_bytes,
         timers_changed: false,
+        shell: ShellView::new(Arc::clone(&setup.shell), setup.read_only, setup.cancel.clone()),
         skills: SkillView::new(Arc::clone(&setup.skills)),
         log_lines: 0,
         meter: Meter::new(&component.limits),

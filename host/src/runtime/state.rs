@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::limits::Meter;
+use crate::capabilities::shell::ShellView;
 use crate::capabilities::skills::SkillView;
 use crate::database::LazyTransaction;
 
@@ -15,6 +16,7 @@ pub struct CallState {
     pub(crate) store_quota: u64,
     /// Whether timers were armed or disarmed, so that the clock has to look again.
     pub(crate) timers_changed: bool,
+    pub(crate) shell: ShellView,
     pub(crate) skills: SkillView,
     pub(crate) log_lines: u32,
     pub(crate) meter: Meter,

@@ -10,6 +10,7 @@ use super::inflight::InFlight;
 use super::session::Session;
 use super::subscriptions::Subscriptions;
 use crate::cancel::Cancel;
+use crate::capabilities::shell::{Shell, ShellSetup};
 use crate::capabilities::skills::SkillFolders;
 use crate::database::{Database, Durability};
 use crate::runtime::{Component, Fault, Runtime, Setup};
@@ -30,6 +31,8 @@ pub struct Options {
     pub settings: Arc<Settings>,
     /// All tools.
     pub registry: Arc<Registry>,
+    /// This program, which is also its own helper.
+    pub program: PathBuf,
     /// What stored data survives.
     pub durability: Durability,
     /// Whether results bring the messages of callbacks along. Not when a person looks, who
@@ -51,17 +54,26 @@ pub struct Context {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) deliveries: Deliveries,
     pub(crate) listing: ListingCache,
+    shell: Arc<Shell>,
 }
 
 impl Context {
     /// The context of a server that answers to `output`.
     pub fn new(options: Options, output: Output) -> Self {
-        let Options { workspace, own_home, home, settings, registry, durability, delivers_messages } =
+        let Options { workspace, own_home, home, settings, registry, program, durability, delivers_messages } =
             options;
         let path = own_home.join("state").join(workspace.state_file_name());
         let skills =
             SkillFolders::new(&workspace.path, home.as_deref(), &own_home, settings.additional_skills());
+        let shell = Arc::new(Shell::new(ShellSetup {
+            workspace: workspace.path.clone(),
+            workspace_name: workspace.name(),
+            home,
+            own_home,
+            program,
+        }));
         Self {
+            shell,
             database: Arc::new(Database::new(path, durability)),
             skills: Arc::new(skills),
             workspace,
@@ -86,6 +98,11 @@ impl Context {
         self.settings.tools_enabled() && self.settings.tool_enabled(tool.name)
     }
 
+    /// Where commands run.
+    pub fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
     /// The component behind a tool.
     pub(crate) fn component(&self, tool: &str) -> Option<&Arc<Component>> {
         match &self.registry.get(tool)?.kind {
@@ -96,7 +113,14 @@ impl Context {
 
     /// How a call that stops with `cancel` is set up.
     pub(crate) fn setup(&self, cancel: Cancel, on_wait: Arc<dyn Fn() + Send + Sync>) -> Setup {
-        Setup { database: Arc::clone(&self.database), skills: Arc::clone(&self.skills), cancel, on_wait }
+        Setup {
+            database: Arc::clone(&self.database),
+            skills: Arc::clone(&self.skills),
+            shell: Arc::clone(&self.shell),
+            read_only: false,
+            cancel,
+            on_wait,
+        }
     }
 
     /// How a call of the server's own is set up.

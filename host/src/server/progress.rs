@@ -47,6 +47,11 @@ impl Progress {
         }))
     }
 
+    /// Whether the client asked.
+    pub fn is_wanted(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Says what goes on.
     pub fn report(&self, message: &str) {
         let Some(reporter) = &self.0 else { return };

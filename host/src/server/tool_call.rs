@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::dispatch::{Answer, Scope};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
+use crate::capabilities::Capability;
 use crate::database::Message;
 use crate::hygiene;
 use crate::mcp::content::{Content, TextResource};
@@ -62,7 +63,13 @@ fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
 fn run(scope: &Scope<'_>, tool: &Tool, arguments: &str) -> (Result<Output, Failure>, Option<bool>) {
     match &tool.kind {
         Kind::Native(native) => {
-            let call = Call { arguments, cancel: scope.cancel(), progress: scope.progress };
+            let call = Call {
+                arguments,
+                cancel: scope.cancel(),
+                progress: scope.progress,
+                streams: scope.context.settings.streaming() && scope.progress.is_wanted(),
+                host: scope.context,
+            };
             (native.call(&call), None)
         }
         Kind::Wasm { component, .. } => match run_component(scope, component, tool.name, arguments) {
@@ -80,7 +87,13 @@ fn run_component(
 ) -> Result<Finished<Result<WasmResult, ToolError>>, Failure> {
     let progress = scope.progress.clone();
     let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
-    let setup = scope.context.setup(scope.cancel().clone(), on_wait);
+    let mut setup = scope.context.setup(scope.cancel().clone(), on_wait);
+    if component.grants.contains(&Capability::Shell) {
+        let plan = scope.context.active_plan();
+        let plan =
+            plan.map_err(|fault| Failure(format!("Whether a plan is active is not known: {fault}")))?;
+        setup.read_only = plan.is_some();
+    }
     let finished = scope.context.runtime.call_tool(component, &setup, name, arguments).map_err(|fault| {
         if !fault.is_cancel() {
             tracing::warn!(tool = name, "call failed: {fault}");
@@ -101,7 +114,7 @@ fn output(result: WasmResult) -> Output {
             OutputContent::Document { uri: document.uri, mime_type: document.mime_type, text: document.text }
         }
     });
-    Output { content: content.collect(), structured: result.structured }
+    Output { content: content.collect(), structured: result.structured, is_error: false }
 }
 
 /// Longest error text of a tool, in bytes: a sentence for the model.
@@ -135,7 +148,7 @@ fn render<'a>(
         structured_content: structured
             .filter(|_| revision.features().structured)
             .and_then(|json| serde_json::from_str(json).ok()),
-        is_error: outcome.is_err(),
+        is_error: outcome.as_ref().map_or(true, |output| output.is_error),
     }
 }
 

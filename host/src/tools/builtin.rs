@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Kind, Tool};
+use super::{Kind, NativeTool, Tool, shell};
 use crate::capabilities::Capability::{self, Clock, Skills, Store, Timer};
 use crate::runtime::{Binary, Component};
 
@@ -39,12 +39,21 @@ impl Embedded {
     }
 }
 
-/// The tools of this program.
+fn native(name: &'static str, tool: impl NativeTool + 'static) -> Vec<Tool> {
+    vec![Tool { name, kind: Kind::Native(Arc::new(tool)) }]
+}
+
+/// The tools of this program, in the order they are listed.
 pub fn builtin() -> Vec<Tool> {
     [
+        native("Bash", shell::Bash),
         embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock]),
         embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock]),
         embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills]),
+        native("BackgroundBash", shell::BackgroundBash),
+        native("ReadBgOutput", shell::ReadBgOutput),
+        native("ListBgTasks", shell::ListBgTasks),
+        native("KillBgTask", shell::KillBgTask),
         embedded!("set-callback").tools(&["SetCallback"], &[Store, Clock, Timer]),
     ]
     .into_iter()

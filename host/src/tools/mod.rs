@@ -2,6 +2,7 @@
 
 mod builtin;
 mod registry;
+mod shell;
 mod tool;
 
 pub use builtin::builtin;

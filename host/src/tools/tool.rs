@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::cancel::Cancel;
 use crate::runtime::Component;
-use crate::server::Progress;
+use crate::server::{Context, Progress};
 
 /// A tool, and where it runs.
 pub struct Tool {
@@ -49,6 +49,10 @@ pub struct Call<'a> {
     pub cancel: &'a Cancel,
     /// Tells the client how far the call is, if it asked.
     pub progress: &'a Progress,
+    /// Whether output is to be told while it comes.
+    pub streams: bool,
+    /// What the server lets its own tools use.
+    pub host: &'a Context,
 }
 
 /// What a client is told about a tool.
@@ -89,6 +93,8 @@ pub struct Output {
     pub content: Vec<OutputContent>,
     /// The same as a JSON object.
     pub structured: Option<String>,
+    /// Whether what it tells of is a failure: a command that failed, and what it printed.
+    pub is_error: bool,
 }
 
 /// A piece of what a call gave.
@@ -108,6 +114,6 @@ pub struct Failure(pub String);
 impl Output {
     /// Text alone.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![OutputContent::Text(text.into())], structured: None }
+        Self { content: vec![OutputContent::Text(text.into())], structured: None, is_error: false }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use scorpiox_code::cancel::Cancel;
 use scorpiox_code::capabilities::Capability;
+use scorpiox_code::capabilities::shell::{Shell, ShellSetup};
 use scorpiox_code::capabilities::skills::SkillFolders;
 use scorpiox_code::database::{Database, Durability};
 use scorpiox_code::runtime::{Binary, Component, Limits, Setup};
@@ -27,10 +28,26 @@ pub fn built(path: &str) -> PathBuf {
 
 /// The component of `tests/guests/misbehave`, with these grants and limits.
 pub fn misbehave(grants: &'static [Capability], limits: Limits) -> Component {
-    let bytes = std::fs::read(built("test-components/misbehave.component.wasm")).expect("readable");
-    let mut component = Component::new("misbehave", Binary::Wasm(bytes.leak()), grants);
+    guest("misbehave", grants, limits)
+}
+
+/// A component of `tests/guests`.
+pub fn guest(name: &str, grants: &'static [Capability], limits: Limits) -> Component {
+    let bytes = std::fs::read(built(&format!("test-components/{name}.component.wasm"))).expect("readable");
+    let mut component = Component::new(name, Binary::Wasm(bytes.leak()), grants);
     component.limits = limits;
     component
+}
+
+/// The shell of a workspace in `folder`; the program itself is the helper.
+pub fn shell(folder: &Path) -> Shell {
+    Shell::new(ShellSetup {
+        workspace: folder.join("workspace"),
+        workspace_name: "test".to_owned(),
+        home: None,
+        own_home: folder.join("own"),
+        program: env!("CARGO_BIN_EXE_scorpiox-code").into(),
+    })
 }
 
 /// The set-up of a call with its state in `folder`.
@@ -38,6 +55,8 @@ pub fn setup(folder: &Path) -> Setup {
     Setup {
         database: Arc::new(Database::new(folder.join("state/test.db"), Durability::Process)),
         skills: Arc::new(SkillFolders::new(folder, None, folder, &[])),
+        shell: Arc::new(shell(folder)),
+        read_only: false,
         cancel: Cancel::default(),
         on_wait: Arc::new(|| {}),
     }
@@ -65,6 +84,7 @@ impl Connected {
             home: None,
             settings: Arc::new(Settings::load(&locations, none, &registry.names())),
             registry,
+            program: env!("CARGO_BIN_EXE_scorpiox-code").into(),
             durability: Durability::Process,
             delivers_messages: true,
         };

@@ -130,12 +130,19 @@ fn results_are_structured_exactly_where_a_schema_says_so() {
         let arguments = match name {
             "InvokeSkill" => json!({ "skill_name": "s" }),
             "PlanMode" => json!({ "action": "status" }),
+            "Bash" => json!({ "command": "true" }),
+            "BackgroundBash" => json!({ "command": "sleep 1000" }),
+            "ReadBgOutput" | "KillBgTask" => json!({ "task_id": 1 }),
             _ => json!({ "action": "list", "query": "" }),
         };
         let result = server.call(name, arguments);
         assert_eq!(result["isError"], false, "{name}: {result}");
         let both = (result.get("structuredContent").is_some(), tool.get("outputSchema").is_some());
         assert_eq!(both.0, both.1, "{name}: {result}");
+        if name == "ListBgTasks" {
+            // It has no arguments that could be wrong.
+            continue;
+        }
         let failed = server.call(name, json!({ "action": "none", "skill_name": "none" }));
         assert_eq!(failed["isError"], true, "{name}: {failed}");
         assert!(failed.get("structuredContent").is_none(), "{name}: {failed}");

@@ -10,7 +10,17 @@ use crate::client::{Client, Era};
 use crate::session::Session;
 use crate::steps::{Outcome, Steps, contains, equal};
 
-const TOOLS: [&str; 4] = ["TaskManager", "PlanMode", "InvokeSkill", "SetCallback"];
+const TOOLS: [&str; 9] = [
+    "Bash",
+    "TaskManager",
+    "PlanMode",
+    "InvokeSkill",
+    "BackgroundBash",
+    "ReadBgOutput",
+    "ListBgTasks",
+    "KillBgTask",
+    "SetCallback",
+];
 
 /// How long to look before it is sure that a call was cancelled. The server tries again to
 /// get the lock every 25 ms, so a call that went on would have written by then.
@@ -23,7 +33,7 @@ pub async fn converse(era: &Era, session: &Session, steps: &mut Steps) -> Outcom
     let mut client = Client::connect(era, session).await?;
     let revision = &era.revision;
     steps.record(&format!("agrees on {revision}"), agrees(&client, revision));
-    steps.record("lists the four tools", lists_tools(&client).await);
+    steps.record("lists the tools", lists_tools(&client).await);
     steps.record("creates a task, adds a step, lists it", keeps_tasks(&client).await);
     let structured = *revision >= ProtocolVersion::V_2025_06_18;
     let with = if structured { "with" } else { "without" };

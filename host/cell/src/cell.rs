@@ -1,0 +1,123 @@
+//! A cell, from the host's side.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::packet;
+use crate::running::Running;
+use crate::wire::{Built, CellSpec, CommandSpec, Fault, Order};
+
+/// Size of the pipe that a command's output goes through, in bytes: large enough that a
+/// command that prints much is not switched away from for each piece.
+const PIPE_BYTES: usize = 1024 * 1024;
+
+/// How to start the helper.
+#[derive(Debug, Clone)]
+pub struct Helper {
+    /// A program that calls [`crate::helper_main`] before anything else: the running one.
+    pub program: PathBuf,
+}
+
+/// A sandbox that is built and runs commands.
+#[derive(Debug)]
+pub struct Cell {
+    socket: OwnedFd,
+    helper: Mutex<Child>,
+    listener: Option<TcpListener>,
+}
+
+/// Why there is no cell, or no command.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CellError {
+    /// The helper cannot be started or does not answer.
+    #[error("the sandbox helper failed: {0}")]
+    Helper(String),
+    /// The sandbox cannot be built, or the command not be put into it.
+    #[error("{0}")]
+    Fault(#[from] Fault),
+}
+
+impl CellError {
+    /// Whether the same might work now.
+    pub fn is_worth_repeating(&self) -> bool {
+        match self {
+            Self::Helper(_) => true,
+            Self::Fault(fault) => fault.changed,
+        }
+    }
+
+    pub(crate) fn helper(error: impl std::fmt::Display) -> Self {
+        Self::Helper(error.to_string())
+    }
+}
+
+impl Cell {
+    /// Starts a helper and lets it build a sandbox. `lock` is a file that all cells of this
+    /// workspace share; see [`crate::Cover::Reserve`].
+    pub fn build(helper: &Helper, spec: &CellSpec, lock: Option<BorrowedFd<'_>>) -> Result<Self, CellError> {
+        let (socket, theirs) = packet::pair().map_err(CellError::helper)?;
+        let child = start(helper, theirs).map_err(CellError::helper)?;
+        let mut cell = Self { socket, helper: Mutex::new(child), listener: None };
+        let lock: Vec<_> = lock.into_iter().collect();
+        packet::send_large(cell.socket.as_fd(), &Order::Build(spec.clone()), &lock)
+            .map_err(CellError::helper)?;
+        match packet::receive::<Built>(cell.socket.as_fd(), true) {
+            Ok(Some((Built::Ready, mut fds))) => {
+                cell.listener = fds.pop().map(TcpListener::from);
+                Ok(cell)
+            }
+            Ok(Some((Built::Failed(fault), _))) => Err(fault.into()),
+            Ok(None) => Err(CellError::helper("it ended while it built the sandbox")),
+            Err(error) => Err(CellError::helper(error)),
+        }
+    }
+
+    /// A listener on [`crate::PROXY_PORT`] of the cell's own network, if it was to have one.
+    pub fn take_listener(&mut self) -> Option<TcpListener> {
+        self.listener.take()
+    }
+
+    /// Starts a command.
+    pub fn run(&self, call: CommandSpec) -> Result<Running, CellError> {
+        let (output, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(CellError::helper)?;
+        // A smaller pipe works, too; how large it may be is a matter of the user's quota.
+        let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE_BYTES);
+        let (control, their_control) = packet::pair().map_err(CellError::helper)?;
+        let fds = [theirs.as_fd(), their_control.as_fd()];
+        packet::send_large(self.socket.as_fd(), &Order::Run(call), &fds).map_err(CellError::helper)?;
+        Ok(Running::new(output, control))
+    }
+
+    /// Ends the cell and everything in it; returns when it is gone.
+    pub fn end(&self) {
+        // Nobody writes to this socket any more: that is what the helper ends at.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+        let _ = self.helper.lock().unwrap_or_else(PoisonError::into_inner).wait();
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Starts the helper. Nothing is done between fork and exec, so the C library need not copy
+/// this process's memory map, however large it is.
+#[allow(clippy::disallowed_methods)] // the one place that starts a program
+fn start(helper: &Helper, socket: OwnedFd) -> io::Result<Child> {
+    Command::new(&helper.program)
+        .arg0(crate::helper::HELPER_NAME)
+        .env_clear()
+        .stdin(Stdio::from(socket))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+}

@@ -1,0 +1,218 @@
+//! The tier where bubblewrap makes the namespaces: on machines that let only programs they
+//! know do so. Its root is the one that [`super::root`] makes, as far as its arguments can
+//! say it, and is made anew for each command.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::MemfdFlags;
+use rustix::io::FdFlags;
+use serde::{Deserialize, Serialize};
+
+use super::confine::{DEVICES, ETC};
+use super::root::{SYSTEM, group_text, hosts_text, passwd_text};
+use crate::packet;
+use crate::sys::{self, Side};
+use crate::wire::{CellSpec, CommandSpec, Cover, Fault, Network};
+
+const BWRAP: &CStr = c"/usr/bin/bwrap";
+/// Where this program is inside: also the name that it is started under there.
+pub(super) const INNER: &str = "/.scorpiox-cell";
+
+/// What the program inside is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Inside {
+    pub cell: CellSpec,
+    pub order: CommandSpec,
+    pub landlock: u32,
+}
+
+/// Arguments, and the descriptors that they name by number.
+#[derive(Default)]
+struct Arguments {
+    list: Vec<CString>,
+    fds: Vec<OwnedFd>,
+}
+
+/// Whether bubblewrap works here: tried with a command that does nothing.
+pub(super) fn probe(cell: &CellSpec) -> Result<(), Fault> {
+    let step = "making a sandbox with bubblewrap";
+    if !Path::new(OsStr::from_bytes(BWRAP.to_bytes())).exists() {
+        return Err(Fault::new(
+            step,
+            "it is not installed (/usr/bin/bwrap; the package is called bubblewrap)",
+        ));
+    }
+    let (complaint, writer) =
+        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(Fault::at(step))?;
+    match sys::fork_into(0).map_err(Fault::at(step))? {
+        Side::Child => {
+            let _ = rustix::stdio::dup2_stderr(&writer);
+            let _ = sys::reset_signals();
+            let _ = arguments(cell, &[]).and_then(|mut arguments| {
+                arguments.words(&["--", "/bin/true"])?;
+                arguments.exec()
+            });
+            sys::exit_now(127)
+        }
+        Side::Parent(child) => {
+            drop(writer);
+            let mut text = String::new();
+            let _ = io::Read::read_to_string(&mut std::fs::File::from(complaint), &mut text);
+            let ended = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
+            match ended.map_err(Fault::at(step))? {
+                Some((_, status)) if status.exit_status() == Some(0) => Ok(()),
+                _ => Err(Fault::new(step, text.trim())),
+            }
+        }
+    }
+}
+
+/// Becomes bubblewrap, which starts this program again inside. Returns only what went wrong.
+pub(super) fn enter(inside: &Inside, control: &OwnedFd, output: &OwnedFd) -> Fault {
+    let enter = || {
+        let mut arguments = arguments(&inside.cell, &inside.order.covers)?;
+        let order = packet::to_file(inside)?;
+        let numbers = [&order, control, output].map(|fd| fd.as_raw_fd().to_string());
+        for fd in [&order, control, output] {
+            rustix::io::fcntl_setfd(fd, FdFlags::empty())?;
+        }
+        arguments.words(&["--as-pid-1", "--", INNER])?;
+        arguments.words(&numbers.each_ref().map(String::as_str))?;
+        arguments.exec()
+    };
+    match enter() {
+        Err(error) => Fault::new("starting bubblewrap", error),
+        Ok(never) => match never {},
+    }
+}
+
+fn arguments(cell: &CellSpec, covers: &[Cover]) -> io::Result<Arguments> {
+    let mut all = Arguments::default();
+    all.words(&["bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts"])?;
+    all.words(&["--hostname", "cell", "--die-with-parent", "--cap-drop", "ALL"])?;
+    if cell.network != Network::Host {
+        all.words(&["--unshare-net"])?;
+    }
+    root(&mut all, cell)?;
+    for exposed in &cell.exposed {
+        let path = exposed.path.as_path();
+        all.bind(if exposed.write { "--bind" } else { "--ro-bind" }, path, path)?;
+    }
+    for cover in covers {
+        put(&mut all, cover)?;
+    }
+    let own = std::env::current_exe()?;
+    all.bind("--ro-bind", &own, Path::new(INNER))?;
+    all.words(&["--remount-ro", "/proc", "--remount-ro", "/", "--chdir"])?;
+    all.path(cell.workspace.as_path())?;
+    Ok(all)
+}
+
+/// Everything that is not the workspace's.
+fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
+    for path in SYSTEM.map(Path::new) {
+        match std::fs::read_link(path) {
+            Ok(target) => all.bind("--symlink", &target, path)?,
+            Err(_) if path.is_dir() => all.bind("--ro-bind", path, path)?,
+            Err(_) => {}
+        }
+    }
+    for name in ETC {
+        let path = Path::new("/etc").join(name);
+        match std::fs::read_link(&path) {
+            Ok(target) => all.bind("--symlink", &target, &path)?,
+            Err(_) if path.exists() => all.bind("--ro-bind", &path, &path)?,
+            Err(_) => {}
+        }
+    }
+    all.data("0644", &passwd_text(cell), Path::new("/etc/passwd"))?;
+    all.data("0644", &group_text(), Path::new("/etc/group"))?;
+    if cell.network == Network::Host {
+        for name in ["/etc/resolv.conf", "/etc/hosts"] {
+            if let Ok(found) = Path::new(name).canonicalize() {
+                all.bind("--ro-bind", &found, Path::new(name))?;
+            }
+        }
+    } else {
+        all.data("0644", hosts_text(), Path::new("/etc/hosts"))?;
+    }
+    all.words(&["--proc", "/proc", "--dir", "/dev", "--dir", "/run", "--symlink", "/tmp", "/var/tmp"])?;
+    for name in DEVICES {
+        let path = Path::new("/dev").join(name);
+        all.bind("--dev-bind", &path, &path)?;
+    }
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    {
+        all.bind("--symlink", Path::new(target), &Path::new("/dev").join(name))?;
+    }
+    let size = cell.tmp_bytes.to_string();
+    all.words(&["--perms", "1777", "--size", &size, "--tmpfs", "/dev/shm"])?;
+    // What commands leave in /tmp is there for the next one, as long as the server runs.
+    all.bind("--bind", cell.scratch.as_path(), Path::new("/tmp"))?;
+    all.words(&["--perms", "0700", "--size", &size, "--tmpfs"])?;
+    all.path(cell.home.as_path())
+}
+
+fn put(all: &mut Arguments, cover: &Cover) -> io::Result<()> {
+    let path = cover.path();
+    let found = path.symlink_metadata()?;
+    match cover {
+        // bubblewrap follows links where it mounts, so it cannot cover one.
+        _ if found.is_symlink() => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("{} is a symbolic link, which this tier cannot protect", path.display()),
+        )),
+        Cover::Pin(_) => all.bind("--bind", path, path),
+        Cover::Freeze(_) => all.bind("--ro-bind", path, path),
+        Cover::Hide(_) | Cover::Reserve(_) if found.is_dir() => {
+            let mode = if matches!(cover, Cover::Hide(_)) { "0000" } else { "0555" };
+            all.words(&["--perms", mode, "--tmpfs"])?;
+            all.path(path)?;
+            all.words(&["--remount-ro"])?;
+            all.path(path)
+        }
+        Cover::Hide(_) | Cover::Reserve(_) => all.data("0000", "", path),
+    }
+}
+
+impl Arguments {
+    fn words(&mut self, words: &[&str]) -> io::Result<()> {
+        for word in words {
+            self.list.push(CString::new(*word)?);
+        }
+        Ok(())
+    }
+
+    fn path(&mut self, path: &Path) -> io::Result<()> {
+        self.list.push(CString::new(path.as_os_str().as_bytes())?);
+        Ok(())
+    }
+
+    fn bind(&mut self, how: &str, from: &Path, to: &Path) -> io::Result<()> {
+        self.words(&[how])?;
+        self.path(from)?;
+        self.path(to)
+    }
+
+    /// A file with this content, which nobody can change.
+    fn data(&mut self, mode: &str, content: &str, to: &Path) -> io::Result<()> {
+        // Not closed when bubblewrap starts: it reads the content.
+        let file = rustix::fs::memfd_create("data", MemfdFlags::empty())?;
+        rustix::io::write(file.as_fd(), content.as_bytes())?;
+        rustix::fs::seek(file.as_fd(), rustix::fs::SeekFrom::Start(0))?;
+        let number = file.as_raw_fd().to_string();
+        self.words(&["--perms", mode, "--ro-bind-data", &number])?;
+        self.path(to)?;
+        self.fds.push(file);
+        Ok(())
+    }
+
+    fn exec(&self) -> io::Result<std::convert::Infallible> {
+        let list: Vec<&CStr> = self.list.iter().map(CString::as_c_str).collect();
+        sys::exec(BWRAP, &list, &[])
+    }
+}

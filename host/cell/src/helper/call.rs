@@ -1,0 +1,203 @@
+//! Starting one command.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::io::FdFlags;
+use rustix::process::Signal;
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::bwrap::{self, Inside};
+use super::landlock::Rules;
+use super::reserve::Reserved;
+use super::seccomp::{Filters, Shared};
+use super::supervise::{Supervisor, give_up};
+use super::tree::Tree;
+use super::{Cell, confine, covers, namespaces, root};
+use crate::packet;
+use crate::sys::{self, Side};
+use crate::wire::{CommandSpec, Event, Fault, Network, Tier};
+
+const BASH: &CStr = c"/bin/bash";
+
+/// Starts a command; `fds` are its output and the socket to its host. What goes wrong is
+/// reported there.
+pub(super) fn start(
+    cell: &mut Cell,
+    order: &CommandSpec,
+    mut fds: Vec<OwnedFd>,
+    host: &mut Option<OwnedFd>,
+    children: &OwnedFd,
+) {
+    let (Some(control), Some(output), None) = (fds.pop(), fds.pop(), fds.pop()) else { return };
+    let report = |fault| drop(packet::send(control.as_fd(), &Event::Failed(fault), &[]));
+    if let Err(fault) = cell.reserved.hold(&order.covers) {
+        return report(fault);
+    }
+    // System V objects belong to the command, too, where it is in namespaces of its own.
+    let namespaces = match cell.spec.tier {
+        Tier::T1 => libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC,
+        _ => 0,
+    };
+    match sys::fork_into(namespaces) {
+        Err(error) => report(Fault::new("starting a process for the command", error)),
+        Ok(Side::Parent(_)) => {}
+        Ok(Side::Child) => {
+            // The helper's line to the host is not the command's.
+            drop(host.take());
+            match supervise(cell, order, &control, output, children) {
+                Ok(()) => sys::exit_now(0),
+                Err(fault) => give_up(&control, fault),
+            }
+        }
+    }
+}
+
+/// In the new process: starts the shell and sees to its end.
+fn supervise(
+    cell: &Cell,
+    order: &CommandSpec,
+    control: &OwnedFd,
+    output: OwnedFd,
+    children: &OwnedFd,
+) -> Result<(), Fault> {
+    if cell.spec.tier == Tier::T1b {
+        let inside = Inside { cell: cell.spec.clone(), order: order.clone(), landlock: cell.landlock };
+        return Err(bwrap::enter(&inside, control, &output));
+    }
+    let rules = prepare(cell, order)?;
+    let shell = start_shell(cell, order, rules, control, &output)?;
+    // The end of the output is the end of the last process that has it: not this one.
+    drop(output);
+    rid_of_rights(cell.spec.tier)?;
+    let tree = if cell.spec.tier == Tier::T1 { Tree::Namespace } else { Tree::Descendants };
+    Supervisor::new(order, control, children, shell, tree).run();
+    Ok(())
+}
+
+/// The program that bubblewrap starts, process 1 in there: `numbers` are its descriptors.
+pub(super) fn inside(numbers: impl Iterator<Item = String>) -> Result<(), Fault> {
+    let step = "taking over from bubblewrap";
+    let numbers: Vec<i32> =
+        numbers.map(|number| number.parse()).collect::<Result<_, _>>().map_err(Fault::at(step))?;
+    let [file, control, output] = numbers[..] else { return Err(Fault::new(step, "the wrong arguments")) };
+    let take = |number| sys::inherited(number).map_err(Fault::at(step));
+    let (file, control, output) = (take(file)?, take(control)?, take(output)?);
+    for fd in [&control, &output] {
+        rustix::io::fcntl_setfd(fd, FdFlags::CLOEXEC).map_err(Fault::at(step))?;
+    }
+    run_inside(file, &control, output).or_else(|fault| give_up(&control, fault))
+}
+
+fn run_inside(file: OwnedFd, control: &OwnedFd, output: OwnedFd) -> Result<(), Fault> {
+    let inside: Inside = packet::from_file(file).map_err(Fault::at("reading the order"))?;
+    let Inside { cell, order, landlock } = inside;
+    if cell.network == Network::Proxy {
+        let listener = namespaces::listen()?;
+        packet::send(control.as_fd(), &Event::Listening, &[listener.as_fd()])
+            .map_err(Fault::at("handing the proxy's listener over"))?;
+    }
+    let filters = Filters::new(Shared::of(cell.tier, cell.network, landlock))?;
+    filters.apply_base()?;
+    let children = sys::child_signals().map_err(Fault::at("waiting for the shell"))?;
+    let reserved = Reserved::new(&cell, None);
+    let cell = Cell { spec: cell, filters, landlock, reserved };
+    let rules = confine::rules(&cell.spec, &order, landlock)?;
+    let shell = start_shell(&cell, &order, rules, control, &output)?;
+    drop(output);
+    rid_of_rights(cell.spec.tier)?;
+    Supervisor::new(&order, control, &children, shell, Tree::Namespace).run();
+    Ok(())
+}
+
+/// What has to be done before the shell's process exists.
+fn prepare(cell: &Cell, order: &CommandSpec) -> Result<Rules, Fault> {
+    match cell.spec.tier {
+        Tier::T1 => {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+                .map_err(Fault::at("tying the command to its cell"))?;
+            root::own_proc("/proc").map_err(Fault::at("mounting /proc"))?;
+            bound_processes(order.limits.processes);
+            root::close_proc(rustix::process::getuid().is_root())?;
+            root::own_memory("/dev/shm", cell.spec.tmp_bytes).map_err(Fault::at("mounting /dev/shm"))?;
+            covers::put(&cell.spec.exposed, &order.covers)?;
+        }
+        _ => rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(Fault::at("adopting the command's processes"))?,
+    }
+    confine::rules(&cell.spec, order, cell.landlock)
+}
+
+/// Process numbers of this namespace end here, and so does what can be started (Linux 6.14;
+/// older kernels have no such bound, and the supervisor's watch is what there is).
+fn bound_processes(most: u32) {
+    // Numbers below 300 are not given a second time.
+    let _ = std::fs::write("/proc/sys/kernel/pid_max", (most + 301).to_string());
+}
+
+/// The supervisor needs no rights any more, and nothing may be done to it.
+fn rid_of_rights(tier: Tier) -> Result<(), Fault> {
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        .map_err(Fault::at("hiding the supervisor's memory"))?;
+    if tier != Tier::T1 {
+        return Ok(());
+    }
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets { effective: none, permitted: none, inheritable: none },
+    )
+    .map_err(Fault::at("dropping the supervisor's capabilities"))
+}
+
+fn start_shell(
+    cell: &Cell,
+    order: &CommandSpec,
+    rules: Rules,
+    control: &OwnedFd,
+    output: &OwnedFd,
+) -> Result<rustix::process::Pid, Fault> {
+    let text = |text: &str| CString::new(text).map_err(Fault::at("reading the command"));
+    let command = text(&order.command)?;
+    let variables = order.environment.iter().map(|(name, value)| text(&format!("{name}={value}")));
+    let variables = variables.collect::<Result<Vec<_>, _>>()?;
+    match sys::fork_into(0).map_err(Fault::at("starting the shell's process"))? {
+        Side::Parent(shell) => Ok(shell),
+        Side::Child => {
+            let fault = become_shell(cell, order, rules, (control, output), &command, &variables);
+            give_up(control, fault)
+        }
+    }
+}
+
+/// In the process that becomes the shell; returns only what went wrong.
+fn become_shell(
+    cell: &Cell,
+    order: &CommandSpec,
+    rules: Rules,
+    (control, output): (&OwnedFd, &OwnedFd),
+    command: &CStr,
+    variables: &[CString],
+) -> Fault {
+    let confine = || {
+        rustix::process::setsid().map_err(Fault::at("leaving the session"))?;
+        rustix::process::chdir(cell.spec.workspace.as_path()).map_err(Fault::at("entering the workspace"))?;
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+        sys::reset_signals().map_err(Fault::at("resetting signals"))?;
+        confine::limits(&order.limits)?;
+        confine::descriptors(output)?;
+        if cell.spec.tier != Tier::None {
+            confine::capabilities()?;
+            rules.apply()?;
+            cell.filters.apply_last()?;
+        }
+        let variables: Vec<&CStr> = variables.iter().map(CString::as_c_str).collect();
+        packet::send(control.as_fd(), &Event::Started, &[]).map_err(Fault::at("reporting the start"))?;
+        let arguments = [c"bash", c"--norc", c"--noprofile", c"-c", command];
+        sys::exec(BASH, &arguments, &variables).map_err(Fault::at("starting /bin/bash"))
+    };
+    match confine() {
+        Err(fault) => fault,
+        Ok(never) => match never {},
+    }
+}

@@ -1,0 +1,175 @@
+//! From the supervisor's rights to a command's: done in the process that becomes the shell,
+//! in an order in which each step still may do what the next ones need.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::process::{Resource, Rlimit};
+use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
+
+use super::landlock::Rules;
+use crate::sys;
+use crate::wire::{Access, CellSpec, CommandSpec, Fault, Limits, Network, Tier};
+
+/// Files below `/dev` that every command may use.
+pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+/// What programs ask of `/proc` about the machine, where there is no `/proc` of their own.
+const MACHINE_FACTS: [&str; 8] = [
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/loadavg",
+    "/proc/uptime",
+    "/proc/version",
+    "/proc/filesystems",
+    "/proc/sys/kernel/osrelease",
+];
+
+/// Files of `/etc` that hold nothing about the machine's users but their names, or nothing
+/// secret at all. What is missing on a machine is left out.
+pub(super) const ETC: [&str; 31] = [
+    "alternatives",
+    "bash_completion.d",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "debian_version",
+    "fonts",
+    "gai.conf",
+    "host.conf",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "localtime",
+    "magic",
+    "magic.mime",
+    "mime.types",
+    "nanorc",
+    "networks",
+    "nsswitch.conf",
+    "os-release",
+    "perl",
+    "pki/tls/certs",
+    "protocols",
+    "python3",
+    "services",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+    "timezone",
+];
+
+/// Closes nothing yet, but makes sure that a program gets no more than its three standard
+/// descriptors: `/dev/null` to read, `output` to write.
+pub(super) fn descriptors(output: &OwnedFd) -> Result<(), Fault> {
+    let step = "connecting the command's input and output";
+    let null = std::fs::File::open("/dev/null").map_err(Fault::at(step))?;
+    let connect = || {
+        rustix::stdio::dup2_stdin(&null)?;
+        rustix::stdio::dup2_stdout(output)?;
+        rustix::stdio::dup2_stderr(output)
+    };
+    connect().map_err(Fault::at(step))?;
+    sys::close_on_exec_from(3).map_err(Fault::at("closing other descriptors"))
+}
+
+/// Sets the limits that each process of a command has.
+pub(super) fn limits(limits: &Limits) -> Result<(), Fault> {
+    let set = |resource, most| {
+        rustix::process::setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+            .map_err(|error| Fault::new(format!("setting the limit {resource:?} to {most}"), error))
+    };
+    let lower = |resource, most: u64| {
+        let now = rustix::process::getrlimit(resource).maximum;
+        set(resource, now.map_or(most, |now| now.min(most)))
+    };
+    lower(Resource::Core, 0)?;
+    lower(Resource::Fsize, limits.file_size)?;
+    lower(Resource::Nofile, limits.open_files)?;
+    // What a process has written to, rather than what it has reserved: Node.js and others
+    // reserve far more than they use.
+    lower(Resource::Data, limits.memory)
+}
+
+/// Gives up every capability, for good: also a program that belongs to root or has
+/// capabilities of its own gets none.
+pub(super) fn capabilities() -> Result<(), Fault> {
+    let step = "dropping capabilities";
+    rustix::thread::set_no_new_privs(true).map_err(Fault::at(step))?;
+    let locked = CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+    // Both need CAP_SETPCAP. Who has it not has none to give up either, and
+    // no_new_privs keeps it so.
+    if rustix::thread::capabilities(None).map_err(Fault::at(step))?.effective.contains(CapabilitySet::SETPCAP)
+    {
+        rustix::thread::set_capabilities_secure_bits(locked).map_err(Fault::at(step))?;
+        for capability in CapabilitySet::all().iter() {
+            match rustix::thread::remove_capability_from_bounding_set(capability) {
+                // Not one that this kernel knows.
+                Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+                Err(error) => return Err(Fault::new(step, error)),
+            }
+        }
+    }
+    let none = CapabilitySet::empty();
+    rustix::thread::clear_ambient_capability_set().map_err(Fault::at(step))?;
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, none).map_err(Fault::at(step))
+}
+
+/// The Landlock rules of a command.
+pub(super) fn rules(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
+    if cell.tier == Tier::T2 {
+        return rules_on_shared_tree(cell, order, version);
+    }
+    // The root was made for commands: all of it may be read.
+    let mut rules = Rules::new(version, false)?.grant(Path::new("/"), Access::Read)?;
+    for device in DEVICES {
+        rules = rules.grant(&Path::new("/dev").join(device), Access::Write)?;
+    }
+    for path in ["/dev/shm", "/tmp"] {
+        rules = rules.grant(Path::new(path), Access::Write)?;
+    }
+    rules = rules.grant(cell.home.as_path(), Access::Write)?;
+    for exposed in cell.exposed.iter().filter(|exposed| exposed.write) {
+        rules = rules.grant(exposed.path.as_path(), Access::Write)?;
+    }
+    Ok(rules)
+}
+
+fn rules_on_shared_tree(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
+    let mut rules = Rules::new(version, cell.network != Network::Host)?;
+    for device in DEVICES {
+        rules = rules.grant_if_there(&Path::new("/dev").join(device), Access::Write)?;
+    }
+    for fact in MACHINE_FACTS {
+        rules = rules.grant_if_there(Path::new(fact), Access::Read)?;
+    }
+    for name in ETC.iter().chain(&["passwd", "group"]) {
+        let path = Path::new("/etc").join(name);
+        // Links lead to what is granted by its own name.
+        rules = match path.symlink_metadata() {
+            Ok(found) if !found.is_symlink() => rules.grant(&path, Access::Read)?,
+            _ => rules,
+        };
+    }
+    if cell.network == Network::Host {
+        for name in ["/etc/resolv.conf", "/etc/hosts"] {
+            let path = Path::new(name).canonicalize().unwrap_or_else(|_| name.into());
+            rules = rules.grant_if_there(&path, Access::Read)?;
+        }
+    }
+    for exposed in cell.exposed.iter().filter(|exposed| exposed.path != cell.workspace) {
+        let access = if exposed.write { Access::Write } else { Access::Read };
+        rules = rules.grant(exposed.path.as_path(), access)?;
+    }
+    rules = rules.grant(cell.scratch.as_path(), Access::Write)?;
+    for granted in &order.granted {
+        rules = rules.grant(granted.path.as_path(), granted.access)?;
+    }
+    Ok(rules)
+}

@@ -1,0 +1,109 @@
+//! The rules on files that hold whatever mounts say.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
+};
+use rustix::fs::{Mode, OFlags};
+
+use crate::wire::{Access, Fault};
+
+/// The version of Landlock in this kernel, at most `at_most`; 0 where there is none.
+pub(super) fn version(at_most: Option<u32>) -> u32 {
+    let found = crate::sys::landlock_version();
+    at_most.map_or(found, |most| found.min(most))
+}
+
+/// What a set of rules is for.
+pub(super) struct Rules {
+    abi: ABI,
+    created: RulesetCreated,
+}
+
+impl Rules {
+    /// Rules that deny everything that this version knows.
+    ///
+    /// Every right is a hard requirement: a kernel that cannot enforce one fails here, and
+    /// nothing runs with less.
+    pub(super) fn new(version: u32, deny_tcp: bool) -> Result<Self, Fault> {
+        let abi = abi(version);
+        // Devices are reached through the few that are granted as files.
+        let files = AccessFs::from_all(abi) & !AccessFs::IoctlDev;
+        let build = || {
+            let mut rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+            rules = rules.handle_access(files)?;
+            if deny_tcp {
+                rules = rules.handle_access(AccessNet::from_all(abi))?;
+            }
+            if version >= 6 {
+                rules = rules.scope(Scope::from_all(abi))?;
+            }
+            rules.create()
+        };
+        let created = build().map_err(Fault::at("making a Landlock ruleset"))?;
+        Ok(Self { abi, created })
+    }
+
+    /// Grants a file, or a folder with everything below it, which must exist.
+    pub(super) fn grant(mut self, path: &Path, access: Access) -> Result<Self, Fault> {
+        let (fd, is_folder) = open(path)?;
+        let mut rights = self.rights(access);
+        if !is_folder {
+            rights &= AccessFs::from_file(self.abi);
+        }
+        if rights.is_empty() {
+            return Ok(self);
+        }
+        self.created = self
+            .created
+            .add_rule(PathBeneath::new(fd.as_fd(), rights))
+            .map_err(|error| Fault::new(format!("granting {} in Landlock", path.display()), error))?;
+        Ok(self)
+    }
+
+    /// As [`Rules::grant`], for something that a machine need not have.
+    pub(super) fn grant_if_there(self, path: &Path, access: Access) -> Result<Self, Fault> {
+        if path.exists() { self.grant(path, access) } else { Ok(self) }
+    }
+
+    fn rights(&self, access: Access) -> BitFlags<AccessFs> {
+        match access {
+            Access::List => AccessFs::ReadDir.into(),
+            Access::Read => AccessFs::from_read(self.abi),
+            Access::Write => AccessFs::from_all(self.abi) & !AccessFs::IoctlDev,
+        }
+    }
+
+    /// Applies the rules to this process and all that it starts.
+    pub(super) fn apply(self) -> Result<(), Fault> {
+        let step = "applying the Landlock ruleset";
+        let status = self.created.restrict_self().map_err(Fault::at(step))?;
+        match status.ruleset {
+            landlock::RulesetStatus::FullyEnforced => Ok(()),
+            other => Err(Fault::new(step, format!("{other:?}"))),
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<(OwnedFd, bool), Fault> {
+    let at = || format!("opening {} to grant it", path.display());
+    let fd = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
+        .map_err(|error| Fault { changed: true, ..Fault::new(at(), error) })?;
+    let stat = rustix::fs::fstat(&fd).map_err(|error| Fault::new(at(), error))?;
+    Ok((fd, rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir()))
+}
+
+fn abi(version: u32) -> ABI {
+    match version {
+        0 => ABI::Unsupported,
+        1 => ABI::V1,
+        2 => ABI::V2,
+        3 => ABI::V3,
+        4 => ABI::V4,
+        5 => ABI::V5,
+        _ => ABI::V6,
+    }
+}

@@ -1,0 +1,189 @@
+//! The helper process: this program again, started under another name, with one thread and
+//! nothing else to do. It builds a sandbox once and starts commands in it.
+//!
+//! In the order of a command's life: [`namespaces`] and [`root`] build the cell, [`call`]
+//! makes the process that supervises a command, [`covers`] protects paths, [`confine`],
+//! [`landlock`] and [`seccomp`] take rights away from the shell, [`supervise`] sees to its
+//! end with [`tree`].
+
+mod bwrap;
+mod call;
+mod confine;
+mod covers;
+mod landlock;
+mod namespaces;
+mod reserve;
+mod root;
+mod seccomp;
+mod supervise;
+mod syscalls;
+mod tree;
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, WaitOptions};
+
+use self::reserve::Reserved;
+use self::seccomp::{Filters, Shared};
+use crate::packet;
+use crate::sys;
+use crate::wire::{Built, CellSpec, Fault, Order, Tier};
+
+/// The name that the helper is started under.
+pub(crate) const HELPER_NAME: &str = "scorpiox-cell";
+
+/// After the host is gone, supervisors may take this long.
+const FINISH_TIME: Duration = Duration::from_millis(800);
+
+/// A built cell, from the inside.
+struct Cell {
+    spec: CellSpec,
+    filters: Filters,
+    landlock: u32,
+    reserved: Reserved,
+}
+
+/// Does the helper's work, if this process was started as one; otherwise nothing.
+pub fn main() -> Option<ExitCode> {
+    let mut arguments = std::env::args();
+    let done = match arguments.next()?.as_str() {
+        HELPER_NAME => take_socket().map_err(Fault::at("taking the socket")).and_then(serve),
+        bwrap::INNER => call::inside(arguments),
+        _ => return None,
+    };
+    Some(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Standard input is the socket to the host. It is moved away, so that the first three
+/// descriptors are what they are for every program.
+fn take_socket() -> std::io::Result<OwnedFd> {
+    let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
+    rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
+    Ok(socket)
+}
+
+fn serve(host: OwnedFd) -> Result<(), Fault> {
+    // When memory runs out the kernel ends this and all that it starts first, not the host.
+    std::fs::write("/proc/self/oom_score_adj", "1000")
+        .map_err(Fault::at("offering commands to the out-of-memory killer"))?;
+    let order = packet::receive_large::<Order>(host.as_fd()).map_err(Fault::at("reading the first order"))?;
+    let Some((Order::Build(spec), mut fds)) = order else { return Ok(()) };
+    let lock = fds.pop();
+    // In a process namespace of its own the rest happens in its first process.
+    if spec.tier == Tier::T1 && namespaces::enter(&spec, &host)? {
+        return Ok(());
+    }
+    match build(spec, lock) {
+        Err(fault) => {
+            let _ = packet::send(host.as_fd(), &Built::Failed(fault.clone()), &[]);
+            Err(fault)
+        }
+        Ok((cell, listener)) => {
+            let listener: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+            packet::send(host.as_fd(), &Built::Ready, &listener).map_err(Fault::at("reporting the cell"))?;
+            drop(listener);
+            take_orders(cell, host)
+        }
+    }
+}
+
+fn build(spec: CellSpec, lock: Option<OwnedFd>) -> Result<(Cell, Option<OwnedFd>), Fault> {
+    // Nothing that commands start may ever read or write memory of the helper.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        .map_err(Fault::at("hiding the helper's memory"))?;
+    let landlock = landlock::version(spec.landlock_at_most);
+    let needed = if spec.tier == Tier::T2 { 4 } else { 2 };
+    if landlock < needed {
+        return Err(Fault::new(
+            "asking for Landlock",
+            format!("this kernel has version {landlock} of it, and {needed} is needed"),
+        ));
+    }
+    let filters = Filters::new(Shared::of(spec.tier, spec.network, landlock))?;
+    let mut listener = None;
+    match spec.tier {
+        Tier::T1 => {
+            listener = namespaces::network(&spec)?;
+            root::enter(&spec)?;
+        }
+        Tier::T2 => {
+            rustix::process::chdir(spec.workspace.as_path()).map_err(Fault::at("entering the workspace"))?;
+            // What outlives its supervisor comes here, and ends with the cell.
+            rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+                .map_err(Fault::at("adopting processes"))?;
+        }
+        Tier::T1b => bwrap::probe(&spec)?,
+        Tier::None => {}
+    }
+    // Bubblewrap needs more, and for who may run unconfined there is nothing to filter.
+    if matches!(spec.tier, Tier::T1 | Tier::T2) {
+        filters.apply_base()?;
+    }
+    let reserved = Reserved::new(&spec, lock);
+    Ok((Cell { spec, filters, landlock, reserved }, listener))
+}
+
+/// Starts one command after the other, until the host is gone.
+fn take_orders(mut cell: Cell, host: OwnedFd) -> Result<(), Fault> {
+    let children = sys::child_signals().map_err(Fault::at("waiting for commands"))?;
+    let mut host = Some(host);
+    let mut running = 0;
+    while let Some(socket) = &host {
+        let mut polled = [PollFd::new(socket, PollFlags::IN), PollFd::new(&children, PollFlags::IN)];
+        let time = cell.reserved.release_in().map(|time| Timespec::try_from(time).unwrap_or_default());
+        poll(&mut polled, time.as_ref()).map_err(Fault::at("waiting for orders"))?;
+        let [orders, ended] = polled.map(|polled| !polled.revents().is_empty());
+        if ended {
+            let _ = rustix::io::read(&children, &mut [0_u8; 1024]);
+            running = reap(running);
+        }
+        cell.reserved.tick(running);
+        if !orders {
+            continue;
+        }
+        match packet::receive_large::<Order>(socket.as_fd()) {
+            Ok(Some((Order::Run(order), fds))) => {
+                running += 1;
+                call::start(&mut cell, &order, fds, &mut host, &children);
+            }
+            Ok(Some((Order::Build(_), _))) | Err(_) => {}
+            Ok(None) => break,
+        }
+    }
+    finish(&cell, running);
+    cell.reserved.release();
+    // What commands left in their folder for temporary files is of no use to anybody.
+    let _ = std::fs::remove_dir_all(cell.spec.scratch.as_path());
+    Ok(())
+}
+
+/// Takes note of children that have ended; how many are left of those that were `running`.
+fn reap(mut running: u32) -> u32 {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => running = running.saturating_sub(1),
+            Ok(None) | Err(rustix::io::Errno::INTR) => return running,
+            // No children: whatever was counted is over.
+            Err(_) => return 0,
+        }
+    }
+}
+
+/// The host is gone, and supervisors know it, too. In a process namespace this process's end
+/// is the end of all; without one, supervisors get the time to end what they have started.
+fn finish(cell: &Cell, mut running: u32) {
+    if cell.spec.tier == Tier::T1 {
+        return;
+    }
+    let until = Instant::now() + FINISH_TIME;
+    while running > 0 && Instant::now() < until {
+        if running == reap(running) {
+            let _ = rustix::thread::nanosleep(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 });
+        }
+        running = reap(running);
+    }
+    tree::Tree::Descendants.signal(Signal::KILL);
+}

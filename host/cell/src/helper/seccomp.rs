@@ -1,0 +1,198 @@
+//! The filter on system calls.
+
+use std::collections::BTreeMap;
+
+use libc::c_long;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
+
+use super::syscalls::{ALWAYS, HELPER_ONLY, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES, OWN_SIGNALS};
+use crate::wire::{Fault, Network, Tier};
+
+/// What of the machine a command shares, which decides what the filter must stop.
+#[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools)] // four independent facts
+pub(super) struct Shared {
+    /// The tree of files, with only Landlock between.
+    pub files: bool,
+    /// The processes, with nothing between that stops signals.
+    pub processes: bool,
+    /// Abstract unix sockets, with nothing between.
+    pub abstract_sockets: bool,
+    /// Whether it may use the network at all.
+    pub may_connect: bool,
+}
+
+impl Shared {
+    /// What a tier leaves shared on a kernel with this version of Landlock.
+    pub(super) fn of(tier: Tier, network: Network, landlock_abi: u32) -> Self {
+        let bare = tier == Tier::T2;
+        // Version 6 keeps signals and abstract sockets inside a domain.
+        let scoped = landlock_abi >= 6;
+        let host_network = bare || network == Network::Host;
+        Self {
+            files: bare,
+            processes: bare && !scoped,
+            abstract_sockets: host_network && !scoped,
+            may_connect: network == Network::Host || !bare,
+        }
+    }
+}
+
+const CLONE_NEW: u64 = number(
+    libc::CLONE_NEWNS
+        | libc::CLONE_NEWCGROUP
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUSER
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNET,
+);
+/// Linux 5.6; for `unshare` only, since `clone` has its exit signal in these bits.
+const CLONE_NEWTIME: u64 = 0x80;
+/// The type of a socket, without `SOCK_CLOEXEC` and `SOCK_NONBLOCK`.
+const SOCKET_TYPE: u64 = 0xf;
+
+/// A constant of the C library, none of which is negative, as a system call's argument.
+const fn number(constant: libc::c_int) -> u64 {
+    constant.unsigned_abs() as u64
+}
+
+type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+
+/// The filter, in two parts: a long one that the helper puts on itself, once, and that
+/// everything it starts inherits, and a short one for each command. Installing the long one
+/// takes longer than all the rest of starting a command.
+#[derive(Debug)]
+pub(super) struct Filters {
+    base: BpfProgram,
+    last: BpfProgram,
+}
+
+impl Filters {
+    /// The filter for what is shared.
+    pub(super) fn new(shared: Shared) -> Result<Self, Fault> {
+        let step = "compiling the filter on system calls";
+        Ok(Self {
+            base: base(shared).map_err(Fault::at(step))?,
+            last: last(shared).map_err(Fault::at(step))?,
+        })
+    }
+
+    /// What commands may do, and what starting them takes.
+    pub(super) fn apply_base(&self) -> Result<(), Fault> {
+        seccompiler::apply_filter(&self.base).map_err(Fault::at("applying the filter on system calls"))
+    }
+
+    /// What commands may do; the last step.
+    pub(super) fn apply_last(&self) -> Result<(), Fault> {
+        seccompiler::apply_filter(&self.last).map_err(Fault::at("applying the filter on system calls"))
+    }
+}
+
+const UNKNOWN: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
+
+/// Allows what is listed. A call by another architecture's numbers (32-bit x86) kills the
+/// process: compiled filters begin with that test. The x32 numbers are not listed.
+fn base(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules = Rules::new();
+    let mut allow = |groups: &[&[c_long]]| {
+        rules.extend(groups.iter().copied().flatten().map(|call| (*call, Vec::new())));
+    };
+    allow(ALWAYS);
+    allow(HELPER_ONLY);
+    allow(OWN_SIGNALS);
+    allow(&[&[libc::SYS_clone]]);
+    if !shared.files {
+        allow(OWN_FILES);
+        allow(OWN_MESSAGES);
+    }
+    if shared.may_connect {
+        allow(OWN_ADDRESSES);
+    }
+    conditional(&mut rules, shared)?;
+    let architecture = std::env::consts::ARCH.try_into()?;
+    SeccompFilter::new(rules, UNKNOWN, SeccompAction::Allow, architecture)?.try_into()
+}
+
+/// Takes away what only the helper needed.
+fn last(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules = Rules::new();
+    let mut refuse = |groups: &[&[c_long]]| {
+        rules.extend(groups.iter().copied().flatten().map(|call| (*call, Vec::new())));
+    };
+    refuse(HELPER_ONLY);
+    if shared.processes {
+        refuse(OWN_SIGNALS);
+    }
+    // New processes and threads, but no new namespaces.
+    let bits = (0..64).map(|bit| 1_u64 << bit).filter(|bit| CLONE_NEW & bit != 0);
+    let namespaces: Result<_, _> = bits.map(|bit| rule(&[(0, SeccompCmpOp::MaskedEq(bit), bit)])).collect();
+    rules.insert(libc::SYS_clone, namespaces?);
+    let architecture = std::env::consts::ARCH.try_into()?;
+    SeccompFilter::new(rules, SeccompAction::Allow, UNKNOWN, architecture)?.try_into()
+}
+
+fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::BackendError> {
+    use SeccompCmpOp::{Eq, MaskedEq, Ne};
+    rules.insert(libc::SYS_unshare, vec![rule(&[(0, MaskedEq(CLONE_NEW | CLONE_NEWTIME), 0)])?]);
+    // Pushing input into a terminal, and pasting a console's selection.
+    let terminal = [libc::TIOCSTI, libc::TIOCLINUX];
+    rules.insert(libc::SYS_ioctl, vec![rule(&terminal.map(|request| (1, Ne, request)))?]);
+    // The ordinary personality, also without address randomisation, and asking which it is.
+    let personalities = [0, 0x0004_0000, 0xffff_ffff];
+    let personalities: Result<_, _> = personalities.map(|p| rule(&[(0, Eq, p)])).into_iter().collect();
+    rules.insert(libc::SYS_personality, personalities?);
+    sockets(rules, shared)
+}
+
+/// Which sockets can be made.
+fn sockets(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::BackendError> {
+    use SeccompCmpOp::{Eq, MaskedEq};
+    let (stream, datagram, packets) =
+        (number(libc::SOCK_STREAM), number(libc::SOCK_DGRAM), number(libc::SOCK_SEQPACKET));
+    let unix = number(libc::AF_UNIX);
+    let mut makes = Vec::new();
+    if shared.may_connect {
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            for kind in [stream, datagram] {
+                makes.push(rule(&[(0, Eq, number(family)), (1, MaskedEq(SOCKET_TYPE), kind)])?);
+            }
+        }
+        // Which interfaces there are: only NETLINK_ROUTE.
+        makes.push(rule(&[(0, Eq, number(libc::AF_NETLINK)), (2, Eq, number(libc::NETLINK_ROUTE))])?);
+    }
+    // Sockets of the machine's services have paths, which Landlock does not look at.
+    let reaches_services = shared.files || shared.abstract_sockets;
+    if !reaches_services {
+        makes.push(rule(&[(0, Eq, unix)])?);
+    }
+    if !makes.is_empty() {
+        rules.insert(libc::SYS_socket, makes);
+    }
+    // A pair of datagram sockets could be sent elsewhere; the other kinds stay connected.
+    let kinds = if reaches_services { &[stream, packets][..] } else { &[stream, packets, datagram][..] };
+    let pairs: Result<_, _> =
+        kinds.iter().map(|kind| rule(&[(0, Eq, unix), (1, MaskedEq(SOCKET_TYPE), *kind)])).collect();
+    rules.insert(libc::SYS_socketpair, pairs?);
+    // Without addresses, sending is for sockets that are connected.
+    rules.insert(libc::SYS_sendmsg, Vec::new());
+    let to = if shared.may_connect { Vec::new() } else { vec![pointer_is_null(4)?] };
+    rules.insert(libc::SYS_sendto, to);
+    Ok(())
+}
+
+fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
+    let conditions: Result<_, _> = conditions
+        .iter()
+        .map(|(argument, compare, value)| {
+            SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, compare.clone(), *value)
+        })
+        .collect();
+    SeccompRule::new(conditions?)
+}
+
+fn pointer_is_null(argument: u8) -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(vec![SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?])
+}

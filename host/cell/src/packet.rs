@@ -1,0 +1,124 @@
+//! Messages with descriptors, over a socket that keeps their borders.
+
+use std::io::{self, IoSlice, IoSliceMut, Seek, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::MemfdFlags;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Longest message without a memory file, in bytes.
+const MAX_BYTES: usize = 8 * 1024;
+/// Most descriptors that come with one.
+const MAX_FDS: usize = 4;
+/// Longest message in a memory file: a command and the paths that are special to it.
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A pair of connected sockets; neither is inherited by programs that are started.
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
+}
+
+/// Sends a message and descriptors. A short one; see [`send_large`].
+pub(crate) fn send<T: Serialize>(
+    socket: BorrowedFd<'_>,
+    message: &T,
+    fds: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
+    if bytes.len() > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the message is too long for a packet"));
+    }
+    send_bytes(socket, &bytes, fds)
+}
+
+/// Sends a message of any length: it travels in a file in memory, the first descriptor.
+pub(crate) fn send_large<T: Serialize>(
+    socket: BorrowedFd<'_>,
+    message: &T,
+    fds: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let file = to_file(message)?;
+    let fds: Vec<_> = [file.as_fd()].into_iter().chain(fds.iter().copied()).collect();
+    send_bytes(socket, b"file", &fds)
+}
+
+/// A message in a file in memory.
+pub(crate) fn to_file<T: Serialize>(message: &T) -> io::Result<OwnedFd> {
+    let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
+    let mut file = std::fs::File::from(rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?);
+    file.write_all(&bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+/// The message in a file in memory.
+pub(crate) fn from_file<T: DeserializeOwned>(file: OwnedFd) -> io::Result<T> {
+    let file = std::fs::File::from(file);
+    let size = file.metadata()?.len();
+    if size > MAX_FILE_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {size} bytes")));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    io::Read::read_to_end(&mut io::Read::take(&file, MAX_FILE_BYTES), &mut bytes)?;
+    postcard::from_bytes(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Receives a message that [`send_large`] sent; `None` when the other end is closed.
+pub(crate) fn receive_large<T: DeserializeOwned>(
+    socket: BorrowedFd<'_>,
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    let Some((_, mut fds)) = receive_bytes(socket, RecvFlags::empty())? else { return Ok(None) };
+    if fds.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message without its file"));
+    }
+    let message = from_file(fds.remove(0))?;
+    Ok(Some((message, fds)))
+}
+
+/// Receives a message; `None` when the other end is closed.
+pub(crate) fn receive<T: DeserializeOwned>(
+    socket: BorrowedFd<'_>,
+    wait: bool,
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    let flags = if wait { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+    let Some((bytes, fds)) = receive_bytes(socket, flags)? else { return Ok(None) };
+    let message =
+        postcard::from_bytes(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok(Some((message, fds)))
+}
+
+fn send_bytes(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many descriptors for a packet"));
+    }
+    rustix::io::retry_on_intr(|| sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL))?;
+    Ok(())
+}
+
+fn receive_bytes(socket: BorrowedFd<'_>, flags: RecvFlags) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
+    let mut bytes = vec![0; MAX_BYTES];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let received = rustix::io::retry_on_intr(|| {
+        recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, flags | RecvFlags::CMSG_CLOEXEC)
+    })?;
+    let mut fds = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            fds.extend(rights);
+        }
+    }
+    if received.bytes == 0 {
+        return Ok(None);
+    }
+    bytes.truncate(received.bytes);
+    Ok(Some((bytes, fds)))
+}

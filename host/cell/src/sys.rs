@@ -1,0 +1,167 @@
+//! The system calls that no safe wrapper exists for. All `unsafe` of this crate stands here.
+//!
+//! Everything here is called by the helper process only, which has one thread: a fork finds
+//! no lock held by somebody else, and changing a signal mask or the table of descriptors
+//! surprises nobody.
+
+#![allow(unsafe_code)]
+
+use std::convert::Infallible;
+use std::ffi::{CStr, c_char, c_int, c_long, c_uint};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
+
+/// Which side of a fork this is.
+pub(crate) enum Side {
+    Parent(rustix::process::Pid),
+    Child,
+}
+
+/// A new process that goes on here, in new namespaces as `flags` (`CLONE_NEW…`) say.
+pub(crate) fn fork_into(flags: c_int) -> io::Result<Side> {
+    let flags = c_long::from(flags | libc::SIGCHLD);
+    // SAFETY: without CLONE_VM and with a null stack this is fork(2): the child has a copy of
+    // the whole memory and returns here. The process has one thread, so the copy is whole,
+    // too: no lock is held by a thread that the child lacks. The order of the last two
+    // arguments differs between architectures; all of them are null.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
+    match pid {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Side::Child),
+        pid => {
+            let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+            pid.map(Side::Parent).ok_or_else(|| io::Error::other("clone gave no process id"))
+        }
+    }
+}
+
+/// Moves this process into new namespaces.
+pub(crate) fn unshare(flags: c_int) -> io::Result<()> {
+    // SAFETY: takes no pointers. CLONE_FILES and CLONE_VM, which could pull shared state from
+    // under other threads, are not among the flags that callers give, and there is one thread.
+    check(unsafe { libc::unshare(flags) })
+}
+
+/// Replaces this process; returns only when that failed.
+pub(crate) fn exec(program: &CStr, arguments: &[&CStr], environment: &[&CStr]) -> io::Result<Infallible> {
+    let list = |items: &[&CStr]| -> Vec<*const c_char> {
+        items.iter().map(|item| item.as_ptr()).chain([ptr::null()]).collect()
+    };
+    let (arguments, environment) = (list(arguments), list(environment));
+    // SAFETY: both lists end with a null pointer, and all strings outlive the call, since it
+    // does not return unless it failed.
+    unsafe { libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    Err(io::Error::last_os_error())
+}
+
+/// Ends this process at once: no destructors, no exit handlers that the parent registered.
+pub(crate) fn exit_now(code: c_int) -> ! {
+    // SAFETY: takes no pointers, never returns.
+    unsafe { libc::_exit(code) }
+}
+
+/// Blocks SIGCHLD and gives a descriptor that can be read when a child has changed.
+pub(crate) fn child_signals() -> io::Result<OwnedFd> {
+    // SAFETY: an all-zero sigset_t is a valid value to initialise from, sigemptyset and
+    // sigaddset write to it alone, and signalfd returns a new descriptor that nobody else owns.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        check(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()))?;
+        let fd = libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        check(fd)?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// All signals as a new program expects them: not blocked, not ignored. The Rust runtime
+/// ignores SIGPIPE, and an ignored signal stays ignored through exec.
+pub(crate) fn reset_signals() -> io::Result<()> {
+    // SAFETY: SIG_DFL is no function that could run; the calls for SIGKILL, SIGSTOP and the
+    // numbers that the C library keeps to itself fail and change nothing. The empty set is
+    // initialised by sigemptyset before it is used.
+    unsafe {
+        for signal in 1..=libc::SIGRTMAX() {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        check(libc::sigprocmask(libc::SIG_SETMASK, &raw const set, ptr::null_mut()))
+    }
+}
+
+/// All descriptors from `first` on close when this process executes a program.
+pub(crate) fn close_on_exec_from(first: c_uint) -> io::Result<()> {
+    // SAFETY: takes no pointers, and with this flag closes nothing now: descriptors that are
+    // owned by values in this process stay valid.
+    let done = unsafe {
+        libc::syscall(libc::SYS_close_range, first, c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as c_uint)
+    };
+    check(done)
+}
+
+/// Sets attributes (`MOUNT_ATTR_…`) of a mount, and of all below it with `AT_RECURSIVE`.
+pub(crate) fn set_mount_attributes(mount: BorrowedFd<'_>, depth: c_int, set: u64) -> io::Result<()> {
+    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: the path is an empty C string, and the structure and its size belong together.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | depth,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    check(done)
+}
+
+/// Switches the loopback interface of this network namespace on.
+pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: an all-zero ifreq is valid; the name is shorter than its array and stays
+    // terminated; the kernel reads and writes this one structure.
+    unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
+            *to = c_char::from_ne_bytes([*from]);
+        }
+        request.ifr_ifru.ifru_flags =
+            libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(libc::c_short::MAX);
+        check(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request))
+    }
+}
+
+fn check(result: impl Into<c_long>) -> io::Result<()> {
+    if result.into() < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A descriptor that this process was given by its parent under a number.
+pub(crate) fn inherited(number: c_int) -> io::Result<OwnedFd> {
+    // SAFETY: asks whether the descriptor is open, and takes no pointers.
+    check(unsafe { libc::fcntl(number, libc::F_GETFD) })?;
+    // SAFETY: it is open, and each number is taken once, at the beginning of the program, by
+    // the code that the parent started this program for.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// The version of Landlock in this kernel; 0 where there is none or it is switched off.
+pub(crate) fn landlock_version() -> u32 {
+    const VERSION: c_uint = 1;
+    // SAFETY: with this flag the kernel takes a null pointer and a size of zero, and answers
+    // with a number.
+    let version =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<u8>(), 0_usize, VERSION) };
+    u32::try_from(version).unwrap_or(0)
+}
+
+/// Sends a signal to all processes of this namespace but the first, which this one must be.
+pub(crate) fn signal_all_others(signal: rustix::process::Signal) -> io::Result<()> {
+    if rustix::process::getpid() != rustix::process::Pid::INIT {
+        return Err(io::Error::other("not process 1 of a namespace: everybody would be reached"));
+    }
+    // SAFETY: takes no pointers. As process 1, -1 reaches the namespace and no further.
+    check(unsafe { libc::kill(-1, signal.as_raw()) })
+}

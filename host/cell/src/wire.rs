@@ -1,0 +1,267 @@
+//! What the host and the helper say to each other.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// How a command is confined, strongest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Tier {
+    /// Not at all.
+    None,
+    /// Landlock and seccomp.
+    T2,
+    /// As T1, with the namespaces made by bubblewrap.
+    T1b,
+    /// Namespaces with a root of their own, Landlock, seccomp.
+    T1,
+}
+
+impl Tier {
+    /// Its name in results and settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::T2 => "T2",
+            Self::T1b => "T1b",
+            Self::T1 => "T1",
+        }
+    }
+}
+
+impl std::fmt::Display for Tier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A path, which need not be text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RawPath(Vec<u8>);
+
+impl RawPath {
+    /// The path.
+    pub fn as_path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.0))
+    }
+}
+
+impl From<&Path> for RawPath {
+    fn from(path: &Path) -> Self {
+        Self(path.as_os_str().as_bytes().to_vec())
+    }
+}
+
+impl From<PathBuf> for RawPath {
+    fn from(path: PathBuf) -> Self {
+        Self(path.into_os_string().into_vec())
+    }
+}
+
+/// A file or folder that commands see at its own path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exposed {
+    /// Where it is, inside and outside.
+    pub path: RawPath,
+    /// Whether it may be changed.
+    pub write: bool,
+}
+
+/// What the network of a cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    /// A loopback interface of its own, and nothing else.
+    Off,
+    /// The same, with a listener for the host's proxy on it.
+    Proxy,
+    /// The host's.
+    Host,
+}
+
+/// What all commands of a cell have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellSpec {
+    /// How to confine.
+    pub tier: Tier,
+    /// The project's folder.
+    pub workspace: RawPath,
+    /// Files and folders that exist and are seen, the workspace among them.
+    pub exposed: Vec<Exposed>,
+    /// The home folder of commands: a folder in memory in T1 and T1b, and one that exists in
+    /// T2, unless it is among `exposed`.
+    pub home: RawPath,
+    /// A folder for temporary files, for tiers that cannot make one of their own at `/tmp`.
+    pub scratch: RawPath,
+    /// Size of `/tmp`, in bytes.
+    pub tmp_bytes: u64,
+    /// The network.
+    pub network: Network,
+    /// Taken as the kernel's, if lower: for tests of what older kernels can do.
+    pub landlock_at_most: Option<u32>,
+}
+
+/// What is different about a path in the workspace while a command runs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Cover {
+    /// A folder that cannot be moved away, with everything below it as it is.
+    Pin(RawPath),
+    /// Cannot be changed.
+    Freeze(RawPath),
+    /// Cannot be read or changed. Also what a symbolic link at this path is.
+    Hide(RawPath),
+    /// Does not exist and cannot be made.
+    Reserve(RawPath),
+}
+
+impl Cover {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        let (Self::Pin(path) | Self::Freeze(path) | Self::Hide(path) | Self::Reserve(path)) = self;
+        path.as_path()
+    }
+}
+
+/// A right that Landlock gives, for tiers without a root of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Granted {
+    /// A file, or a folder and everything below it.
+    pub path: RawPath,
+    /// What.
+    pub access: Access,
+}
+
+/// What may be done with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Access {
+    /// List folders.
+    List,
+    /// Read and execute.
+    Read,
+    /// And change.
+    Write,
+}
+
+/// What a command may use up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Processes and threads at once.
+    pub processes: u32,
+    /// Bytes of memory of all processes together.
+    pub memory: u64,
+    /// Descriptors of a process.
+    pub open_files: u64,
+    /// Bytes of one file.
+    pub file_size: u64,
+}
+
+/// One command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandSpec {
+    /// For `bash -c`.
+    pub command: String,
+    /// The whole environment.
+    pub environment: Vec<(String, String)>,
+    /// After this time it is ended.
+    pub timeout_ms: Option<u64>,
+    /// What it may use up.
+    pub limits: Limits,
+    /// What is different in the workspace.
+    pub covers: Vec<Cover>,
+    /// What Landlock grants in T2, beside what the cell exposes outside of the workspace.
+    pub granted: Vec<Granted>,
+}
+
+/// From the host to the helper.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    Build(CellSpec),
+    Run(CommandSpec),
+}
+
+/// From the helper to the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Built {
+    /// Commands can be run; a listener in the cell's network may come along.
+    Ready,
+    Failed(Fault),
+}
+
+/// A step that failed, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{step}: {error}")]
+pub struct Fault {
+    /// What was tried.
+    pub step: String,
+    /// The system's answer.
+    pub error: String,
+    /// A path was not as the host found it a moment ago: worth trying again.
+    pub changed: bool,
+}
+
+impl Fault {
+    pub(crate) fn new(step: impl Into<String>, error: impl std::fmt::Display) -> Self {
+        Self { step: step.into(), error: error.to_string(), changed: false }
+    }
+
+    /// For `map_err`.
+    pub(crate) fn at<E: std::fmt::Display>(step: &str) -> impl FnOnce(E) -> Self + '_ {
+        move |error| Self::new(step, error)
+    }
+}
+
+/// How a shell ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Why a command was ended from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ended {
+    /// It took too long.
+    Timeout,
+    /// The host said so.
+    Stopped,
+    /// It had more processes than allowed.
+    Processes,
+    /// It used more memory than allowed.
+    Memory,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How its shell ended.
+    pub status: Status,
+    /// Why it was ended from outside, if it was.
+    pub ended: Option<Ended>,
+    /// Processes that outlived the shell and were killed.
+    pub leftover: u32,
+    /// From the start of the shell to its end.
+    pub duration_ms: u64,
+}
+
+/// From a command's supervisor to the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Event {
+    /// Everything that confines the command is in place.
+    Started,
+    /// A listener in the command's own network comes along.
+    Listening,
+    Failed(Fault),
+    Done(Outcome),
+}
+
+/// From the host to a command's supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Stop {
+    /// SIGTERM, and SIGKILL when it has not ended after a while.
+    Gently,
+    /// SIGKILL.
+    Now,
+}

@@ -1,0 +1,8 @@
+//! Attacks on the sandbox, from inside of it. Each test runs in each tier, and looks at what
+//! became of the machine, not only at what the attacker was told.
+
+mod bed;
+mod files;
+
+/// For assertions about one tier.
+use scorpiox_cell::Tier;

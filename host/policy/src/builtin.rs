@@ -1,0 +1,124 @@
+//! The profiles that are there without a file.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::deny::DenyRule;
+use crate::hosts::HostRule;
+use crate::place::{PathRule, Place};
+use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
+use crate::shell::ShellPolicy;
+use crate::source::{Source, Sourced};
+use crate::tier::Tier;
+
+const GIB: u64 = 1 << 30;
+
+/// One built-in profile, as data.
+struct Builtin {
+    name: &'static str,
+    read: &'static [Place],
+    write: &'static [Place],
+    network: Mode,
+}
+
+enum Mode {
+    Off,
+    Registries,
+    Open,
+}
+
+const PROFILES: [Builtin; 4] = [
+    Builtin { name: DEFAULT_PROFILE, read: PROGRAMS, write: PROJECT, network: Mode::Off },
+    Builtin { name: READONLY, read: PROGRAMS_AND_PROJECT, write: &[Place::Tmp], network: Mode::Off },
+    Builtin { name: "build", read: PROGRAMS, write: PROJECT, network: Mode::Registries },
+    Builtin { name: "open", read: PROGRAMS, write: PROJECT, network: Mode::Open },
+];
+
+const PROGRAMS: &[Place] = &[Place::System, Place::Toolchains];
+const PROGRAMS_AND_PROJECT: &[Place] = &[Place::System, Place::Toolchains, Place::Workspace];
+const PROJECT: &[Place] = &[Place::Workspace, Place::Tmp];
+
+/// Where package managers fetch from.
+const REGISTRIES: &[&str] = &[
+    "crates.io",
+    "index.crates.io",
+    "static.crates.io",
+    "static.rust-lang.org",
+    "registry.npmjs.org",
+    "pypi.org",
+    "files.pythonhosted.org",
+    "proxy.golang.org",
+    "sum.golang.org",
+    "repo.maven.apache.org",
+    "rubygems.org",
+    "github.com",
+    "codeload.github.com",
+    "objects.githubusercontent.com",
+];
+
+const DENIED: &[&str] = &["**/.env*"];
+const PASSED: &[&str] = &["LANG", "LC_ALL", "TZ"];
+const SET: &[(&str, &str)] = &[("CI", "1")];
+const LIMITS: Limits =
+    Limits { processes: 512, memory: 4 * GIB, open_files: 4096, file_size: 16 * GIB, tmp: GIB };
+
+pub(crate) fn shell() -> ShellPolicy {
+    ShellPolicy {
+        min_tier: Sourced::builtin(Tier::T2),
+        allow_unsandboxed: Sourced::builtin(false),
+        default_timeout: Sourced::builtin(Duration::from_secs(30)),
+        max_timeout: Sourced::builtin(Duration::from_mins(10)),
+        max_background_tasks: Sourced::builtin(16),
+        profiles: profiles(),
+    }
+}
+
+fn profiles() -> BTreeMap<String, Profile> {
+    PROFILES.iter().map(|data| (data.name.to_owned(), profile(data))).collect()
+}
+
+fn profile(data: &Builtin) -> Profile {
+    let places = |list: &[Place]| {
+        list.iter().map(|place| PathRule { place: place.clone(), source: Source::Builtin }).collect()
+    };
+    let set = SET.iter().map(|(name, value)| ((*name).to_owned(), Sourced::builtin((*value).to_owned())));
+    Profile {
+        name: data.name.to_owned(),
+        read: places(data.read),
+        write: places(data.write),
+        // The data above is valid: a test says so, since an entry that is not is left out.
+        deny: DENIED.iter().filter_map(|glob| DenyRule::parse(glob, Source::Builtin).ok()).collect(),
+        network: Sourced::builtin(network(&data.network)),
+        env: EnvRules {
+            pass: PASSED.iter().map(|name| Sourced::builtin((*name).to_owned())).collect(),
+            set: set.collect(),
+        },
+        limits: LIMITS,
+        origins: Origins::BUILTIN,
+    }
+}
+
+fn network(mode: &Mode) -> Network {
+    match mode {
+        Mode::Off => Network::Off,
+        Mode::Open => Network::Open,
+        Mode::Registries => {
+            let hosts = REGISTRIES.iter().filter_map(|host| HostRule::parse(host, Source::Builtin).ok());
+            Network::Allowlist { hosts: hosts.collect() }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_glob_and_host_of_the_built_in_profiles_is_valid() {
+        let profiles = profiles();
+        assert_eq!(profiles.keys().collect::<Vec<_>>(), ["build", "open", "readonly", "workspace"]);
+        assert!(profiles.values().all(|profile| profile.deny.len() == DENIED.len()));
+        let Network::Allowlist { hosts } = &profiles["build"].network.value else { panic!("no list") };
+        assert_eq!(hosts.iter().map(HostRule::to_string).collect::<Vec<_>>(), REGISTRIES);
+    }
+}

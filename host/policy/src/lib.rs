@@ -1,0 +1,76 @@
+//! The operator's policy.toml: what each tool may touch.
+//!
+//! Reading order: `load` gets the text, `parse` turns it into the types of `shell`,
+//! `profile`, `place`, `deny` and `hosts` over the defaults of `builtin`; `why` explains a
+//! decision about a path, `narrow` intersects two profiles, `render` shows everything.
+//!
+//! Invariants:
+//! - The file is taken whole or not at all, and every part of it is understood.
+//! - Everything in use knows the line it comes from.
+//! - Nothing here reads more than the one file, and nothing looks at the environment.
+//!   Links are not followed: paths that are asked about are resolved already.
+//!
+//! Enforcement is left to the sandbox and the proxy.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod builtin;
+mod deny;
+mod hosts;
+mod load;
+mod narrow;
+mod parse;
+mod place;
+mod problem;
+mod profile;
+mod render;
+mod shell;
+mod source;
+mod tier;
+mod why;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub use deny::{DenyRule, DenySet};
+pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules};
+pub use place::{PROTECTED, PathRule, Place, Places, ProtectedName, SYSTEM, TOOLCHAINS};
+pub use problem::{Invalid, Problem};
+pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
+pub use render::render;
+pub use shell::{Grant, ShellGrant, ShellPolicy};
+pub use source::{Source, Sourced};
+pub use tier::{Tier, UnknownTier};
+pub use why::Verdict;
+
+/// Largest file that is read, in bytes.
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// All that the operator decided, over the built-in defaults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// `[shell]`: commands.
+    pub shell: ShellPolicy,
+    /// `[grant."NAME"]`: what single skills are narrowed to, by the skill's name.
+    pub grants: BTreeMap<String, Grant>,
+}
+
+impl Policy {
+    /// The policy when there is no file.
+    pub fn builtin() -> Self {
+        Self { shell: builtin::shell(), grants: BTreeMap::new() }
+    }
+
+    /// Reads the text of a file; `path` is for messages only.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Problem> {
+        parse::policy(text, path)
+    }
+
+    /// Reads a file; an absent one gives [`Policy::builtin`]. A file that cannot be read,
+    /// is larger than [`MAX_FILE_BYTES`], or that others than its owner (the process's
+    /// user, or root) can write is a [`Problem`].
+    pub fn load(path: &Path) -> Result<Self, Problem> {
+        load::text(path)?.map_or_else(|| Ok(Self::builtin()), |text| Self::parse(&text, path))
+    }
+}

@@ -1,0 +1,174 @@
+//! The text of the file, from a file that only the operator can have written.
+
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use crate::MAX_FILE_BYTES;
+use crate::problem::Problem;
+
+/// The file's text; `None` when there is no file.
+pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
+    let unreadable = |error: &std::io::Error| {
+        problem(path, format!("cannot be read ({error})"), "make it readable for the user of this process")
+    };
+    match path.metadata() {
+        // Asked before opening, since to open a pipe is to wait for its writer.
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(problem(path, "is not a regular file".into(), "replace it with one, or remove it"));
+        }
+        Ok(_) => {}
+        // A link that leads nowhere is no absent file: somebody meant one to be there.
+        Err(error) if error.kind() == ErrorKind::NotFound && path.symlink_metadata().is_err() => {
+            return Ok(None);
+        }
+        Err(error) => return Err(unreadable(&error)),
+    }
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    // Of the opened file, not of what has the name by now.
+    trusted(path, &file.metadata().map_err(|error| unreadable(&error))?)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(problem(path, "is larger than 1 MiB".into(), "remove what is no policy"));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|error| not_utf8(path, &error))
+}
+
+fn problem(path: &Path, what: String, fix: impl Into<String>) -> Problem {
+    Problem { path: path.to_owned(), line: None, what, fix: fix.into() }
+}
+
+fn not_utf8(path: &Path, error: &std::string::FromUtf8Error) -> Problem {
+    let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+    let line = valid.split(|&byte| byte == b'\n').count();
+    Problem { line: Some(line), ..problem(path, "is not UTF-8".into(), "save the file as UTF-8") }
+}
+
+/// A file that others can write, or that somebody else owns, says nothing about what
+/// the operator wants.
+#[cfg(unix)]
+fn trusted(path: &Path, metadata: &Metadata) -> Result<(), Problem> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+    let mode = metadata.permissions().mode() & 0o7777;
+    if mode & WRITABLE_BY_OTHERS != 0 {
+        let what = format!("can be written by others than its owner (mode {mode:04o})");
+        return Err(problem(path, what, format!("run `chmod go-w {}`", quoted(path))));
+    }
+    let owner = metadata.uid();
+    if owner == 0 {
+        return Ok(());
+    }
+    let Some(user) = process_user() else {
+        let what = "is not owned by root, and the user of this process is not known".to_owned();
+        return Err(problem(path, what, format!("run `chown root {}`", quoted(path))));
+    };
+    if owner == user {
+        return Ok(());
+    }
+    let what = format!("is owned by user {owner}, not by the user of this process ({user}) or root");
+    let fix = format!("run `chown {user} {0}` and `chmod go-w {0}`", quoted(path));
+    Err(problem(path, what, fix))
+}
+
+#[cfg(not(unix))]
+fn trusted(_: &Path, _: &Metadata) -> Result<(), Problem> {
+    Ok(())
+}
+
+/// The effective user. The kernel gives that of the folder in `/proc` to its process
+/// whatever its dumpable flag says (the files inside are another matter: proc(5)).
+#[cfg(unix)]
+fn process_user() -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+
+    Path::new("/proc/self").metadata().ok().map(|metadata| metadata.uid())
+}
+
+/// The path as one word for a shell.
+#[cfg(unix)]
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    use super::*;
+    use crate::Policy;
+
+    fn file(content: &[u8], mode: u32) -> (tempfile::TempDir, std::path::PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("policy.toml");
+        fs::write(&path, content).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        (dir, path)
+    }
+
+    #[test]
+    fn an_absent_file_gives_the_built_in_policy() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Policy::load(&dir.path().join("policy.toml")), Ok(Policy::builtin()));
+    }
+
+    #[test]
+    fn a_file_that_others_can_write_is_refused_with_the_chmod() {
+        for mode in [0o620, 0o602, 0o666] {
+            let (_dir, path) = file(b"version = 1", mode);
+            assert_eq!(
+                Policy::load(&path).unwrap_err().to_string(),
+                format!(
+                    "policy.toml: can be written by others than its owner (mode {mode:04o}); run `chmod go-w {}`",
+                    path.display()
+                )
+            );
+        }
+        let (_dir, path) = file(b"version = 1", 0o644);
+        assert_eq!(Policy::load(&path), Ok(Policy::builtin()));
+    }
+
+    #[test]
+    fn the_user_of_the_process_is_the_owner_of_what_it_writes() {
+        use std::os::unix::fs::MetadataExt;
+        let (_dir, path) = file(b"", 0o600);
+        assert_eq!(process_user(), Some(path.metadata().unwrap().uid()));
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_is_refused() {
+        let (_dir, path) = file(b"version = 1", 0o600);
+        // Only root can give a file away; for others there is nothing to see here.
+        if chown(&path, Some(12345), None).is_ok() {
+            let said = Policy::load(&path).unwrap_err();
+            assert!(said.what.starts_with("is owned by user 12345, not by"), "{said}");
+            assert!(said.fix.contains("chown") && said.fix.contains("chmod go-w"), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused() {
+        let (_dir, path) = file(b"version = 1\n# \xff", 0o600);
+        assert_eq!(
+            Policy::load(&path).unwrap_err().to_string(),
+            "policy.toml line 2: is not UTF-8; save the file as UTF-8"
+        );
+        let (_dir, path) = file(&vec![b'#'; (1 << 20) + 1], 0o600);
+        assert!(Policy::load(&path).unwrap_err().what.contains("larger than 1 MiB"));
+        let (dir, path) = file(b"version = 1", 0o600);
+        assert!(Policy::load(dir.path()).unwrap_err().what.contains("not a regular file"));
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        assert!(Policy::load(&path).unwrap_err().what.contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_path_in_a_command_is_one_word() {
+        assert_eq!(quoted(Path::new("/a b/it's")), "'/a b/it'\\''s'");
+    }
+}

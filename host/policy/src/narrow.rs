@@ -1,0 +1,168 @@
+//! The intersection of two profiles: a grant takes away and never adds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::deny::DenyRule;
+use crate::hosts::HostRule;
+use crate::place::{PathRule, Place, Places};
+use crate::profile::{EnvRules, Limits, Network, Origins, Profile};
+use crate::source::{Source, Sourced};
+
+impl Profile {
+    /// What both profiles allow, wherever the places are. A named place and a path meet
+    /// only in `/`, since it is not known here whether one contains the other; ask
+    /// [`narrowed_at`](Self::narrowed_at) when it is.
+    #[must_use]
+    pub fn narrowed(&self, by: &Profile) -> Profile {
+        narrowed(self, by, None)
+    }
+
+    /// What both profiles allow on a machine with these places: as
+    /// [`narrowed`](Self::narrowed), and a named place meets the paths inside and around it.
+    #[must_use]
+    pub fn narrowed_at(&self, by: &Profile, places: &Places) -> Profile {
+        narrowed(self, by, Some(places))
+    }
+}
+
+fn narrowed(own: &Profile, by: &Profile, places: Option<&Places>) -> Profile {
+    let write = meet_all(&own.write, &by.write, places);
+    // What may be written may be read, so that has to take part.
+    let readable =
+        |profile: &Profile| -> Vec<_> { profile.read.iter().chain(&profile.write).cloned().collect() };
+    let mut read = meet_all(&readable(own), &readable(by), places);
+    read.retain(|rule| write.iter().all(|other| other.place != rule.place));
+    let (limits, origins) = limits(own, by);
+    Profile {
+        name: if own.name == by.name { own.name.clone() } else { format!("{}+{}", own.name, by.name) },
+        read,
+        write,
+        deny: union(&own.deny, &by.deny),
+        network: network(&own.network, &by.network),
+        env: env(&own.env, &by.env),
+        limits,
+        origins,
+    }
+}
+
+fn meet_all(own: &[PathRule], by: &[PathRule], places: Option<&Places>) -> Vec<PathRule> {
+    let mut met: Vec<PathRule> = Vec::new();
+    for a in own {
+        for b in by {
+            let found = meet(a, b, places);
+            for rule in found {
+                if met.iter().all(|other| other.place != rule.place) {
+                    met.push(rule);
+                }
+            }
+        }
+    }
+    met
+}
+
+/// The deeper one of two nested places.
+fn meet(a: &PathRule, b: &PathRule, places: Option<&Places>) -> Vec<PathRule> {
+    let everything = Place::Path(PathBuf::from("/"));
+    if a.place == b.place || b.place == everything {
+        return vec![a.clone()];
+    }
+    if a.place == everything {
+        return vec![b.clone()];
+    }
+    if let (Place::Path(one), Place::Path(other)) = (&a.place, &b.place) {
+        let deeper = deeper(one, other, a, b);
+        if deeper.is_some() {
+            return deeper.into_iter().cloned().collect();
+        }
+    }
+    // A command's own @tmp is no folder of the machine, wherever it is seen.
+    match places {
+        Some(places) if a.place != Place::Tmp && b.place != Place::Tmp => meet_folders(a, b, places),
+        _ => Vec::new(),
+    }
+}
+
+fn deeper<T>(one: &Path, other: &Path, a: T, b: T) -> Option<T> {
+    if one.starts_with(other) { Some(a) } else { other.starts_with(one).then_some(b) }
+}
+
+fn meet_folders(a: &PathRule, b: &PathRule, places: &Places) -> Vec<PathRule> {
+    let others = places.folders(&b.place);
+    let pairs =
+        places.folders(&a.place).into_iter().flat_map(|one| others.iter().map(move |two| (one.clone(), two)));
+    let met = pairs.filter_map(|(one, two)| {
+        let (folder, source) = deeper(&one, two, (&one, a.source), (two, b.source))?;
+        Some(PathRule { place: Place::Path(folder.clone()), source })
+    });
+    met.collect()
+}
+
+fn union(own: &[DenyRule], by: &[DenyRule]) -> Vec<DenyRule> {
+    let added = by.iter().filter(|rule| own.iter().all(|other| other.glob() != rule.glob()));
+    own.iter().chain(added).cloned().collect()
+}
+
+fn network(own: &Sourced<Network>, by: &Sourced<Network>) -> Sourced<Network> {
+    match (&own.value, &by.value) {
+        (Network::Off, _) | (_, Network::Open) => own.clone(),
+        (_, Network::Off) | (Network::Open, _) => by.clone(),
+        (Network::Allowlist { hosts: a }, Network::Allowlist { hosts: b }) => {
+            let mut hosts: Vec<HostRule> = Vec::new();
+            for rule in a.iter().flat_map(|one| b.iter().filter_map(|other| one.meet(other))) {
+                if hosts.iter().all(|other| (&other.pattern, other.port) != (&rule.pattern, rule.port)) {
+                    hosts.push(rule);
+                }
+            }
+            Sourced::new(Network::Allowlist { hosts }, by.source)
+        }
+    }
+}
+
+/// A profile allows pairs of a name and a value: `pass` any value, `set` one. The pairs
+/// that both allow: passed by both, set by one and passed by the other, or set alike.
+fn env(own: &EnvRules, by: &EnvRules) -> EnvRules {
+    let passes = |env: &EnvRules, name: &str| {
+        !env.set.contains_key(name) && env.pass.iter().any(|passed| passed.value == name)
+    };
+    let pass = own.pass.iter().filter(|name| passes(own, &name.value) && passes(by, &name.value));
+    let set_by = by.set.iter().filter(|(name, value)| {
+        passes(own, name) || own.set.get(*name).is_some_and(|own| own.value == value.value)
+    });
+    let set_own = own.set.iter().filter(|(name, _)| passes(by, name));
+    let set: BTreeMap<_, _> =
+        set_by.chain(set_own).map(|(name, value)| (name.clone(), value.clone())).collect();
+    EnvRules { pass: pass.cloned().collect(), set }
+}
+
+fn limits(own: &Profile, by: &Profile) -> (Limits, Origins) {
+    fn least<T: Ord + Copy>(own: (T, Source), by: (T, Source)) -> (T, Source) {
+        if by.0 < own.0 { by } else { own }
+    }
+    let (a, b, from, other) = (&own.limits, &by.limits, &own.origins, &by.origins);
+    let processes = least((a.processes, from.processes), (b.processes, other.processes));
+    let memory = least((a.memory, from.memory), (b.memory, other.memory));
+    let open_files = least((a.open_files, from.open_files), (b.open_files, other.open_files));
+    let file_size = least((a.file_size, from.file_size), (b.file_size, other.file_size));
+    let tmp = least((a.tmp, from.tmp), (b.tmp, other.tmp));
+    let limits = Limits {
+        processes: processes.0,
+        memory: memory.0,
+        open_files: open_files.0,
+        file_size: file_size.0,
+        tmp: tmp.0,
+    };
+    let origins = Origins {
+        processes: processes.1,
+        memory: memory.1,
+        open_files: open_files.1,
+        file_size: file_size.1,
+        tmp: tmp.1,
+        // Of the lists: the one that narrows.
+        ..*other
+    };
+    (limits, origins)
+}
+
+#[cfg(test)]
+mod tests;

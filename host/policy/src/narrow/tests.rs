@@ -1,0 +1,165 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Access, HostDecision, HostRules, Policy};
+
+fn profile(text: &str) -> Profile {
+    let text = format!("version = 1\n[shell.profile.a]\n{text}");
+    Policy::parse(&text, Path::new("policy.toml")).unwrap().shell.profiles["a"].clone()
+}
+
+fn builtin(name: &str) -> Profile {
+    Policy::builtin().shell.profiles[name].clone()
+}
+
+fn places() -> Places {
+    Places::standard("/home/me/work".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"))
+}
+
+fn shown(rules: &[PathRule]) -> Vec<String> {
+    rules.iter().map(|rule| rule.place.to_string()).collect()
+}
+
+#[test]
+fn a_grant_of_readonly_takes_writing_and_leaves_reading() {
+    let both = builtin("open").narrowed(&builtin("readonly"));
+    assert_eq!(both.name, "open+readonly");
+    assert_eq!(shown(&both.write), ["@tmp"]);
+    assert_eq!(shown(&both.read), ["@system", "@toolchains", "@workspace"]);
+    assert_eq!(both.network.value, Network::Off);
+}
+
+#[test]
+fn a_profile_narrowed_by_itself_is_itself() {
+    for profile in Policy::builtin().shell.profiles.values() {
+        assert_eq!(&profile.narrowed(profile), profile);
+        assert_eq!(&profile.narrowed_at(profile, &places()), profile);
+    }
+}
+
+#[test]
+fn nested_paths_meet_in_the_deeper_one() {
+    let both = profile("read = ['/opt', '/srv/a', '/x']")
+        .narrowed(&profile("read = ['/opt/b', '/srv', '/y', '/xx']"));
+    assert_eq!(shown(&both.read), ["/opt/b", "/srv/a"]);
+}
+
+#[test]
+fn a_place_meets_a_path_only_where_it_is_known_to_be() {
+    let (place, path) = (profile("write = ['@workspace']"), profile("write = ['~/work/src', '/tmp/x']"));
+    assert!(place.narrowed(&path).write.is_empty());
+    assert_eq!(shown(&place.narrowed_at(&path, &places()).write), ["/home/me/work/src"]);
+    let everything = profile("read = ['/']");
+    assert_eq!(shown(&everything.narrowed(&builtin("readonly")).read)[..2], ["@system", "@toolchains"]);
+}
+
+#[test]
+fn the_weaker_network_wins_and_lists_meet() {
+    let list = |hosts: &str| profile(&format!("network = {{ mode = 'allowlist', hosts = [{hosts}] }}"));
+    let (a, b) = (list("'*.a.org', 'b.org', 'c.org:80'"), list("'x.a.org:443', 'b.org', 'c.org', 'd.org'"));
+    let Network::Allowlist { hosts } = a.narrowed(&b).network.value else { panic!("no list") };
+    assert_eq!(
+        hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["x.a.org:443", "b.org", "c.org:80"]
+    );
+    assert_eq!(builtin("open").narrowed(&a).network, a.network);
+    assert_eq!(a.narrowed(&builtin("open")).network, a.network);
+    assert_eq!(builtin("workspace").narrowed(&a).network.value, Network::Off);
+}
+
+#[test]
+fn a_variable_stays_when_both_allow_its_value() {
+    let a = profile("env = { pass = ['A', 'B'], set = { C = '1', D = '1', E = '1' } }");
+    let b = profile("env = { pass = ['A', 'E', 'F'], set = { B = '2', C = '1', D = '2', G = '1' } }");
+    let env = a.narrowed(&b).env;
+    assert_eq!(env.pass.iter().map(|name| name.value.as_str()).collect::<Vec<_>>(), ["A"]);
+    let set: Vec<_> = env.set.iter().map(|(name, value)| format!("{name}={}", value.value)).collect();
+    assert_eq!(set, ["B=2", "C=1", "E=1"]);
+}
+
+#[test]
+fn the_smaller_limit_stays_with_its_source() {
+    let both = profile("limits = { processes = 8, memory = '8GiB' }").narrowed(&builtin("workspace"));
+    assert_eq!((both.limits.processes, both.limits.memory), (8, 4 << 30));
+    assert_eq!((both.origins.processes, both.origins.memory), (Source::Line(3), Source::Builtin));
+}
+
+fn some(of: &'static [&'static str]) -> impl Strategy<Value = String> {
+    prop::sample::subsequence(of, 0..=of.len())
+        .prop_map(|items| items.iter().map(|item| format!("'{item}'")).collect::<Vec<_>>().join(", "))
+}
+
+fn any_profile() -> impl Strategy<Value = Profile> {
+    const READ: &[&str] = &[
+        "@system",
+        "@toolchains",
+        "@workspace",
+        "@tmp",
+        "/",
+        "/usr/lib",
+        "/opt",
+        "/opt/a",
+        "~/x",
+        "/home/me",
+        "~/go",
+    ];
+    const WRITE: &[&str] =
+        &["@workspace", "@tmp", "/opt", "/opt/a/b", "~/x/y", "~/work/a", "/home", "/tmp/a"];
+    const DENY: &[&str] = &["**/.env*", "a", "*/b", "/opt/a", "~/x", "**/c"];
+    const HOSTS: &[&str] = &["*.a.org", "a.org", "b.a.org:80", "*.b.a.org:8080", "10.0.0.1", "10.0.0.1:80"];
+    const NETWORK: &[&str] = &["off", "allowlist", "open"];
+    (some(READ), some(WRITE), some(DENY), some(HOSTS), prop::sample::select(NETWORK)).prop_map(
+        |(read, write, deny, hosts, mode)| {
+            let hosts = if mode == "allowlist" { format!(", hosts = [{hosts}]") } else { String::new() };
+            profile(&format!(
+                "read = [{read}]\nwrite = [{write}]\ndeny = [{deny}]\nnetwork = {{ mode = '{mode}'{hosts} }}"
+            ))
+        },
+    )
+}
+
+fn any_path() -> impl Strategy<Value = String> {
+    "/(usr|usr/lib|opt|opt/a|tmp|home/me|home/me/x|home/me/go/bin|home/me/work|home/me/.cargo/bin)(/(a|b|c|y|\\.env|\\.git/hooks)){0,3}"
+}
+
+fn any_places() -> impl Strategy<Value = Places> {
+    let odd = Places {
+        system: vec!["/opt/a".into()],
+        toolchains: vec!["/usr/lib".into(), "/home/me/x".into()],
+        workspace: "/opt".into(),
+        home: None,
+        ..places()
+    };
+    prop::sample::select(vec![places(), odd])
+}
+
+fn reaches(profile: &Profile, host: &str, port: u16) -> bool {
+    match &profile.network.value {
+        Network::Off => false,
+        Network::Open => true,
+        Network::Allowlist { hosts } => {
+            matches!(HostRules::from(hosts.clone()).decide(host, port), HostDecision::Allowed(_))
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_a_narrowed_profile_allows_both_allow(
+        a in any_profile(), b in any_profile(), path in any_path(), places in any_places(), write: bool,
+    ) {
+        let access = if write { Access::Write } else { Access::Read };
+        let allows = |profile: &Profile| profile.why_path(Path::new(&path), access, &places).allowed;
+        let both = allows(&a) && allows(&b);
+        prop_assert!(both || !allows(&a.narrowed(&b)));
+        let at = allows(&a.narrowed_at(&b, &places));
+        prop_assert!(both || !at);
+        // Knowing the places loses nothing but the paths in @tmp.
+        prop_assert!(at || !both || path.starts_with("/tmp"));
+    }
+
+    #[test]
+    fn a_narrowed_network_is_what_both_reach(a in any_profile(), b in any_profile(), host in "(a\\.org|[bc]\\.a\\.org|x\\.b\\.a\\.org|10\\.0\\.0\\.1)", port in prop::sample::select(vec![80_u16, 443, 8080])) {
+        prop_assert_eq!(reaches(&a.narrowed(&b), &host, port), reaches(&a, &host, port) && reaches(&b, &host, port));
+    }
+}

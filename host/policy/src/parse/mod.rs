@@ -1,0 +1,90 @@
+//! The file, strictly: every key is known, every value is checked, every message has the
+//! line.
+
+mod document;
+mod profile;
+mod shell;
+mod value;
+
+use std::path::Path;
+
+use crate::Policy;
+use crate::problem::Problem;
+use crate::shell::{Grant, ShellGrant};
+
+use document::{Document, Entry, Section};
+pub(crate) use value::show_size;
+
+/// The only version of the file's format so far.
+const VERSION: i64 = 1;
+/// Longest name of a skill that a grant may speak of, in characters.
+const MAX_GRANT_CHARS: usize = 128;
+
+/// Each table at the top, with what reads it: a new tool is one line here.
+const KEYS: &[&str] = &["version", "shell", "grant"];
+
+pub(crate) fn policy(text: &str, path: &Path) -> Result<Policy, Problem> {
+    let document = Document::new(text, path);
+    let table = document.parse()?;
+    let top = Section::top(&document, table.get_ref());
+    // Before unknown keys: another version may have others.
+    version(&document, &top)?;
+    top.only(KEYS)?;
+    let mut policy = Policy::builtin();
+    if let Some(entry) = top.get("shell") {
+        shell::read(&entry.section("[shell]")?, &mut policy.shell)?;
+    }
+    if let Some(entry) = top.get("grant") {
+        let grants = entry.section("[grant]")?;
+        for (name, entry) in grants.entries() {
+            let grant = grant(name, &entry, &policy)?;
+            policy.grants.insert(name.to_owned(), grant);
+        }
+    }
+    Ok(policy)
+}
+
+fn version(document: &Document<'_>, top: &Section<'_>) -> Result<(), Problem> {
+    let fix = "write `version = 1` as its first line";
+    let Some(entry) = top.get("version") else {
+        return Err(document.problem(None, "has no `version`", fix));
+    };
+    match entry.whole() {
+        Some(VERSION) => Ok(()),
+        Some(other) => {
+            Err(entry.problem(format!("version {other} is not known to this program"), "write `version = 1`"))
+        }
+        None => Err(entry.wrong_type("write `version = 1`")),
+    }
+}
+
+fn grant(name: &str, entry: &Entry<'_>, policy: &Policy) -> Result<Grant, Problem> {
+    let chars = name.chars().count();
+    if !(1..=MAX_GRANT_CHARS).contains(&chars) || name.contains(char::is_control) {
+        let what = format!("grant \"{}\" is no skill's name", crate::problem::shorten(name));
+        return Err(entry.problem(what, "write 1 to 128 characters without control characters"));
+    }
+    let section = entry.section(&format!("[grant.\"{}\"]", crate::problem::shorten(name)))?;
+    section.only(&["shell"])?;
+    let shell = section.get("shell").map(|entry| shell_grant(&section, &entry, policy)).transpose()?;
+    Ok(Grant { shell, source: entry.key_source() })
+}
+
+fn shell_grant(grant: &Section<'_>, entry: &Entry<'_>, policy: &Policy) -> Result<ShellGrant, Problem> {
+    let section = entry.section(&grant.child("shell"))?;
+    section.only(&["profile"])?;
+    let Some(entry) = section.get("profile") else {
+        let what = format!("{} has no `profile`", section.name());
+        return Err(entry.problem(what, "write `profile = \"readonly\"`, or the name of another profile"));
+    };
+    let profile = entry.text("write the name of a profile, such as \"readonly\"")?;
+    if !policy.shell.profiles.contains_key(profile) {
+        let known: Vec<_> = policy.shell.profiles.keys().map(String::as_str).collect();
+        let what = format!("unknown profile \"{}\" in {}", crate::problem::shorten(profile), section.name());
+        return Err(entry.problem(what, crate::problem::suggest(profile, "profiles", &known)));
+    }
+    Ok(ShellGrant { profile: profile.to_owned(), source: entry.source() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! `[shell.profile.NAME]`.
+
+use std::collections::BTreeMap;
+
+use super::document::{Entry, Section};
+use super::value;
+use crate::deny::DenyRule;
+use crate::hosts::HostRule;
+use crate::place::{PathRule, Place};
+use crate::problem::{Invalid, Problem, shorten, suggest};
+use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
+use crate::source::{Source, Sourced};
+
+const KEYS: &[&str] = &["read", "write", "deny", "network", "env", "limits"];
+const LIMITS: &[&str] = &["processes", "memory", "open_files", "file_size", "tmp"];
+const MODES: &[&str] = &["off", "allowlist", "open"];
+const MAX_NAME_BYTES: usize = 64;
+/// Most profiles: each holds compiled globs.
+const MAX_PROFILES: usize = 64;
+/// Most variables of `env.set`, like the entries of a list.
+const MAX_VARIABLES: usize = 256;
+const MIB: u64 = 1 << 20;
+
+/// Lays the tables over the built-in profiles; a new one begins as the default one is
+/// after the file.
+pub(super) fn read_all(
+    section: &Section<'_>,
+    profiles: &mut BTreeMap<String, Profile>,
+) -> Result<(), Problem> {
+    let mut entries: Vec<_> = section.entries().collect();
+    if let Some((_, entry)) = entries.get(MAX_PROFILES) {
+        let what = format!("[shell.profile] has {} profiles", entries.len());
+        return Err(entry.problem(what, format!("write at most {MAX_PROFILES}")));
+    }
+    entries.sort_by_key(|(name, _)| *name != DEFAULT_PROFILE);
+    for (name, entry) in entries {
+        check_name(name, &entry)?;
+        let Some(base) = profiles.get(name).or_else(|| profiles.get(DEFAULT_PROFILE)) else {
+            continue;
+        };
+        let mut profile = Profile { name: name.to_owned(), ..base.clone() };
+        profile.origins.profile = entry.key_source();
+        read(&entry.section(&section.child(name))?, &mut profile)?;
+        profiles.insert(name.to_owned(), profile);
+    }
+    Ok(())
+}
+
+fn check_name(name: &str, entry: &Entry<'_>) -> Result<(), Problem> {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    if (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(plain) {
+        return Ok(());
+    }
+    let what = format!("\"{}\" is no name of a profile in [shell.profile]", shorten(name));
+    Err(entry.problem(what, "write 1 to 64 of a-z, 0-9 and -"))
+}
+
+fn read(section: &Section<'_>, profile: &mut Profile) -> Result<(), Problem> {
+    section.only(KEYS)?;
+    if let Some(entry) = section.get("read") {
+        profile.origins.read = entry.source();
+        profile.read = paths(&entry, Place::parse)?;
+    }
+    if let Some(entry) = section.get("write") {
+        profile.origins.write = entry.source();
+        profile.write = paths(&entry, |text| writable(text, &profile.name))?;
+    }
+    if let Some(entry) = section.get("deny") {
+        profile.origins.deny = entry.source();
+        let rule = |item: &Entry<'_>, text: &str| DenyRule::parse(text, item.source());
+        profile.deny = list(&entry, "write a list of globs, such as [\"**/.env*\"]", rule)?;
+    }
+    if let Some(entry) = section.get("network") {
+        let table = entry.section(&section.child("network"))?;
+        profile.network = network(&entry, &table, &profile.name)?;
+    }
+    if let Some(entry) = section.get("env") {
+        env(&entry.section(&section.child("env"))?, &mut profile.env, &mut profile.origins)?;
+    }
+    if let Some(entry) = section.get("limits") {
+        limits(&entry.section(&section.child("limits"))?, &mut profile.limits, &mut profile.origins)?;
+    }
+    Ok(())
+}
+
+fn list<T>(
+    entry: &Entry<'_>,
+    fix: &str,
+    parse: impl Fn(&Entry<'_>, &str) -> Result<T, Invalid>,
+) -> Result<Vec<T>, Problem> {
+    let read = |item: Entry<'_>| parse(&item, item.text(fix)?).map_err(|invalid| item.invalid(&invalid));
+    entry.list(fix)?.into_iter().map(read).collect()
+}
+
+fn paths(
+    entry: &Entry<'_>,
+    parse: impl Fn(&str) -> Result<Place, Invalid>,
+) -> Result<Vec<PathRule>, Problem> {
+    let rule = |item: &Entry<'_>, text: &str| Ok(PathRule { place: parse(text)?, source: item.source() });
+    list(entry, "write a list of paths, such as [\"@workspace\", \"/opt/data\"]", rule)
+}
+
+/// Planning relies on it: whoever looks at a plan under this profile has changed nothing.
+fn writable(text: &str, profile: &str) -> Result<Place, Invalid> {
+    let place = Place::parse_writable(text)?;
+    if profile != READONLY || place == Place::Tmp {
+        return Ok(place);
+    }
+    let what = format!("profile `readonly` cannot write {}", shorten(&place.to_string()));
+    Err(Invalid::new(
+        what,
+        "write `write = [\"@tmp\"]`, or use another profile: plans are made under this one",
+    ))
+}
+
+fn network(entry: &Entry<'_>, table: &Section<'_>, profile: &str) -> Result<Sourced<Network>, Problem> {
+    const FIX: &str = "write \"off\", \"allowlist\" or \"open\"";
+    table.only(&["mode", "hosts"])?;
+    let Some(mode) = table.get("mode") else {
+        return Err(entry.problem(format!("{} has no `mode`", table.name()), format!("{FIX} as its `mode`")));
+    };
+    let word = mode.text(FIX)?;
+    if profile == READONLY && word != "off" && MODES.contains(&word) {
+        let what = format!("profile `readonly` cannot have the network mode \"{word}\"");
+        return Err(
+            mode.problem(what, "write \"off\", or use another profile: plans are made under this one")
+        );
+    }
+    let hosts = table.get("hosts");
+    let network = match (word, hosts) {
+        ("allowlist", hosts) => {
+            Network::Allowlist { hosts: hosts.map_or(Ok(vec![]), |entry| host_list(&entry))? }
+        }
+        ("off" | "open", Some(hosts)) => {
+            let what = format!("{} has no meaning when `mode` is \"{word}\"", hosts.label());
+            return Err(hosts.problem(what, "remove it, or write `mode = \"allowlist\"`"));
+        }
+        ("off", None) => Network::Off,
+        ("open", None) => Network::Open,
+        _ => {
+            let what = format!("unknown network mode \"{}\" in {}", shorten(word), table.name());
+            return Err(mode.problem(what, suggest(word, "modes", MODES)));
+        }
+    };
+    Ok(Sourced::new(network, mode.source()))
+}
+
+fn host_list(entry: &Entry<'_>) -> Result<Vec<HostRule>, Problem> {
+    let rule = |item: &Entry<'_>, text: &str| HostRule::parse(text, item.source());
+    list(entry, "write a list of hosts, such as [\"example.com\", \"*.example.org\"]", rule)
+}
+
+fn env(section: &Section<'_>, env: &mut EnvRules, origins: &mut Origins) -> Result<(), Problem> {
+    section.only(&["pass", "set"])?;
+    if let Some(entry) = section.get("pass") {
+        origins.pass = entry.source();
+        let name = |item: &Entry<'_>, text: &str| {
+            value::variable(text).map(|()| Sourced::new(text.to_owned(), item.source()))
+        };
+        env.pass = list(&entry, "write a list of names, such as [\"LANG\", \"TZ\"]", name)?;
+    }
+    if let Some(entry) = section.get("set") {
+        origins.set = entry.key_source();
+        env.set = BTreeMap::new();
+        for (name, entry) in entry.section(&section.child("set"))?.entries() {
+            env.set.insert(name.to_owned(), variable(name, &entry)?);
+        }
+        if env.set.len() > MAX_VARIABLES {
+            let what = format!("{} has {} entries", entry.label(), env.set.len());
+            return Err(entry.problem(what, format!("write at most {MAX_VARIABLES}")));
+        }
+    }
+    Ok(())
+}
+
+fn variable(name: &str, entry: &Entry<'_>) -> Result<Sourced<String>, Problem> {
+    value::variable(name).map_err(|invalid| entry.invalid(&invalid))?;
+    let text = entry.text("write a string, such as \"1\"")?;
+    if text.contains('\0') {
+        return Err(entry.problem(format!("{} has a NUL character", entry.label()), "write it without"));
+    }
+    Ok(Sourced::new(text.to_owned(), entry.source()))
+}
+
+fn limits(section: &Section<'_>, limits: &mut Limits, origins: &mut Origins) -> Result<(), Problem> {
+    section.only(LIMITS)?;
+    let number = |key: &str, range, old: &mut u64, origin: &mut Source| -> Result<(), Problem> {
+        let Some(entry) = section.get(key) else { return Ok(()) };
+        *old = value::number(&entry, &range)?;
+        *origin = entry.source();
+        Ok(())
+    };
+    let size = |key: &str, least, old: &mut u64, origin: &mut Source| -> Result<(), Problem> {
+        let Some(entry) = section.get(key) else { return Ok(()) };
+        *old = value::size(&entry, least)?;
+        *origin = entry.source();
+        Ok(())
+    };
+    if let Some(entry) = section.get("processes") {
+        limits.processes = value::number(&entry, &(8..=32_768))?;
+        origins.processes = entry.source();
+    }
+    size("memory", 16 * MIB, &mut limits.memory, &mut origins.memory)?;
+    number("open_files", 16..=1_048_576, &mut limits.open_files, &mut origins.open_files)?;
+    size("file_size", MIB, &mut limits.file_size, &mut origins.file_size)?;
+    size("tmp", MIB, &mut limits.tmp, &mut origins.tmp)
+}

@@ -1,0 +1,248 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Network, Source, Tier};
+
+fn parse(text: &str) -> Result<Policy, Problem> {
+    Policy::parse(text, Path::new("/home/me/.scorpiox/policy.toml"))
+}
+
+mod profile;
+
+/// The message for a file that begins with the version on line 1.
+#[track_caller]
+fn says(text: &str, message: &str) {
+    let text = format!("version = 1\n{text}");
+    assert_eq!(parse(&text).unwrap_err().to_string(), format!("policy.toml {message}"));
+}
+
+#[track_caller]
+fn profile_says(line: &str, message: &str) {
+    says(&format!("[shell.profile.workspace]\n{line}"), &format!("line 3: {message}"));
+}
+
+#[test]
+fn a_file_needs_the_version_it_is_written_for() {
+    let message = |text| parse(text).unwrap_err().to_string();
+    assert_eq!(message(""), "policy.toml: has no `version`; write `version = 1` as its first line");
+    assert_eq!(
+        message("[future]\n[shell]"),
+        "policy.toml: has no `version`; write `version = 1` as its first line"
+    );
+    assert_eq!(
+        message("version = 2\nnew = 1"),
+        "policy.toml line 1: version 2 is not known to this program; write `version = 1`"
+    );
+    assert_eq!(
+        message("version = '1'"),
+        "policy.toml line 1: `version` is the string \"1\"; write `version = 1`"
+    );
+    assert_eq!(parse("version = 1"), Ok(Policy::builtin()));
+}
+
+#[test]
+fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
+    says(
+        "\n\n\n[shell.profile.workspace]\n\nraed = []",
+        "line 7: unknown key `raed` in [shell.profile.workspace]; did you mean `read`? known keys are `read`, \
+         `write`, `deny`, `network`, `env`, `limits`",
+    );
+    says(
+        "[shel]",
+        "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `shell`, `grant`",
+    );
+    profile_says(
+        "network = { mode = 'off', host = [] }",
+        "unknown key `host` in [shell.profile.workspace.network]; did you mean `hosts`? known keys are `mode`, `hosts`",
+    );
+    profile_says(
+        "env = { posix = [] }",
+        "unknown key `posix` in [shell.profile.workspace.env]; known keys are `pass`, `set`",
+    );
+    profile_says(
+        "limits.procesess = 9",
+        "unknown key `procesess` in [shell.profile.workspace.limits]; did you mean `processes`? known keys are \
+         `processes`, `memory`, `open_files`, `file_size`, `tmp`",
+    );
+    says(
+        "[shell]\nz = 1\na = 1",
+        "line 3: unknown key `z` in [shell]; known keys are `min_tier`, `allow_unsandboxed`, `default_timeout_ms`, \
+         `max_timeout_ms`, `max_background_tasks`, `profile`",
+    );
+    says(
+        "[grant.x]\nshel = 1",
+        "line 3: unknown key `shel` in [grant.\"x\"]; did you mean `shell`? known keys are `shell`",
+    );
+}
+
+#[test]
+fn what_is_not_toml_gets_its_line() {
+    says("a = 1\na = 2", "line 3: is not TOML: duplicate key; keep one of them");
+    let broken = parse("version = 1\n[shell\n").unwrap_err();
+    assert_eq!(broken.line, Some(2));
+    assert!(broken.what.starts_with("is not TOML: "), "{broken}");
+}
+
+#[test]
+fn a_wrong_type_is_shown_with_what_to_write() {
+    says(
+        "[shell]\nallow_unsandboxed = 'yes'",
+        "line 3: `allow_unsandboxed` in [shell] is the string \"yes\"; write true or false",
+    );
+    says("shell = 1", "line 2: `shell` is the integer 1; write it as the table [shell]");
+    says("[[shell]]", "line 2: `shell` is a list; write it as the table [shell]");
+    says(
+        "[shell]\nmin_tier = 'T0'",
+        "line 3: `min_tier` in [shell] is the string \"T0\"; write \"T1\", \"T1b\" or \"T2\"",
+    );
+    says(
+        "[shell]\nmin_tier = 1.5",
+        "line 3: `min_tier` in [shell] is the number 1.5; write \"T1\", \"T1b\" or \"T2\"",
+    );
+    profile_says(
+        "read = '@system'",
+        "`read` in [shell.profile.workspace] is the string \"@system\"; write a list of paths, such as \
+         [\"@workspace\", \"/opt/data\"]",
+    );
+    profile_says(
+        "deny = [2020-01-01]",
+        "`deny` in [shell.profile.workspace] is a date; write a list of globs, such as [\"**/.env*\"]",
+    );
+    profile_says(
+        "env.set = { CI = 1 }",
+        "`CI` in [shell.profile.workspace.env.set] is the integer 1; write a string, such as \"1\"",
+    );
+    profile_says(
+        "network = 'off'",
+        "`network` in [shell.profile.workspace] is the string \"off\"; write it as the table \
+         [shell.profile.workspace.network]",
+    );
+}
+
+#[test]
+fn numbers_have_ranges() {
+    for (key, range) in [
+        ("default_timeout_ms", "1 to 600000"),
+        ("max_timeout_ms", "1 to 600000"),
+        ("max_background_tasks", "1 to 256"),
+    ] {
+        for number in [0, -1, 600_001] {
+            says(
+                &format!("[shell]\n{key} = {number}"),
+                &format!("line 3: `{key}` in [shell] is {number}; write a number from {range}"),
+            );
+        }
+    }
+    for (key, range, bad) in
+        [("processes", "8 to 32768", [7, 32_769]), ("open_files", "16 to 1048576", [15, 1_048_577])]
+    {
+        for bad in bad {
+            profile_says(
+                &format!("limits.{key} = {bad}"),
+                &format!("`{key}` in [shell.profile.workspace.limits] is {bad}; write a number from {range}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn the_default_timeout_is_not_longer_than_the_longest() {
+    says(
+        "[shell]\nmax_timeout_ms = 1000",
+        "line 3: `default_timeout_ms` (30000, built-in) is longer than `max_timeout_ms` (1000, line 3) in [shell]; \
+         write `default_timeout_ms = 1000` or less",
+    );
+    says(
+        "[shell]\nmax_timeout_ms = 1000\ndefault_timeout_ms = 1001",
+        "line 4: `default_timeout_ms` (1001, line 4) is longer than `max_timeout_ms` (1000, line 3) in [shell]; \
+         write `default_timeout_ms = 1000` or less",
+    );
+}
+
+#[test]
+fn a_grant_names_a_profile_that_exists() {
+    says(
+        "[grant.\"a skill\"]\nshell = { profile = 'readony' }",
+        "line 3: unknown profile \"readony\" in [grant.\"a skill\".shell]; did you mean `readonly`? known profiles \
+         are `build`, `open`, `readonly`, `workspace`",
+    );
+    says(
+        "[grant.x]\nshell = {}",
+        "line 3: [grant.\"x\".shell] has no `profile`; write `profile = \"readonly\"`, or the name of another profile",
+    );
+    says(
+        "[grant.'']",
+        "line 2: grant \"\" is no skill's name; write 1 to 128 characters without control characters",
+    );
+    let policy =
+        parse("version = 1\n[grant.x]\nshell = { profile = 'mine' }\n[grant.y]\n[shell.profile.mine]")
+            .unwrap();
+    let shell = ShellGrant { profile: "mine".into(), source: Source::Line(3) };
+    assert_eq!(policy.grants["x"], Grant { shell: Some(shell), source: Source::Line(2) });
+    assert_eq!(policy.grants["y"], Grant { shell: None, source: Source::Line(4) });
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_no_overflow() {
+    const DEPTH: usize = 200_000;
+    for text in [
+        format!("a = {}", "[".repeat(DEPTH)),
+        format!("a = {}", "{a=".repeat(DEPTH)),
+        format!("a{} = 1", ".a".repeat(DEPTH)),
+        format!("[a{}]", ".a".repeat(DEPTH)),
+    ] {
+        assert!(parse(&format!("version = 1\n{text}")).is_err());
+    }
+}
+
+#[test]
+fn the_documented_example_is_valid() {
+    let text = r#"
+version = 1
+[shell]
+min_tier = "T2"                 # T1 | T1b | T2
+allow_unsandboxed = false
+default_timeout_ms = 30000
+max_timeout_ms = 600000
+max_background_tasks = 16
+[shell.profile.workspace]       # the default; also readonly, build, open
+read = ["@system"]              # /usr, /bin, /lib*, a minimal /etc; no $HOME
+write = ["@workspace", "@tmp"]
+deny = ["**/.env*"]
+network = { mode = "off" }      # off | allowlist {hosts} | open
+env = { pass = ["LANG"], set = { CI = "1" } }
+limits = { processes = 512, memory = "4GiB", open_files = 4096 }
+[grant."skill-name"]
+shell = { profile = "readonly" }
+"#;
+    let policy = parse(text).unwrap();
+    assert_eq!(policy.shell.max_background_tasks, crate::Sourced::new(16, Source::Line(8)));
+    assert_eq!(policy.shell.profiles["workspace"].read[0].source, Source::Line(10));
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_parsed_without_panic(text in "\\PC*") {
+        _ = parse(&text);
+        _ = parse(&format!("version = 1\n{text}"));
+    }
+
+    #[test]
+    fn text_that_looks_like_a_policy_is_parsed_without_panic(
+        lines in prop::collection::vec("(\\[shell(\\.profile(\\.(a|readonly|open))?)?\\]|\\[grant\\.a\\]|shell|read|write|deny|network|env|env\\.set|limits\\.memory|min_tier|max_timeout_ms|profile)( = (\\[('[@~/.*a\\[{}!:é-]{0,6}',? ?){0,3}\\]|\\{ (mode|hosts|pass|A|profile|shell) = ('off'|\\[\\]|'open') \\}|'[0-9]{0,3}[KMG]?i?B'|-?[0-9]{1,21}|true|'T1'))?", 0..8),
+    ) {
+        let text = format!("version = 1\n{}", lines.join("\n"));
+        if let Ok(policy) = parse(&text) {
+            prop_assert_eq!(meaning(&parse(&crate::render(&policy)).unwrap()), meaning(&policy));
+        }
+    }
+}
+
+/// A policy as text without the sources.
+fn meaning(policy: &Policy) -> String {
+    let rendered = crate::render(policy);
+    let lines = rendered.lines().map(|line| line.rsplit_once('#').map_or(line, |(line, _)| line).trim());
+    lines.collect::<Vec<_>>().concat()
+}

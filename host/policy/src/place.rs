@@ -1,0 +1,245 @@
+//! Folders that rules speak of, and where they are on one machine.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::problem::{Invalid, shorten, suggest};
+use crate::source::Source;
+
+/// Folders of the system's programs and libraries: what `@system` stands for.
+pub const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+
+/// Folders of programs below the home folder: what `@toolchains` stands for.
+pub const TOOLCHAINS: &[&str] = &[
+    ".cargo/bin",
+    ".rustup",
+    ".pyenv",
+    ".nvm",
+    ".volta",
+    ".asdf",
+    ".rbenv",
+    ".goenv",
+    ".sdkman",
+    ".bun/bin",
+    ".deno/bin",
+    "go/bin",
+    ".local/bin",
+    ".local/share/mise",
+    ".local/share/pnpm",
+];
+
+/// What no command may write in the workspace, relative to it, whatever the file says:
+/// programs outside the sandbox read these and run what they name.
+pub const PROTECTED: &[&str] = &[
+    ".git/hooks",
+    ".git/config",
+    ".mcp.json",
+    ".claude",
+    ".vscode",
+    ".idea",
+    ".scorpiox",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".envrc",
+    ".gitconfig",
+    ".cursor",
+    ".codex",
+    ".gemini",
+];
+
+/// The names that stand for folders.
+const NAMES: &[&str] = &["@system", "@toolchains", "@workspace", "@tmp"];
+/// Longest path in a rule, in bytes: the kernel takes no longer one.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// What a rule of `read` or `write` speaks of. A folder covers all below it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// `@system`: see [`SYSTEM`].
+    System,
+    /// `@toolchains`: see [`TOOLCHAINS`].
+    Toolchains,
+    /// `@workspace`: the folder of the project.
+    Workspace,
+    /// `@tmp`: the command's own folder for temporary files.
+    Tmp,
+    /// An absolute path, or one that begins with `~/`; without `.` and `..`.
+    Path(PathBuf),
+}
+
+/// One entry of `read` or `write`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathRule {
+    /// What it speaks of.
+    pub place: Place,
+    /// Who wrote it.
+    pub source: Source,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => f.write_str("@system"),
+            Self::Toolchains => f.write_str("@toolchains"),
+            Self::Workspace => f.write_str("@workspace"),
+            Self::Tmp => f.write_str("@tmp"),
+            Self::Path(path) if path.as_os_str() == "~" => f.write_str("~/"),
+            Self::Path(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl Place {
+    /// Reads an entry of `read`: one of the four names, an absolute path, or `~/…`.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        match text {
+            "@system" => return Ok(Self::System),
+            "@toolchains" => return Ok(Self::Toolchains),
+            "@workspace" => return Ok(Self::Workspace),
+            "@tmp" => return Ok(Self::Tmp),
+            _ => {}
+        }
+        let shown = shorten(text);
+        let invalid = |why: &str, fix: &str| Err(Invalid::new(format!("path \"{shown}\" {why}"), fix));
+        if text.starts_with('@') {
+            return Err(Invalid::new(format!("unknown place \"{shown}\""), suggest(text, "places", NAMES)));
+        }
+        if text.is_empty() {
+            return invalid(
+                "is empty",
+                "write an absolute path, a path that begins with ~/, or \"@workspace\"",
+            );
+        }
+        if text.contains(char::is_control) {
+            return invalid("has a control character", "write it without");
+        }
+        if text.len() > MAX_PATH_BYTES {
+            return invalid("is longer than 4096 bytes", "name a folder above it");
+        }
+        if !text.starts_with('/') && !text.starts_with("~/") {
+            let fix =
+                "write an absolute path, or one that begins with ~/; \"@workspace\" is the project's folder";
+            return invalid("is relative", fix);
+        }
+        if text.split('/').any(|part| part == "..") {
+            return invalid("has `..` in it", "write where it leads");
+        }
+        if text.contains(['*', '?']) {
+            return invalid("is a glob", "name the folder: it covers all below it");
+        }
+        // `components` drops `.`, doubled and trailing slashes.
+        Ok(Self::Path(Path::new(text).components().filter(|part| *part != Component::CurDir).collect()))
+    }
+
+    /// Reads an entry of `write`. Programs that run next, and this policy, cannot be
+    /// named, nor folders that contain them.
+    pub fn parse_writable(text: &str) -> Result<Self, Invalid> {
+        const WHY: &str = "programs must not be able to change the programs that run next";
+        let place = Self::parse(text)?;
+        let refused = |what: String, instead: &str| Err(Invalid::new(what, format!("{WHY}; {instead}")));
+        match &place {
+            Self::System | Self::Toolchains => {
+                refused(format!("{place} cannot be written"), &format!("name {place} in `read`"))
+            }
+            Self::Path(path) => match program_folder(path) {
+                Some(inside) => refused(
+                    format!("path \"{}\" cannot be written: it has to do with {inside}", shorten(text)),
+                    "name a folder apart from it",
+                ),
+                None => Ok(place),
+            },
+            Self::Workspace | Self::Tmp => Ok(place),
+        }
+    }
+}
+
+/// A folder of programs, or our own, that is above, below or the same as `path`.
+fn program_folder(path: &Path) -> Option<String> {
+    let in_home = TOOLCHAINS.iter().copied().chain([".scorpiox"]).map(|name| format!("~/{name}"));
+    let mut folders = SYSTEM.iter().map(|&name| name.to_owned()).chain(in_home);
+    folders.find(|folder| {
+        let above = path == Path::new("/") || Path::new(folder).starts_with(path);
+        above || path.starts_with(folder)
+    })
+}
+
+/// A name that no command may write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectedName(PathBuf);
+
+impl ProtectedName {
+    /// A path, absolute or relative to the workspace; a folder covers all below it.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// The path as given.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn covers(&self, path: &Path, workspace: &Path) -> bool {
+        path.starts_with(workspace.join(&self.0))
+    }
+}
+
+/// Where the places are on this machine. All paths are absolute and resolved (no links).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The folder of the project.
+    pub workspace: PathBuf,
+    /// The user's home folder; without one, `~/` covers nothing.
+    pub home: Option<PathBuf>,
+    /// What `@system` covers.
+    pub system: Vec<PathBuf>,
+    /// What `@toolchains` covers.
+    pub toolchains: Vec<PathBuf>,
+    /// What `@tmp` covers, as a command sees it.
+    pub tmp: PathBuf,
+    /// What cannot be written at all.
+    pub protected: Vec<ProtectedName>,
+}
+
+impl Places {
+    /// The usual places of a Linux machine; `own_home` is the folder of this program's
+    /// own files (`~/.scorpiox`), protected like [`PROTECTED`].
+    pub fn standard(workspace: PathBuf, home: Option<PathBuf>, own_home: &Path) -> Self {
+        let below = |home: &PathBuf| TOOLCHAINS.iter().map(|name| home.join(name)).collect();
+        let protected = PROTECTED.iter().map(ProtectedName::new).chain([ProtectedName::new(own_home)]);
+        Self {
+            toolchains: home.as_ref().map(below).unwrap_or_default(),
+            system: SYSTEM.iter().map(PathBuf::from).collect(),
+            tmp: PathBuf::from("/tmp"),
+            protected: protected.collect(),
+            workspace,
+            home,
+        }
+    }
+
+    /// The folders that `place` covers.
+    pub fn folders(&self, place: &Place) -> Vec<PathBuf> {
+        match place {
+            Place::System => self.system.clone(),
+            Place::Toolchains => self.toolchains.clone(),
+            Place::Workspace => vec![self.workspace.clone()],
+            Place::Tmp => vec![self.tmp.clone()],
+            Place::Path(path) => self.absolute(path).into_iter().collect(),
+        }
+    }
+
+    /// The path with `~` replaced; `None` when there is no home folder.
+    fn absolute(&self, path: &Path) -> Option<PathBuf> {
+        match path.strip_prefix("~") {
+            Ok(rest) => Some(self.home.as_ref()?.join(rest)),
+            Err(_) => Some(path.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The whole policy for a person: a file that says the same, each line with its source.
+
+use std::fmt::Write;
+
+use crate::Policy;
+use crate::parse::show_size;
+use crate::profile::{Network, Profile};
+use crate::shell::ShellPolicy;
+use crate::source::Source;
+use crate::why::quote;
+
+/// Column where the sources begin, unless the line is longer.
+const SOURCE_COLUMN: usize = 48;
+
+/// Text for `policy show`. It reads as a policy.toml with the same meaning.
+pub fn render(policy: &Policy) -> String {
+    let mut page = Page::default();
+    page.text.push_str("version = 1\n");
+    shell(&mut page, &policy.shell);
+    for profile in policy.shell.profiles.values() {
+        profile_lines(&mut page, profile);
+    }
+    for (name, grant) in &policy.grants {
+        page.header(&format!("grant.{}", quote(name)), grant.source);
+        if let Some(shell) = &grant.shell {
+            page.line(&format!("shell.profile = {}", quote(&shell.profile)), shell.source);
+        }
+    }
+    page.text
+}
+
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn header(&mut self, name: &str, source: Source) {
+        self.text.push('\n');
+        self.line(&format!("[{name}]"), source);
+    }
+
+    fn line(&mut self, line: &str, source: Source) {
+        let padding = SOURCE_COLUMN.saturating_sub(line.chars().count() + 1);
+        // Writing to a string does not fail.
+        _ = writeln!(self.text, "{line} {:padding$}# {source}", "");
+    }
+
+    /// A list on one line when all of it has one source, else a line for each entry.
+    fn list(&mut self, key: &str, entries: &[(String, Source)], origin: Source) {
+        let one_source = entries.iter().all(|(_, source)| *source == origin);
+        let width: usize = entries.iter().map(|(entry, _)| entry.len() + 4).sum();
+        let quoted = entries.iter().map(|(entry, _)| quote(entry));
+        if one_source && width <= 80 {
+            self.line(&format!("{key} = [{}]", quoted.collect::<Vec<_>>().join(", ")), origin);
+            return;
+        }
+        self.line(&format!("{key} = ["), origin);
+        for (entry, (_, source)) in quoted.zip(entries) {
+            self.line(&format!("    {entry},"), *source);
+        }
+        self.text.push_str("]\n");
+    }
+}
+
+fn shell(page: &mut Page, shell: &ShellPolicy) {
+    page.text.push_str("\n[shell]\n");
+    page.line(&format!("min_tier = \"{}\"", shell.min_tier.value), shell.min_tier.source);
+    let unsandboxed = &shell.allow_unsandboxed;
+    page.line(&format!("allow_unsandboxed = {}", unsandboxed.value), unsandboxed.source);
+    for (key, timeout) in
+        [("default_timeout_ms", &shell.default_timeout), ("max_timeout_ms", &shell.max_timeout)]
+    {
+        page.line(&format!("{key} = {}", timeout.value.as_millis()), timeout.source);
+    }
+    let tasks = &shell.max_background_tasks;
+    page.line(&format!("max_background_tasks = {}", tasks.value), tasks.source);
+}
+
+fn profile_lines(page: &mut Page, profile: &Profile) {
+    let origins = &profile.origins;
+    page.header(&format!("shell.profile.{}", profile.name), origins.profile);
+    for (key, rules, origin) in
+        [("read", &profile.read, origins.read), ("write", &profile.write, origins.write)]
+    {
+        let entries: Vec<_> = rules.iter().map(|rule| (rule.place.to_string(), rule.source)).collect();
+        page.list(key, &entries, origin);
+    }
+    let deny: Vec<_> = profile.deny.iter().map(|rule| (rule.glob().to_owned(), rule.source)).collect();
+    page.list("deny", &deny, origins.deny);
+    page.line(&format!("network.mode = \"{}\"", profile.network.value), profile.network.source);
+    if let Network::Allowlist { hosts } = &profile.network.value {
+        let hosts: Vec<_> = hosts.iter().map(|rule| (rule.to_string(), rule.source)).collect();
+        page.list("network.hosts", &hosts, profile.network.source);
+    }
+    env(page, profile);
+    limits(page, profile);
+}
+
+fn env(page: &mut Page, profile: &Profile) {
+    let pass: Vec<_> = profile.env.pass.iter().map(|name| (name.value.clone(), name.source)).collect();
+    page.list("env.pass", &pass, profile.origins.pass);
+    if profile.env.set.is_empty() {
+        page.line("env.set = {}", profile.origins.set);
+    }
+    for (name, value) in &profile.env.set {
+        page.line(&format!("env.set.{name} = {}", quote(&value.value)), value.source);
+    }
+}
+
+fn limits(page: &mut Page, profile: &Profile) {
+    let (limits, origins) = (&profile.limits, &profile.origins);
+    page.line(&format!("limits.processes = {}", limits.processes), origins.processes);
+    page.line(&format!("limits.memory = \"{}\"", show_size(limits.memory)), origins.memory);
+    page.line(&format!("limits.open_files = {}", limits.open_files), origins.open_files);
+    page.line(&format!("limits.file_size = \"{}\"", show_size(limits.file_size)), origins.file_size);
+    page.line(&format!("limits.tmp = \"{}\"", show_size(limits.tmp)), origins.tmp);
+}

@@ -1,0 +1,181 @@
+//! Whether a path is open to a profile, and which line says so.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::deny::{DenyRule, DenySet};
+use crate::place::{PathRule, Place, Places};
+use crate::profile::{Access, Profile, READONLY};
+use crate::source::Source;
+
+/// A decision and its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether the access is allowed.
+    pub allowed: bool,
+    /// The rule that decides, and where it stands.
+    pub because: String,
+    /// What to write to have it allowed; `None` when it is, or when nothing does.
+    pub would_allow: Option<String>,
+}
+
+impl Verdict {
+    fn denied(because: String, would_allow: Option<String>) -> Self {
+        Self { allowed: false, because, would_allow }
+    }
+}
+
+impl Profile {
+    /// Whether `path` may be read or written. A relative path is one in the workspace;
+    /// links are not followed, so the caller resolves them first. `deny` wins, then what
+    /// is protected, then the most specific rule.
+    pub fn why_path(&self, path: &Path, access: Access, places: &Places) -> Verdict {
+        let path: PathBuf = places.workspace.join(path).components().collect();
+        let shown = printable(&path);
+        if path.components().any(|part| part == Component::ParentDir) {
+            return Verdict::denied(format!("{shown} has `..` in it; ask about the path it leads to"), None);
+        }
+        if let Some(rule) = DenySet::new(&self.deny).matches_at(&path, places) {
+            let because = format!("`deny` has \"{}\" ({}), which covers {shown}", rule.glob(), rule.source);
+            return Verdict::denied(because, self.without_deny(&path, access, places));
+        }
+        if access == Access::Write && places.protects(&path) {
+            let because =
+                format!("{shown} is protected (built-in): programs outside the sandbox run what it names");
+            return Verdict::denied(because, None);
+        }
+        let own = self.write.iter().map(|rule| ("write", rule));
+        let read = self.read.iter().filter(|_| access == Access::Read).map(|rule| ("read", rule));
+        let covering =
+            own.chain(read).filter_map(|(key, rule)| Some((depth(rule, &path, places)?, key, rule)));
+        match covering.max_by_key(|(depth, ..)| *depth) {
+            Some((_, key, PathRule { place, source })) => Verdict {
+                allowed: true,
+                because: format!("`{key}` has \"{place}\" ({source}), which covers {shown}"),
+                would_allow: None,
+            },
+            None => self.not_covered(&path, access, places),
+        }
+    }
+
+    fn not_covered(&self, path: &Path, access: Access, places: &Places) -> Verdict {
+        let shown = printable(path);
+        match access {
+            Access::Read => {
+                let origin = both(self.origins.read, self.origins.write);
+                let because = format!("no entry of `read` or `write` ({origin}) covers {shown}");
+                let place = written(path, places).filter(|text| Place::parse(text).is_ok());
+                Verdict::denied(because, place.map(|place| self.with("read", &self.read, &place)))
+            }
+            Access::Write => {
+                let because = format!("no entry of `write` ({}) covers {shown}", self.origins.write);
+                let readonly = self.name.split('+').any(|name| name == READONLY);
+                if readonly && !is_in(path, &Place::Tmp, places) {
+                    return Verdict::denied(
+                        format!("{because}, and profile `readonly` only writes @tmp"),
+                        None,
+                    );
+                }
+                let programs = [Place::System, Place::Toolchains];
+                if programs.iter().any(|place| is_in(path, place, places)) {
+                    return Verdict::denied(
+                        format!("{because}, and programs that run next cannot be written"),
+                        None,
+                    );
+                }
+                let place = written(path, places).filter(|text| Place::parse_writable(text).is_ok());
+                Verdict::denied(because, place.map(|place| self.with("write", &self.write, &place)))
+            }
+        }
+    }
+
+    /// The line that has one more entry.
+    fn with(&self, key: &str, rules: &[PathRule], place: &str) -> String {
+        let entries = rules.iter().map(|rule| rule.place.to_string()).chain([place.to_owned()]);
+        self.line(key, entries, &format!("add {} to `{key}`", quote(place)))
+    }
+
+    /// The line without the globs that cover `path`, and what it takes besides.
+    fn without_deny(&self, path: &Path, access: Access, places: &Places) -> Option<String> {
+        let covers =
+            |rule: &DenyRule| DenySet::new(std::slice::from_ref(rule)).matches_at(path, places).is_some();
+        let (gone, rest): (Vec<_>, Vec<_>) = self.deny.iter().cloned().partition(covers);
+        let gone: Vec<_> = gone.iter().map(|rule| quote(rule.glob())).collect();
+        let entries = rest.iter().map(|rule| rule.glob().to_owned());
+        let line = self.line("deny", entries, &format!("remove {} from `deny`", gone.join(" and ")));
+        let then = Profile { deny: rest.clone(), ..self.clone() }.why_path(path, access, places);
+        if then.allowed { Some(line) } else { then.would_allow.map(|more| format!("{line}, and {more}")) }
+    }
+
+    /// The whole line for one profile, since a line of the file replaces the list. A
+    /// narrowed profile stands in no file: what to do is said about those it comes from.
+    fn line(&self, key: &str, entries: impl Iterator<Item = String>, change: &str) -> String {
+        if self.name.contains('+') {
+            let parts: Vec<_> = self.name.split('+').map(|name| format!("[shell.profile.{name}]")).collect();
+            return format!("{change} in {}, where it is not so", parts.join(" and "));
+        }
+        let list: Vec<_> = entries.map(|entry| quote(&entry)).collect();
+        format!("{key} = [{}] in [shell.profile.{}]", list.join(", "), self.name)
+    }
+}
+
+impl Places {
+    fn protects(&self, path: &Path) -> bool {
+        self.protected.iter().any(|name| name.covers(path, &self.workspace))
+    }
+}
+
+/// Text as a TOML string on one line, without anything that a terminal would act on.
+pub(crate) fn quote(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted.extend(format!("\\u{:04X}", u32::from(c)).chars()),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A path in a message: whole, without anything that a terminal would act on.
+fn printable(path: &Path) -> String {
+    let mut text = String::new();
+    for c in path.to_string_lossy().chars() {
+        if c.is_control() {
+            text.extend(c.escape_debug());
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+fn both(a: Source, b: Source) -> String {
+    if a == b { a.to_string() } else { format!("{a}, {b}") }
+}
+
+fn depth(rule: &PathRule, path: &Path, places: &Places) -> Option<usize> {
+    let folders = places.folders(&rule.place).into_iter();
+    folders.filter(|folder| path.starts_with(folder)).map(|folder| folder.components().count()).max()
+}
+
+fn is_in(path: &Path, place: &Place, places: &Places) -> bool {
+    places.folders(place).iter().any(|folder| path.starts_with(folder))
+}
+
+/// How a rule for this path is written; `None` when it cannot be, since it is not UTF-8.
+fn written(path: &Path, places: &Places) -> Option<String> {
+    let named = [Place::Workspace, Place::Tmp, Place::System, Place::Toolchains];
+    if let Some(place) = named.iter().find(|place| is_in(path, place, places)) {
+        return Some(place.to_string());
+    }
+    let in_home = places.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    match in_home {
+        Some(rest) => Some(format!("~/{}", rest.to_str()?)),
+        None => path.to_str().map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests;

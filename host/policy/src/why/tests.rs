@@ -1,0 +1,187 @@
+use super::*;
+use crate::Policy;
+
+fn places() -> Places {
+    Places::standard("/home/me/work".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"))
+}
+
+fn profile(name: &str, text: &str) -> Profile {
+    let policy = Policy::parse(&format!("version = 1\n{text}"), Path::new("policy.toml")).unwrap();
+    policy.shell.profiles[name].clone()
+}
+
+fn why(profile: &Profile, access: Access, path: &str) -> (bool, String, Option<String>) {
+    let Verdict { allowed, because, would_allow } = profile.why_path(Path::new(path), access, &places());
+    (allowed, because, would_allow)
+}
+
+#[track_caller]
+fn denied(profile: &Profile, access: Access, path: &str, because: &str, would_allow: Option<&str>) {
+    let expected = (false, because.to_owned(), would_allow.map(str::to_owned));
+    assert_eq!(why(profile, access, path), expected);
+}
+
+#[test]
+fn an_allowed_path_names_its_rule() {
+    let workspace = profile("workspace", "");
+    for access in [Access::Read, Access::Write] {
+        assert_eq!(
+            why(&workspace, access, "src/main.rs"),
+            (
+                true,
+                "`write` has \"@workspace\" (built-in), which covers /home/me/work/src/main.rs".into(),
+                None
+            )
+        );
+    }
+    let (allowed, because, _) = why(&workspace, Access::Read, "/usr/bin/git");
+    assert!(allowed);
+    assert_eq!(because, "`read` has \"@system\" (built-in), which covers /usr/bin/git");
+    assert!(why(&workspace, Access::Read, "/home/me/.cargo/bin/cargo").0);
+    assert!(!why(&workspace, Access::Read, "/usrx").0);
+}
+
+#[test]
+fn the_most_specific_rule_is_named() {
+    let text = "[shell.profile.workspace]\nread = ['/opt', '/opt/data']";
+    let (_, because, _) = why(&profile("workspace", text), Access::Read, "/opt/data/x");
+    assert_eq!(because, "`read` has \"/opt/data\" (policy.toml line 3), which covers /opt/data/x");
+}
+
+#[test]
+fn what_no_rule_covers_gets_the_line_that_would() {
+    let workspace = profile("workspace", "");
+    denied(
+        &workspace,
+        Access::Read,
+        "/home/me/.ssh/id",
+        "no entry of `read` or `write` (built-in) covers /home/me/.ssh/id",
+        Some("read = [\"@system\", \"@toolchains\", \"~/.ssh/id\"] in [shell.profile.workspace]"),
+    );
+    denied(
+        &workspace,
+        Access::Write,
+        "/opt/it's",
+        "no entry of `write` (built-in) covers /opt/it's",
+        Some("write = [\"@workspace\", \"@tmp\", \"/opt/it's\"] in [shell.profile.workspace]"),
+    );
+}
+
+#[test]
+fn programs_and_the_readonly_profile_have_no_line_that_would() {
+    denied(
+        &profile("workspace", ""),
+        Access::Write,
+        "/usr/bin/git",
+        "no entry of `write` (built-in) covers /usr/bin/git, and programs that run next cannot be written",
+        None,
+    );
+    denied(
+        &profile("readonly", ""),
+        Access::Write,
+        "a",
+        "no entry of `write` (built-in) covers /home/me/work/a, and profile `readonly` only writes @tmp",
+        None,
+    );
+}
+
+#[test]
+fn deny_wins_over_everything() {
+    let text = "[shell.profile.workspace]\ndeny = ['**/.env*', '~/work/keys']";
+    let workspace = profile("workspace", text);
+    denied(
+        &workspace,
+        Access::Read,
+        "keys/a",
+        "`deny` has \"~/work/keys\" (policy.toml line 3), which covers /home/me/work/keys/a",
+        Some("deny = [\"**/.env*\"] in [shell.profile.workspace]"),
+    );
+    let (_, because, would_allow) = why(&profile("open", ""), Access::Write, "a/.env");
+    assert_eq!(because, "`deny` has \"**/.env*\" (built-in), which covers /home/me/work/a/.env");
+    assert_eq!(would_allow.unwrap(), "deny = [] in [shell.profile.open]");
+}
+
+#[test]
+fn what_is_denied_and_not_covered_or_protected_gets_all_it_takes() {
+    let text = "[shell.profile.workspace]\ndeny = ['**/.env*', '/srv', '/srv/a*', 'x']";
+    denied(
+        &profile("workspace", text),
+        Access::Write,
+        "/srv/ab",
+        "`deny` has \"/srv\" (policy.toml line 3), which covers /srv/ab",
+        Some(
+            "deny = [\"**/.env*\", \"x\"] in [shell.profile.workspace], and write = [\"@workspace\", \"@tmp\", \
+             \"/srv/ab\"] in [shell.profile.workspace]",
+        ),
+    );
+    assert_eq!(why(&profile("workspace", ""), Access::Write, ".envrc").2, None);
+}
+
+#[test]
+fn a_narrowed_profile_says_which_sections_to_look_at() {
+    let both = profile("workspace", "").narrowed(&profile("build", ""));
+    assert_eq!(
+        why(&both, Access::Read, "/opt").2.unwrap(),
+        "add \"/opt\" to `read` in [shell.profile.workspace] and [shell.profile.build], where it is not so"
+    );
+    assert_eq!(why(&profile("open", "").narrowed(&profile("readonly", "")), Access::Write, "a").2, None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn the_line_that_would_allow_does_allow(path in "/(opt|srv|home/me|home/me/work|usr|tmp)(/[a.\"' é]{1,3}){0,2}", write: bool) {
+        let access = if write { Access::Write } else { Access::Read };
+        let workspace = profile("workspace", "[shell.profile.workspace]\nread = []\nwrite = []\ndeny = []");
+        if let Some(line) = why(&workspace, access, &path).2 {
+            let line = line.strip_suffix(" in [shell.profile.workspace]").unwrap();
+            let text = format!("[shell.profile.workspace]\n{line}\ndeny = []");
+            let (allowed, because, _) = why(&profile("workspace", &text), access, &path);
+            proptest::prop_assert!(allowed, "{} {}", text, because);
+        }
+    }
+}
+
+#[test]
+fn protected_names_are_read_and_never_written() {
+    let workspace = profile("workspace", "[shell.profile.workspace]\ndeny = []");
+    for name in crate::PROTECTED {
+        for path in [(*name).to_owned(), format!("{name}/below")] {
+            denied(
+                &workspace,
+                Access::Write,
+                &path,
+                &format!(
+                    "/home/me/work/{path} is protected (built-in): programs outside the sandbox run what it names"
+                ),
+                None,
+            );
+            assert!(why(&workspace, Access::Read, &path).0, "{path}");
+        }
+    }
+    assert!(why(&workspace, Access::Write, ".git/index").0 && why(&workspace, Access::Write, "a/.vscode").0);
+    assert!(
+        !why(&profile("x", "[shell.profile.x]\nwrite = ['/home']"), Access::Write, "/home/me/.scorpiox/a").0
+    );
+}
+
+#[test]
+fn dots_are_not_guessed_at() {
+    let (allowed, because, _) = why(&profile("workspace", ""), Access::Write, "../other");
+    assert!(!allowed);
+    assert_eq!(because, "/home/me/work/../other has `..` in it; ask about the path it leads to");
+}
+
+#[test]
+fn without_a_home_folder_nothing_is_below_it() {
+    let places = Places { home: None, ..places() };
+    let open = profile("x", "[shell.profile.x]\nread = ['~/data']");
+    assert!(!open.why_path(Path::new("/home/me/data"), Access::Read, &places).allowed);
+}
+
+#[test]
+fn text_for_the_terminal_has_no_control_characters() {
+    let (_, because, would_allow) = why(&profile("workspace", ""), Access::Read, "/a\u{1b}[2J\"é");
+    assert_eq!(because, "no entry of `read` or `write` (built-in) covers /a\\u{1b}[2J\"é");
+    assert_eq!(would_allow, None);
+    assert_eq!(quote("a\u{1b}\n\"\\é"), "\"a\\u001B\\u000A\\\"\\\\é\"");
+}

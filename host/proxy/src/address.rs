@@ -1,0 +1,148 @@
+//! Which addresses are never connected to.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Refuses addresses of the machine, of private networks and of no network, but for exceptions.
+#[derive(Debug, Clone, Default)]
+pub struct AddressPolicy {
+    /// Networks that may be reached even so: an address and the length of its prefix.
+    pub allow: Vec<(IpAddr, u8)>,
+}
+
+impl AddressPolicy {
+    /// Whether an address may be connected to; if not, what it is.
+    pub fn check(&self, address: IpAddr) -> Result<(), &'static str> {
+        if self.allow.iter().any(|(network, prefix)| contains(*network, *prefix, address)) {
+            return Ok(());
+        }
+        let kind = match address {
+            IpAddr::V4(address) => kind_v4(address),
+            IpAddr::V6(address) => kind_v6(address),
+        };
+        kind.map_or(Ok(()), Err)
+    }
+}
+
+fn contains(network: IpAddr, prefix: u8, address: IpAddr) -> bool {
+    let (network, address, bits) = match (network, address) {
+        (IpAddr::V4(n), IpAddr::V4(a)) => (u128::from(n.to_bits()), u128::from(a.to_bits()), 32),
+        (IpAddr::V6(n), IpAddr::V6(a)) => (n.to_bits(), a.to_bits(), 128),
+        _ => return false,
+    };
+    let rest = bits - u32::from(prefix).min(bits);
+    network.checked_shr(rest).unwrap_or(0) == address.checked_shr(rest).unwrap_or(0)
+}
+
+/// The IANA registry of special addresses, read as: not globally reachable.
+const SPECIAL_V4: [(Ipv4Addr, u8, &str); 16] = [
+    (Ipv4Addr::UNSPECIFIED, 8, "of this machine"),
+    (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
+    (Ipv4Addr::new(100, 64, 0, 0), 10, "of a provider's own network"),
+    (Ipv4Addr::new(127, 0, 0, 0), 8, "of this machine"),
+    (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local, as metadata services are"),
+    (Ipv4Addr::new(172, 16, 0, 0), 12, "private"),
+    (Ipv4Addr::new(192, 0, 0, 0), 24, "reserved"),
+    (Ipv4Addr::new(192, 0, 2, 0), 24, "for documentation"),
+    (Ipv4Addr::new(192, 31, 196, 0), 24, "reserved"),
+    (Ipv4Addr::new(192, 88, 99, 0), 24, "reserved"),
+    (Ipv4Addr::new(192, 168, 0, 0), 16, "private"),
+    (Ipv4Addr::new(198, 18, 0, 0), 15, "for benchmarks"),
+    (Ipv4Addr::new(198, 51, 100, 0), 24, "for documentation"),
+    (Ipv4Addr::new(203, 0, 113, 0), 24, "for documentation"),
+    (Ipv4Addr::new(224, 0, 0, 0), 4, "multicast"),
+    (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
+];
+
+fn kind_v4(address: Ipv4Addr) -> Option<&'static str> {
+    let found = SPECIAL_V4.iter().find(|(net, prefix, _)| contains((*net).into(), *prefix, address.into()));
+    found.map(|(.., kind)| *kind)
+}
+
+fn kind_v6(address: Ipv6Addr) -> Option<&'static str> {
+    let inside = |network: &str, prefix| {
+        network.parse().is_ok_and(|network| contains(network, prefix, address.into()))
+    };
+    let [.., c, d] = address.segments();
+    let last_v4 = Ipv4Addr::from_bits((u32::from(c) << 16) | u32::from(d));
+    // Other spellings of version 4 addresses are as far as those are.
+    for (network, prefix) in [("::ffff:0:0", 96), ("64:ff9b::", 96), ("::ffff:0:0:0", 96)] {
+        if inside(network, prefix) {
+            return kind_v4(last_v4).or(Some("an unusual form of a version 4 address"));
+        }
+    }
+    // Global unicast is 2000::/3; everything else is local, reserved or multicast.
+    if !inside("2000::", 3) {
+        return Some("local or reserved");
+    }
+    // Tunnels (6to4, Teredo) carry version 4 addresses that are not looked at.
+    let special = [
+        ("2001::", 23, "reserved"),
+        ("2001:db8::", 32, "for documentation"),
+        ("2002::", 16, "a tunnel"),
+        ("3fff::", 20, "for documentation"),
+    ];
+    special.into_iter().find(|(network, prefix, _)| inside(network, *prefix)).map(|(.., kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_open(address: &str) -> bool {
+        AddressPolicy::default().check(address.parse().expect("an address")).is_ok()
+    }
+
+    #[test]
+    fn addresses_of_the_world_are_open() {
+        for address in
+            ["1.1.1.1", "8.8.8.8", "93.184.215.14", "2606:4700:4700::1111", "2a00:1450:4001:81b::200e"]
+        {
+            assert!(is_open(address), "{address}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_the_machine_and_its_networks_are_not() {
+        for address in [
+            "0.0.0.0",
+            "127.0.0.1",
+            "127.255.255.254",
+            "10.1.2.3",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "198.19.0.1",
+            "192.0.2.1",
+            "::",
+            "::1",
+            "fe80::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "::ffff:8.8.8.8",
+            "::127.0.0.1",
+            "64:ff9b::7f00:1",
+            "64:ff9b:1::1",
+            "2002:7f00:1::",
+            "2001:0:1::1",
+            "2001:db8::1",
+            "100::1",
+            "fec0::1",
+        ] {
+            assert!(!is_open(address), "{address}");
+        }
+    }
+
+    #[test]
+    fn the_operator_may_except_a_network() {
+        let policy = AddressPolicy { allow: vec![("10.1.0.0".parse().expect("an address"), 16)] };
+        assert!(policy.check("10.1.2.3".parse().expect("an address")).is_ok());
+        assert!(policy.check("10.2.2.3".parse().expect("an address")).is_err());
+        assert!(policy.check("::ffff:10.1.2.3".parse().expect("an address")).is_err());
+    }
+}

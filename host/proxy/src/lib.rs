@@ -1,0 +1,58 @@
+//! The only way out of a cell: a proxy that checks each host and each address.
+//!
+//! Commands are in a network namespace that has nothing but a loopback interface, and a
+//! listener on it that the host accepts on. It speaks HTTP (`CONNECT`, and requests for whole
+//! `http` URLs) and SOCKS 5 (RFC 1928), told apart by the first byte.
+//!
+//! Invariants: a name is decided about before it is looked up; it is looked up once, and the
+//! connection goes to an address of that answer, every one of which was checked. So neither
+//! a redirect nor a name that changes its address leads anywhere else.
+
+mod address;
+mod connection;
+mod head;
+mod resolve;
+mod server;
+mod socks;
+mod tunnel;
+
+use std::fmt;
+use std::time::Duration;
+
+pub use address::AddressPolicy;
+pub use resolve::{Resolve, SystemResolver};
+pub use server::{Proxy, Refusal};
+
+/// Who decides about names.
+pub trait Decide: Send + Sync {
+    /// Whether this host (a name, or an address; IPv6 in brackets) may be reached at this port.
+    /// It is given as it was asked for, in lower case and without a dot at its end.
+    fn decide(&self, host: &str, port: u16) -> Result<(), Denied>;
+}
+
+/// Why a host may not be reached, and which line of the policy would allow it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denied(pub String);
+
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Bounds of a proxy.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at once.
+    pub connections: usize,
+    /// Until a request is there, a name is looked up, or a connection is made: each.
+    pub setup: Duration,
+    /// Without a byte in either direction.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: 128, setup: Duration::from_secs(10), idle: Duration::from_mins(5) }
+    }
+}

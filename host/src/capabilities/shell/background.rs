@@ -1,0 +1,276 @@
+//! Commands that go on while the client does other things.
+//!
+//! Each has a thread that reads what it prints into a ring. A task that has ended stays until
+//! its end was read, and ten minutes more.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scorpiox_cell::{Happened, Outcome, Running, Tier};
+use scorpiox_transcript::{Cursor, Piece, Ring};
+
+use super::{Request, Shell, ShellError, Started};
+use crate::cancel::{Cancel, Reason};
+
+/// How long a task that has ended and was read stays.
+const KEPT_TIME: Duration = Duration::from_mins(10);
+/// Most tasks that have ended and were not read.
+const MAX_ENDED: usize = 64;
+/// Most bytes that one read gives.
+const READ_BYTES: usize = 30 * 1024;
+
+/// All tasks of a server.
+#[derive(Debug, Default)]
+pub(super) struct Tasks(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    last_id: u32,
+    tasks: BTreeMap<u32, Arc<Task>>,
+    /// Being started, and counted already.
+    starting: usize,
+}
+
+#[derive(Debug)]
+struct Task {
+    id: u32,
+    /// The component that started it; none for the client.
+    owner: Option<Arc<str>>,
+    command: String,
+    tier: Tier,
+    profile: String,
+    started: Instant,
+    stop: Cancel,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    ring: Ring,
+    /// Where the client's reading is.
+    cursor: Cursor,
+    ended: Option<(TaskEnd, Instant)>,
+    read_to_end: Option<Instant>,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone)]
+pub enum TaskEnd {
+    /// Its shell ended.
+    Ended(Outcome),
+    /// The sandbox failed, and the command with it.
+    Lost(String),
+}
+
+/// Whether a task runs.
+#[derive(Debug, Clone)]
+pub enum TaskState {
+    /// It does, for this long.
+    Running(Duration),
+    /// It ended after this time.
+    Ended(TaskEnd, Duration),
+}
+
+/// A task in a list.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// What it is called by.
+    pub id: u32,
+    /// The command.
+    pub command: String,
+    /// How it is confined.
+    pub tier: Tier,
+    /// Under which profile.
+    pub profile: String,
+    /// Whether it runs.
+    pub state: TaskState,
+    /// Bytes that it printed.
+    pub printed_bytes: u64,
+}
+
+/// What a read gave.
+#[derive(Debug)]
+pub struct ReadPiece {
+    /// What is new.
+    pub piece: Piece,
+    /// The task.
+    pub task: Listed,
+}
+
+impl Shell {
+    /// Starts a task.
+    pub fn start_task(&self, request: &Request) -> Result<Listed, Arc<ShellError>> {
+        let most = self.policy()?.shell.max_background_tasks.value;
+        self.tasks.reserve(most)?;
+        let started = self.start(request);
+        let mut table = self.tasks.lock();
+        table.starting -= 1;
+        let started = started?;
+        let (tier, profile) = (started.tier, started.profile.clone());
+        table.last_id += 1;
+        let task = Arc::new(Task {
+            id: table.last_id,
+            owner: request.run_as.owner(),
+            command: request.command.clone(),
+            tier,
+            profile,
+            started: Instant::now(),
+            stop: Cancel::default(),
+            state: Mutex::new(State {
+                ring: Ring::new(),
+                cursor: Cursor::default(),
+                ended: None,
+                read_to_end: None,
+            }),
+            changed: Condvar::new(),
+        });
+        let follower = Arc::clone(&task);
+        let spawned =
+            thread::Builder::new().name(format!("task-{}", task.id)).spawn(move || follower.follow(started));
+        spawned.map_err(|error| Arc::new(ShellError::io("starting a thread for the task")(error)))?;
+        table.tasks.insert(task.id, Arc::clone(&task));
+        Ok(task.listed())
+    }
+
+    /// All tasks of the client, or of a component, in the order they were started.
+    pub fn tasks(&self, owner: Option<&str>) -> Vec<Listed> {
+        let table = self.tasks.lock();
+        table.tasks.values().filter(|task| task.owner.as_deref() == owner).map(|task| task.listed()).collect()
+    }
+
+    /// What is new in a task's output since the last read.
+    pub fn read_task(&self, owner: Option<&str>, id: u32) -> Result<ReadPiece, Arc<ShellError>> {
+        let task = self.tasks.get(owner, id)?;
+        let mut state = task.state();
+        let ended = state.ended.is_some();
+        let State { ring, cursor, .. } = &mut *state;
+        let piece = ring.read(cursor, READ_BYTES, ended);
+        if ended && !piece.more {
+            state.read_to_end.get_or_insert_with(Instant::now);
+        }
+        drop(state);
+        Ok(ReadPiece { piece, task: task.listed() })
+    }
+
+    /// Ends a task, and waits for it. Whether it ran until then.
+    pub fn kill_task(
+        &self,
+        owner: Option<&str>,
+        id: u32,
+        cancel: &Cancel,
+    ) -> Result<(Listed, bool), Arc<ShellError>> {
+        let task = self.tasks.get(owner, id)?;
+        let ran = task.state().ended.is_none();
+        task.stop.set(Reason::Client);
+        let mut state = task.state();
+        while state.ended.is_none() && !cancel.is_set() {
+            let waited = task.changed.wait_timeout(state, Duration::from_millis(200));
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(state);
+        Ok((task.listed(), ran))
+    }
+}
+
+impl Tasks {
+    /// Takes a place for one more task.
+    fn reserve(&self, most: usize) -> Result<(), Arc<ShellError>> {
+        let mut table = self.lock();
+        let running = table.tasks.values().filter(|task| task.state().ended.is_none()).count();
+        if running + table.starting >= most {
+            return Err(Arc::new(ShellError::TooManyTasks(most)));
+        }
+        table.starting += 1;
+        Ok(())
+    }
+
+    fn get(&self, owner: Option<&str>, id: u32) -> Result<Arc<Task>, Arc<ShellError>> {
+        let table = self.lock();
+        let own = |task: &&Arc<Task>| task.owner.as_deref() == owner;
+        table.tasks.get(&id).filter(own).cloned().ok_or_else(|| {
+            let known: Vec<_> = table.tasks.values().filter(own).map(|task| task.id.to_string()).collect();
+            Arc::new(ShellError::NoTask(if known.is_empty() {
+                format!("there is no task {id}; there are none at all. BackgroundBash starts one")
+            } else if id > 0 && id <= table.last_id {
+                format!(
+                    "task {id} has ended and was read; what it printed is gone. There are: {}",
+                    known.join(", ")
+                )
+            } else {
+                format!("there is no task {id}; there are: {}", known.join(", "))
+            }))
+        })
+    }
+
+    /// Ends all tasks, without waiting.
+    pub(super) fn stop_all(&self) {
+        for task in self.lock().tasks.values() {
+            task.stop.set(Reason::Shutdown);
+        }
+    }
+
+    /// The table, without tasks whose time is over.
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        table.tasks.retain(|_, task| {
+            let state = task.state();
+            state.read_to_end.is_none_or(|read| read.elapsed() < KEPT_TIME)
+        });
+        let ended: Vec<u32> =
+            table.tasks.values().filter(|task| task.state().ended.is_some()).map(|task| task.id).collect();
+        for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
+            table.tasks.remove(id);
+        }
+        table
+    }
+}
+
+impl Task {
+    /// Reads what the command prints until it has ended.
+    fn follow(&self, mut started: Started) {
+        let end = self.drain(&mut started.running);
+        drop(started);
+        self.state().ended = Some((end, Instant::now()));
+        self.changed.notify_all();
+    }
+
+    fn drain(&self, running: &mut Running) -> TaskEnd {
+        let mut stopped = false;
+        loop {
+            if let (false, Some(reason)) = (stopped, self.stop.reason()) {
+                stopped = true;
+                running.stop(reason == Reason::Client);
+            }
+            let bell = if stopped { None } else { self.stop.bell() };
+            match running.next(Some(Duration::from_secs(1)), bell) {
+                Ok(Happened::Output(bytes)) => self.state().ring.push(bytes),
+                Ok(Happened::Nothing) => {}
+                Ok(Happened::Done(outcome)) => return TaskEnd::Ended(outcome),
+                Err(error) => return TaskEnd::Lost(error.to_string()),
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listed(&self) -> Listed {
+        let state = self.state();
+        let run_time = match &state.ended {
+            None => TaskState::Running(self.started.elapsed()),
+            Some((end, at)) => TaskState::Ended(end.clone(), at.duration_since(self.started)),
+        };
+        Listed {
+            id: self.id,
+            command: self.command.clone(),
+            tier: self.tier,
+            profile: self.profile.clone(),
+            state: run_time,
+            printed_bytes: state.ring.total(),
+        }
+    }
+}

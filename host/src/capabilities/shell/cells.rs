@@ -1,0 +1,134 @@
+//! The cells that are built, one for each profile, and which tier they have.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use scorpiox_cell::{Cell, Cover, Granted, Helper, Tier};
+use scorpiox_policy::{Policy, Profile};
+use scorpiox_proxy::Proxy;
+
+use super::ShellSetup;
+use super::error::{NoTier, ShellError};
+use super::plan::{self, Plan};
+use super::protect::View;
+use super::survey::Survey;
+
+/// The tiers that confine, best first.
+const TIERS: [Tier; 3] = [Tier::T1, Tier::T1b, Tier::T2];
+
+/// The cells of one server.
+#[derive(Debug, Default)]
+pub(super) struct Cells(Mutex<BTreeMap<String, Arc<Ready>>>);
+
+/// A cell that runs commands of one profile.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(super) cell: Cell,
+    pub(super) tier: Tier,
+    pub(super) plan: Plan,
+    survey: Survey,
+    /// The way out, where the profile has one. Declared after the cell: dropped after it.
+    pub(super) proxy: Option<Proxy>,
+}
+
+impl Cells {
+    /// The cell of a profile; it is built when it is first asked for.
+    pub(super) fn get(
+        &self,
+        setup: &ShellSetup,
+        policy: &Policy,
+        profile: &Profile,
+    ) -> Result<Arc<Ready>, ShellError> {
+        // Held while one is built, so that many first commands build one cell.
+        let mut cells = self.lock();
+        if let Some(ready) = cells.get(&profile.name) {
+            return Ok(Arc::clone(ready));
+        }
+        let ready = Arc::new(build_best(setup, policy, profile)?);
+        cells.insert(profile.name.clone(), Arc::clone(&ready));
+        Ok(ready)
+    }
+
+    /// Takes a cell out that does not work any more.
+    pub(super) fn forget(&self, dead: &Arc<Ready>) {
+        self.lock().retain(|_, ready| !Arc::ptr_eq(ready, dead));
+    }
+
+    /// Ends all cells that no command is using, and with the last reference each other one.
+    pub(super) fn clear(&self) {
+        let cells = std::mem::take(&mut *self.lock());
+        for ready in cells.values() {
+            ready.cell.end();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Ready>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ready {
+    /// What is special in the workspace at this moment.
+    pub(super) fn special(&self, setup: &ShellSetup) -> Result<(Vec<Cover>, Vec<Granted>), ShellError> {
+        let found = self.survey.look()?;
+        let view = View { areas: &self.plan.areas, workspace: &setup.workspace, own_home: &setup.own_home };
+        let failed = || ShellError::io("looking through the workspace");
+        match self.tier {
+            Tier::T1 | Tier::T1b => Ok((view.covers(&found).map_err(failed())?, Vec::new())),
+            Tier::T2 => Ok((Vec::new(), view.granted(&found).map_err(failed())?)),
+            Tier::None => Ok((Vec::new(), Vec::new())),
+        }
+    }
+}
+
+/// What stops each tier above `tier`.
+pub(super) fn why_not_higher(setup: &ShellSetup, profile: &Profile, tier: Tier) -> Vec<(Tier, String)> {
+    let higher = TIERS.into_iter().filter(|other| *other > tier);
+    higher.filter_map(|other| Some((other, build(setup, profile, other).err()?.to_string()))).collect()
+}
+
+/// Builds the best cell that works here and that the policy accepts.
+fn build_best(setup: &ShellSetup, policy: &Policy, profile: &Profile) -> Result<Ready, ShellError> {
+    let min_tier = plan::tier(policy.shell.min_tier.value);
+    let mut tried = Vec::new();
+    for tier in TIERS.into_iter().filter(|tier| *tier >= min_tier) {
+        match build(setup, profile, tier) {
+            Ok(ready) => return Ok(ready),
+            Err(error) => tried.push((tier, error.to_string())),
+        }
+    }
+    // Only the operator's own file says so, and never for the profile that promises that
+    // nothing changes.
+    if policy.shell.allow_unsandboxed.value && profile.name != super::READ_ONLY_PROFILE {
+        return build(setup, profile, Tier::None);
+    }
+    Err(ShellError::NoTier(NoTier { min_tier, tried }))
+}
+
+fn build(setup: &ShellSetup, profile: &Profile, tier: Tier) -> Result<Ready, ShellError> {
+    let plan = Plan::new(setup, profile, tier)?;
+    let helper = Helper { program: setup.program.clone() };
+    let lock = lock_file(setup)?;
+    let mut cell = Cell::build(&helper, &plan.spec, Some(lock.as_fd()))?;
+    let proxy = match cell.take_listener() {
+        Some(listener) => Some(plan::proxy(profile, listener).map_err(ShellError::io("starting the proxy"))?),
+        None => None,
+    };
+    let survey = plan::survey(setup, profile, &plan);
+    Ok(Ready { cell, tier, plan, survey, proxy })
+}
+
+/// A file that all servers of this workspace share.
+fn lock_file(setup: &ShellSetup) -> Result<File, ShellError> {
+    let folder: PathBuf = setup.own_home.join("run");
+    let name = folder.join(format!("{}.lock", setup.workspace_name));
+    let open = || {
+        std::fs::create_dir_all(&folder)?;
+        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&name)
+    };
+    open().map_err(ShellError::io(format!("opening {}", name.display())))
+}

@@ -1,0 +1,100 @@
+//! Why a command does not run.
+
+use scorpiox_cell::{CellError, Tier};
+use scorpiox_policy::Problem;
+
+use super::survey::SurveyError;
+
+/// Why a command does not run, or its tool has nothing to say.
+#[derive(Debug, thiserror::Error)]
+pub enum ShellError {
+    /// The policy cannot be used.
+    #[error("Commands are refused until the policy is mended: {0}")]
+    Policy(Problem),
+    /// A profile that the policy does not have.
+    #[error("there is no shell profile {name:?}; there are {}", .known.join(", "))]
+    NoProfile {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// A component that the policy grants no commands.
+    #[error(
+        "the policy grants {0} no commands; to allow them, add to policy.toml: \
+             [grant.\"{0}\"] shell = {{ profile = \"readonly\" }}"
+    )]
+    NotGranted(String),
+    /// No sandbox that the policy allows can be built here.
+    #[error("{0}")]
+    NoTier(NoTier),
+    /// The policy asks for something that cannot be enforced.
+    #[error("{0}")]
+    Unenforceable(String),
+    /// The command itself cannot be run.
+    #[error("{0}")]
+    Command(String),
+    /// The workspace cannot be looked through.
+    #[error(transparent)]
+    Survey(#[from] SurveyError),
+    /// A file or folder that is needed cannot be made or read.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// The system's answer.
+        error: std::io::Error,
+    },
+    /// The sandbox failed.
+    #[error("the command was not run: {0}")]
+    Cell(#[from] CellError),
+    /// Too many background tasks run.
+    #[error(
+        "{0} background tasks run already, which is as many as the policy allows \
+             (max_background_tasks); end one with KillBgTask"
+    )]
+    TooManyTasks(usize),
+    /// There is no such task.
+    #[error("{0}")]
+    NoTask(String),
+}
+
+/// What was tried to confine commands.
+#[derive(Debug, Clone)]
+pub struct NoTier {
+    /// The least that the policy accepts.
+    pub min_tier: Tier,
+    /// Each tier that was tried, and what stopped it.
+    pub tried: Vec<(Tier, String)>,
+}
+
+impl std::fmt::Display for NoTier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { min_tier, tried } = self;
+        write!(f, "Commands are refused: no sandbox of tier {min_tier} or better can be built here.")?;
+        for (tier, why) in tried {
+            write!(f, "\n  {tier}: {why}")?;
+        }
+        f.write_str(
+            "\n`scorpiox-code doctor` explains what is missing. Only the operator can allow commands \
+             without a sandbox, in policy.toml.",
+        )
+    }
+}
+
+impl ShellError {
+    /// Whether the same might work now: the workspace changed, or the helper died.
+    pub(super) fn is_worth_repeating(&self) -> bool {
+        matches!(self, Self::Cell(error) if error.is_worth_repeating())
+    }
+
+    /// Whether the cell cannot be used any more.
+    pub(super) fn is_dead_cell(&self) -> bool {
+        matches!(self, Self::Cell(CellError::Helper(_)))
+    }
+
+    pub(super) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |error| Self::Io { what, error }
+    }
+}

@@ -1,0 +1,230 @@
+//! Running commands.
+//!
+//! A command runs in a cell under a profile of the operator's policy; see `scorpiox-cell` for
+//! how it is confined and `scorpiox-policy` for what profiles say. This folder puts the two
+//! together: [`survey`] and [`protect`] find what in the workspace needs a rule of its own,
+//! [`plan`] turns a profile into a cell, [`cells`] keeps the built ones and chooses the tier,
+//! [`run`] runs a command to its end and [`background`] lets one go on.
+//!
+//! Invariant: every command of the program starts in [`Shell::start`], under a policy that was
+//! read whole, in a tier that it allows. Where that cannot be, nothing runs.
+
+mod background;
+mod cells;
+mod environment;
+mod error;
+mod host;
+mod plan;
+mod protect;
+mod run;
+mod survey;
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use scorpiox_cell::{CommandSpec, Running, Tier};
+pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
+use scorpiox_policy::{Policy, Profile};
+use scorpiox_proxy::{Proxy, Refusal};
+
+pub use background::{Listed, ReadPiece, TaskEnd, TaskState};
+pub use error::{NoTier, ShellError};
+pub use host::{ShellFailure, ShellView};
+pub use plan::places;
+pub use run::{As, Completed, Request};
+
+use background::Tasks;
+use cells::{Cells, Ready};
+
+/// Times that a command is tried when the workspace changes under it.
+const TRIES: u32 = 5;
+/// Longest command, in bytes: what the kernel takes as one argument.
+pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
+
+/// What the shell needs to know about this server.
+#[derive(Debug, Clone)]
+pub struct ShellSetup {
+    /// The project's folder.
+    pub workspace: PathBuf,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// The program's own folder.
+    pub own_home: PathBuf,
+    /// This program.
+    pub program: PathBuf,
+    /// A name for what belongs to this workspace.
+    pub workspace_name: String,
+}
+
+/// The shell of one server. Does nothing until the first command.
+#[derive(Debug)]
+pub struct Shell {
+    setup: ShellSetup,
+    policy: OnceLock<Result<Policy, Arc<ShellError>>>,
+    cells: Cells,
+    tasks: Tasks,
+}
+
+/// A command that was started.
+pub(crate) struct Started {
+    pub running: Running,
+    pub tier: Tier,
+    pub profile: String,
+    /// Kept for as long as the command runs.
+    pub cell: Arc<Ready>,
+    /// Its own way out, where the cell has none for all.
+    pub proxy: Option<Proxy>,
+}
+
+impl Started {
+    /// Hosts that were refused since then.
+    fn refusals(&self, since: Instant) -> Vec<Refusal> {
+        let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
+        proxy.map(|proxy| proxy.refusals(since)).unwrap_or_default()
+    }
+}
+
+impl Shell {
+    /// The shell of a server.
+    pub fn new(setup: ShellSetup) -> Self {
+        Self { setup, policy: OnceLock::new(), cells: Cells::default(), tasks: Tasks::default() }
+    }
+
+    /// The operator's policy, read when it is first asked for.
+    pub fn policy(&self) -> Result<&Policy, Arc<ShellError>> {
+        let read = || {
+            let path = self.setup.own_home.join("policy.toml");
+            Policy::load(&path).map_err(|problem| Arc::new(ShellError::Policy(problem)))
+        };
+        self.policy.get_or_init(read).as_ref().map_err(Arc::clone)
+    }
+
+    /// What the shell knows about this server.
+    pub fn setup(&self) -> &ShellSetup {
+        &self.setup
+    }
+
+    /// The best tier that this machine and the policy allow, found by building a cell.
+    pub fn tier(&self) -> Result<Tier, Arc<ShellError>> {
+        let profile = self.profile(DEFAULT_PROFILE)?;
+        Ok(self.cells.get(&self.setup, self.policy()?, &profile)?.tier)
+    }
+
+    /// What keeps this machine from each tier above `tier`, for people.
+    pub fn why_not_higher(&self, tier: Tier) -> Vec<(Tier, String)> {
+        match (self.policy(), self.profile(DEFAULT_PROFILE)) {
+            (Ok(_), Ok(profile)) => cells::why_not_higher(&self.setup, &profile, tier),
+            _ => Vec::new(),
+        }
+    }
+
+    /// How long a command may run when the call does not say, and at most.
+    pub fn timeouts(&self) -> Result<(Duration, Duration), Arc<ShellError>> {
+        let shell = &self.policy()?.shell;
+        Ok((shell.default_timeout.value, shell.max_timeout.value))
+    }
+
+    /// The profile that somebody's commands run under.
+    fn profile_as(&self, who: &As) -> Result<Cow<'_, Profile>, Arc<ShellError>> {
+        match who {
+            As::Client { read_only: false } => self.profile(DEFAULT_PROFILE),
+            As::Client { read_only: true } => self.profile(READ_ONLY_PROFILE),
+            As::Component { name, read_only } => {
+                let grants = &self.policy()?.grants;
+                let granted = grants.get(&**name).and_then(|grant| grant.shell.as_ref());
+                let granted = granted.ok_or_else(|| Arc::new(ShellError::NotGranted(name.to_string())))?;
+                let own = self.profile(if *read_only { READ_ONLY_PROFILE } else { DEFAULT_PROFILE })?;
+                let by = self.profile(&granted.profile)?;
+                Ok(Cow::Owned(own.narrowed_at(&by, &plan::places(&self.setup))))
+            }
+        }
+    }
+
+    /// A profile of the policy. The one that changes nothing is narrowed by the default one, so
+    /// that making a plan never shows what is denied otherwise.
+    fn profile(&self, name: &str) -> Result<Cow<'_, Profile>, Arc<ShellError>> {
+        let profiles = &self.policy()?.shell.profiles;
+        let unknown = || {
+            let known = profiles.keys().cloned().collect();
+            Arc::new(ShellError::NoProfile { name: name.to_owned(), known })
+        };
+        let profile = profiles.get(name).ok_or_else(unknown)?;
+        match profiles.get(DEFAULT_PROFILE) {
+            Some(default) if name == READ_ONLY_PROFILE => {
+                let narrowed = default.narrowed_at(profile, &plan::places(&self.setup));
+                Ok(Cow::Owned(Profile { name: name.to_owned(), ..narrowed }))
+            }
+            _ => Ok(Cow::Borrowed(profile)),
+        }
+    }
+
+    /// Starts a command: the only way to.
+    fn start(&self, request: &Request) -> Result<Started, Arc<ShellError>> {
+        check_command(&request.command)?;
+        let profile = self.profile_as(&request.run_as)?;
+        let policy = self.policy()?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let cell = self.cells.get(&self.setup, policy, &profile)?;
+            match self.start_in(&cell, &profile, request) {
+                Ok((running, proxy)) => {
+                    let profile = profile.name.clone();
+                    return Ok(Started { running, tier: cell.tier, profile, cell, proxy });
+                }
+                Err(error) if tries < TRIES && error.is_worth_repeating() => {
+                    if error.is_dead_cell() {
+                        self.cells.forget(&cell);
+                    }
+                }
+                Err(error) => return Err(Arc::new(error)),
+            }
+        }
+    }
+
+    fn start_in(
+        &self,
+        cell: &Ready,
+        profile: &Profile,
+        request: &Request,
+    ) -> Result<(Running, Option<Proxy>), ShellError> {
+        let (covers, granted) = cell.special(&self.setup)?;
+        let command = CommandSpec {
+            command: request.command.clone(),
+            environment: environment::build(&self.setup, profile, cell),
+            timeout_ms: request.timeout.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            limits: plan::limits(profile),
+            covers,
+            granted,
+        };
+        let mut running = cell.cell.run(command)?;
+        running.wait_until_started()?;
+        let listener = running.take_listener();
+        let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
+        Ok((running, proxy.map_err(ShellError::io("starting the proxy"))?))
+    }
+
+    /// Ends everything that runs, and waits until it is gone.
+    pub fn shut_down(&self) {
+        self.tasks.stop_all();
+        self.cells.clear();
+    }
+}
+
+fn check_command(command: &str) -> Result<(), ShellError> {
+    if command.trim().is_empty() {
+        return Err(ShellError::Command("command is empty".to_owned()));
+    }
+    if command.len() > MAX_COMMAND_BYTES {
+        return Err(ShellError::Command(format!(
+            "command has {} bytes; at most {MAX_COMMAND_BYTES} are possible. Write it to a file and run that",
+            command.len()
+        )));
+    }
+    if command.contains('\0') {
+        return Err(ShellError::Command("command has a NUL character, which no command can have".to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! From a profile of the policy to the cell that commands of it run in.
+
+use std::fs::DirBuilder;
+use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
+use scorpiox_policy::{
+    DenyRule, DenySet, HostDecision, HostRules, Network as NetworkRule, Place, Places, Profile,
+    Tier as MinTier,
+};
+use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
+
+use super::ShellSetup;
+use super::error::ShellError;
+use super::protect::Area;
+use super::survey::Survey;
+
+/// The home folder of commands, in memory.
+const HOME: &str = "/home/user";
+
+/// What a profile comes to on this machine.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub spec: CellSpec,
+    /// What commands see of this machine's own files.
+    pub areas: Vec<Area>,
+    /// Folders that hold programs beside the system's, which exist.
+    pub toolchains: Vec<PathBuf>,
+    /// Where whole outputs are kept.
+    pub outputs: PathBuf,
+}
+
+impl Plan {
+    pub(super) fn new(setup: &ShellSetup, profile: &Profile, tier: Tier) -> Result<Self, ShellError> {
+        let places = places(setup);
+        let outputs = setup.own_home.join("output").join(&setup.workspace_name);
+        let scratch =
+            setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
+        let scratch = scratch.join(&profile.name);
+        for folder in [&setup.workspace, &outputs, &scratch] {
+            make_folder(folder)?;
+        }
+        let network = network(profile, tier)?;
+        let areas = areas(setup, profile, &places)?;
+        let reads = |place| profile.read.iter().any(|rule| rule.place == place);
+        let toolchains = if reads(Place::Toolchains) { existing(&places.toolchains) } else { Vec::new() };
+        let mut exposed = vec![Exposed { path: outputs.as_path().into(), write: false }];
+        exposed.extend(toolchains.iter().map(|path| Exposed { path: path.as_path().into(), write: false }));
+        if tier == Tier::T2 {
+            let system = existing(&places.system).into_iter();
+            exposed.extend(system.map(|path| Exposed { path: path.into(), write: false }));
+        } else {
+            // In T2 they are granted piece by piece, for each command.
+            let seen =
+                areas.iter().map(|area| Exposed { path: area.path.as_path().into(), write: area.write });
+            exposed.extend(seen);
+        }
+        let in_memory = matches!(tier, Tier::T1 | Tier::T1b);
+        let spec = CellSpec {
+            tier,
+            workspace: setup.workspace.as_path().into(),
+            exposed,
+            home: if in_memory { Path::new(HOME) } else { scratch.as_path() }.into(),
+            scratch: scratch.into(),
+            tmp_bytes: profile.limits.tmp,
+            network,
+            landlock_at_most: None,
+        };
+        Ok(Self { spec, areas, toolchains, outputs })
+    }
+}
+
+/// Where the policy's names for places lead.
+pub fn places(setup: &ShellSetup) -> Places {
+    Places::standard(setup.workspace.clone(), setup.home.clone(), &setup.own_home)
+}
+
+fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
+    match &profile.network.value {
+        NetworkRule::Off => Ok(Network::Off),
+        NetworkRule::Open => Ok(Network::Host),
+        NetworkRule::Allowlist { .. } if matches!(tier, Tier::T1 | Tier::T1b) => Ok(Network::Proxy),
+        NetworkRule::Allowlist { .. } => Err(ShellError::Unenforceable(format!(
+            "the network of profile {} is a list of hosts, which tier {tier} cannot enforce; T1 and T1b can",
+            profile.name
+        ))),
+    }
+}
+
+/// What of the machine's own files a profile shows.
+fn areas(setup: &ShellSetup, profile: &Profile, places: &Places) -> Result<Vec<Area>, ShellError> {
+    let mut areas: Vec<Area> = Vec::new();
+    let rules =
+        profile.read.iter().map(|rule| (rule, false)).chain(profile.write.iter().map(|rule| (rule, true)));
+    for (rule, write) in rules {
+        if !matches!(rule.place, Place::Workspace | Place::Path(_)) {
+            continue;
+        }
+        for path in places.folders(&rule.place) {
+            let path = beside_own(setup, places, &path, write)?;
+            match areas.iter_mut().find(|area| area.path == path) {
+                Some(area) => area.write |= write,
+                None if path.exists() => areas.push(Area { path, write }),
+                None => {}
+            }
+        }
+    }
+    // Programs that are always there need no area; one with a rule of its own about what is
+    // denied does.
+    let reaches_out = |rule: &DenyRule| rule.glob().starts_with(['/', '~']);
+    if profile.deny.iter().any(reaches_out) && profile.read.iter().any(|rule| rule.place == Place::Toolchains)
+    {
+        let programs = existing(&places.toolchains);
+        areas.extend(programs.into_iter().map(|path| Area { path, write: false }));
+    }
+    Ok(areas)
+}
+
+/// A path of the policy, resolved. One that commands may write must hold neither the policy
+/// itself nor programs that run next.
+fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> Result<PathBuf, ShellError> {
+    let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if !write || resolved == setup.workspace {
+        return Ok(resolved);
+    }
+    let programs = existing(&places.toolchains);
+    let meets = |other: &PathBuf| other.starts_with(&resolved) || resolved.starts_with(other);
+    match programs.iter().chain([&setup.own_home]).find(|other| meets(other)) {
+        None => Ok(resolved),
+        Some(other) => Err(ShellError::Unenforceable(format!(
+            "the policy lets commands write to {}, which has to do with {}: programs that run next, or the \
+             policy itself; name a folder apart from it",
+            path.display(),
+            other.display()
+        ))),
+    }
+}
+
+fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found: Vec<_> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn make_folder(path: &Path) -> Result<(), ShellError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(ShellError::io(format!("making the folder {}", path.display())))
+}
+
+/// The least tier of a policy, in the sandbox's terms.
+pub(super) fn tier(tier: MinTier) -> Tier {
+    match tier {
+        MinTier::T1 => Tier::T1,
+        MinTier::T1b => Tier::T1b,
+        MinTier::T2 => Tier::T2,
+    }
+}
+
+/// What a command of this profile may use up.
+pub(super) fn limits(profile: &Profile) -> Limits {
+    let limits = &profile.limits;
+    Limits {
+        processes: limits.processes,
+        memory: limits.memory,
+        open_files: limits.open_files,
+        file_size: limits.file_size,
+    }
+}
+
+/// What looks for files that need a rule of their own.
+pub(super) fn survey(setup: &ShellSetup, profile: &Profile, plan: &Plan) -> Survey {
+    let roots = plan.areas.iter().map(|area| area.path.clone()).collect();
+    Survey::new(roots, DenySet::new(&profile.deny), places(setup))
+}
+
+/// The proxy of a profile with a list of hosts.
+pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result<Proxy> {
+    let hosts = match &profile.network.value {
+        NetworkRule::Allowlist { hosts } => hosts.clone(),
+        NetworkRule::Off | NetworkRule::Open => Vec::new(),
+    };
+    let rules = Arc::new(Hosts(HostRules::from(hosts)));
+    Proxy::start(
+        listener,
+        rules,
+        Arc::new(SystemResolver::default()),
+        AddressPolicy::default(),
+        scorpiox_proxy::Limits::default(),
+    )
+}
+
+#[derive(Debug)]
+struct Hosts(HostRules);
+
+impl Decide for Hosts {
+    fn decide(&self, host: &str, port: u16) -> Result<(), Denied> {
+        match self.0.decide(host, port) {
+            HostDecision::Allowed(_) => Ok(()),
+            HostDecision::Denied(why) => Err(Denied(why.to_string())),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! `scorpiox-code policy`: what holds, and why.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::{Subcommand, ValueEnum};
+use scorpiox_policy::{Access, HostDecision, HostRules, Network, Policy, Profile, Verdict, render};
+
+use super::environment::Environment;
+use super::terminal;
+use crate::capabilities::shell::{DEFAULT_PROFILE, Shell, ShellSetup};
+
+#[derive(Subcommand)]
+pub(super) enum PolicyCommand {
+    /// Show everything that holds, and which line says so
+    Show,
+    /// Check policy.toml: the file, line and fix of what is wrong
+    Check {
+        /// Another file than the one in use
+        file: Option<PathBuf>,
+    },
+    /// Say which line decides about a path, a host or a command
+    Why {
+        /// What is asked about
+        what: What,
+        /// The path, the host (with :port) or the command
+        subject: String,
+        /// The profile
+        #[arg(long, default_value = DEFAULT_PROFILE)]
+        profile: String,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum What {
+    /// Reading a path
+    Read,
+    /// Writing a path
+    Write,
+    /// Reaching a host
+    Host,
+    /// Running a command
+    Command,
+}
+
+pub(super) fn run(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
+    let own = environment.own_home.join("policy.toml");
+    match command {
+        PolicyCommand::Show => {
+            let policy = Policy::load(&own)?;
+            let origin =
+                if own.exists() { own.display().to_string() } else { "built-in defaults".to_owned() };
+            terminal::print(&format!("# {origin}\n{}", render(&policy)));
+            Ok(ExitCode::SUCCESS)
+        }
+        PolicyCommand::Check { file } => check(&file.unwrap_or(own)),
+        PolicyCommand::Why { what, subject, profile } => {
+            let policy = Policy::load(&own)?;
+            let Some(profile) = policy.shell.profiles.get(&profile) else {
+                let known: Vec<_> = policy.shell.profiles.keys().map(String::as_str).collect();
+                bail!("there is no profile {profile:?}; there are {}", known.join(", "));
+            };
+            match what {
+                What::Read => Ok(path(environment, profile, &subject, Access::Read)),
+                What::Write => Ok(path(environment, profile, &subject, Access::Write)),
+                What::Host => host(profile, &subject),
+                What::Command => describe_command(environment, &policy, profile, &subject),
+            }
+        }
+    }
+}
+
+fn check(file: &Path) -> Result<ExitCode> {
+    if !file.exists() {
+        terminal::print(&format!("{} does not exist; the built-in defaults hold.\n", file.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let policy = Policy::load(file)?;
+    terminal::print(&format!(
+        "{} is valid: {} profiles, {} grants.\n",
+        file.display(),
+        policy.shell.profiles.len(),
+        policy.grants.len()
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn path(environment: &Environment, profile: &Profile, subject: &str, access: Access) -> ExitCode {
+    let setup = setup(environment);
+    let path = match (subject.strip_prefix("~/"), &environment.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => environment.workspace.path.join(subject),
+    };
+    let places = crate::capabilities::shell::places(&setup);
+    print(&profile.why_path(&resolve(&path), access, &places), &path.display().to_string())
+}
+
+/// The path without links, as far as it exists.
+fn resolve(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    let mut existing = path;
+    loop {
+        if let Ok(found) = existing.canonicalize() {
+            return rest.iter().rev().fold(found, |path, name| path.join(name));
+        }
+        match (existing.parent(), existing.file_name()) {
+            (Some(parent), Some(name)) => {
+                rest.push(name);
+                existing = parent;
+            }
+            _ => return path.to_owned(),
+        }
+    }
+}
+
+fn host(profile: &Profile, subject: &str) -> Result<ExitCode> {
+    let (name, port) = match subject.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, port.parse()?),
+        _ => (subject, 443),
+    };
+    let verdict = match &profile.network.value {
+        Network::Off => Verdict {
+            allowed: false,
+            because: format!("the network of profile {} is off ({})", profile.name, profile.network.source),
+            would_allow: Some("network = { mode = \"allowlist\", hosts = [\"…\"] }".to_owned()),
+        },
+        Network::Open => Verdict {
+            allowed: true,
+            because: format!("the network of profile {} is open ({})", profile.name, profile.network.source),
+            would_allow: None,
+        },
+        Network::Allowlist { hosts } => match HostRules::from(hosts.clone()).decide(name, port) {
+            HostDecision::Allowed(rule) => Verdict {
+                allowed: true,
+                because: format!("{rule} is listed ({}); private addresses are refused even so", rule.source),
+                would_allow: None,
+            },
+            HostDecision::Denied(denial) => {
+                Verdict { allowed: false, because: denial.to_string(), would_allow: None }
+            }
+        },
+    };
+    Ok(print(&verdict, &format!("{name}:{port}")))
+}
+
+fn describe_command(
+    environment: &Environment,
+    policy: &Policy,
+    profile: &Profile,
+    command: &str,
+) -> Result<ExitCode> {
+    let shell = Shell::new(setup(environment));
+    let tier = shell.tier()?;
+    shell.shut_down();
+    let Policy { shell: rules, .. } = policy;
+    terminal::print(&format!(
+        "`{command}` is allowed: commands are not judged by their text. It runs\n\
+         - in a sandbox of tier {tier}; at least {} is asked for ({})\n\
+         - under profile {} ({}), whose network is {} ({})\n\
+         - for at most {} ms unless the call says otherwise ({}), and never more than {} ms ({})\n\
+         `policy why read|write PATH` and `policy why host NAME` say what it may touch.\n",
+        rules.min_tier.value,
+        rules.min_tier.source,
+        profile.name,
+        profile.origins.profile,
+        profile.network.value,
+        profile.network.source,
+        rules.default_timeout.value.as_millis(),
+        rules.default_timeout.source,
+        rules.max_timeout.value.as_millis(),
+        rules.max_timeout.source,
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(verdict: &Verdict, subject: &str) -> ExitCode {
+    let word = if verdict.allowed { "allowed" } else { "denied" };
+    let mut text = format!("{subject}: {word}: {}\n", verdict.because);
+    if let Some(line) = &verdict.would_allow {
+        let _ = writeln!(text, "  to allow it: {line}");
+    }
+    terminal::print(&text);
+    if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn setup(environment: &Environment) -> ShellSetup {
+    ShellSetup {
+        workspace: environment.workspace.path.clone(),
+        workspace_name: environment.workspace.name(),
+        home: environment.home.clone(),
+        own_home: environment.own_home.clone(),
+        program: environment.binary.clone(),
+    }
+}

@@ -1,0 +1,43 @@
+//! `Bash`: a command from its start to its end.
+
+use std::time::Duration;
+
+use scorpiox_tool_kit::Args;
+
+use super::{choose_profile, render};
+use crate::capabilities::shell::Request;
+use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output};
+
+pub(crate) struct Bash;
+
+impl NativeTool for Bash {
+    fn definition(&self) -> Definition {
+        Definition {
+            name: "Bash".into(),
+            title: "Bash".into(),
+            description: "Execute a bash command".to_owned(),
+            input_schema: render::schema(
+                r#"{"type":"object","properties":{"command":{"type":"string","description":"The bash command to execute"},"timeout":{"type":"integer","description":"Timeout in milliseconds (default: 30000)"}},"required":["command"]}"#,
+            ),
+            output_schema: Some(render::schema(render::COMPLETED_SCHEMA)),
+            hints: Hints { read_only: false, destructive: true, idempotent: false, open_world: true },
+        }
+    }
+
+    fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
+        let args = Args::parse(call.arguments)?;
+        let command = args.string("command")?.ok_or_else(|| Failure("command is missing.".to_owned()))?;
+        let (default, most) = call.host.shell().timeouts()?;
+        let most_ms = i64::try_from(most.as_millis()).unwrap_or(i64::MAX);
+        let timeout = match args.integer("timeout", 1, most_ms)? {
+            Some(ms) => Duration::from_millis(ms.unsigned_abs()),
+            None => default,
+        };
+        let chosen = choose_profile(call)?;
+        let request = Request { command, run_as: chosen.run_as, timeout: Some(timeout) };
+        let tell = |line: &str| call.progress.report(line);
+        let news = call.streams.then_some(&tell as &dyn Fn(&str));
+        let completed = call.host.shell().run(&request, call.cancel, news)?;
+        Ok(render::completed(&completed, timeout, chosen.note.as_deref()))
+    }
+}

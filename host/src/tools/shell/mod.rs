@@ -1,0 +1,57 @@
+//! The shell's tools: arguments in, results out. What may run, and how, is decided by
+//! [`crate::capabilities::shell`].
+
+mod background;
+mod bash;
+mod render;
+
+use std::sync::Arc;
+
+use scorpiox_tool_kit::Failure as Wrong;
+
+use super::{Call, Failure};
+use crate::capabilities::shell::{As, ShellError};
+
+pub(super) use background::{BackgroundBash, KillBgTask, ListBgTasks, ReadBgOutput};
+pub(super) use bash::Bash;
+
+/// How a call runs, and what the result says about it.
+struct Chosen {
+    run_as: As,
+    note: Option<String>,
+}
+
+/// While a plan is made nothing may be changed.
+fn choose_profile(call: &Call<'_>) -> Result<Chosen, Failure> {
+    let plan = call.host.active_plan().map_err(|fault| {
+        Failure(format!("Whether a plan is active cannot be found out, so the command was not run: {fault}"))
+    })?;
+    Ok(match plan {
+        None => Chosen { run_as: As::Client { read_only: false }, note: None },
+        Some(goal) => Chosen {
+            run_as: As::Client { read_only: true },
+            note: Some(format!(
+                "Plan mode is active ({:?}): the command ran read-only and without network. PlanMode with \
+                 action exit or reset ends it.",
+                scorpiox_tool_kit::args::shown(&goal)
+            )),
+        },
+    })
+}
+
+impl From<Wrong> for Failure {
+    fn from(wrong: Wrong) -> Self {
+        let (Wrong::InvalidInput(text) | Wrong::NotFound(text) | Wrong::Failed(text)) = wrong;
+        Self(text)
+    }
+}
+
+impl From<Arc<ShellError>> for Failure {
+    fn from(error: Arc<ShellError>) -> Self {
+        let text = error.to_string();
+        let mut first = text.chars();
+        // Errors begin in lower case, to follow a colon elsewhere; this is a sentence.
+        let sentence = first.next().map(|c| c.to_uppercase().collect::<String>() + first.as_str());
+        Self(sentence.unwrap_or(text))
+    }
+}

@@ -1,0 +1,301 @@
+//! Results of the shell's tools, as text and as data.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use scorpiox_cell::{Ended, Outcome, Status};
+use scorpiox_tool_kit::args::shown;
+use scorpiox_transcript::{human_bytes, human_duration};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::capabilities::shell::{Completed, Listed, ReadPiece, TaskEnd, TaskState};
+use crate::tools::{Output, OutputContent};
+
+pub(super) const COMPLETED_SCHEMA: &str = r#"{"type":"object","properties":{"output":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"timed_out":{"type":"boolean"},"cancelled":{"type":"boolean"},"duration_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"},"truncated_bytes":{"type":"integer"},"full_output_path":{"type":["string","null"]},"killed_processes":{"type":"integer"}},"required":["output","exit_code","signal","timed_out","cancelled","duration_ms","tier","profile","truncated_bytes","full_output_path","killed_processes"]}"#;
+pub(super) const TASK_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}"#;
+pub(super) const READ_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"output":{"type":"string"},"lost_bytes":{"type":"integer"},"more":{"type":"boolean"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"}},"required":["task_id","output","lost_bytes","more","status","exit_code","signal","runtime_ms"]}"#;
+pub(super) const LIST_SCHEMA: &str = r#"{"type":"object","properties":{"tasks":{"type":"array","items":{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}}},"required":["tasks"]}"#;
+
+/// One of the schemas of this folder, which are valid JSON.
+pub(super) fn schema(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap_or_default()
+}
+
+/// What ended a shell, as data has it.
+#[derive(Debug, Default, Serialize)]
+struct End {
+    exit_code: Option<i32>,
+    signal: Option<&'static str>,
+}
+
+impl End {
+    fn of(status: Status) -> Self {
+        match status {
+            Status::Code(code) => Self { exit_code: Some(code), signal: None },
+            Status::Signal(signal) => Self { exit_code: None, signal: Some(signal_name(signal)) },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CompletedData<'a> {
+    output: &'a str,
+    #[serde(flatten)]
+    end: End,
+    timed_out: bool,
+    cancelled: bool,
+    duration_ms: u64,
+    tier: &'static str,
+    profile: &'a str,
+    truncated_bytes: u64,
+    full_output_path: Option<String>,
+    killed_processes: u32,
+}
+
+/// A command that has ended.
+pub(super) fn completed(completed: &Completed, timeout: Duration, note: Option<&str>) -> Output {
+    let Completed { output, outcome, tier, profile, refusals } = completed;
+    let mut text = output.text.clone();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let _ = write!(
+        text,
+        "[{} · {} · sandbox {tier}, profile {profile}]",
+        status(outcome, Some(timeout)),
+        human_duration(Duration::from_millis(outcome.duration_ms))
+    );
+    if outcome.leftover > 0 {
+        let (processes, keep) = if outcome.leftover == 1 {
+            ("1 background process", "it")
+        } else {
+            ("background processes", "them")
+        };
+        let count = if outcome.leftover == 1 { String::new() } else { format!("{} ", outcome.leftover) };
+        let _ = write!(text, "\n[{count}{processes} killed; use BackgroundBash to keep {keep} running]");
+    }
+    if let Some(full) = &output.full_output {
+        let whole = if full.complete { "the whole output" } else { "the beginning of the output" };
+        let _ = write!(text, "\n[{whole} ({}) is in {}]", human_bytes(full.bytes), full.path.display());
+    }
+    for refusal in refusals {
+        let _ = write!(
+            text,
+            "\n[network: {}:{} was refused: {}]",
+            shown(&refusal.host),
+            refusal.port,
+            refusal.why
+        );
+    }
+    if let Some(note) = note {
+        let _ = write!(text, "\n[{note}]");
+    }
+    let data = CompletedData {
+        output: &output.text,
+        end: End::of(outcome.status),
+        timed_out: outcome.ended == Some(Ended::Timeout),
+        cancelled: outcome.ended == Some(Ended::Stopped),
+        duration_ms: outcome.duration_ms,
+        tier: tier.name(),
+        profile,
+        truncated_bytes: output.truncated_bytes,
+        full_output_path: output.full_output.as_ref().map(|full| full.path.display().to_string()),
+        killed_processes: outcome.leftover,
+    };
+    let failed = outcome.status != Status::Code(0) || outcome.ended.is_some();
+    result(text, &data, failed)
+}
+
+/// How a command ended, in words.
+fn status(outcome: &Outcome, timeout: Option<Duration>) -> String {
+    let status = match outcome.status {
+        Status::Code(code) => format!("exit code {code}"),
+        Status::Signal(signal) => format!("killed by {}", signal_name(signal)),
+    };
+    match (outcome.ended, timeout) {
+        (None, _) => status,
+        (Some(Ended::Timeout), Some(time)) => format!("timed out after {} ms, {status}", time.as_millis()),
+        (Some(Ended::Timeout), None) => format!("timed out, {status}"),
+        (Some(Ended::Stopped), _) => format!("stopped, {status}"),
+        (Some(Ended::Processes), _) => format!("stopped because it had too many processes, {status}"),
+        (Some(Ended::Memory), _) => format!("stopped because it used too much memory, {status}"),
+    }
+}
+
+#[derive(Serialize)]
+struct TaskData<'a> {
+    task_id: u32,
+    command: &'a str,
+    status: &'static str,
+    #[serde(flatten)]
+    end: End,
+    runtime_ms: u64,
+    tier: &'static str,
+    profile: &'a str,
+}
+
+impl<'a> TaskData<'a> {
+    fn of(task: &'a Listed) -> Self {
+        let (status, end, time) = parts(&task.state);
+        Self {
+            task_id: task.id,
+            command: &task.command,
+            status,
+            end,
+            runtime_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            tier: task.tier.name(),
+            profile: &task.profile,
+        }
+    }
+}
+
+fn parts(state: &TaskState) -> (&'static str, End, Duration) {
+    match state {
+        TaskState::Running(time) => ("running", End::default(), *time),
+        TaskState::Ended(TaskEnd::Ended(outcome), time) if outcome.ended.is_some() => {
+            ("killed", End::of(outcome.status), *time)
+        }
+        TaskState::Ended(TaskEnd::Ended(outcome), time) => ("exited", End::of(outcome.status), *time),
+        TaskState::Ended(TaskEnd::Lost(_), time) => ("lost", End::default(), *time),
+    }
+}
+
+/// A task's state in words.
+fn state(task: &Listed) -> String {
+    match &task.state {
+        TaskState::Running(time) => format!("running for {}", human_duration(*time)),
+        TaskState::Ended(TaskEnd::Ended(outcome), time) => {
+            format!("{} after {}", status(outcome, None), human_duration(*time))
+        }
+        TaskState::Ended(TaskEnd::Lost(why), time) => format!("lost after {}: {why}", human_duration(*time)),
+    }
+}
+
+/// A task that was started.
+pub(super) fn started(task: &Listed, note: Option<&str>) -> Output {
+    let mut text = format!(
+        "Started background task {} [sandbox {}, profile {}]. ReadBgOutput with task_id {} gives what it prints.",
+        task.id, task.tier, task.profile, task.id
+    );
+    if let Some(note) = note {
+        let _ = write!(text, "\n[{note}]");
+    }
+    result(text, &TaskData::of(task), false)
+}
+
+#[derive(Serialize)]
+struct ReadData<'a> {
+    task_id: u32,
+    output: &'a str,
+    lost_bytes: u64,
+    more: bool,
+    status: &'static str,
+    #[serde(flatten)]
+    end: End,
+    runtime_ms: u64,
+}
+
+/// What is new in a task's output.
+pub(super) fn read(read: &ReadPiece) -> Output {
+    let ReadPiece { piece, task } = read;
+    let mut text = piece.text.clone();
+    if text.is_empty() {
+        text.push_str("(no new output)");
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let _ = write!(text, "[task {}: {}]", task.id, state(task));
+    if piece.more {
+        text.push_str("\n[there is more: read again]");
+    }
+    let (status, end, time) = parts(&task.state);
+    let data = ReadData {
+        task_id: task.id,
+        output: &piece.text,
+        lost_bytes: piece.lost_bytes,
+        more: piece.more,
+        status,
+        end,
+        runtime_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+    };
+    result(text, &data, false)
+}
+
+#[derive(Serialize)]
+struct ListData<'a> {
+    tasks: Vec<TaskData<'a>>,
+}
+
+/// All tasks.
+pub(super) fn list(tasks: &[Listed]) -> Output {
+    let mut text = String::new();
+    for task in tasks {
+        let line = task.command.lines().next().unwrap_or_default();
+        let _ = writeln!(text, "[{}] {}: {}", task.id, state(task), shown(line));
+    }
+    if tasks.is_empty() {
+        text.push_str("No background tasks");
+    }
+    let tasks = tasks.iter().map(TaskData::of).collect();
+    result(text.trim_end().to_owned(), &ListData { tasks }, false)
+}
+
+/// A task that was to be ended.
+pub(super) fn killed(task: &Listed, ran: bool) -> Output {
+    let text = if ran {
+        format!("Killed background task {}: {}.", task.id, state(task))
+    } else {
+        format!("Background task {} had ended already: {}.", task.id, state(task))
+    };
+    result(text, &TaskData::of(task), false)
+}
+
+fn result(text: String, data: &impl Serialize, is_error: bool) -> Output {
+    Output {
+        content: vec![OutputContent::Text(text)],
+        structured: serde_json::to_string(data).ok(),
+        is_error,
+    }
+}
+
+/// The usual name of a signal.
+fn signal_name(signal: i32) -> &'static str {
+    const NAMES: [&str; 32] = [
+        "signal 0",
+        "SIGHUP",
+        "SIGINT",
+        "SIGQUIT",
+        "SIGILL",
+        "SIGTRAP",
+        "SIGABRT",
+        "SIGBUS",
+        "SIGFPE",
+        "SIGKILL",
+        "SIGUSR1",
+        "SIGSEGV",
+        "SIGUSR2",
+        "SIGPIPE",
+        "SIGALRM",
+        "SIGTERM",
+        "SIGSTKFLT",
+        "SIGCHLD",
+        "SIGCONT",
+        "SIGSTOP",
+        "SIGTSTP",
+        "SIGTTIN",
+        "SIGTTOU",
+        "SIGURG",
+        "SIGXCPU",
+        "SIGXFSZ",
+        "SIGVTALRM",
+        "SIGPROF",
+        "SIGWINCH",
+        "SIGIO",
+        "SIGPWR",
+        "SIGSYS",
+    ];
+    let name = usize::try_from(signal).ok().and_then(|at| NAMES.get(at).copied());
+    name.unwrap_or("a real-time signal")
+}

@@ -1,0 +1,17 @@
+//! What a command prints: kept within bounds while it streams, made fit to read afterwards.
+//!
+//! [`Transcript`] keeps the output of a command that is waited for, [`Ring`] that of one in the
+//! background. Both keep raw bytes, since cleaning each byte would hold the command up; only
+//! what is shown is cleaned ([`clean`]).
+
+mod clean;
+mod human;
+mod ring;
+mod spill;
+mod transcript;
+
+pub use clean::{Cleaned, clean};
+pub use human::{human_bytes, human_duration};
+pub use ring::{Cursor, Piece, RING_BYTES, Ring};
+pub use spill::{FullOutput, SPILL_BYTES, SpillPlace, prune};
+pub use transcript::{Finished, HEAD_BYTES, TAIL_BYTES, Transcript};
