@@ -17,10 +17,11 @@ check() { # check WHAT COMMAND…
 
 nothing_is_rebuilt() {
     local before after
-    before=$(stat -c %Y.%i target/release/scorpiox-code target/components/*)
-    ! make build 2>&1 | grep -q Compiling || return 1
-    after=$(stat -c %Y.%i target/release/scorpiox-code target/components/*)
-    [ "$before" = "$after" ]
+    before=$(stat -c '%n %Y.%i' target/release/scorpiox-code target/components/*)
+    make build >"$folder/said" 2>&1 || { cat "$folder/said" >&2; return 1; }
+    ! grep Compiling "$folder/said" >&2 || return 1
+    after=$(stat -c '%n %Y.%i' target/release/scorpiox-code target/components/*)
+    diff <(printf '%s\n' "$before") <(printf '%s\n' "$after") >&2
 }
 
 # The host's build script, in a project where no component was built.

@@ -1,6 +1,7 @@
 //! What the tests of the finished program share: starting it, talking to it over pipes,
 //! and checking each message that it sends against the protocol's own schemas.
 
+pub mod container;
 pub mod conversation;
 pub mod program;
 pub mod schema;

@@ -12,6 +12,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::container::{self, Refused};
+
 /// Longest time that any single answer may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -38,6 +40,7 @@ pub struct Program {
     binary: PathBuf,
     variables: Vec<(String, String)>,
     arguments: Vec<String>,
+    refused: Option<Refused>,
 }
 
 impl Default for Program {
@@ -52,7 +55,7 @@ impl Program {
         for name in ["home", "workspace"] {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
         }
-        Self { folder, binary: binary(), variables: Vec::new(), arguments: Vec::new() }
+        Self { folder, binary: binary(), variables: Vec::new(), arguments: Vec::new(), refused: None }
     }
 
     /// Sets an environment variable. Nothing else is inherited.
@@ -64,6 +67,12 @@ impl Program {
     /// Adds an argument.
     pub fn arg(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// Starts it in a container that refuses namespaces.
+    pub fn refusing(mut self, refused: Refused) -> Self {
+        self.refused = Some(refused);
         self
     }
 
@@ -107,6 +116,9 @@ impl Program {
             .env("HOME", self.home())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if let Some(refused) = self.refused {
+            container::refuse(&mut command, refused);
+        }
         command
     }
 

@@ -165,3 +165,83 @@ pub(crate) fn signal_all_others(signal: rustix::process::Signal) -> io::Result<(
     // SAFETY: takes no pointers. As process 1, -1 reaches the namespace and no further.
     check(unsafe { libc::kill(-1, signal.as_raw()) })
 }
+
+/// Puts a filter on this process that asks before each of these system calls, and gives the
+/// descriptor that the questions come from.
+pub(crate) fn ask_before(calls: &[c_long]) -> io::Result<OwnedFd> {
+    let statement = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
+    // The number of the call is the first field of what a filter sees. Other architectures'
+    // numbers do not come here: the filter before this one kills who uses them.
+    let mut program = vec![statement(LOAD_WORD, 0)];
+    for call in calls {
+        let number = u32::try_from(*call).map_err(io::Error::other)?;
+        program.push(libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: 1, k: number });
+        program.push(statement(RETURN, libc::SECCOMP_RET_USER_NOTIF));
+    }
+    program.push(statement(RETURN, libc::SECCOMP_RET_ALLOW));
+    let length = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
+    let filter = libc::sock_fprog { len: length, filter: program.as_mut_ptr() };
+    let install = |flags: libc::c_ulong| {
+        // SAFETY: the structure points to a program of its length, which the kernel copies and
+        // checks; the flags ask for a new descriptor as the result.
+        let fd = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | flags,
+                &raw const filter,
+            )
+        };
+        check(fd)?;
+        let fd = c_int::try_from(fd).map_err(io::Error::other)?;
+        // SAFETY: the kernel just made it, and nobody else knows its number.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    };
+    // Signals that do not kill wait until the answer came (Linux 5.19).
+    install(libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV).or_else(|error: io::Error| {
+        match error.raw_os_error() {
+            Some(libc::EINVAL) => install(0),
+            _ => Err(error),
+        }
+    })
+}
+
+/// Codes of a filter's instructions, none of which is large.
+const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+/// A process that waits for an answer.
+#[derive(Debug)]
+pub(crate) struct Question(u64);
+
+/// What it may do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Answer {
+    /// Make the call.
+    Go,
+    /// See it fail with this error.
+    Fail(c_int),
+}
+
+/// The next question, which is waited for.
+pub(crate) fn question(questions: BorrowedFd<'_>) -> io::Result<Question> {
+    // SAFETY: the kernel wants this structure zeroed, which is a valid value of it, and fills
+    // it in; it outlives the call.
+    unsafe {
+        let mut asked: libc::seccomp_notif = std::mem::zeroed();
+        check(libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut asked))?;
+        Ok(Question(asked.id))
+    }
+}
+
+/// Answers a question. Nothing of the call is judged, so letting it go on is safe.
+pub(crate) fn answer(questions: BorrowedFd<'_>, question: Question, answer: Answer) -> io::Result<()> {
+    let (error, flags) = match answer {
+        Answer::Go => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+        Answer::Fail(error) => (-error, 0),
+    };
+    let mut said = libc::seccomp_notif_resp { id: question.0, val: 0, error, flags };
+    // SAFETY: the kernel reads this structure, which outlives the call.
+    check(unsafe { libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut said) })
+}

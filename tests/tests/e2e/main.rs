@@ -8,6 +8,7 @@ mod cli;
 mod conversations;
 mod faults;
 mod revisions;
+mod shell;
 mod skills;
 mod smoke;
 mod taskmanager;

@@ -13,6 +13,7 @@ use rustix::io::FdFlags;
 use serde::{Deserialize, Serialize};
 
 use super::confine::{DEVICES, ETC};
+use super::covers::Expected;
 use super::root::{SYSTEM, group_text, hosts_text, passwd_text};
 use crate::packet;
 use crate::sys::{self, Side};
@@ -28,6 +29,8 @@ pub(super) struct Inside {
     pub cell: CellSpec,
     pub order: CommandSpec,
     pub landlock: u32,
+    /// What each cover must show.
+    pub expected: Vec<Expected>,
 }
 
 /// Arguments, and the descriptors that they name by number.

@@ -7,6 +7,7 @@ use rustix::io::FdFlags;
 use rustix::process::Signal;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::bound::{self, Bound};
 use super::bwrap::{self, Inside};
 use super::landlock::Rules;
 use super::reserve::Reserved;
@@ -62,16 +63,19 @@ fn supervise(
     children: &OwnedFd,
 ) -> Result<(), Fault> {
     if cell.spec.tier == Tier::T1b {
-        let inside = Inside { cell: cell.spec.clone(), order: order.clone(), landlock: cell.landlock };
+        let covers = covers::with_folders(&cell.spec.exposed, &order.covers);
+        let expected = covers::expected(&covers)?;
+        let order = CommandSpec { covers, ..order.clone() };
+        let inside = Inside { cell: cell.spec.clone(), order, landlock: cell.landlock, expected };
         return Err(bwrap::enter(&inside, control, &output));
     }
-    let rules = prepare(cell, order)?;
-    let shell = start_shell(cell, order, rules, control, &output)?;
+    let (rules, is_bounded) = prepare(cell, order)?;
+    let (shell, bound) = start_shell(cell, order, rules, is_bounded, control, &output)?;
     // The end of the output is the end of the last process that has it: not this one.
     drop(output);
     rid_of_rights(cell.spec.tier)?;
     let tree = if cell.spec.tier == Tier::T1 { Tree::Namespace } else { Tree::Descendants };
-    Supervisor::new(order, control, children, shell, tree).run();
+    Supervisor::new(order, control, children, shell, tree, bound).run();
     Ok(())
 }
 
@@ -91,7 +95,8 @@ pub(super) fn inside(numbers: impl Iterator<Item = String>) -> Result<(), Fault>
 
 fn run_inside(file: OwnedFd, control: &OwnedFd, output: OwnedFd) -> Result<(), Fault> {
     let inside: Inside = packet::from_file(file).map_err(Fault::at("reading the order"))?;
-    let Inside { cell, order, landlock } = inside;
+    let Inside { cell, order, landlock, expected } = inside;
+    covers::check(&order.covers, &expected)?;
     if cell.network == Network::Proxy {
         let listener = namespaces::listen()?;
         packet::send(control.as_fd(), &Event::Listening, &[listener.as_fd()])
@@ -103,21 +108,23 @@ fn run_inside(file: OwnedFd, control: &OwnedFd, output: OwnedFd) -> Result<(), F
     let reserved = Reserved::new(&cell, None);
     let cell = Cell { spec: cell, filters, landlock, reserved };
     let rules = confine::rules(&cell.spec, &order, landlock)?;
-    let shell = start_shell(&cell, &order, rules, control, &output)?;
+    let (shell, bound) = start_shell(&cell, &order, rules, false, control, &output)?;
     drop(output);
     rid_of_rights(cell.spec.tier)?;
-    Supervisor::new(&order, control, &children, shell, Tree::Namespace).run();
+    Supervisor::new(&order, control, &children, shell, Tree::Namespace, bound).run();
     Ok(())
 }
 
-/// What has to be done before the shell's process exists.
-fn prepare(cell: &Cell, order: &CommandSpec) -> Result<Rules, Fault> {
+/// What has to be done before the shell's process exists. Its rules on files, and whether the
+/// kernel bounds how many processes it may have.
+fn prepare(cell: &Cell, order: &CommandSpec) -> Result<(Rules, bool), Fault> {
+    let mut is_bounded = false;
     match cell.spec.tier {
         Tier::T1 => {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
                 .map_err(Fault::at("tying the command to its cell"))?;
             root::own_proc("/proc").map_err(Fault::at("mounting /proc"))?;
-            bound_processes(order.limits.processes);
+            is_bounded = bound_processes(order.limits.processes);
             root::close_proc(rustix::process::getuid().is_root())?;
             root::own_memory("/dev/shm", cell.spec.tmp_bytes).map_err(Fault::at("mounting /dev/shm"))?;
             covers::put(&cell.spec.exposed, &order.covers)?;
@@ -125,14 +132,14 @@ fn prepare(cell: &Cell, order: &CommandSpec) -> Result<Rules, Fault> {
         _ => rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .map_err(Fault::at("adopting the command's processes"))?,
     }
-    confine::rules(&cell.spec, order, cell.landlock)
+    Ok((confine::rules(&cell.spec, order, cell.landlock)?, is_bounded))
 }
 
-/// Process numbers of this namespace end here, and so does what can be started (Linux 6.14;
-/// older kernels have no such bound, and the supervisor's watch is what there is).
-fn bound_processes(most: u32) {
+/// Process numbers of this namespace end here, and so does what can be started, on kernels
+/// that have such a bound for each namespace (Linux 6.14).
+fn bound_processes(most: u32) -> bool {
     // Numbers below 300 are not given a second time.
-    let _ = std::fs::write("/proc/sys/kernel/pid_max", (most + 301).to_string());
+    std::fs::write("/proc/sys/kernel/pid_max", (most + 301).to_string()).is_ok()
 }
 
 /// The supervisor needs no rights any more, and nothing may be done to it.
@@ -154,17 +161,32 @@ fn start_shell(
     cell: &Cell,
     order: &CommandSpec,
     rules: Rules,
+    is_bounded: bool,
     control: &OwnedFd,
     output: &OwnedFd,
-) -> Result<rustix::process::Pid, Fault> {
+) -> Result<(rustix::process::Pid, Option<Bound>), Fault> {
     let text = |text: &str| CString::new(text).map_err(Fault::at("reading the command"));
     let command = text(&order.command)?;
     let variables = order.environment.iter().map(|(name, value)| text(&format!("{name}={value}")));
     let variables = variables.collect::<Result<Vec<_>, _>>()?;
+    let step = "bounding the command's processes";
+    let asks = !is_bounded && cell.spec.tier != Tier::None;
+    let (ours, theirs) = packet::pair().map_err(Fault::at(step))?;
     match sys::fork_into(0).map_err(Fault::at("starting the shell's process"))? {
-        Side::Parent(shell) => Ok(shell),
+        Side::Parent(shell) => {
+            drop(theirs);
+            // Nothing comes where the shell's process could not go on, which says so itself.
+            let bound = match asks {
+                true => packet::receive::<bool>(ours.as_fd(), true).map_err(Fault::at(step))?,
+                false => None,
+            };
+            let questions = bound.and_then(|(_, mut fds)| fds.pop());
+            Ok((shell, questions.map(|questions| Bound::new(questions, order.limits.processes))))
+        }
         Side::Child => {
-            let fault = become_shell(cell, order, rules, (control, output), &command, &variables);
+            drop(ours);
+            let asks = asks.then_some(&theirs);
+            let fault = become_shell(cell, order, rules, asks, (control, output), &command, &variables);
             give_up(control, fault)
         }
     }
@@ -175,6 +197,7 @@ fn become_shell(
     cell: &Cell,
     order: &CommandSpec,
     rules: Rules,
+    asks: Option<&OwnedFd>,
     (control, output): (&OwnedFd, &OwnedFd),
     command: &CStr,
     variables: &[CString],
@@ -189,6 +212,11 @@ fn become_shell(
         if cell.spec.tier != Tier::None {
             confine::capabilities()?;
             rules.apply()?;
+            if let Some(supervisor) = asks {
+                let step = "bounding the command's processes";
+                let questions = bound::ask().map_err(Fault::at(step))?;
+                packet::send(supervisor.as_fd(), &true, &[questions.as_fd()]).map_err(Fault::at(step))?;
+            }
             cell.filters.apply_last()?;
         }
         let variables: Vec<&CStr> = variables.iter().map(CString::as_c_str).collect();

@@ -144,23 +144,17 @@ pub(super) fn rules(cell: &CellSpec, order: &CommandSpec, version: u32) -> Resul
 fn rules_on_shared_tree(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
     let mut rules = Rules::new(version, cell.network != Network::Host)?;
     for device in DEVICES {
-        rules = rules.grant_if_there(&Path::new("/dev").join(device), Access::Write)?;
+        rules = rules.grant_system(&Path::new("/dev").join(device), Access::Write)?;
     }
     for fact in MACHINE_FACTS {
-        rules = rules.grant_if_there(Path::new(fact), Access::Read)?;
+        rules = rules.grant_system(Path::new(fact), Access::Read)?;
     }
     for name in ETC.iter().chain(&["passwd", "group"]) {
-        let path = Path::new("/etc").join(name);
-        // Links lead to what is granted by its own name.
-        rules = match path.symlink_metadata() {
-            Ok(found) if !found.is_symlink() => rules.grant(&path, Access::Read)?,
-            _ => rules,
-        };
+        rules = rules.grant_system(&Path::new("/etc").join(name), Access::Read)?;
     }
     if cell.network == Network::Host {
         for name in ["/etc/resolv.conf", "/etc/hosts"] {
-            let path = Path::new(name).canonicalize().unwrap_or_else(|_| name.into());
-            rules = rules.grant_if_there(&path, Access::Read)?;
+            rules = rules.grant_system(Path::new(name), Access::Read)?;
         }
     }
     for exposed in cell.exposed.iter().filter(|exposed| exposed.path != cell.workspace) {

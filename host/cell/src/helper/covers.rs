@@ -1,13 +1,15 @@
 //! What is special about paths in the workspace, made so by mounts in a command's own mount
 //! namespace.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, FileType, StatVfsMountFlags, StatxAttributes, StatxFlags, fstatvfs};
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
+use super::reach::{self, Identity};
 use super::root::{EMPTY_FOLDER, HIDDEN_FILE, HIDDEN_FOLDER};
 use crate::sys;
 use crate::wire::{Cover, Exposed, Fault};
@@ -15,14 +17,8 @@ use crate::wire::{Cover, Exposed, Fault};
 /// Puts each cover in place. The paths are below something exposed and contain no links but,
 /// maybe, as their last part: what is found otherwise was changed since the host looked.
 pub(super) fn put(exposed: &[Exposed], covers: &[Cover]) -> Result<(), Fault> {
-    for cover in covers {
-        let path = cover.path();
-        place(exposed, cover).map_err(|error| {
-            use io::ErrorKind::{NotADirectory, NotFound};
-            let looped = error.raw_os_error() == Some(libc::ELOOP);
-            let changed = looped || matches!(error.kind(), NotFound | NotADirectory);
-            Fault { changed, ..Fault::new(format!("protecting {}", path.display()), error) }
-        })?;
+    for cover in with_folders(exposed, covers) {
+        place(exposed, &cover).map_err(|error| reach::fault("protecting", cover.path(), error))?;
     }
     Ok(())
 }
@@ -57,22 +53,81 @@ fn from_root(path: &str) -> io::Result<OwnedFd> {
     Ok(open_tree(CWD, path, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)?)
 }
 
-/// The place itself, reached without following any link.
-fn find(exposed: &[Exposed], path: &Path) -> io::Result<(OwnedFd, FileType)> {
-    let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
-    let around = exposed.iter().map(|exposed| exposed.path.as_path()).filter(|root| path.starts_with(root));
-    let root =
-        around.max_by_key(|root| root.as_os_str().len()).ok_or_else(|| invalid("it is not exposed"))?;
-    let inside = path.strip_prefix(root).map_err(|_| invalid("it is not exposed"))?;
-    let (Some(folder), Some(name)) = (inside.parent(), inside.file_name()) else {
-        return Err(invalid("what is exposed as a whole is not covered"));
+/// The covers themselves, and a pin on each folder above one: so that no command that runs
+/// under the same rules can move a folder away with what is protected in it, or put another in
+/// its place. A folder comes before what lies in it.
+pub(super) fn with_folders(exposed: &[Exposed], covers: &[Cover]) -> Vec<Cover> {
+    let mut all: BTreeMap<PathBuf, Cover> =
+        covers.iter().map(|cover| (cover.path().to_owned(), cover.clone())).collect();
+    for cover in covers {
+        let Some(root) = root_of(exposed, cover.path()).filter(|root| root.write) else { continue };
+        let folders = cover.path().ancestors().skip(1).take_while(|path| *path != root.path.as_path());
+        for folder in folders {
+            all.entry(folder.to_owned()).or_insert_with(|| Cover::Pin(folder.into()));
+        }
+    }
+    all.into_values().collect()
+}
+
+/// What a cover must show when it is in place, where that can be told beforehand.
+pub(super) type Expected = Option<Identity>;
+
+/// What covers will show, taken before somebody else puts them in place.
+pub(super) fn expected(covers: &[Cover]) -> Result<Vec<Expected>, Fault> {
+    let expect = |cover: &Cover| match cover {
+        Cover::Pin(path) | Cover::Freeze(path) => {
+            let identity = reach::identity_at(path.as_path());
+            identity.map(Some).map_err(|error| reach::fault("protecting", path.as_path(), error))
+        }
+        Cover::Hide(_) | Cover::Reserve(_) => Ok(None),
     };
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let root = rustix::fs::open(root, flags | OFlags::DIRECTORY, Mode::empty())?;
-    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let folder = rustix::fs::openat2(&root, folder, flags | OFlags::DIRECTORY, Mode::empty(), beneath)?;
-    let spot = rustix::fs::openat(&folder, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    covers.iter().map(expect).collect()
+}
+
+/// That somebody else put the covers in place, each at its own path and with what it should
+/// show. There are as many mounts as covers, so when each is found none is anywhere else.
+pub(super) fn check(covers: &[Cover], expected: &[Expected]) -> Result<(), Fault> {
+    for (cover, expected) in covers.iter().zip(expected) {
+        let path = cover.path();
+        let is_right = shows(cover, *expected).map_err(|error| reach::fault("protecting", path, error))?;
+        if !is_right {
+            let fault =
+                Fault::new(format!("protecting {}", path.display()), "another file came in its place");
+            return Err(Fault { changed: true, ..fault });
+        }
+    }
+    Ok(())
+}
+
+fn shows(cover: &Cover, expected: Expected) -> io::Result<bool> {
+    let spot = reach::open(cover.path())?;
+    let stat = rustix::fs::fstat(&spot)?;
+    let is_read_only = fstatvfs(&spot)?.f_flag.contains(StatVfsMountFlags::RDONLY);
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    let about = rustix::fs::statx(&spot, "", flags, StatxFlags::BASIC_STATS)?;
+    let is_mount = about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+    Ok(is_mount
+        && match cover {
+            Cover::Pin(_) => expected == Some(reach::identity(&stat)),
+            Cover::Freeze(_) => is_read_only && expected == Some(reach::identity(&stat)),
+            Cover::Hide(_) => is_read_only && stat.st_mode & 0o777 == 0,
+            Cover::Reserve(_) => is_read_only,
+        })
+}
+
+/// The innermost exposed folder that a path lies in.
+fn root_of<'a>(exposed: &'a [Exposed], path: &Path) -> Option<&'a Exposed> {
+    let around = exposed.iter().filter(|exposed| path.starts_with(exposed.path.as_path()));
+    around.max_by_key(|exposed| exposed.path.as_path().as_os_str().len())
+}
+
+/// What lies at the place, which must be below something exposed.
+fn find(exposed: &[Exposed], path: &Path) -> io::Result<(OwnedFd, FileType)> {
+    let root = root_of(exposed, path);
+    if root.is_none_or(|root| root.path.as_path() == path) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not below what is exposed"));
+    }
+    let spot = reach::open(path)?;
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&spot)?.st_mode);
     Ok((spot, kind))
 }

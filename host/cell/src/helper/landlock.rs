@@ -9,6 +9,7 @@ use landlock::{
 };
 use rustix::fs::{Mode, OFlags};
 
+use super::reach;
 use crate::wire::{Access, Fault};
 
 /// The version of Landlock in this kernel, at most `at_most`; 0 where there is none.
@@ -48,8 +49,29 @@ impl Rules {
     }
 
     /// Grants a file, or a folder with everything below it, which must exist.
-    pub(super) fn grant(mut self, path: &Path, access: Access) -> Result<Self, Fault> {
-        let (fd, is_folder) = open(path)?;
+    /// No link on the way to it is followed.
+    pub(super) fn grant(self, path: &Path, access: Access) -> Result<Self, Fault> {
+        let fd = reach::open(path).map_err(|error| reach::fault("granting", path, error))?;
+        self.add(path, &fd, access)
+    }
+
+    /// As [`Rules::grant`], for something of the system, which need not be there and may lie
+    /// behind links.
+    pub(super) fn grant_system(self, path: &Path, access: Access) -> Result<Self, Fault> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(fd) => self.add(path, &fd, access),
+            Err(rustix::io::Errno::NOENT) => Ok(self),
+            Err(error) => Err(reach::fault("granting", path, error.into())),
+        }
+    }
+
+    fn add(mut self, path: &Path, fd: &OwnedFd, access: Access) -> Result<Self, Fault> {
+        let fault = |error: &dyn std::fmt::Display| {
+            Fault::new(format!("granting {} in Landlock", path.display()), error)
+        };
+        let stat = rustix::fs::fstat(fd).map_err(|error| fault(&error))?;
+        let is_folder = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
         let mut rights = self.rights(access);
         if !is_folder {
             rights &= AccessFs::from_file(self.abi);
@@ -57,16 +79,9 @@ impl Rules {
         if rights.is_empty() {
             return Ok(self);
         }
-        self.created = self
-            .created
-            .add_rule(PathBeneath::new(fd.as_fd(), rights))
-            .map_err(|error| Fault::new(format!("granting {} in Landlock", path.display()), error))?;
+        self.created =
+            self.created.add_rule(PathBeneath::new(fd.as_fd(), rights)).map_err(|error| fault(&error))?;
         Ok(self)
-    }
-
-    /// As [`Rules::grant`], for something that a machine need not have.
-    pub(super) fn grant_if_there(self, path: &Path, access: Access) -> Result<Self, Fault> {
-        if path.exists() { self.grant(path, access) } else { Ok(self) }
     }
 
     fn rights(&self, access: Access) -> BitFlags<AccessFs> {
@@ -86,14 +101,6 @@ impl Rules {
             other => Err(Fault::new(step, format!("{other:?}"))),
         }
     }
-}
-
-fn open(path: &Path) -> Result<(OwnedFd, bool), Fault> {
-    let at = || format!("opening {} to grant it", path.display());
-    let fd = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
-        .map_err(|error| Fault { changed: true, ..Fault::new(at(), error) })?;
-    let stat = rustix::fs::fstat(&fd).map_err(|error| Fault::new(at(), error))?;
-    Ok((fd, rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir()))
 }
 
 fn abi(version: u32) -> ABI {

@@ -6,12 +6,14 @@
 //! [`landlock`] and [`seccomp`] take rights away from the shell, [`supervise`] sees to its
 //! end with [`tree`].
 
+mod bound;
 mod bwrap;
 mod call;
 mod confine;
 mod covers;
 mod landlock;
 mod namespaces;
+mod reach;
 mod reserve;
 mod root;
 mod seccomp;

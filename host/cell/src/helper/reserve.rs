@@ -3,14 +3,14 @@
 //! Mounts need something to be put on. So while commands run, an empty folder stands at each
 //! such name; it goes when none has run for a moment and no other server's commands need it.
 
-use std::fs;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, flock, mkdirat, statat, unlinkat};
 
+use super::reach::{self, Identity};
 use crate::wire::{CellSpec, Cover, Fault};
 
 /// How long the folders stay after the last command, so that one that follows finds them.
@@ -18,11 +18,17 @@ const LINGER_TIME: Duration = Duration::from_secs(2);
 /// What marks an empty folder as one of these.
 const MODE: u32 = 0o555;
 
+/// A folder that holds a name.
+struct Held {
+    path: PathBuf,
+    identity: Identity,
+}
+
 pub(super) struct Reserved {
     workspace: PathBuf,
     /// Shared by the cells of all servers that hold names in this workspace.
     lock: Option<OwnedFd>,
-    held: Vec<PathBuf>,
+    held: Vec<Held>,
     release_at: Option<Instant>,
 }
 
@@ -43,34 +49,35 @@ impl Reserved {
 
     fn hold_one(&mut self, path: &Path) -> Result<(), Fault> {
         self.release_at = None;
-        let known = self.held.iter().any(|held| held == path);
-        if known && path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        let known = self.held.iter().find(|held| held.path == path);
+        if known.is_some_and(|held| reach::identity_at(path).is_ok_and(|found| found == held.identity)) {
             return Ok(());
         }
-        let fault = |error| Fault::new(format!("reserving {}", path.display()), error);
+        let fault = |error: std::io::Error| Fault::new(format!("reserving {}", path.display()), error);
         if !path.starts_with(&self.workspace) {
             return Err(fault(std::io::ErrorKind::InvalidInput.into()));
         }
         if let (Some(lock), true) = (&self.lock, self.held.is_empty()) {
             flock(lock, FlockOperation::LockShared).map_err(|error| fault(error.into()))?;
         }
-        match fs::DirBuilder::new().mode(MODE).create(path) {
+        let (folder, name) =
+            reach::parent(path).map_err(|error| reach::fault("reserving", path, error.into()))?;
+        match mkdirat(&folder, name, Mode::from_raw_mode(MODE)) {
             Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                // One of another server, or left behind when one was killed. Anything else is
-                // new since the host looked.
-                let is_ours = path
-                    .symlink_metadata()
-                    .is_ok_and(|found| found.is_dir() && found.permissions().mode() & 0o777 == MODE);
-                if !is_ours {
-                    return Err(Fault { changed: true, ..fault(error) });
+            // One of another server, or left behind when one was killed. Anything else is new
+            // since the host looked.
+            Err(error) => match placeholder(&folder, name) {
+                Some(_) => {}
+                None => {
+                    let changed = error == rustix::io::Errno::EXIST;
+                    return Err(Fault { changed, ..fault(error.into()) });
                 }
-            }
-            Err(error) => return Err(fault(error)),
+            },
         }
-        if !known {
-            self.held.push(path.to_owned());
-        }
+        let identity = placeholder(&folder, name)
+            .ok_or_else(|| Fault { changed: true, ..fault(std::io::ErrorKind::NotFound.into()) })?;
+        self.held.retain(|held| held.path != path);
+        self.held.push(Held { path: path.to_owned(), identity });
         Ok(())
     }
 
@@ -101,14 +108,22 @@ impl Reserved {
             .lock
             .as_ref()
             .is_none_or(|lock| flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok());
-        for path in self.held.drain(..) {
-            if is_last {
+        for held in self.held.drain(..) {
+            let Ok((folder, name)) = reach::parent(&held.path) else { continue };
+            if is_last && placeholder(&folder, name) == Some(held.identity) {
                 // Fails where something is in it, which then is not ours.
-                let _ = fs::remove_dir(path);
+                let _ = unlinkat(&folder, name, AtFlags::REMOVEDIR);
             }
         }
         if let Some(lock) = &self.lock {
             let _ = flock(lock, FlockOperation::Unlock);
         }
     }
+}
+
+/// The folder that holds this name, if that is what there is.
+fn placeholder(folder: &OwnedFd, name: &OsStr) -> Option<Identity> {
+    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let is_ours = FileType::from_raw_mode(found.st_mode).is_dir() && found.st_mode & 0o777 == MODE;
+    is_ours.then(|| reach::identity(&found))
 }

@@ -110,6 +110,8 @@ pub(super) fn own_memory(path: &str, bytes: u64) -> rustix::io::Result<()> {
 fn memory(bytes: u64, mode: &str) -> rustix::io::Result<OwnedFd> {
     let memory = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(&memory, "size", bytes.to_string())?;
+    // Empty files take memory, too, though none of the size.
+    fsconfig_set_string(&memory, "nr_inodes", (bytes / 4096).max(1024).to_string())?;
     fsconfig_set_string(&memory, "mode", mode)?;
     fsconfig_create(&memory)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;

@@ -7,7 +7,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use super::syscalls::{ALWAYS, HELPER_ONLY, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES, OWN_SIGNALS};
+use super::syscalls::{ALWAYS, HELPER_ONLY, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES, OWN_SIGNALS, WATCHES};
 use crate::wire::{Fault, Network, Tier};
 
 /// What of the machine a command shares, which decides what the filter must stop.
@@ -53,6 +53,10 @@ const CLONE_NEW: u64 = number(
 const CLONE_NEWTIME: u64 = 0x80;
 /// The type of a socket, without `SOCK_CLOEXEC` and `SOCK_NONBLOCK`.
 const SOCKET_TYPE: u64 = 0xf;
+
+/// Requests of `ioctl` that change a file's attributes: `FS_IOC_SETFLAGS`, its 32-bit form,
+/// `FS_IOC_SETVERSION`, its form of ext4, `FS_IOC_FSSETXATTR`, from the kernel's `fs.h`.
+const FILE_REQUESTS: [u64; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x4008_6604, 0x401c_5820];
 
 /// A constant of the C library, none of which is negative, as a system call's argument.
 const fn number(constant: libc::c_int) -> u64 {
@@ -105,6 +109,8 @@ fn base(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
     allow(OWN_SIGNALS);
     allow(&[&[libc::SYS_clone]]);
     if !shared.files {
+        // Landlock does not look at who watches a folder.
+        allow(WATCHES);
         allow(OWN_FILES);
         allow(OWN_MESSAGES);
     }
@@ -139,7 +145,10 @@ fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Bac
     rules.insert(libc::SYS_unshare, vec![rule(&[(0, MaskedEq(CLONE_NEW | CLONE_NEWTIME), 0)])?]);
     // Pushing input into a terminal, and pasting a console's selection.
     let terminal = [libc::TIOCSTI, libc::TIOCLINUX];
-    rules.insert(libc::SYS_ioctl, vec![rule(&terminal.map(|request| (1, Ne, request)))?]);
+    // Flags and attributes of files, which a descriptor for reading is enough to change.
+    let attributes = FILE_REQUESTS.map(|request| (1, Ne, request));
+    let allowed = [terminal.map(|request| (1, Ne, request)).to_vec(), attributes.to_vec()].concat();
+    rules.insert(libc::SYS_ioctl, vec![rule(&allowed)?]);
     // The ordinary personality, also without address randomisation, and asking which it is.
     let personalities = [0, 0x0004_0000, 0xffff_ffff];
     let personalities: Result<_, _> = personalities.map(|p| rule(&[(0, Eq, p)])).into_iter().collect();

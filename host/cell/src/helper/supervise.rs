@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
+use super::bound::Bound;
 use super::tree::Tree;
 use crate::packet;
 use crate::sys;
@@ -34,6 +35,7 @@ pub(super) struct Supervisor<'a> {
     pub shell: Pid,
     pub tree: Tree,
     pub started: Instant,
+    bound: Option<Bound>,
     phase: Phase,
     ended: Option<Ended>,
     status: Option<Status>,
@@ -57,6 +59,7 @@ impl<'a> Supervisor<'a> {
         children: &'a OwnedFd,
         shell: Pid,
         tree: Tree,
+        bound: Option<Bound>,
     ) -> Self {
         let started = Instant::now();
         let until = order.timeout_ms.map(|time| started + Duration::from_millis(time));
@@ -67,6 +70,7 @@ impl<'a> Supervisor<'a> {
             shell,
             tree,
             started,
+            bound,
             phase: Phase::Running { until },
             ended: None,
             status: None,
@@ -190,12 +194,18 @@ impl<'a> Supervisor<'a> {
     /// Waits for a child, the host, or the time.
     fn wait(&mut self, time: Duration) -> Told {
         let time = Timespec::try_from(time).unwrap_or_default();
-        let mut polled =
-            [PollFd::new(self.control, PollFlags::IN), PollFd::new(self.children, PollFlags::IN)];
+        let questions = self.bound.as_ref().map_or(self.children.as_fd(), Bound::questions);
+        let watched = [self.control.as_fd(), self.children.as_fd(), questions];
+        let mut polled = watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
         if poll(&mut polled, Some(&time)).is_err() {
             return Told::Nothing;
         }
-        let [control, children] = polled.map(|polled| !polled.revents().is_empty());
+        let [control, children, question] = polled.map(|polled| !polled.revents().is_empty());
+        if let (true, Some(bound)) = (question, &mut self.bound)
+            && !bound.answer(self.tree)
+        {
+            self.bound = None;
+        }
         if children {
             // Only that there is something is of interest; which children is asked of wait.
             let _ = rustix::io::read(self.children, &mut [0_u8; 1024]);

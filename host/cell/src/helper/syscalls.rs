@@ -56,8 +56,6 @@ const DESCRIPTORS: &[c_long] = &[
     libc::SYS_timerfd_create,
     libc::SYS_timerfd_settime,
     libc::SYS_timerfd_gettime,
-    libc::SYS_inotify_init1,
-    libc::SYS_inotify_add_watch,
     libc::SYS_inotify_rm_watch,
     libc::SYS_io_setup,
     libc::SYS_io_destroy,
@@ -321,7 +319,6 @@ const LEGACY: &[c_long] = &[
     libc::SYS_epoll_wait,
     libc::SYS_eventfd,
     libc::SYS_signalfd,
-    libc::SYS_inotify_init,
     libc::SYS_fork,
     libc::SYS_vfork,
     libc::SYS_getpgrp,
@@ -359,6 +356,14 @@ const SETUP: &[c_long] = &[
 
 /// Linux 6.6; the same number everywhere.
 const SYS_FCHMODAT2: c_long = 452;
+
+/// Notices about changes of a file or folder.
+pub(super) const WATCHES: &[&[c_long]] =
+    &[&[libc::SYS_inotify_init1, libc::SYS_inotify_add_watch], LEGACY_WATCHES];
+#[cfg(target_arch = "x86_64")]
+const LEGACY_WATCHES: &[c_long] = &[libc::SYS_inotify_init];
+#[cfg(not(target_arch = "x86_64"))]
+const LEGACY_WATCHES: &[c_long] = &[];
 
 /// Always.
 pub(super) const ALWAYS: &[&[c_long]] =

@@ -54,6 +54,13 @@ impl Tree {
         count
     }
 
+    /// How many threads they have, which is what the kernel's own limit counts.
+    pub(super) fn threads(self) -> u32 {
+        let mut count = 0;
+        self.each(|found| count += found.threads);
+        count
+    }
+
     /// What they use. Threads count as processes do, as for the kernel's own limit.
     pub(super) fn usage(self) -> Usage {
         let page = rustix::param::page_size() as u64;

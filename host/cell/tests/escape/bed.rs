@@ -1,18 +1,19 @@
 //! What every test lies in: a workspace with a cell, and a place outside of it to attack.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use scorpiox_cell::{
-    Access, Cell, CellSpec, CommandSpec, Cover, Exposed, Granted, Happened, Helper, Limits, Network, Outcome,
-    Running, Tier,
+    Access, Cell, CellError, CellSpec, CommandSpec, Cover, Exposed, Granted, Happened, Helper, Limits,
+    Network, Outcome, Running, Tier,
 };
 use tempfile::TempDir;
 
@@ -24,6 +25,26 @@ pub(crate) const PRECIOUS: &str = "precious the-secret-of-the-host\n";
 const PRECIOUS_MODE: u32 = 0o640;
 /// No command of these tests needs longer, on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bash functions: `must_fail` for what must not work; `may` for the same thing done where it is
+/// permitted, so that an attack that cannot work anywhere is noticed. Changing what is known
+/// about a file is permitted nowhere in T2, so `may_change` says nothing there.
+const WORDS: &str = r#"
+must_fail() { if "${@:2}" >/dev/null 2>&1; then echo "ESCAPED $1"; else echo "refused $1"; fi; }
+may() { if "${@:2}" >/dev/null 2>&1; then echo "worked $1"; else echo "BROKEN $1"; fi; }
+may_change() { [ "$TIER" = T2 ] || may "$@"; }
+write() { echo changed >> "$1"; }
+overwrite() { echo changed > "$1"; }
+link() { perl -e 'link($ARGV[0], $ARGV[1]) or exit 1' -- "$1" "$2"; }
+shorten() { perl -e 'truncate($ARGV[0], 0) or exit 1' -- "$1"; }
+stamp() { perl -e 'utime(1, 1, $ARGV[0]) or exit 1' -- "$1"; }
+look() { : < "$1"; }
+case $(uname -m) in aarch64) renameat2=276;; *) renameat2=316;; esac
+exchange() {
+    perl -e 'syscall(shift, -100, $ARGV[0], -100, $ARGV[1], 2) == 0 or exit 1' $renameat2 "$1" "$2"
+}
+move() { perl -e 'rename($ARGV[0], $ARGV[1]) or exit 1' -- "$1" "$2"; }
+"#;
 
 pub(crate) const TIERS: [Tier; 3] = [Tier::T1, Tier::T1b, Tier::T2];
 
@@ -110,6 +131,10 @@ pub(crate) struct Bed {
     pub limits: Limits,
     pub timeout: Duration,
     pub environment: Vec<(String, String)>,
+    /// What happens after the workspace was looked through and before the command starts.
+    pub meanwhile: Option<Box<dyn Fn()>>,
+    /// As if the kernel knew no more of Landlock.
+    pub landlock_at_most: Option<u32>,
     cell: Option<Cell>,
 }
 
@@ -150,7 +175,6 @@ impl Bed {
         let victim = outside.join("victim");
         fs::write(&victim, PRECIOUS).expect("the victim file");
         set_mode(&victim, PRECIOUS_MODE);
-        fs::copy(probe(), workspace.join("probe")).expect("the probe");
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         Self {
             tier,
@@ -164,6 +188,8 @@ impl Bed {
             limits: Limits { processes: 256, memory: 2 << 30, open_files: 4096, file_size: 1 << 30 },
             timeout: Duration::from_secs(50),
             environment: Vec::new(),
+            meanwhile: None,
+            landlock_at_most: None,
             cell: None,
         }
     }
@@ -194,13 +220,18 @@ impl Bed {
             scratch: self.scratch.as_path().into(),
             tmp_bytes: 64 << 20,
             network: Network::Off,
-            landlock_at_most: None,
+            landlock_at_most: self.landlock_at_most,
         }
     }
 
     /// The workspace's path of this name.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.workspace.join(name)
+    }
+
+    /// Puts a program with attacks into the workspace: commands call it `./NAME`.
+    pub(crate) fn arm(&self, name: &str) {
+        fs::copy(attack(name), self.at(name)).expect("the program");
     }
 
     /// Writes a file into the workspace.
@@ -213,6 +244,11 @@ impl Bed {
 
     /// Starts a command.
     pub(crate) fn start(&mut self, command: &str) -> Running {
+        self.try_start(command).expect("the command's start")
+    }
+
+    /// Starts a command that may be refused.
+    pub(crate) fn try_start(&mut self, command: &str) -> Result<Running, CellError> {
         let home =
             if self.tier == Tier::T2 { self.scratch.display().to_string() } else { "/home/user".into() };
         let mut environment = vec![
@@ -222,6 +258,7 @@ impl Bed {
             ("VICTIM".to_owned(), self.victim.display().to_string()),
             ("OUTSIDE".to_owned(), self.outside.display().to_string()),
             ("WORKSPACE".to_owned(), self.workspace.display().to_string()),
+            ("TIER".to_owned(), self.tier.name().to_owned()),
         ];
         environment.extend(self.environment.iter().cloned());
         let order = CommandSpec {
@@ -232,14 +269,26 @@ impl Bed {
             covers: self.shield.covers(),
             granted: if self.tier == Tier::T2 { self.shield.granted(&self.workspace) } else { Vec::new() },
         };
-        let mut running = self.cell().run(order).expect("a command");
-        running.wait_until_started().expect("the command's start");
-        running
+        if let Some(meanwhile) = &self.meanwhile {
+            meanwhile();
+        }
+        let mut running = self.cell().run(order)?;
+        running.wait_until_started()?;
+        Ok(running)
     }
 
     /// Runs a command to its end.
     pub(crate) fn run(&mut self, command: &str) -> Finished {
         finish(&mut self.start(command))
+    }
+
+    /// Runs attacks written in bash, with the words of [`WORDS`].
+    #[track_caller]
+    pub(crate) fn attack(&mut self, script: &str) -> Finished {
+        let finished = self.run(&format!("{WORDS}\n{script}\necho finished"));
+        finished.assert_nothing_escaped();
+        assert!(!finished.text.contains("BROKEN"), "what is permitted failed: {}", finished.text);
+        finished
     }
 
     /// Ends the cell.
@@ -250,6 +299,19 @@ impl Bed {
     /// Processes of commands of this bed that are there, told by their environment.
     pub(crate) fn processes(&self) -> Vec<u32> {
         processes_with(&self.mark)
+    }
+
+    /// Waits until there are this many processes.
+    pub(crate) fn processes_when(&self, count: usize) -> Vec<u32> {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let found = self.processes();
+            if found.len() >= count {
+                return found;
+            }
+            assert!(Instant::now() < until, "{count} processes, not {found:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Waits for the last process to go; how many there are when the time is over.
@@ -366,18 +428,21 @@ fn example() -> PathBuf {
     folder.join("examples/cell")
 }
 
-/// The program with attacks that a shell cannot do.
-pub(crate) fn probe() -> &'static Path {
-    static PROBE: OnceLock<PathBuf> = OnceLock::new();
-    PROBE.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/escape/probe.c");
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("probe-{}", std::process::id()));
+/// A program with attacks that a shell cannot do: `attacks/NAME.c`, compiled once.
+pub(crate) fn attack(name: &str) -> PathBuf {
+    static COMPILED: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let compile = || {
+        let source =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/escape/attacks").join(format!("{name}.c"));
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let mut compile = command(Path::new("cc"));
-        compile.args(["-O1", "-Wall", "-static-pie", "-pthread", "-o"]).arg(&target).arg(source);
-        assert!(compile.status().expect("a C compiler").success(), "the probe cannot be compiled");
+        compile.args(["-O1", "-Wall", "-Werror", "-static-pie", "-pthread", "-o"]).arg(&target).arg(source);
+        assert!(compile.status().expect("a C compiler").success(), "{name}.c cannot be compiled");
         target
-    })
+    };
+    compiled.entry(name.to_owned()).or_insert_with(compile).clone()
 }
 
 /// A program outside of any cell.
@@ -401,8 +466,8 @@ pub(crate) struct Victim {
 impl Victim {
     pub(crate) fn new(bed: &Bed) -> Self {
         loop {
-            let mut start = command(probe());
-            start.arg("victim").arg(&bed.victim).env("OUTSIDE_SECRET", SECRET).current_dir(&bed.outside);
+            let mut start = command(&attack("victim"));
+            start.arg(&bed.victim).env("OUTSIDE_SECRET", SECRET).current_dir(&bed.outside);
             let mut child =
                 start.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a victim process");
             let input = child.stdin.take().expect("a pipe");

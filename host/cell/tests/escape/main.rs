@@ -3,6 +3,7 @@
 
 mod bed;
 mod files;
-
-/// For assertions about one tier.
-use scorpiox_cell::Tier;
+mod kernel;
+mod processes;
+mod protected;
+mod sockets;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use scorpiox_cell::{Cell, Cover, Granted, Helper, Tier};
+use scorpiox_cell::{Access, Cell, Cover, Granted, Helper, Tier};
 use scorpiox_policy::{Policy, Profile};
 use scorpiox_proxy::Proxy;
 
@@ -31,8 +31,18 @@ pub(crate) struct Ready {
     pub(super) tier: Tier,
     pub(super) plan: Plan,
     survey: Survey,
+    /// The folders that it shows, as they were when it was built.
+    shown: Vec<(PathBuf, Option<Identity>)>,
     /// The way out, where the profile has one. Declared after the cell: dropped after it.
     pub(super) proxy: Option<Proxy>,
+}
+
+/// What tells a folder from another one that came in its place.
+type Identity = (u64, u64);
+
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 impl Cells {
@@ -45,7 +55,9 @@ impl Cells {
     ) -> Result<Arc<Ready>, ShellError> {
         // Held while one is built, so that many first commands build one cell.
         let mut cells = self.lock();
-        if let Some(ready) = cells.get(&profile.name) {
+        // One that shows a folder which was exchanged since is of no use to the next command;
+        // those that run in it have it until they end.
+        if let Some(ready) = cells.get(&profile.name).filter(|ready| ready.is_current()) {
             return Ok(Arc::clone(ready));
         }
         let ready = Arc::new(build_best(setup, policy, profile)?);
@@ -72,6 +84,20 @@ impl Cells {
 }
 
 impl Ready {
+    fn is_current(&self) -> bool {
+        self.shown.iter().all(|(path, then)| identity(path) == *then)
+    }
+
+    /// Folders that are granted piece by piece, among those that commands may change.
+    pub(super) fn closed(&self, granted: &[Granted]) -> Vec<PathBuf> {
+        let is_written = |path: &Path| {
+            let around = self.plan.areas.iter().filter(|area| path.starts_with(&area.path));
+            around.max_by_key(|area| area.path.as_os_str().len()).is_some_and(|area| area.write)
+        };
+        let lists = granted.iter().filter(|granted| granted.access == Access::List);
+        lists.map(|granted| granted.path.as_path().to_owned()).filter(|path| is_written(path)).collect()
+    }
+
     /// What is special in the workspace at this moment.
     pub(super) fn special(&self, setup: &ShellSetup) -> Result<(Vec<Cover>, Vec<Granted>), ShellError> {
         let found = self.survey.look()?;
@@ -111,6 +137,7 @@ fn build_best(setup: &ShellSetup, policy: &Policy, profile: &Profile) -> Result<
 
 fn build(setup: &ShellSetup, profile: &Profile, tier: Tier) -> Result<Ready, ShellError> {
     let plan = Plan::new(setup, profile, tier)?;
+    let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let helper = Helper { program: setup.program.clone() };
     let lock = lock_file(setup)?;
     let mut cell = Cell::build(&helper, &plan.spec, Some(lock.as_fd()))?;
@@ -119,7 +146,7 @@ fn build(setup: &ShellSetup, profile: &Profile, tier: Tier) -> Result<Ready, She
         None => None,
     };
     let survey = plan::survey(setup, profile, &plan);
-    Ok(Ready { cell, tier, plan, survey, proxy })
+    Ok(Ready { cell, tier, plan, survey, shown, proxy })
 }
 
 /// A file that all servers of this workspace share.

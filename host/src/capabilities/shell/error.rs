@@ -34,6 +34,9 @@ pub enum ShellError {
     /// The command itself cannot be run.
     #[error("{0}")]
     Command(String),
+    /// The folder that commands run in is gone.
+    #[error("the workspace {} is not there any more; make it again, or start the server in another folder", .0.display())]
+    NoWorkspace(std::path::PathBuf),
     /// The workspace cannot be looked through.
     #[error(transparent)]
     Survey(#[from] SurveyError),

@@ -40,7 +40,10 @@ impl From<Arc<ShellError>> for ShellFailure {
             | ShellError::TooManyTasks(_) => Error::Denied(text),
             ShellError::Command(_) => Error::Invalid(text),
             ShellError::NoTask(_) => Error::NotFound(text),
-            ShellError::Survey(_) | ShellError::Io { .. } | ShellError::Cell(_) => Error::Failed(text),
+            ShellError::NoWorkspace(_)
+            | ShellError::Survey(_)
+            | ShellError::Io { .. }
+            | ShellError::Cell(_) => Error::Failed(text),
         })
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct Started {
     pub cell: Arc<Ready>,
     /// Its own way out, where the cell has none for all.
     pub proxy: Option<Proxy>,
+    /// Folders in which nothing new can be made, though what is below them may be changed.
+    pub closed: Vec<PathBuf>,
 }
 
 impl Started {
@@ -169,11 +171,8 @@ impl Shell {
         loop {
             tries += 1;
             let cell = self.cells.get(&self.setup, policy, &profile)?;
-            match self.start_in(&cell, &profile, request) {
-                Ok((running, proxy)) => {
-                    let profile = profile.name.clone();
-                    return Ok(Started { running, tier: cell.tier, profile, cell, proxy });
-                }
+            match self.start_in(Arc::clone(&cell), &profile, request) {
+                Ok(started) => return Ok(started),
                 Err(error) if tries < TRIES && error.is_worth_repeating() => {
                     if error.is_dead_cell() {
                         self.cells.forget(&cell);
@@ -186,14 +185,15 @@ impl Shell {
 
     fn start_in(
         &self,
-        cell: &Ready,
+        cell: Arc<Ready>,
         profile: &Profile,
         request: &Request,
-    ) -> Result<(Running, Option<Proxy>), ShellError> {
+    ) -> Result<Started, ShellError> {
         let (covers, granted) = cell.special(&self.setup)?;
+        let closed = cell.closed(&granted);
         let command = CommandSpec {
             command: request.command.clone(),
-            environment: environment::build(&self.setup, profile, cell),
+            environment: environment::build(&self.setup, profile, &cell),
             timeout_ms: request.timeout.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
             limits: plan::limits(profile),
             covers,
@@ -203,7 +203,8 @@ impl Shell {
         running.wait_until_started()?;
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
-        Ok((running, proxy.map_err(ShellError::io("starting the proxy"))?))
+        let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
+        Ok(Started { running, tier: cell.tier, profile: profile.name.clone(), cell, proxy, closed })
     }
 
     /// Ends everything that runs, and waits until it is gone.

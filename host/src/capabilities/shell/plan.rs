@@ -40,9 +40,11 @@ impl Plan {
         let scratch =
             setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
         let scratch = scratch.join(&profile.name);
-        for folder in [&setup.workspace, &outputs, &scratch] {
-            make_folder(folder)?;
+        if !setup.workspace.is_dir() {
+            return Err(ShellError::NoWorkspace(setup.workspace.clone()));
         }
+        make_folder(&outputs)?;
+        make_folder(&scratch)?;
         let network = network(profile, tier)?;
         let areas = areas(setup, profile, &places)?;
         let reads = |place| profile.read.iter().any(|rule| rule.place == place);

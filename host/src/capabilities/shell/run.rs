@@ -1,6 +1,6 @@
 //! A command from its start to its end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -71,6 +71,8 @@ pub struct Completed {
     pub profile: String,
     /// Hosts that were refused meanwhile.
     pub refusals: Vec<Refusal>,
+    /// Folders in which nothing new could be made, as the tier cannot tell names apart.
+    pub closed: Vec<PathBuf>,
 }
 
 impl Shell {
@@ -104,8 +106,8 @@ impl Shell {
             }
         };
         let refusals = started.refusals(since);
-        let Started { tier, profile, .. } = started;
-        Ok(Completed { output: transcript.finish(), outcome, tier, profile, refusals })
+        let Started { tier, profile, closed, .. } = started;
+        Ok(Completed { output: transcript.finish(), outcome, tier, profile, refusals, closed })
     }
 }
 

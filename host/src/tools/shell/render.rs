@@ -17,6 +17,9 @@ pub(super) const TASK_SCHEMA: &str = r#"{"type":"object","properties":{"task_id"
 pub(super) const READ_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"output":{"type":"string"},"lost_bytes":{"type":"integer"},"more":{"type":"boolean"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"}},"required":["task_id","output","lost_bytes","more","status","exit_code","signal","runtime_ms"]}"#;
 pub(super) const LIST_SCHEMA: &str = r#"{"type":"object","properties":{"tasks":{"type":"array","items":{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}}},"required":["tasks"]}"#;
 
+/// Most folders that are named as closed.
+const MAX_CLOSED: usize = 4;
+
 /// One of the schemas of this folder, which are valid JSON.
 pub(super) fn schema(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap_or_default()
@@ -55,7 +58,8 @@ struct CompletedData<'a> {
 
 /// A command that has ended.
 pub(super) fn completed(completed: &Completed, timeout: Duration, note: Option<&str>) -> Output {
-    let Completed { output, outcome, tier, profile, refusals } = completed;
+    let Completed { output, outcome, tier, profile, refusals, closed } = completed;
+    let failed = outcome.status != Status::Code(0) || outcome.ended.is_some();
     let mut text = output.text.clone();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -88,6 +92,15 @@ pub(super) fn completed(completed: &Completed, timeout: Duration, note: Option<&
             refusal.why
         );
     }
+    if failed && !closed.is_empty() {
+        let names: Vec<_> = closed.iter().take(MAX_CLOSED).map(|path| path.display().to_string()).collect();
+        let _ = write!(
+            text,
+            "\n[tier {tier} cannot keep new files apart from protected ones, so none can be made directly in {}; \
+             folders below are open]",
+            names.join(", ")
+        );
+    }
     if let Some(note) = note {
         let _ = write!(text, "\n[{note}]");
     }
@@ -103,7 +116,6 @@ pub(super) fn completed(completed: &Completed, timeout: Duration, note: Option<&
         full_output_path: output.full_output.as_ref().map(|full| full.path.display().to_string()),
         killed_processes: outcome.leftover,
     };
-    let failed = outcome.status != Status::Code(0) || outcome.ended.is_some();
     result(text, &data, failed)
 }
 

@@ -1,0 +1,390 @@
+//! No process of a command does anything to one that is not of the command, or learns of it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use scorpiox_cell::{Ended, Running, Status, Tier};
+
+use crate::bed::{Bed, SECRET, Victim, attack, command, finish, for_each_tier, leak_a_descriptor, parent_of};
+
+/// Variables that a command has: the bed's, and those of every shell.
+const VARIABLES: [&str; 11] =
+    ["TIER", "PATH", "HOME", "ESCAPE_MARK", "VICTIM", "OUTSIDE", "WORKSPACE", "PWD", "OLDPWD", "SHLVL", "_"];
+
+/// Tells commands of this bed about a process.
+fn tell(bed: &mut Bed, victim: &Victim) {
+    bed.environment = vec![
+        ("VICTIM_PID".to_owned(), victim.pid().to_string()),
+        ("VICTIM_ADDRESS".to_owned(), victim.address.clone()),
+    ];
+}
+
+/// The same attack without a sandbox, which shows that it is one.
+fn unconfined(bed: &Bed, arguments: &[&str]) -> Output {
+    let mut attacker = command(&attack("processes"));
+    attacker.args(arguments).envs(bed.environment.clone()).output().expect("an attacker")
+}
+
+/// Whether only its status is left of a process, or soon will be.
+fn has_ended(pid: u32) -> bool {
+    let ended = || fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "));
+    let until = Instant::now() + Duration::from_secs(5);
+    while !ended() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    ended()
+}
+
+/// Starts a command that attacks the processes it descends from, and tells it which they are.
+fn start_with_ancestors(bed: &mut Bed, attacks: &str) -> (Running, Vec<u32>) {
+    let wait = "until [ -e numbers ]; do sleep 0.01; done";
+    let running = bed.start(&format!("{wait}; for all in \"$PPID $(cat numbers)\"; do {attacks}; done"));
+    let until = Instant::now() + Duration::from_secs(10);
+    let shell = loop {
+        let own = bed.processes();
+        if let Some(shell) = own.iter().find(|pid| parent_of(**pid).is_some_and(|up| !own.contains(&up))) {
+            break *shell;
+        }
+        assert!(Instant::now() < until, "no shell");
+    };
+    let above = std::iter::successors(parent_of(shell), |pid| parent_of(*pid));
+    let above: Vec<_> = above.take_while(|pid| *pid != std::process::id() && *pid > 1).collect();
+    assert!(above.len() >= 2, "a helper and a supervisor, not {above:?}");
+    let numbers: Vec<_> = above.iter().map(u32::to_string).collect();
+    fs::rename(bed.put("numbers.new", &numbers.join(" ")), bed.at("numbers")).expect("a file");
+    (running, above)
+}
+
+/// A process outside that says how it is when it is asked.
+struct Other {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// What it said first.
+    told: String,
+}
+
+impl Other {
+    fn new(arguments: &[&str]) -> Self {
+        let mut start = command(&attack("processes"));
+        start.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = start.spawn().expect("a process");
+        let input = child.stdin.take().expect("a pipe");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut other = Self { input, output, child, told: String::new() };
+        other.told = other.line();
+        other
+    }
+
+    /// One with shared memory, semaphores, and queues.
+    fn with_objects(bed: &mut Bed) -> Self {
+        let name = format!("/{}", bed.mark);
+        let other = Self::new(&["hold", &name]);
+        assert!(other.told.contains(':') && !other.told.starts_with("0:"), "no objects: {}", other.told);
+        bed.environment = vec![("OBJECTS".to_owned(), other.told.clone()), ("QUEUE".to_owned(), name)];
+        other
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("a line");
+        line.trim().to_owned()
+    }
+
+    fn state(&mut self) -> String {
+        self.input.write_all(b"well?\n").expect("a process that listens");
+        self.line()
+    }
+
+    /// It takes its objects away.
+    fn end(mut self) {
+        drop(self.input);
+        self.child.wait().expect("a child");
+    }
+}
+
+#[test]
+fn a_process_outside_is_neither_seen_nor_harmed() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let other = Victim::new(bed);
+        tell(bed, &other);
+        let control = unconfined(bed, &["victim"]);
+        let control = String::from_utf8_lossy(&control.stdout);
+        for way in ["process_vm_readv", "process_vm_writev", "ptrace attach", "not so: no signal"] {
+            assert!(control.contains(&format!("ESCAPED {way}\n")), "no attack: {way}");
+        }
+        assert!(has_ended(other.pid()), "no attack");
+        let mut victim = Victim::new(bed);
+        tell(bed, &victim);
+        let finished = bed.run("./processes victim");
+        victim.assert_unharmed();
+        finished.assert_nothing_escaped();
+    });
+}
+
+#[test]
+fn a_process_outside_keeps_its_limits_and_its_time() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let mut victim = Victim::new(bed);
+        tell(bed, &victim);
+        let finished = bed.run("./processes slow $VICTIM_PID");
+        victim.assert_unharmed();
+        finished.assert_nothing_escaped();
+    });
+}
+
+#[test]
+fn a_process_without_rights_keeps_its_limits_and_its_time() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let victim = Victim::new(bed);
+        tell(bed, &victim);
+        let control = Other::new(&["sit"]);
+        let output = unconfined(bed, &["slow", &control.told]);
+        assert!(String::from_utf8_lossy(&output.stdout).contains("ESCAPED sched_setaffinity"), "no attack");
+        control.end();
+        let mut other = Other::new(&["sit"]);
+        let before = other.state();
+        let finished = bed.run(&format!("./processes slow {}", other.told));
+        let after = other.state();
+        other.end();
+        assert_eq!(before, after);
+        finished.assert_nothing_escaped();
+    });
+}
+
+#[test]
+fn older_kernels_keep_signals_inside_as_well() {
+    // What each tier needs at least; signals are Landlock's business from version 6 on.
+    for version in [4, 5] {
+        for_each_tier(|bed| {
+            bed.arm("processes");
+            bed.landlock_at_most = Some(version);
+            let other = Victim::new(bed);
+            tell(bed, &other);
+            unconfined(bed, &["file", &other.pid().to_string()]);
+            assert!(has_ended(other.pid()), "no attack");
+            let mut victim = Victim::new(bed);
+            tell(bed, &victim);
+            let finished = bed.run("./processes file $VICTIM_PID");
+            victim.assert_unharmed();
+            finished.assert_nothing_escaped();
+            let finished = bed.run("./processes victim");
+            victim.assert_unharmed();
+            finished.assert_nothing_escaped();
+        });
+    }
+}
+
+#[test]
+fn shells_own_commands_find_no_process_outside() {
+    for_each_tier(|bed| {
+        let mut victim = Victim::new(bed);
+        tell(bed, &victim);
+        let finished = bed.run(
+            "for signal in 0 CONT USR1 TERM STOP KILL; do
+                kill -$signal $VICTIM_PID && echo ESCAPED $signal
+            done
+            for name in environ mem maps fd/3 cwd/victim root/etc/shadow cmdline; do
+                cat /proc/$VICTIM_PID/$name && echo ESCAPED $name
+            done
+            ls -l /proc/$VICTIM_PID/fd /proc/$VICTIM_PID/ns && echo ESCAPED list
+            cat /proc/[0-9]*/environ /proc/[0-9]*/task/*/environ | tr '\\0' '\\n' | grep -a SECRET
+            echo finished",
+        );
+        victim.assert_unharmed();
+        finished.assert_nothing_escaped();
+    });
+}
+
+#[test]
+fn signals_to_everybody_stay_inside() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let mut victim = Victim::new(bed);
+        tell(bed, &victim);
+        // It sleeps until somebody sends SIGCONT.
+        let pid = Pid::from_raw(victim.pid().try_into().expect("a number")).expect("a number");
+        let sleeps = || {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", victim.pid())).expect("a process");
+            stat.contains(") T ")
+        };
+        rustix::process::kill_process(pid, Signal::STOP).expect("a signal");
+        while !sleeps() {
+            std::thread::yield_now();
+        }
+        let finished = bed.run("sleep 30 & ./processes everybody; sleep 0.1");
+        assert!(sleeps(), "somebody woke it");
+        rustix::process::kill_process(pid, Signal::CONT).expect("a signal");
+        victim.assert_unharmed();
+        finished.assert_nothing_escaped();
+        let outcome = finished.outcome.expect("the supervisor's report");
+        // In a namespace even everybody's end is only the command's.
+        let killed = bed.tier != Tier::T2;
+        assert_eq!(outcome.status == Status::Signal(Signal::KILL.as_raw()), killed, "{outcome:?}");
+    });
+}
+
+#[test]
+fn helper_and_supervisor_are_not_looked_into() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let victim = Victim::new(bed);
+        tell(bed, &victim);
+        let (mut running, _) = start_with_ancestors(bed, "./processes above $all");
+        finish(&mut running).assert_nothing_escaped();
+    });
+}
+
+#[test]
+fn helper_and_supervisor_live_through_signals() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let victim = Victim::new(bed);
+        tell(bed, &victim);
+        let (mut running, above) = start_with_ancestors(bed, "./processes signal $all; kill -KILL $all");
+        let finished = finish(&mut running);
+        finished.assert_nothing_escaped();
+        assert!(finished.outcome.is_some_and(|outcome| outcome.ended.is_none()), "no report");
+        let helper = above.last().expect("a helper");
+        assert!(parent_of(*helper).is_some(), "the helper has ended");
+        assert!(bed.run("echo answers").says("answers"), "no cell any more");
+    });
+}
+
+#[test]
+fn helper_and_supervisor_keep_their_limits_and_their_time() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let victim = Victim::new(bed);
+        tell(bed, &victim);
+        let (mut running, above) = start_with_ancestors(bed, "sleep 1; ./processes slow $all; sleep 1");
+        let state = |pid: &u32| {
+            let limits = fs::read_to_string(format!("/proc/{pid}/limits")).expect("a process");
+            limits.lines().find(|line| line.starts_with("Max open files")).expect("a line").to_owned()
+        };
+        let before: Vec<_> = above.iter().map(state).collect();
+        let mut text = String::new();
+        let after = loop {
+            match running.next(Some(Duration::from_secs(1)), None).expect("a command") {
+                scorpiox_cell::Happened::Output(bytes) => text.push_str(&String::from_utf8_lossy(bytes)),
+                scorpiox_cell::Happened::Nothing => {}
+                scorpiox_cell::Happened::Done(outcome) => panic!("{outcome:?}: {text}"),
+            }
+            if text.lines().any(|line| line == "finished") {
+                break above.iter().map(state).collect::<Vec<_>>();
+            }
+        };
+        eprintln!("{text}");
+        assert_eq!(before, after);
+        assert!(!text.contains("ESCAPED"), "something was changed");
+    });
+}
+
+#[test]
+fn limits_hold_when_the_supervisor_is_attacked() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        bed.limits.memory = 150 << 20;
+        let victim = Victim::new(bed);
+        tell(bed, &victim);
+        let eat = "for meal in 1 2 3 4 5; do ./processes eat & done; sleep 3";
+        let ended = |bed: &mut Bed, command: &str| bed.run(command).outcome.and_then(|outcome| outcome.ended);
+        assert_eq!(ended(bed, eat), Some(Ended::Memory), "no limit to attack");
+        assert_eq!(ended(bed, &format!("./processes blind $PPID; {eat}")), Some(Ended::Memory));
+        assert!(bed.processes_after(Duration::from_secs(2)).is_empty(), "some outlived the command");
+    });
+}
+
+#[test]
+fn no_process_outlives_its_command_when_those_above_are_attacked() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let victim = Victim::new(bed);
+        tell(bed, &victim);
+        let (mut running, _) = start_with_ancestors(bed, "setsid sleep 300 & ./processes blind $all");
+        finish(&mut running);
+        let after_command = bed.processes_after(Duration::from_secs(2));
+        bed.end();
+        let after_cell = bed.processes_after(Duration::from_secs(3));
+        for pid in &after_cell {
+            let pid = Pid::from_raw(i32::try_from(*pid).expect("a number")).expect("a number");
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        assert!(after_cell.is_empty(), "outlived the cell");
+        assert!(after_command.is_empty(), "outlived the command");
+    });
+}
+
+#[test]
+fn nothing_is_inherited_from_the_host() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let leaked = leak_a_descriptor(&bed.victim);
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "something in the host's environment");
+        let control = unconfined(bed, &["self"]);
+        assert!(String::from_utf8_lossy(&control.stdout).contains("ESCAPED descriptor"), "nothing leaks");
+        let finished = bed.run("./processes self; cat /proc/$PPID/environ; cat <&3; cat <&4; cat <&5; env");
+        finished.assert_nothing_escaped();
+        let variables = finished.text.lines().filter_map(|line| line.strip_prefix("variable "));
+        let names: Vec<_> = variables.filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        assert!(names.contains(&"ESCAPE_MARK"), "no variables");
+        let strange: Vec<_> = names.iter().filter(|name| !VARIABLES.contains(name)).collect();
+        assert!(strange.is_empty(), "{strange:?}");
+        assert!(!finished.text.contains("CARGO_MANIFEST_DIR"), "the host's environment");
+        drop(leaked);
+    });
+}
+
+#[test]
+fn processes_of_a_command_have_three_descriptors() {
+    for_each_tier(|bed| {
+        let leaked = leak_a_descriptor(&bed.victim);
+        let mut running = bed.start("sleep 30 & sleep 30");
+        for pid in bed.processes_when(3) {
+            let mut names: Vec<_> = fs::read_dir(format!("/proc/{pid}/fd"))
+                .expect("a process")
+                .map(|entry| entry.expect("an entry").file_name().into_string().expect("a number"))
+                .collect();
+            names.sort();
+            assert_eq!(names, ["0", "1", "2"], "descriptors of {pid}");
+        }
+        running.stop(false);
+        finish(&mut running);
+        drop(leaked);
+    });
+}
+
+#[test]
+fn keys_of_the_kernel_are_out_of_reach() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        bed.run("./processes keys").assert_nothing_escaped();
+    });
+}
+
+#[test]
+fn objects_shared_between_processes_are_the_commands_own() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        let mut other = Other::with_objects(bed);
+        let control = unconfined(bed, &["shared"]);
+        assert!(String::from_utf8_lossy(&control.stdout).contains(SECRET), "no attack");
+        assert_eq!(other.state(), "changed");
+        other.end();
+        let mut holder = Other::with_objects(bed);
+        let finished = bed.run("./processes shared");
+        let state = holder.state();
+        holder.end();
+        finished.assert_nothing_escaped();
+        assert_eq!(state, "unharmed");
+        if bed.tier != Tier::T2 {
+            assert!(finished.says("own memory: there"), "no memory of its own");
+        }
+    });
+}

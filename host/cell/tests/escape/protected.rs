@@ -1,0 +1,334 @@
+//! Paths in the workspace with a rule of their own: what is frozen stays as it is, what is pinned
+//! stays where it is, what is reserved stays absent, also once the command has ended.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use scorpiox_cell::Tier;
+
+use crate::bed::{Bed, Shield, finish, for_each_tier, set_mode};
+
+mod exchanged;
+
+const SETTINGS: &str = "the host's own settings\n";
+/// Reserved names go a moment after the last command.
+const RELEASE_TIME: Duration = Duration::from_secs(20);
+
+/// Frozen files and folders, with what holds them in place, and places that may be changed.
+fn with_frozen_files(bed: &mut Bed) -> Vec<PathBuf> {
+    let names = [".mcp.json", ".vscode/tasks.json", ".vscode/deep/more", "conf/inner/real", ".git/config"];
+    let files: Vec<_> = names.iter().map(|name| bed.put(name, SETTINGS)).collect();
+    set_mode(&files[0], 0o644);
+    bed.put("own/file", "mine\n");
+    bed.put("conf/other/file", "mine\n");
+    bed.put(".git/hooks/pre-commit", SETTINGS);
+    let freeze = [".mcp.json", ".vscode", "conf/inner/real", ".git/config", ".git/hooks"];
+    let pin = [".git", "conf", "conf/inner"];
+    bed.shield = Shield {
+        freeze: freeze.map(|name| bed.at(name)).to_vec(),
+        pin: pin.map(|name| bed.at(name)).to_vec(),
+        ..Shield::default()
+    };
+    files
+}
+
+#[test]
+fn frozen_files_keep_their_content_and_place() {
+    for_each_tier(|bed| {
+        let files = with_frozen_files(bed);
+        let before: Vec<_> = files.iter().map(|path| state(path)).collect();
+        bed.attack(
+            r#"
+            may "a file of its own" write own/file
+            ln -s ../.mcp.json own/link; ln -s ../.vscode own/folder
+            for path in .mcp.json "$WORKSPACE/.mcp.json" ./own/../.mcp.json /proc/self/cwd/.mcp.json \
+                "/proc/self/root$WORKSPACE/.mcp.json" "/proc/1/cwd/.mcp.json" .vscode/tasks.json \
+                .vscode/deep/more conf/inner/real .git/config .git/hooks/pre-commit own/link \
+                own/folder/tasks.json; do
+                [ "$path" = "/proc/1/cwd/.mcp.json" ] || may "read $path" cat "$path"
+                must_fail "append to $path" write "$path"
+                must_fail "overwrite $path" overwrite "$path"
+                must_fail "truncate $path" shorten "$path"
+                must_fail "edit $path" sed -i s/host/guest/ "$path/" "$(realpath "$path")"
+                must_fail "copy over $path" cp own/file "$path"
+                must_fail "the mode of $path" chmod 777 "$path"
+                must_fail "the time of $path" stamp "$path"
+                must_fail "write to a descriptor" write /dev/fd/9 9<"$path"
+            done
+            for path in .mcp.json .vscode .vscode/tasks.json .vscode/deep conf/inner/real conf/inner conf \
+                .git/config .git/hooks .git; do
+                must_fail "move $path away" move "$path" own/moved
+                must_fail "rename $path" move "$path" "$path.old"
+                must_fail "replace $path" move own/file "$path"
+                must_fail "exchange $path for a file" exchange own/file "$path"
+                must_fail "exchange $path for a folder" exchange conf/other "$path"
+                must_fail "replace $path by a folder" mv -T conf/other "$path"
+                must_fail "replace $path by a link" ln -sfn own/file "$path/." "$path"
+                must_fail "a link in place of $path" ln -sfT own/file "$path"
+                must_fail "hard link $path" link "$path" own/second
+                must_fail "unlink $path" unlink "$path"
+                must_fail "rmdir $path" rmdir "$path"
+            done
+            must_fail "a file in a frozen folder" write .vscode/new
+            must_fail "a folder in a frozen folder" mkdir .git/hooks/new
+            must_fail "a link in a frozen folder" ln -s /bin/true .git/hooks/post-commit
+            must_fail "a move into a frozen folder" move own/file .git/hooks/post-commit
+            must_fail "a hard link into a frozen folder" link own/file .git/hooks/post-commit
+            rm -rf .mcp.json .vscode conf .git 2>/dev/null
+            "#,
+        );
+        assert_eq!(files.iter().map(|path| state(path)).collect::<Vec<_>>(), before);
+        assert!(files.iter().all(|path| fs::read_to_string(path).is_ok_and(|text| text == SETTINGS)));
+        assert_eq!(names(&bed.at(".git/hooks")), ["pre-commit"]);
+        assert_eq!(names(&bed.at(".vscode")), ["deep", "tasks.json"]);
+        assert_eq!(fs::read_to_string(bed.at("own/file")).expect("a file"), "mine\nchanged\n");
+    });
+}
+
+#[test]
+fn what_is_known_about_frozen_files_is_not_changed() {
+    for_each_tier(|bed| {
+        let files = with_frozen_files(bed);
+        bed.arm("files");
+        let before: Vec<_> = files.iter().map(|path| state(path)).collect();
+        bed.attack(
+            "./files metadata .mcp.json; ./files metadata .vscode/tasks.json; ./files metadata .vscode",
+        );
+        assert_eq!(files.iter().map(|path| state(path)).collect::<Vec<_>>(), before);
+    });
+}
+
+#[test]
+fn nothing_is_mounted_over_frozen_files() {
+    for_each_tier(|bed| {
+        let files = with_frozen_files(bed);
+        bed.put("place/file", "mine\n");
+        bed.arm("files");
+        bed.attack(
+            r#"
+            ./files mounts .mcp.json; ./files mounts .vscode
+            must_fail "a mount over it" unshare -rm mount --bind own/file .mcp.json
+            may "read it" grep -q host .mcp.json
+            "#,
+        );
+        assert_eq!(fs::read_to_string(&files[0]).expect("a file"), SETTINGS);
+    });
+}
+
+/// With the pin alone T2 has no rule: there a folder is only held by what is frozen in it.
+#[test]
+fn a_pinned_folder_stays_and_may_be_filled() {
+    for_each_tier(|bed| {
+        with_frozen_files(bed);
+        let before = bed.at(".git").metadata().expect("a folder").ino();
+        let script = r#"
+            must_fail "moved" move .git own/git
+            must_fail "replaced" mv -T own .git
+            must_fail "exchanged" exchange .git own
+            mkdir own/a own/b
+            may "exchanged elsewhere" exchange own/a own/b
+            [ "$TIER" = T2 ] || may "filled" write .git/HEAD
+            "#;
+        bed.attack(script);
+        assert_eq!(bed.at(".git").metadata().expect("a folder").ino(), before);
+    });
+}
+
+/// What a link says cannot be covered by bubblewrap, and a command does not run then.
+#[test]
+fn a_frozen_link_and_its_target_stay() {
+    for_each_tier(|bed| {
+        let target = bed.put("conf/real", SETTINGS);
+        bed.put("own/file", "mine\n");
+        symlink("conf/real", bed.at(".mcp.json")).expect("a link");
+        bed.shield.freeze = vec![bed.at(".mcp.json"), target.clone()];
+        bed.shield.pin = vec![bed.at("conf")];
+        let attack = r#"
+            must_fail "write through the link" write .mcp.json
+            must_fail "write the target" write conf/real
+            must_fail "remove the link" unlink .mcp.json
+            must_fail "move the link" move .mcp.json own/link
+            must_fail "replace the link" move own/file .mcp.json
+            must_fail "another link" ln -sfn own/file .mcp.json
+            must_fail "hard link the link" link .mcp.json own/link
+            must_fail "move the target" move conf/real own/real
+            must_fail "move the target's folder" move conf own/conf
+            must_fail "the time of the link" touch -h -c -d 2001-01-01 .mcp.json/ .mcp.json
+            may "a file of its own" write own/file
+            "#;
+        let before = (link_state(&bed.at(".mcp.json")), state(&target));
+        if bed.tier == Tier::T1b {
+            let refused = bed.try_start("echo changed > .mcp.json").err().expect("a refusal");
+            assert!(!refused.is_worth_repeating(), "{refused}");
+            assert!(refused.to_string().contains("symbolic link"), "{refused}");
+        } else {
+            bed.attack(attack);
+        }
+        assert_eq!((link_state(&bed.at(".mcp.json")), state(&target)), before);
+        assert_eq!(fs::read_link(bed.at(".mcp.json")).expect("a link"), Path::new("conf/real"));
+    });
+}
+
+/// Names that nothing has, with places to take something from.
+fn with_reserved_names(bed: &mut Bed) -> Vec<PathBuf> {
+    bed.put("own/file", "mine\n");
+    bed.put("own/folder/file", "mine\n");
+    bed.put("repository/.git/HEAD", "ref: refs/heads/main\n");
+    let reserve: Vec<_> =
+        [".mcp.json", ".claude", "repository/.git/hooks"].iter().map(|name| bed.at(name)).collect();
+    bed.shield =
+        Shield { reserve: reserve.clone(), pin: vec![bed.at("repository/.git")], ..Shield::default() };
+    reserve
+}
+
+const FILL_RESERVED: &str = r#"
+    for path in .mcp.json .claude repository/.git/hooks "$WORKSPACE/.claude" ./own/../.claude \
+        "/proc/self/root$WORKSPACE/.claude" /proc/self/cwd/.claude; do
+        must_fail "a file at $path" overwrite "$path"
+        must_fail "a folder at $path" mkdir "$path"
+        must_fail "a link at $path" ln -sT ../own/folder "$path"
+        must_fail "a forced link at $path" ln -sfT ../own/folder "$path"
+        must_fail "a hard link at $path" link own/file "$path"
+        must_fail "a pipe at $path" mkfifo "$path"
+        must_fail "a file moved to $path" move own/file "$path"
+        must_fail "a folder moved to $path" move own/folder "$path"
+        must_fail "an exchange with $path" exchange own/folder "$path"
+        must_fail "a file below $path" overwrite "$path/settings.json"
+        must_fail "a folder below $path" mkdir "$path/new"
+        must_fail "a move below $path" move own/file "$path/settings.json"
+        must_fail "the mode of $path" chmod 777 "$path"
+        must_fail "taking $path away" move "$path" own/taken
+        must_fail "removing $path" rmdir "$path"
+        must_fail "removing $path as a file" unlink "$path"
+    done
+    must_fail "another folder above" move repository/.git own/git
+    "#;
+
+#[test]
+fn reserved_names_stay_absent() {
+    for_each_tier(|bed| {
+        let reserve = with_reserved_names(bed);
+        bed.attack(&format!("may 'a file of its own' write own/new\n{FILL_RESERVED}"));
+        // At once once more: what stands for the names may still be there, and is not granted.
+        bed.attack(FILL_RESERVED);
+        assert_released(&reserve);
+        bed.attack(FILL_RESERVED);
+        bed.end();
+        assert_gone(&reserve);
+        assert_eq!(names(&bed.at("own")), ["file", "folder", "new"]);
+    });
+}
+
+#[test]
+fn reserved_names_are_free_after_a_command_was_killed() {
+    for_each_tier(|bed| {
+        let reserve = with_reserved_names(bed);
+        let mut running = bed.start("sleep 100 & sleep 100");
+        running.stop(false);
+        finish(&mut running);
+        assert_released(&reserve);
+        let running = bed.start("sleep 100 & sleep 100");
+        bed.end();
+        drop(running);
+        assert_gone(&reserve);
+    });
+}
+
+#[test]
+fn a_command_that_ends_does_not_free_the_names_of_another() {
+    for_each_tier(|bed| {
+        let reserve = with_reserved_names(bed);
+        let mut long = bed.start("until [ -e own/go ]; do sleep 0.05; done; mkdir .claude && echo ESCAPED");
+        bed.attack("may 'a file' write own/new");
+        // Longer than names stay after the last command.
+        let until = Instant::now() + Duration::from_millis(2500);
+        while Instant::now() < until {
+            assert!(reserve.iter().all(|path| path.is_dir()), "a name in use was set free");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        bed.put("own/go", "");
+        let text = finish(&mut long).text;
+        assert!(!text.contains("ESCAPED"), "{text}");
+        assert_released(&reserve);
+    });
+}
+
+#[test]
+fn a_folder_that_moves_takes_no_reserved_name_along() {
+    for_each_tier(|bed| {
+        let reserve = with_reserved_names(bed);
+        bed.attack(
+            r#"
+            if move repository moved; then
+                must_fail "a file in the moved one" overwrite moved/.git/hooks/pre-commit
+                must_fail "the moved one removed" rmdir moved/.git/hooks
+            else
+                must_fail "a file in it" overwrite repository/.git/hooks/pre-commit
+            fi
+            "#,
+        );
+        bed.end();
+        assert_gone(&reserve);
+        let moved = bed.at("moved/.git/hooks");
+        assert!(!moved.exists(), "what stood for a name was left at {}", moved.display());
+    });
+}
+
+/// The helper, which is not confined in T1b and T2, takes away what stood for a name.
+#[test]
+fn a_reserved_name_that_became_one_outside_is_left_alone() {
+    for_each_tier(|bed| {
+        let reserve = with_reserved_names(bed);
+        let theirs = bed.outside.join(".git/hooks");
+        fs::create_dir_all(&theirs).expect("a folder");
+        bed.attack(
+            r#"
+            move repository moved && ln -s ../outside repository
+            ls -ld repository/.git/hooks
+            "#,
+        );
+        bed.end();
+        let is_there = theirs.is_dir();
+        fs::remove_dir_all(bed.outside.join(".git")).expect("a folder");
+        assert!(is_there, "a folder outside was removed");
+        assert_gone(&reserve[..2]);
+    });
+}
+
+/// That the names become free while the cell lives.
+#[track_caller]
+fn assert_released(reserve: &[PathBuf]) {
+    let until = Instant::now() + RELEASE_TIME;
+    while reserve.iter().any(|path| path.symlink_metadata().is_ok()) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_gone(reserve);
+}
+
+#[track_caller]
+fn assert_gone(reserve: &[PathBuf]) {
+    for path in reserve {
+        assert!(path.symlink_metadata().is_err(), "{} was left behind", path.display());
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// What would show that anything about a file was changed.
+fn state(path: &Path) -> (u64, u32, u64, String, i64, (i64, i64)) {
+    let found = path.symlink_metadata().expect("a file");
+    let content = fs::read_to_string(path).unwrap_or_default();
+    let changed = (found.ctime(), found.ctime_nsec());
+    (found.ino(), found.permissions().mode(), found.nlink(), content, found.mtime(), changed)
+}
+
+fn link_state(path: &Path) -> (u64, PathBuf) {
+    (path.symlink_metadata().expect("a link").ino(), fs::read_link(path).expect("a link"))
+}

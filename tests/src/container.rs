@@ -1,0 +1,62 @@
+//! Containers, as far as the sandbox is concerned: the program started where the kernel
+//! refuses namespaces.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
+};
+
+/// What a container's filter refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// User namespaces, but to bubblewrap, as AppArmor does it. That program asks for them by
+    /// another call, which is how a filter can tell.
+    OwnUserNamespaces,
+    /// Every kind of namespace.
+    AllNamespaces,
+}
+
+/// Namespaces, as flags of `clone` and `unshare`, from the kernel's `sched.h`.
+const NEW_ANY: [u64; 7] =
+    [0x1000_0000, 0x2_0000, 0x400_0000, 0x800_0000, 0x2000_0000, 0x4000_0000, 0x200_0000];
+/// Calls, by their numbers.
+const CLONE: i64 = if cfg!(target_arch = "x86_64") { 56 } else { 220 };
+const UNSHARE: i64 = if cfg!(target_arch = "x86_64") { 272 } else { 97 };
+const CLONE3: i64 = 435;
+const ENOSYS: u32 = 38;
+const EPERM: u32 = 1;
+
+/// Starts the command under such a filter.
+pub fn refuse(command: &mut Command, refused: Refused) {
+    let rules: Vec<SeccompRule> = NEW_ANY
+        .iter()
+        .map(|flag| {
+            let is_set =
+                SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(*flag), *flag);
+            SeccompRule::new(vec![is_set.expect("a condition")]).expect("a rule")
+        })
+        .collect();
+    let calls: &[i64] = if refused == Refused::OwnUserNamespaces { &[UNSHARE] } else { &[UNSHARE, CLONE] };
+    let refuse_flags = filter(calls.iter().map(|call| (*call, rules.clone())).collect(), EPERM);
+    // Its flags are in memory, where a filter cannot look; the C library then uses `clone`.
+    let refuse_clone3 = filter([(CLONE3, Vec::new())].into(), ENOSYS);
+    let apply = move || {
+        for filter in [&refuse_clone3, &refuse_flags] {
+            seccompiler::apply_filter(filter).map_err(|_| std::io::Error::last_os_error())?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec it only makes system calls with what was made before.
+    unsafe { command.pre_exec(apply) };
+}
+
+fn filter(rules: BTreeMap<i64, Vec<SeccompRule>>, error: u32) -> BpfProgram {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).expect("a known processor");
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(error), arch)
+        .and_then(TryInto::try_into)
+        .expect("a filter")
+}

@@ -1,0 +1,163 @@
+//! What developers run all day, in the strongest tier.
+
+use scorpiox_tests::{Program, Started};
+
+use super::support::{bash_for, start, with_policy};
+
+#[track_caller]
+fn works(server: &mut Started, command: &str) -> String {
+    bash_for(server, &format!("set -euo pipefail\n{command}"), 300_000).succeeded().to_owned()
+}
+
+const IDENTITY: &str =
+    "export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@t GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@t\n";
+
+#[test]
+fn git_from_init_to_worktree_and_submodule() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let script = format!(
+        "{IDENTITY}git init -q -b main library && cd library && echo lib > lib.txt && git add . && git commit -qm lib && cd ..
+git init -q -b main project && cd project && echo a > a.txt && git add . && git commit -qm one
+git -c protocol.file.allow=always submodule --quiet add ../library lib && git commit -qm submodule
+git worktree add -q ../tree -b side && cd ../tree && echo b > b.txt && git add . && git commit -qm two && cd ../project
+git merge -q side && git stash list && git status --porcelain && git log --format=%s && ls lib && git submodule status | cut -c1
+git tag v1 && git describe --tags && git gc -q && git fsck && git clone -q . ../copy && ls ../copy"
+    );
+    let output = works(&mut server, &script);
+    assert_eq!(output, "two\nsubmodule\none\nlib.txt\n \nv1\na.txt\nb.txt\nlib\n");
+    // A second command meets these repositories protected.
+    let again = format!(
+        "{IDENTITY}cd project && echo c >> a.txt && git commit -qam three && git worktree list | wc -l
+cd ../tree && echo d >> b.txt && git commit -qam four && git -C ../project/lib log --format=%s
+cd ../project/lib && echo e >> lib.txt && git commit -qam five && git log --format=%s | head -n 1"
+    );
+    assert_eq!(works(&mut server, &again), "2\nlib\nfive\n");
+}
+
+#[test]
+fn cargo_builds_and_tests() {
+    let program =
+        with_policy(Program::new(), "[shell.profile.workspace]\nread = [\"@system\", \"@toolchains\"]\n");
+    let program = toolchains(program);
+    let mut server = start(&program);
+    program.put(
+        "workspace/Cargo.toml",
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
+    );
+    program.put("workspace/build.rs", "fn main() { println!(\"cargo::rustc-env=MADE=here\"); }\n");
+    program.put(
+        "workspace/src/main.rs",
+        "fn main() { println!(\"{}\", env!(\"MADE\")); }\n#[test]\nfn threads() { std::thread::spawn(|| 1).join().unwrap(); }\n",
+    );
+    assert_eq!(works(&mut server, "cargo build -q --offline && ./target/debug/sample"), "here\n");
+    assert!(works(&mut server, "cargo test --offline 2>&1").contains("1 passed"));
+}
+
+/// The machine's toolchains lie in the home folder of who runs the tests, not in the one that
+/// the server is started with.
+fn toolchains(program: Program) -> Program {
+    let home = std::env::home_dir().expect("a home folder");
+    for name in [".cargo", ".rustup"] {
+        let from = std::env::var_os(if name == ".cargo" { "CARGO_HOME" } else { "RUSTUP_HOME" })
+            .map_or_else(|| home.join(name), Into::into);
+        if from.exists() {
+            std::os::unix::fs::symlink(from, program.home().join(name)).expect("a link");
+        }
+    }
+    program
+}
+
+#[test]
+fn node_and_npm_run_scripts_and_install_from_a_folder() {
+    let program = Program::new();
+    let mut server = start(&program);
+    program.put(
+        "workspace/dependency/package.json",
+        r#"{"name":"dependency","version":"1.0.0","main":"index.js"}"#,
+    );
+    program.put("workspace/dependency/index.js", "module.exports = 42;");
+    program.put(
+        "workspace/app/package.json",
+        r#"{"name":"app","version":"1.0.0","scripts":{"test":"node test.js"},"dependencies":{"dependency":"file:../dependency"}}"#,
+    );
+    program.put(
+        "workspace/app/test.js",
+        "const { Worker } = require('worker_threads');
+const w = new Worker(\"require('worker_threads').parentPort.postMessage(require('dependency'))\", { eval: true });
+w.on('message', m => require('child_process').exec('echo child', (e, out) => console.log(m, out.trim())));",
+    );
+    let output = works(
+        &mut server,
+        "cd app && npm install --offline --no-audit --no-fund 2>&1 && npm ci --offline --no-audit --no-fund 2>&1 && npm test --silent",
+    );
+    assert!(output.ends_with("42 child\n"), "{output}");
+}
+
+#[test]
+fn pip_makes_an_environment_and_installs_into_it() {
+    let program = Program::new();
+    let mut server = start(&program);
+    program.put("workspace/package/sample.py", "def answer(): return 42\n");
+    program.put(
+        "workspace/package/pyproject.toml",
+        "[build-system]\nrequires = []\nbuild-backend = \"backend\"\nbackend-path = [\".\"]\n[project]\nname = \"sample\"\nversion = \"1\"\n",
+    );
+    // A build backend of its own, as nothing can be fetched.
+    program.put(
+        "workspace/package/backend.py",
+        "import zipfile\n\
+         def build_wheel(folder, *a):\n    name = 'sample-1-py3-none-any.whl'\n    \
+         with zipfile.ZipFile(folder + '/' + name, 'w') as z:\n        z.write('sample.py')\n        \
+         z.writestr('sample-1.dist-info/METADATA', 'Metadata-Version: 2.1\\nName: sample\\nVersion: 1\\n')\n        \
+         z.writestr('sample-1.dist-info/WHEEL', 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n        \
+         z.writestr('sample-1.dist-info/RECORD', '')\n    return name\n",
+    );
+    let script = "python3 -m venv env && . env/bin/activate && pip install -q --no-index --no-build-isolation ./package && \
+                  python -c 'import sample, sys; print(sample.answer(), sys.prefix != sys.base_prefix)' && pip list 2>/dev/null | grep sample";
+    let output = works(&mut server, script);
+    assert!(output.starts_with("42 True\n"), "{output}");
+}
+
+#[test]
+fn make_and_a_compiler_build_a_program() {
+    let program = Program::new();
+    let mut server = start(&program);
+    program.put("workspace/hello.c", "#include <stdio.h>\nint main(void) { puts(\"hello\"); }\n");
+    program.put("workspace/Makefile", "all: hello\n\t./hello\nhello: hello.c\n\tcc -O1 -o $@ $<\n");
+    assert!(works(&mut server, "make -j4").ends_with("./hello\nhello\n"));
+}
+
+#[test]
+fn python_shares_memory_between_processes() {
+    let program = Program::new();
+    let mut server = start(&program);
+    program.put(
+        "workspace/pool.py",
+        "import multiprocessing as mp\nfrom multiprocessing import shared_memory\n\
+         def square(n): return n * n\n\
+         if __name__ == '__main__':\n    \
+         for kind in ['fork', 'spawn', 'forkserver']:\n        \
+         with mp.get_context(kind).Pool(4) as pool: print(kind, sum(pool.map(square, range(100))))\n    \
+         m = shared_memory.SharedMemory(create=True, size=1 << 20); m.buf[0] = 7; print(m.buf[0]); m.close(); m.unlink()\n    \
+         q = mp.Queue(); p = mp.Process(target=q.put, args=('through',)); p.start(); print(q.get()); p.join()\n    \
+         with mp.Manager() as manager: print(len(manager.list([1, 2])))\n",
+    );
+    let output = works(&mut server, "python3 pool.py");
+    assert_eq!(output, "fork 328350\nspawn 328350\nforkserver 328350\n7\nthrough\n2\n");
+}
+
+#[test]
+fn common_tools_work() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let script = "diff <(seq 3) <(seq 3); tee >(wc -l > /tmp/lines) < <(seq 5) > /dev/null; sleep 0.1; cat /tmp/lines
+find . -name '*.none' | xargs -r rm; tar czf a.tgz --files-from /dev/null; sort -R <(seq 100) | sort -n | tail -n 1
+awk 'BEGIN { print 6 * 7 }'; sed 's/a/b/' <<< a; timeout 5 true; nice -n 5 true; nohup true 2>/dev/null; id -un; hostname
+date -u +%Z; mktemp -d | cut -c1-5; ps -e | wc -l | grep -qE '^[1-9]$'; perl -e 'print 2**10, \"\\n\"'; test -w . && test ! -w /usr && echo rights
+openssl version | cut -d' ' -f1; locale -a | head -n 1; getent passwd root | cut -d: -f1; getent hosts localhost | wc -l; nproc | grep -q . && echo cores";
+    let output = works(&mut server, script);
+    assert!(output.starts_with("5\n100\n42\nb\n"), "{output}");
+    assert!(output.contains("cell\nUTC\n/tmp/\n1024\nrights\nOpenSSL\n"), "{output}");
+    assert!(output.ends_with("cores\n"), "{output}");
+}

@@ -1,0 +1,166 @@
+//! What commands reach: nothing, listed hosts, or everything.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
+
+use scorpiox_tests::Program;
+
+use super::support::{bash, in_each_tier, in_tier, start, with_policy};
+
+/// A listener of the machine, which says whether anybody came.
+struct Host {
+    listener: TcpListener,
+    port: u16,
+}
+
+impl Host {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        listener.set_nonblocking(true).expect("a mode");
+        let port = listener.local_addr().expect("an address").port();
+        Self { listener, port }
+    }
+
+    fn was_reached(&self) -> bool {
+        match self.listener.accept() {
+            Ok(_) => true,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                false
+            }
+        }
+    }
+}
+
+/// Every way that a shell and Python have to reach a service of the machine.
+fn attempts(port: u16, socket: &str) -> String {
+    format!(
+        "(echo > /dev/tcp/127.0.0.1/{port}) 2>&1; (echo > /dev/tcp/localhost/{port}) 2>&1; \
+         curl -sS -m 2 http://127.0.0.1:{port}/ 2>&1; curl -sS -m 2 --noproxy '*' http://127.0.0.1:{port}/ 2>&1; \
+         curl -sS -m 2 --unix-socket {socket} http://x/ 2>&1; \
+         python3 - <<'P'\nimport socket\n\
+         for family, address in [(socket.AF_INET, ('127.0.0.1', {port})), (socket.AF_INET, ('127.1', {port})), (socket.AF_INET, ('0.0.0.0', {port})), \
+         (socket.AF_INET6, ('::ffff:127.0.0.1', {port})), (socket.AF_UNIX, '{socket}')]:\n    \
+         try:\n        s = socket.socket(family); s.settimeout(1); s.connect(address); print('ESCAPED', address)\n    \
+         except OSError as e: print('refused', address, e)\nP\ntrue"
+    )
+}
+
+#[test]
+fn nothing_of_the_machine_is_reached_when_the_network_is_off() {
+    in_each_tier(|program, server| {
+        let host = Host::new();
+        let path = program.home().join("service.sock");
+        let service = UnixListener::bind(&path).expect("a socket");
+        let inside = UnixListener::bind(program.workspace().join("service.sock")).expect("a socket");
+        for listener in [&service, &inside] {
+            listener.set_nonblocking(true).expect("a mode");
+        }
+        for socket in [path.display().to_string(), "service.sock".to_owned()] {
+            let ran = bash(server, &attempts(host.port, &socket));
+            assert!(!ran.text.contains("ESCAPED"), "{}", ran.text);
+            assert!(ran.text.contains("refused"), "Python ran: {}", ran.text);
+        }
+        assert!(!host.was_reached());
+        assert!(service.accept().is_err() && inside.accept().is_err());
+    });
+}
+
+#[test]
+fn open_is_the_network_of_the_machine() {
+    for tier in ["T1", "T1b", "T2"] {
+        let program =
+            with_policy(in_tier(tier), "[shell.profile.workspace]\nnetwork = { mode = \"open\" }\n");
+        let host = Host::new();
+        let mut server = start(&program);
+        let ran = bash(&mut server, &format!("echo hello > /dev/tcp/127.0.0.1/{}", host.port));
+        assert_eq!(ran.succeeded(), "");
+        assert_eq!(ran.data["tier"], tier);
+        assert!(host.was_reached());
+    }
+}
+
+#[test]
+fn a_list_of_hosts_lets_nothing_else_through_and_says_what_was_refused() {
+    for tier in ["T1", "T1b"] {
+        let program = with_policy(
+            in_tier(tier),
+            "[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [\"example.com\", \"localhost\"] }\n",
+        );
+        let host = Host::new();
+        let mut server = start(&program);
+        let ran = bash(&mut server, &attempts(host.port, "/none"));
+        assert!(!ran.text.contains("ESCAPED"), "{}", ran.text);
+        // A listed name that leads to a local address is refused for its address.
+        let tricks = format!(
+            "for url in http://localhost:{0}/ http://evil-example.com/ http://example.com.evil.org/ http://169.254.169.254/latest/ \
+             http://127.0.0.1:{0}/ http://2130706433:{0}/ http://0x7f.1:{0}/ 'http://[::1]:{0}/' http://example.com@127.0.0.1:{0}/; do \
+             curl -sS -m 5 --noproxy '' -o /dev/null -w '%{{http_code}}\\n' \"$url\" 2>&1; done; true",
+            host.port
+        );
+        let ran = bash(&mut server, &tricks);
+        assert!(!host.was_reached(), "{}", ran.text);
+        for refused in
+            ["localhost", "evil-example.com", "example.com.evil.org", "169.254.169.254", "127.0.0.1"]
+        {
+            assert!(ran.text.contains(&format!("[network: {refused}:")), "{refused}: {}", ran.text);
+        }
+        assert!(!ran.output().contains("200"), "{}", ran.text);
+    }
+}
+
+#[test]
+fn an_empty_list_denies_everything() {
+    let program = with_policy(
+        Program::new(),
+        "[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [] }\n",
+    );
+    let mut server = start(&program);
+    let ran = bash(&mut server, "curl -sS -m 5 http://example.com/ 2>&1");
+    assert!(ran.text.contains("[network: example.com:80 was refused: "), "{}", ran.text);
+}
+
+#[test]
+fn a_list_of_hosts_is_refused_where_it_cannot_be_enforced() {
+    let program = with_policy(
+        in_tier("T2"),
+        "[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [\"example.com\"] }\n",
+    );
+    let ran = bash(&mut start(&program), "touch ran");
+    assert!(ran.refused().contains("T2"), "{}", ran.text);
+    assert!(!program.workspace().join("ran").exists());
+}
+
+#[test]
+fn a_local_server_and_its_client_work_within_one_command() {
+    let program = Program::new();
+    let mut server = start(&program);
+    program.put("workspace/page", "a page");
+    let ran = bash(
+        &mut server,
+        "python3 -m http.server 8000 >/dev/null 2>&1 & for i in $(seq 100); do curl -s http://127.0.0.1:8000/page && break; sleep 0.05; done",
+    );
+    assert_eq!(ran.succeeded(), "a page");
+}
+
+/// What the machine's own loopback hears when commands of two servers use the same port.
+#[test]
+fn ports_of_commands_are_not_ports_of_the_machine() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let host = Host::new();
+    let ran = bash(
+        &mut server,
+        &format!(
+            "python3 -c \"import socket; s=socket.socket(); s.bind(('127.0.0.1', {0})); print('bound')\"",
+            host.port
+        ),
+    );
+    assert_eq!(ran.succeeded(), "bound\n");
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", host.port)).expect("the machine's own");
+    stream.write_all(b"x").expect("it is open");
+    stream.set_read_timeout(Some(Duration::from_millis(10))).expect("a time");
+    assert!(stream.read(&mut [0]).is_err());
+}

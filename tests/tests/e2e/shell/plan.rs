@@ -1,0 +1,83 @@
+//! While a plan is made nothing can be changed.
+
+use std::fs;
+
+use scorpiox_tests::Program;
+use serde_json::json;
+
+use super::support::{Ran, background, bash, in_each_tier, read_until, start, with_policy};
+
+#[test]
+fn commands_read_and_change_nothing_while_a_plan_is_made() {
+    in_each_tier(|program, server| {
+        let kept = program.put("workspace/sub/file", "kept");
+        server.text("PlanMode", json!({ "action": "enter", "goal": "find the fault" }));
+        let ran = bash(
+            server,
+            "cat sub/file; echo changed > sub/file; rm sub/file; touch sub/new; mkdir sub/more; mv sub/file sub/x",
+        );
+        assert!(ran.output().starts_with("kept"), "{}", ran.text);
+        assert!(ran.is_error);
+        assert_eq!(ran.data["profile"], "readonly");
+        assert!(ran.text.contains("Plan mode is active (\"find the fault\")"), "{}", ran.text);
+        assert!(ran.text.contains("PlanMode"), "it says how to leave: {}", ran.text);
+        let task = background(
+            server,
+            "echo changed > sub/file; echo changed > sub/new; cat sub/file; echo; echo end",
+        );
+        assert!(read_until(server, task, "end").contains("kept\nend"));
+        assert_eq!(fs::read_to_string(&kept).expect("a file"), "kept");
+        assert_eq!(fs::read_dir(program.workspace().join("sub")).expect("a folder").count(), 1);
+        // Scratch space is there nevertheless.
+        assert_eq!(bash(server, "echo x > $TMPDIR/x && cat $TMPDIR/x").succeeded(), "x\n");
+        server.text("PlanMode", json!({ "action": "exit" }));
+        let ran = bash(server, "echo changed > sub/file");
+        assert_eq!((ran.is_error, &ran.data["profile"]), (false, &json!("workspace")), "{}", ran.text);
+        assert_eq!(fs::read_to_string(&kept).expect("a file"), "changed\n");
+    });
+}
+
+#[test]
+fn a_plan_takes_the_network_away_and_what_is_denied_stays_denied() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+    listener.set_nonblocking(true).expect("a mode");
+    let port = listener.local_addr().expect("an address").port();
+    let program = with_policy(
+        Program::new(),
+        "[shell.profile.workspace]\nnetwork = { mode = \"open\" }\ndeny = [\"**/*.key\"]\n",
+    );
+    program.put("workspace/private.key", "SECRET");
+    let mut server = start(&program);
+    let command = format!("(echo > /dev/tcp/127.0.0.1/{port}) 2>&1; cat private.key; true");
+    assert!(!bash(&mut server, &command).text.contains("SECRET"));
+    listener.accept().expect("outside of a plan it connects");
+    server.text("PlanMode", json!({ "action": "enter", "goal": "look" }));
+    let ran = bash(&mut server, &command);
+    assert!(!ran.text.contains("SECRET"), "{}", ran.text);
+    assert!(listener.accept().is_err(), "{}", ran.text);
+}
+
+#[test]
+fn without_a_sandbox_a_plan_refuses_commands() {
+    let program =
+        with_policy(super::support::in_tier("T2"), "[shell]\nmin_tier = \"T1\"\nallow_unsandboxed = true\n");
+    let mut server = start(&program);
+    let ran = bash(&mut server, "echo ran");
+    assert_eq!((ran.succeeded(), &ran.data["tier"]), ("ran\n", &json!("none")));
+    server.text("PlanMode", json!({ "action": "enter", "goal": "look" }));
+    for tool in ["Bash", "BackgroundBash"] {
+        let result = server.call(tool, json!({ "command": "touch changed" }));
+        assert!(Ran::of(&result).refused().contains("no sandbox"), "{result}");
+    }
+    assert!(!program.workspace().join("changed").exists());
+}
+
+#[test]
+fn another_server_of_the_workspace_keeps_to_the_plan() {
+    let program = Program::new();
+    let (mut one, mut other) = (start(&program), start(&program));
+    bash(&mut other, "true");
+    one.text("PlanMode", json!({ "action": "enter", "goal": "look" }));
+    assert_eq!(bash(&mut other, "touch changed").data["profile"], "readonly");
+    assert!(!program.workspace().join("changed").exists());
+}

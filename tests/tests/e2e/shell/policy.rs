@@ -1,0 +1,154 @@
+//! The operator's file decides, and nobody else.
+
+use std::fs;
+
+use scorpiox_tests::Program;
+use serde_json::json;
+
+use super::support::{Ran, bash, bash_for, in_tier, start, with_policy};
+
+#[test]
+fn a_policy_that_cannot_be_read_refuses_commands_and_nothing_else() {
+    for (policy, place, fix) in [
+        ("version = 1\n[shell]\nmin_teir = \"T1\"\n", "policy.toml line 3", "min_tier"),
+        ("version = 1\n[shell]\nmin_tier = \"T9\"\n", "policy.toml line 3", "T1"),
+        (
+            "version = 1\n[shell]\nmax_background_tasks = \"many\"\n",
+            "policy.toml line 3",
+            "max_background_tasks",
+        ),
+        ("version = 1\n[shell.profile.workspace]\n\ndeny = [\"**/[\"]\n", "policy.toml line 4", "[\""),
+        ("version = 2\n", "policy.toml line 1", "1"),
+        ("[shell]\n", "policy.toml", "version"),
+        ("version = 1\n[shell\n", "policy.toml line 2", "]"),
+        ("version = 1\n\u{0}", "policy.toml line 2", ""),
+    ] {
+        let program = Program::new();
+        program.put("home/.scorpiox/policy.toml", policy);
+        let mut server = start(&program);
+        for tool in ["Bash", "BackgroundBash"] {
+            let result = server.call(tool, json!({ "command": "touch ran" }));
+            let ran = Ran::of(&result);
+            assert!(ran.refused().contains(place), "{policy:?}: {}", ran.text);
+            assert!(ran.text.contains(fix), "{policy:?}: {}", ran.text);
+        }
+        assert!(!program.workspace().join("ran").exists());
+        server.text("TaskManager", json!({ "action": "create", "text": "goes on" }));
+        let (status, _, errors) = program.run(&["policy", "check"]);
+        assert!(!status.success() && errors.contains(place), "{policy:?}: {errors}");
+    }
+}
+
+#[test]
+fn a_policy_that_others_can_write_is_not_obeyed() {
+    use std::os::unix::fs::PermissionsExt;
+    let program = with_policy(Program::new(), "[shell]\nallow_unsandboxed = true\n");
+    let path = program.home().join(".scorpiox/policy.toml");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("a mode");
+    let ran = bash(&mut start(&program), "true");
+    assert!(ran.refused().contains("policy.toml"), "{}", ran.text);
+}
+
+#[test]
+fn the_least_tier_is_kept() {
+    for (least, tier) in [("T1", "T1b"), ("T1", "T2"), ("T1b", "T2")] {
+        let program = with_policy(in_tier(tier), &format!("[shell]\nmin_tier = \"{least}\"\n"));
+        let mut server = start(&program);
+        let ran = bash(&mut server, "touch ran");
+        assert!(ran.refused().contains(&format!("no sandbox of tier {least} or better")), "{}", ran.text);
+        assert!(ran.text.contains("doctor"), "{}", ran.text);
+        assert!(!program.workspace().join("ran").exists());
+        let (_, said, _) = program.run(&["doctor"]);
+        assert!(said.contains("Commands are refused") || said.contains("commands are refused"), "{said}");
+    }
+}
+
+/// Neither files of the workspace, nor variables that a client sets for a project, nor
+/// arguments that no schema has.
+#[test]
+fn nothing_that_a_model_can_reach_changes_the_policy() {
+    let program = in_tier("T2");
+    let policy = "version = 1\n[shell]\nallow_unsandboxed = true\n[shell.profile.workspace]\nnetwork = { mode = \"open\" }\n";
+    for path in
+        ["policy.toml", ".scorpiox/policy.toml", ".scorpiox/settings.json", "scorpiox-env.txt", ".env"]
+    {
+        program.put(&format!("workspace/{path}"), policy);
+    }
+    let program = with_policy(program, "[shell]\nmin_tier = \"T1\"\n");
+    let mut server = start(&program);
+    for arguments in [
+        json!({ "command": "touch ran" }),
+        json!({ "command": "touch ran", "tier": "none", "allow_unsandboxed": true }),
+        json!({ "command": "touch ran", "profile": "open", "dangerouslyDisableSandbox": true }),
+    ] {
+        let ran = Ran::of(&server.call("Bash", arguments));
+        assert!(ran.is_error && ran.data.is_null(), "{}", ran.text);
+    }
+    assert!(!program.workspace().join("ran").exists());
+}
+
+#[test]
+fn a_command_cannot_write_its_own_rules() {
+    let program = Program::new();
+    // The worst place for it: inside of the workspace.
+    let program = program.with("SCORPIOX_HOME", "");
+    let home = program.workspace().join(".home");
+    fs::create_dir(&home).expect("a folder");
+    let program = program.with("SCORPIOX_HOME", &home.display().to_string());
+    let mut server = start(&program);
+    let attack = "mkdir -p .home; printf 'version = 1\\n[shell]\\nallow_unsandboxed = true\\n' > .home/policy.toml; \
+        mv .home .away; mkdir .home; ln -s /tmp .home/x; ls -A .home; true";
+    bash(&mut server, attack);
+    assert!(!home.join("policy.toml").exists());
+    assert!(!program.workspace().join(".away").exists());
+    assert_eq!(bash(&mut start(&program), "true").data["tier"], "T1");
+}
+
+#[test]
+fn limits_and_times_of_the_policy_hold() {
+    let program = with_policy(
+        Program::new(),
+        "[shell]\ndefault_timeout_ms = 300\nmax_timeout_ms = 1000\n[shell.profile.workspace]\n\
+         limits = { open_files = 64, file_size = \"1MiB\", tmp = \"1MiB\" }\n",
+    );
+    let mut server = start(&program);
+    let ran = bash(&mut server, "sleep 9");
+    assert!(ran.text.contains("timed out after 300 ms"), "{}", ran.text);
+    assert!(bash_for(&mut server, "true", 1001).refused().contains("1000"));
+    assert_eq!(bash(&mut server, "ulimit -n; ulimit -c").succeeded(), "64\n0\n");
+    let ran = bash(&mut server, "head -c 2M /dev/zero > large; wc -c < large");
+    assert!(ran.output().contains("1048576"), "{}", ran.text);
+    let ran = bash(&mut server, "head -c 2M /dev/zero > /tmp/large");
+    assert!(
+        ran.output().contains("No space left") || ran.output().contains("File size limit"),
+        "{}",
+        ran.text
+    );
+}
+
+#[test]
+fn policy_shows_what_holds_and_says_why() {
+    let program = with_policy(
+        Program::new(),
+        "[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [\"*.example.com\"] }\n",
+    );
+    let said = |arguments: &[&str]| {
+        let (status, output, errors) = program.run(arguments);
+        (status.code(), output + &errors)
+    };
+    let (code, shown) = said(&["policy", "show"]);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("[shell.profile.workspace]") && shown.contains("policy.toml line 3"), "{shown}");
+    assert_eq!(said(&["policy", "check"]).0, Some(0));
+    let (_, why) = said(&["policy", "why", "host", "api.example.com"]);
+    assert!(why.contains("policy.toml line 3"), "{why}");
+    let (_, why) = said(&["policy", "why", "host", "example.org"]);
+    assert!(why.contains("denied") || why.contains("refused") || why.contains("not listed"), "{why}");
+    program.put("workspace/.env", "");
+    let (_, why) = said(&["policy", "why", "read", ".env"]);
+    assert!(why.contains("**/.env*"), "{why}");
+    let (_, why) = said(&["policy", "why", "write", ".git/hooks/pre-commit"]);
+    assert!(why.contains(".git/hooks"), "{why}");
+    let (_, why) = said(&["policy", "why", "command", "ls"]);
+    assert!(why.contains("workspace"), "{why}");
+}

@@ -1,0 +1,137 @@
+//! Names in the workspace that make programs run later, and files that nobody may read.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+
+use scorpiox_tests::Program;
+
+use super::support::{bash, comes_true, in_each_tier, start};
+
+const ATTACK: &str = r#"
+names=".git/hooks/pre-commit .git/config .mcp.json .claude/settings.json .vscode/tasks.json .idea/x .bashrc .profile"
+for name in $names; do
+    mkdir -p "$(dirname $name)"; echo evil > $name; echo evil >> $name; rm -rf $name; ln -sf /tmp/x $name; mv plain $name
+    cp plain $name; install -D plain $name; git config core.hooksPath /tmp
+done
+for folder in .git .claude .vscode .git/hooks; do mv $folder away; rm -rf $folder; ln -s away $folder; done
+true
+"#;
+
+fn repository(program: &Program) {
+    for (path, content) in [
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/config", "[core]\n\tbare = false\n"),
+        (".git/hooks/pre-commit", "#!/bin/sh\n"),
+        (".claude/settings.json", "{}"),
+        (".vscode/tasks.json", "[]"),
+        ("plain", "plain"),
+    ] {
+        program.put(&format!("workspace/{path}"), content);
+    }
+    fs::create_dir_all(program.workspace().join(".git/objects")).expect("a folder");
+    fs::create_dir_all(program.workspace().join(".git/refs")).expect("a folder");
+}
+
+#[test]
+fn protected_files_stay_as_they_are() {
+    in_each_tier(|program, server| {
+        repository(program);
+        bash(server, ATTACK);
+        let is = |path: &str| fs::read_to_string(program.workspace().join(path)).expect("the file");
+        assert_eq!(is(".git/config"), "[core]\n\tbare = false\n");
+        assert_eq!(is(".git/hooks/pre-commit"), "#!/bin/sh\n");
+        assert_eq!(is(".claude/settings.json"), "{}");
+        assert_eq!(is(".vscode/tasks.json"), "[]");
+        for folder in [".git", ".git/hooks", ".claude", ".vscode"] {
+            let found = program.workspace().join(folder).symlink_metadata().expect("the folder");
+            assert!(found.is_dir(), "{folder} is no link");
+        }
+    });
+}
+
+#[test]
+fn protected_names_that_are_absent_stay_absent() {
+    in_each_tier(|program, server| {
+        program.put("workspace/plain", "plain");
+        bash(server, ATTACK);
+        for name in [".mcp.json", ".claude", ".vscode", ".idea", ".bashrc", ".profile"] {
+            let path = program.workspace().join(name);
+            // An empty folder may hold the place for a moment.
+            assert!(!path.is_file() && !path.is_symlink(), "{name}");
+            assert!(comes_true(Duration::from_secs(10), || !path.exists()), "{name} stays");
+        }
+    });
+}
+
+#[test]
+fn protected_names_that_are_links_protect_what_they_lead_to() {
+    in_each_tier(|program, server| {
+        program.put("workspace/real/settings.json", "{}");
+        program.put("workspace/mcp-real.json", "{}");
+        let is_free = |name: &str| !program.workspace().join(name).exists();
+        assert!(comes_true(Duration::from_secs(10), || is_free(".claude") && is_free(".mcp.json")));
+        symlink("real", program.workspace().join(".claude")).expect("a link");
+        symlink("mcp-real.json", program.workspace().join(".mcp.json")).expect("a link");
+        bash(
+            server,
+            "echo evil > .claude/settings.json; echo evil > real/settings.json; echo evil > mcp-real.json; rm .claude .mcp.json; mv real r; ln -sfn /tmp .claude; true",
+        );
+        let is = |path: &str| fs::read_to_string(program.workspace().join(path)).expect("the file");
+        assert_eq!((is("real/settings.json"), is("mcp-real.json")), ("{}".into(), "{}".into()));
+        assert_eq!(
+            fs::read_link(program.workspace().join(".claude")).expect("a link"),
+            std::path::Path::new("real")
+        );
+        assert_eq!(is(".mcp.json"), "{}");
+    });
+}
+
+#[test]
+fn denied_files_cannot_be_read_by_any_way_to_them() {
+    in_each_tier(|program, server| {
+        program.put("workspace/.env", "SECRET");
+        program.put("workspace/deep/er/.env.local", "SECRET");
+        program.put("workspace/deep/readable", "seen");
+        symlink(".env", program.workspace().join("harmless")).expect("a link");
+        symlink("deep/er", program.workspace().join("short")).expect("a link");
+        let ran = bash(
+            server,
+            "cat .env harmless deep/er/.env.local short/.env.local ./deep/../.env /proc/self/cwd/.env; grep -r . ; \
+             cp -r deep $TMPDIR/copy; cat $TMPDIR/copy/er/.env.local; ln .env linked; cat linked; mv deep d; cat d/er/.env.local; \
+             tar c . 2>/dev/null | strings; cat deep/readable; true",
+        );
+        assert!(!ran.text.contains("SECRET"), "{}", ran.text);
+        assert!(ran.text.contains("seen"), "{}", ran.text);
+        assert!(!program.workspace().join("linked").exists());
+    });
+}
+
+#[test]
+fn a_file_denied_since_the_last_command_is_denied_to_the_next() {
+    let program = Program::new();
+    let mut server = start(&program);
+    for round in 0..20 {
+        let name = format!("workspace/f{round}/.env");
+        program.put(&name, "SECRET");
+        let ran = bash(&mut server, &format!("cat f{round}/.env"));
+        assert!(ran.is_error && !ran.text.contains("SECRET"), "{round}: {}", ran.text);
+    }
+}
+
+#[test]
+fn commits_work_beside_protected_hooks() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let ran = bash(
+        &mut server,
+        "git init -q . && git config user.name t; echo x > file && git add file && git -c user.name=t -c user.email=t@t commit -qm one && git log --format=%s",
+    );
+    assert!(ran.succeeded().ends_with("one\n"), "{}", ran.text);
+    let ran = bash(
+        &mut server,
+        "echo y >> file && git -c user.name=t -c user.email=t@t commit -qam two && git log --format=%s",
+    );
+    assert_eq!(ran.succeeded(), "two\none\n");
+    assert!(bash(&mut server, "git config core.hooksPath /tmp").is_error);
+}

@@ -1,0 +1,185 @@
+//! What the tests of the shell share.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use scorpiox_tests::container::Refused;
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+/// All tiers, best first.
+pub const TIERS: [&str; 3] = ["T1", "T1b", "T2"];
+
+/// A program in surroundings that allow this tier, and none above it.
+pub fn in_tier(tier: &str) -> Program {
+    match tier {
+        "T1" => Program::new(),
+        "T1b" => Program::new().refusing(Refused::OwnUserNamespaces),
+        _ => Program::new().refusing(Refused::AllNamespaces),
+    }
+}
+
+/// Does the same in each tier, and says which failed.
+pub fn in_each_tier(test: impl Fn(&Program, &mut Started)) {
+    for tier in TIERS {
+        eprintln!("--- {tier}");
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        let ran = bash(&mut server, "true");
+        assert_eq!(ran.data["tier"], tier, "{}\n{}", ran.text, program.run(&["doctor"]).1);
+        test(&program, &mut server);
+    }
+}
+
+/// Writes the operator's policy.
+pub fn with_policy(program: Program, policy: &str) -> Program {
+    program.put("home/.scorpiox/policy.toml", format!("version = 1\n{policy}"));
+    program
+}
+
+/// A server after its handshake.
+pub fn start(program: &Program) -> Started {
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    server
+}
+
+/// What came of a command.
+#[derive(Debug)]
+pub struct Ran {
+    pub text: String,
+    pub data: Value,
+    pub is_error: bool,
+}
+
+impl Ran {
+    pub fn of(result: &Value) -> Self {
+        Self {
+            text: result["content"][0]["text"].as_str().expect("a text").to_owned(),
+            data: result["structuredContent"].clone(),
+            is_error: result["isError"] == true,
+        }
+    }
+
+    /// What it printed.
+    pub fn output(&self) -> &str {
+        self.data["output"].as_str().unwrap_or_else(|| panic!("no output: {self:?}"))
+    }
+
+    /// What it printed, when it must have succeeded.
+    #[track_caller]
+    pub fn succeeded(&self) -> &str {
+        assert!(!self.is_error, "{}", self.text);
+        assert_eq!(self.data["exit_code"], 0, "{}", self.text);
+        self.output()
+    }
+
+    pub fn exit_code(&self) -> i64 {
+        self.data["exit_code"].as_i64().unwrap_or_else(|| panic!("no exit code: {self:?}"))
+    }
+
+    pub fn milliseconds(&self) -> u64 {
+        self.data["duration_ms"].as_u64().unwrap_or_else(|| panic!("no duration: {self:?}"))
+    }
+
+    /// What came of a call that was refused before anything ran.
+    #[track_caller]
+    pub fn refused(&self) -> &str {
+        assert!(self.is_error, "{}", self.text);
+        assert!(self.data.is_null(), "{}", self.text);
+        &self.text
+    }
+}
+
+/// Runs a command.
+pub fn bash(server: &mut Started, command: &str) -> Ran {
+    Ran::of(&server.call("Bash", json!({ "command": command })))
+}
+
+/// Runs a command that may take this long.
+pub fn bash_for(server: &mut Started, command: &str, timeout_ms: u64) -> Ran {
+    Ran::of(&server.call("Bash", json!({ "command": command, "timeout": timeout_ms })))
+}
+
+/// Starts a command in the background; its number.
+pub fn background(server: &mut Started, command: &str) -> u64 {
+    let result = server.call("BackgroundBash", json!({ "command": command }));
+    assert_eq!(result["isError"], false, "{result}");
+    result["structuredContent"]["task_id"].as_u64().expect("a number")
+}
+
+/// Reads a task until its output has this text, or it has ended; all that was read.
+pub fn read_until(server: &mut Started, task: u64, wanted: &str) -> String {
+    let until = Instant::now() + Duration::from_secs(30);
+    let mut all = String::new();
+    loop {
+        let read = server.call("ReadBgOutput", json!({ "task_id": task }));
+        all.push_str(read["structuredContent"]["output"].as_str().expect("a text"));
+        let is_over =
+            read["structuredContent"]["status"] != "running" && read["structuredContent"]["more"] == false;
+        if all.contains(wanted) || is_over {
+            return all;
+        }
+        assert!(Instant::now() < until, "{wanted:?} does not come: {all}");
+        wait_a_little();
+    }
+}
+
+/// Numbers of the processes of this machine that were started with `word` among their
+/// arguments or in their environment, and have not ended.
+pub fn processes_with(word: &str) -> Vec<u32> {
+    let contains = |bytes: Vec<u8>| bytes.windows(word.len()).any(|window| window == word.as_bytes());
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let own = std::process::id();
+    numbers
+        .filter(|pid| *pid != own)
+        .filter(|pid| {
+            let file = |name| fs::read(format!("/proc/{pid}/{name}")).is_ok_and(contains);
+            file("cmdline") || file("environ")
+        })
+        .collect()
+}
+
+/// Waits for something to become true; whether it did.
+pub fn comes_true(time: Duration, condition: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + time;
+    while !condition() {
+        if Instant::now() > until {
+            return false;
+        }
+        wait_a_little();
+    }
+    true
+}
+
+/// Between two looks at what gives no notice of its change.
+fn wait_a_little() {
+    std::thread::sleep(Duration::from_millis(10));
+}
+
+/// A word that no other test's processes have.
+pub fn mark() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("mark-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Processes below this one, the process itself left out: its number, its name.
+pub fn descendants(of: u32) -> Vec<(u32, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![of];
+    while let Some(pid) = open.pop() {
+        let tasks = PathBuf::from(format!("/proc/{pid}/task"));
+        for thread in fs::read_dir(tasks).into_iter().flatten().flatten() {
+            let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            for child in children.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()) {
+                let name = fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
+                found.push((child, name.trim().to_owned()));
+                open.push(child);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,172 @@
+//! Commands that take all they can get: processes, memory, disk, the server's own time.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use scorpiox_tests::{Program, Started};
+use serde_json::json;
+
+use super::support::{
+    bash, bash_for, comes_true, descendants, in_each_tier, in_tier, mark, processes_with, start, with_policy,
+};
+
+/// Whether the server answers others quickly while a call runs; its answer.
+fn answers_meanwhile(server: &mut Started, command: &str, timeout: u64) -> serde_json::Value {
+    let arguments = json!({ "command": command, "timeout": timeout });
+    let id = server.request("tools/call", json!({ "name": "Bash", "arguments": arguments }));
+    for _ in 0..5 {
+        let begin = Instant::now();
+        let ping = server.request("ping", json!({}));
+        loop {
+            let message = server.next().expect("the server lives");
+            if message["id"] == ping {
+                break;
+            }
+            if message["id"] == id {
+                return message["result"].clone();
+            }
+        }
+        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    }
+    server.answer(id)["result"].clone()
+}
+
+#[test]
+fn a_fork_bomb_ends_and_the_next_command_works() {
+    for tier in super::support::TIERS {
+        let program = with_policy(in_tier(tier), "[shell.profile.workspace]\nlimits = { processes = 128 }\n");
+        let mut server = start(&program);
+        let mark = mark();
+        let bomb =
+            format!("export MARK={mark}; f() {{ f | f & }}; f; sleep 1; while :; do (sleep 100 &) ; done");
+        let result = answers_meanwhile(&mut server, &bomb, 3000);
+        assert_eq!(result["isError"], true, "{tier}: {result}");
+        assert!(comes_true(Duration::from_secs(2), || processes_with(&mark).is_empty()), "{tier}");
+        assert_eq!(bash(&mut server, "echo well").succeeded(), "well\n", "{tier}");
+    }
+}
+
+#[test]
+fn a_command_that_takes_too_much_memory_is_ended_and_told_why() {
+    for tier in super::support::TIERS {
+        let program = with_policy(
+            in_tier(tier),
+            "[shell.profile.workspace]\nlimits = { memory = \"256MiB\", tmp = \"64MiB\" }\n",
+        );
+        let mut server = start(&program);
+        // One process is bounded by the kernel; many together by the watch.
+        let ran = bash(&mut server, "python3 -c 'x = bytearray(1 << 30)'");
+        assert!(ran.is_error && ran.output().contains("MemoryError"), "{tier}: {}", ran.text);
+        let many = "for i in 1 2 3 4 5 6; do python3 -c 'import time; x = bytearray(100 << 20); time.sleep(20)' & done; wait";
+        let result = answers_meanwhile(&mut server, many, 20_000);
+        let text = result["content"][0]["text"].as_str().expect("a text");
+        assert!(text.contains("stopped because it used too much memory"), "{tier}: {text}");
+        assert_eq!(bash(&mut server, "echo well").succeeded(), "well\n");
+    }
+}
+
+#[test]
+fn a_disk_in_memory_is_bounded() {
+    for tier in ["T1", "T1b"] {
+        let program = with_policy(in_tier(tier), "[shell.profile.workspace]\nlimits = { tmp = \"16MiB\" }\n");
+        let mut server = start(&program);
+        let folders: &[&str] =
+            if tier == "T1" { &["/tmp", "/dev/shm", "$HOME"] } else { &["/dev/shm", "$HOME"] };
+        for folder in folders {
+            let ran = bash(
+                &mut server,
+                &format!("head -c 64M /dev/zero > {folder}/full; stat -c %s {folder}/full; rm {folder}/full"),
+            );
+            assert!(ran.output().contains("No space left on device"), "{folder}: {}", ran.text);
+            assert!(ran.output().contains("16777216"), "{folder}: {}", ran.text);
+        }
+        if tier == "T1b" {
+            continue; // Bubblewrap cannot bound the number of files.
+        }
+        let ran = bash_for(
+            &mut server,
+            "cd $HOME && mkdir many && cd many && seq 1 20000 | xargs touch 2>&1 | tail -n 1; ls | wc -l; cd .. && rm -rf many",
+            60_000,
+        );
+        assert!(ran.output().contains("No space left on device"), "{}", ran.text);
+    }
+}
+
+#[test]
+fn sixty_four_commands_at_once_are_all_answered() {
+    in_each_tier(|_, server| {
+        let begin = Instant::now();
+        let ids: Vec<_> = (0..64)
+            .map(|n| {
+                let arguments = json!({ "command": format!("sleep 0.5; echo number {n}") });
+                server.request("tools/call", json!({ "name": "Bash", "arguments": arguments }))
+            })
+            .collect();
+        let mut outputs = std::collections::BTreeMap::new();
+        while outputs.len() < ids.len() {
+            let message = server.next().expect("an answer");
+            let output = message["result"]["structuredContent"]["output"].as_str().map(str::to_owned);
+            outputs.insert(
+                message["id"].as_u64().expect("a number"),
+                output.unwrap_or_else(|| panic!("{message}")),
+            );
+        }
+        for (n, id) in ids.iter().enumerate() {
+            assert_eq!(outputs[id], format!("number {n}\n"));
+        }
+        assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+    });
+}
+
+/// What a process and those below it hold: descriptors, threads and processes, mounts, KiB.
+fn holdings(pid: u32) -> [usize; 4] {
+    let mut all = descendants(pid);
+    all.push((pid, String::new()));
+    let count = |path: String| fs::read_dir(path).map_or(0, Iterator::count);
+    let descriptors = all.iter().map(|(pid, _)| count(format!("/proc/{pid}/fd"))).sum();
+    let threads = all.iter().map(|(pid, _)| count(format!("/proc/{pid}/task"))).sum();
+    let mounts = all
+        .iter()
+        .map(|(pid, _)| fs::read_to_string(format!("/proc/{pid}/mounts")).unwrap_or_default().lines().count())
+        .sum();
+    let memory = |pid: u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0 kB").to_owned();
+        line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number")
+    };
+    [descriptors, threads, mounts, all.iter().map(|(pid, _)| memory(*pid)).sum()]
+}
+
+#[test]
+fn ten_thousand_calls_leave_nothing_behind() {
+    for (tier, calls) in [("T1", 10_000), ("T2", 10_000), ("T1b", 1000)] {
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        let mut run = |calls: usize| {
+            let mut open = 0;
+            for _ in 0..calls {
+                server.request(
+                    "tools/call",
+                    json!({ "name": "Bash", "arguments": { "command": ": $((6*7)); echo x | read y" } }),
+                );
+                open += 1;
+                if open == 4 {
+                    server.skip(open);
+                    open = 0;
+                }
+            }
+            server.skip(open);
+            assert_eq!(bash(&mut server, "echo well").succeeded(), "well\n");
+            server.child.id()
+        };
+        let pid = run(calls / 10);
+        let before = holdings(pid);
+        run(calls);
+        let settled = comes_true(Duration::from_secs(5), || {
+            let after = holdings(pid);
+            after[..3].iter().zip(&before[..3]).all(|(after, before)| after <= before)
+                && after[3] <= before[3] + 2048
+        });
+        assert!(settled, "{tier}: before {before:?}, after {:?}", holdings(pid));
+    }
+}
