@@ -12,6 +12,11 @@ section "the host, in memory"
 cargo test --quiet --release -p scorpiox-precompile -p scorpiox-code
 cargo test --quiet --release -p scorpiox-rpc -p scorpiox-settings -p scorpiox-policy -p scorpiox-proxy -p scorpiox-transcript
 
+section "attacks on the sandbox, in every tier"
+scripts/need.sh bwrap bubblewrap
+scripts/need.sh curl curl
+cargo test --quiet --release -p scorpiox-cell
+
 section "the finished program"
 (cd tests && cargo test --quiet)
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::confine::{DEVICES, ETC};
 use super::covers::Expected;
-use super::root::{SYSTEM, group_text, hosts_text, passwd_text};
+use super::root::{KERNEL_FACTS, SYSTEM, group_text, hosts_text, passwd_text};
 use crate::packet;
 use crate::sys::{self, Side};
 use crate::wire::{CellSpec, CommandSpec, Cover, Fault, Network};
@@ -143,7 +143,14 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
     } else {
         all.data("0644", hosts_text(), Path::new("/etc/hosts"))?;
     }
-    all.words(&["--proc", "/proc", "--dir", "/dev", "--dir", "/run", "--symlink", "/tmp", "/var/tmp"])?;
+    all.words(&["--proc", "/proc"])?;
+    for name in KERNEL_FACTS {
+        let path = Path::new("/proc").join(name);
+        if rustix::process::getuid().is_root() && path.exists() {
+            all.data("0000", "", &path)?;
+        }
+    }
+    all.words(&["--dir", "/dev", "--dir", "/run", "--symlink", "/tmp", "/var/tmp"])?;
     for name in DEVICES {
         let path = Path::new("/dev").join(name);
         all.bind("--dev-bind", &path, &path)?;

@@ -78,8 +78,18 @@ pub(super) fn own_proc(path: &str) -> rustix::io::Result<()> {
 }
 
 /// Facts about the kernel below `/proc` that root's user id alone opens.
-const KERNEL_FACTS: [&str; 8] =
-    ["key-users", "keys", "kpagecgroup", "kpagecount", "kpageflags", "slabinfo", "timer_list", "vmallocinfo"];
+pub(super) const KERNEL_FACTS: [&str; 10] = [
+    "key-users",
+    "keys",
+    "kmsg",
+    "kpagecgroup",
+    "kpagecount",
+    "kpageflags",
+    "pagetypeinfo",
+    "slabinfo",
+    "timer_list",
+    "vmallocinfo",
+];
 
 /// Makes `/proc` read-only: the switches of the kernel stand there beside the facts about
 /// processes, and root's user id alone turns them.

@@ -7,7 +7,10 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use super::syscalls::{ALWAYS, HELPER_ONLY, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES, OWN_SIGNALS, WATCHES};
+use super::syscalls::{
+    ALWAYS, HELPER_ONLY, LEGACY_MODES, MODES, ON_PROCESS, OPENS, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES,
+    OWN_SIGNALS, WATCHES,
+};
 use crate::wire::{Fault, Network, Tier};
 
 /// What of the machine a command shares, which decides what the filter must stop.
@@ -57,6 +60,17 @@ const SOCKET_TYPE: u64 = 0xf;
 /// Requests of `ioctl` that change a file's attributes: `FS_IOC_SETFLAGS`, its 32-bit form,
 /// `FS_IOC_SETVERSION`, its form of ext4, `FS_IOC_FSSETXATTR`, from the kernel's `fs.h`.
 const FILE_REQUESTS: [u64; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x4008_6604, 0x401c_5820];
+
+/// `F_SETOWN`, `F_SETSIG`, `F_SETOWN_EX` of `fcntl`.
+const OWNER_COMMANDS: [u64; 3] = [8, 10, 15];
+/// Requests that say which process is signalled: `FIOSETOWN`, `SIOCSPGRP`.
+const OWNER_REQUESTS: [u64; 2] = [0x8901, 0x8902];
+/// Bits of a mode that let a program run with its owner's or its group's rights.
+const SET_ID: u64 = 0o6000;
+/// The number of a command's supervisor in its process namespace.
+const SUPERVISOR: u64 = 1;
+/// `IOPRIO_WHO_PROCESS` and `IOPRIO_WHO_PGRP`, from the kernel's `ioprio.h`.
+const IO_PRIORITY: [u64; 2] = [1, 2];
 
 /// A constant of the C library, none of which is negative, as a system call's argument.
 const fn number(constant: libc::c_int) -> u64 {
@@ -147,13 +161,57 @@ fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Bac
     let terminal = [libc::TIOCSTI, libc::TIOCLINUX];
     // Flags and attributes of files, which a descriptor for reading is enough to change.
     let attributes = FILE_REQUESTS.map(|request| (1, Ne, request));
-    let allowed = [terminal.map(|request| (1, Ne, request)).to_vec(), attributes.to_vec()].concat();
+    let mut allowed = [terminal.map(|request| (1, Ne, request)).to_vec(), attributes.to_vec()].concat();
+    if shared.processes {
+        // Who is to be signalled when a descriptor is ready, and how.
+        rules.insert(libc::SYS_fcntl, vec![rule(&OWNER_COMMANDS.map(|command| (1, Ne, command)))?]);
+        allowed.extend(OWNER_REQUESTS.map(|request| (1, Ne, request)));
+    }
     rules.insert(libc::SYS_ioctl, vec![rule(&allowed)?]);
     // The ordinary personality, also without address randomisation, and asking which it is.
     let personalities = [0, 0x0004_0000, 0xffff_ffff];
     let personalities: Result<_, _> = personalities.map(|p| rule(&[(0, Eq, p)])).into_iter().collect();
     rules.insert(libc::SYS_personality, personalities?);
+    modes(rules)?;
+    others(rules, shared)?;
     sockets(rules, shared)
+}
+
+/// No file gets a setuid or setgid bit: outside of the cell it would be a program that anybody
+/// runs with the rights of who started the server.
+fn modes(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
+    use SeccompCmpOp::MaskedEq;
+    for (call, mode) in MODES.iter().chain(LEGACY_MODES) {
+        // Those that are not allowed at all stay so.
+        if let Some(allowed) = rules.get_mut(call) {
+            *allowed = vec![rule(&[(*mode, MaskedEq(SET_ID), 0)])?];
+        }
+    }
+    let creates = number(libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY));
+    for (call, flags, mode) in OPENS {
+        let harmless = rule(&[(*mode, MaskedEq(SET_ID), 0)])?;
+        // Without a file to make the mode is whatever was there.
+        rules.insert(*call, vec![harmless, rule(&[(*flags, MaskedEq(creates), 0)])?]);
+    }
+    Ok(())
+}
+
+/// Limits and priorities of other processes: of the command's own, where those are all that
+/// have a number here, but for its supervisor, process 1; elsewhere of nobody.
+fn others(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::BackendError> {
+    use SeccompCmpOp::{Eq, Ne};
+    let allowed = |argument| if shared.files { (argument, Eq, 0) } else { (argument, Ne, SUPERVISOR) };
+    for call in ON_PROCESS {
+        rules.insert(*call, vec![rule(&[allowed(0)])?]);
+    }
+    // A process, or the caller's own group; never all of a user.
+    let (process, group) = (u64::from(libc::PRIO_PROCESS), u64::from(libc::PRIO_PGRP));
+    let priority = vec![rule(&[(0, Eq, process), allowed(1)])?, rule(&[(0, Eq, group), (1, Eq, 0)])?];
+    rules.insert(libc::SYS_setpriority, priority);
+    let [process, group] = IO_PRIORITY;
+    let priority = vec![rule(&[(0, Eq, process), allowed(1)])?, rule(&[(0, Eq, group), (1, Eq, 0)])?];
+    rules.insert(libc::SYS_ioprio_set, priority);
+    Ok(())
 }
 
 /// Which sockets can be made.

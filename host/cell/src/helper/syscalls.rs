@@ -68,7 +68,6 @@ const DESCRIPTORS: &[c_long] = &[
 /// Files and folders by name: what they may reach is the business of mounts and Landlock.
 const FILES: &[c_long] = &[
     libc::SYS_openat,
-    libc::SYS_openat2,
     libc::SYS_newfstatat,
     libc::SYS_fstat,
     libc::SYS_statx,
@@ -137,10 +136,6 @@ const MEMORY: &[c_long] = &[
     libc::SYS_get_mempolicy,
     libc::SYS_mbind,
     libc::SYS_set_mempolicy,
-    libc::SYS_shmget,
-    libc::SYS_shmat,
-    libc::SYS_shmdt,
-    libc::SYS_shmctl,
 ];
 
 /// Processes, threads, and what they are told about themselves.
@@ -255,6 +250,10 @@ const TIME: &[c_long] = &[
 
 /// Between processes of one command.
 const MESSAGES: &[c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmdt,
+    libc::SYS_shmctl,
     libc::SYS_semget,
     libc::SYS_semop,
     libc::SYS_semtimedop,
@@ -345,6 +344,8 @@ const LEGACY_METADATA: &[c_long] = &[];
 
 /// What the helper does for each command, and no command may.
 const SETUP: &[c_long] = &[
+    // Its mode lies in memory, where no filter looks; programs then use `openat`.
+    libc::SYS_openat2,
     libc::SYS_mount,
     libc::SYS_mount_setattr,
     libc::SYS_open_tree,
@@ -364,6 +365,31 @@ pub(super) const WATCHES: &[&[c_long]] =
 const LEGACY_WATCHES: &[c_long] = &[libc::SYS_inotify_init];
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY_WATCHES: &[c_long] = &[];
+
+/// Calls that give a file its mode, and the argument that it is.
+pub(super) const MODES: &[(c_long, u8)] =
+    &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (SYS_FCHMODAT2, 2), (libc::SYS_mknodat, 2)];
+/// Older spellings of them.
+#[cfg(target_arch = "x86_64")]
+pub(super) const LEGACY_MODES: &[(c_long, u8)] =
+    &[(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const LEGACY_MODES: &[(c_long, u8)] = &[];
+
+/// Calls that open a file, with the arguments that are flags and mode.
+#[cfg(target_arch = "x86_64")]
+pub(super) const OPENS: &[(c_long, u8, u8)] = &[(libc::SYS_openat, 2, 3), (libc::SYS_open, 1, 2)];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const OPENS: &[(c_long, u8, u8)] = &[(libc::SYS_openat, 2, 3)];
+
+/// Calls that act on a process, by its number as the first argument.
+pub(super) const ON_PROCESS: &[c_long] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setattr,
+];
 
 /// Always.
 pub(super) const ALWAYS: &[&[c_long]] =

@@ -1,6 +1,7 @@
 //! Files outside of the workspace: none is changed, none that is private is read.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -310,4 +311,27 @@ fn state(path: &Path) -> (u64, u32, u64, u64, (i64, i64), (i64, i64)) {
     let found = path.symlink_metadata().expect("a file");
     let changed = (found.ctime(), found.ctime_nsec());
     (found.ino(), found.mode(), found.nlink(), found.len(), (found.mtime(), found.mtime_nsec()), changed)
+}
+
+/// Outside of the sandbox such a file would lend its owner's rights to whoever runs it.
+#[test]
+fn no_file_gets_a_setuid_or_setgid_bit() {
+    for_each_tier(|bed| {
+        bed.put("program", "");
+        bed.run(
+            r#"
+            chmod u+s program; chmod 6755 program; chmod g+s program
+            install -m 4755 /bin/true installed; cp /bin/true copied && chmod u+s copied
+            python3 -c 'import os; os.open("opened", os.O_CREAT | os.O_WRONLY, 0o4755)'
+            python3 -c 'import os; os.mknod("node", 0o104755)'
+            python3 -c 'import os; os.open("plain", os.O_CREAT | os.O_WRONLY, 0o755)'
+            "#,
+        );
+        assert!(bed.at("plain").exists(), "an ordinary file can be made");
+        for entry in fs::read_dir(&bed.workspace).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let mode = entry.metadata().expect("a file").permissions().mode();
+            assert_eq!(mode & 0o6000, 0, "{}", entry.path().display());
+        }
+    });
 }
