@@ -1,7 +1,10 @@
 /* The floor: an echo server without a JSON parser. No server that answers over pipes can be
  * much faster, so the distance to it is what a server's own work costs. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <spawn.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* No answer is four times as long as its request. */
@@ -13,11 +16,27 @@ static const char TOOLS[] = "\"tools\":[{\"name\":\"echo\",\"description\":\"Ret
     "\"inputSchema\":{\"type\":\"object\"}}]";
 static const char ECHO[] = "\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]";
 
+/* What a command costs without anything around it. */
+static void run_true(void) {
+    static posix_spawn_file_actions_t actions;
+    static int ready;
+    if (!ready) {
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+        ready = 1;
+    }
+    char *arguments[] = {"bash", "--norc", "--noprofile", "-c", "true", 0}, *variables[] = {"PATH=/usr/bin:/bin", 0};
+    pid_t pid;
+    if (posix_spawn(&pid, "/bin/bash", &actions, 0, arguments, variables) == 0) waitpid(pid, 0, 0);
+}
+
 /* Writes the answer to `line` at `to` and gives its end. A notification has none. */
 static char *answer(const char *line, char *to) {
     const char *id = strstr(line, "\"id\":"), *method = strstr(line, "\"method\":\"");
     if (!id || !method) return to;
     id += 5, method += 10;
+    if (strstr(method, "\"Bash\"")) run_true();
     const char *result = *method == 'i' ? INITIALIZE : strncmp(method, "tools/list", 10) == 0 ? TOOLS : ECHO;
     to = stpcpy(to, "{\"jsonrpc\":\"2.0\",\"id\":");
     to = mempcpy(to, id, strcspn(id, ",}"));

@@ -9,6 +9,9 @@ work=target/bench
 mkdir -p "$work"
 rm -rf "$work"/.tmp* # of a run that was killed
 cc -O2 -o "$work/floor" tests/bench/floor.c
+cc -O2 -o "$work/refuse" tests/bench/refuse.c
+cc -O2 -shared -fPIC -o "$work/balloon.so" tests/bench/balloon.c
+scripts/need.sh bwrap bubblewrap
 cargo build --quiet --release --locked --manifest-path tests/bench/Cargo.toml --target-dir "$work/cargo"
 
 binaries=$work/cargo/release

@@ -103,6 +103,14 @@ async function ordinarySteps(adapter, session, steps, revision) {
     assert.equal(text(result), 'Plan mode is not active.');
     assert.deepEqual(result.structuredContent, structured ? PLAN_MODE_OFF : undefined);
   });
+  await steps.step('runs a command in a sandbox, and one in the background', async () => {
+    const ran = await adapter.call('Bash', { command: "printf 'héllo\\n'; exit 3" });
+    assert.equal(ran.isError, true);
+    contains(text(ran), 'héllo\n[exit code 3 · ', 'sandbox T');
+    contains(text(await adapter.call('BackgroundBash', { command: 'sleep 300' })), 'Started background task 1 ');
+    contains(text(await adapter.call('ListBgTasks', {})), '[1] running for ', 'sleep 300');
+    contains(text(await adapter.call('KillBgTask', { task_id: 1 })), 'Killed background task 1: ');
+  });
   await steps.step('lists the skills as prompts and reads each', async () => {
     assert.deepEqual((await adapter.prompts()).sort(), session.skills);
     for (const name of session.skills) {

@@ -87,17 +87,26 @@ class Server:
                 return message["result"]
             say("notified", message["params"]["data"]["message"], "35")
 
-    def call(self, tool, shown=None, **arguments):
+    def call(self, tool, may_fail=False, **arguments):
         say("call", f"{tool} {json.dumps(arguments, ensure_ascii=False)}", "33")
         begun = time.perf_counter()
         result = self.ask("tools/call", {"name": tool, "arguments": arguments})
         taken = (time.perf_counter() - begun) * 1000
         for content in result["content"]:
-            say("result", content["text"] if shown is None else shown(content["text"]))
-        if result["isError"]:
+            say("result", content["text"])
+        if result["isError"] and not may_fail:
             sys.exit(f"{tool} failed")
         print(paint("2", f"{'':11}({taken:.2f} ms)"))
         return result
+
+
+def processes_below(pid):
+    """What runs under a process, in words."""
+    count = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+            count += len(file.read().split())
+    return "one helper process, which waits for the next command" if count == 1 else f"{count} processes"
 
 
 def main():
@@ -108,6 +117,8 @@ def main():
         os.makedirs(skill)
         with open(os.path.join(skill, "SKILL.md"), "w", encoding="utf-8") as file:
             file.write(SKILL)
+        with open(os.path.join(project, ".env"), "w", encoding="utf-8") as file:
+            file.write("TOKEN=hunter2\n")
         session(Server(binary, folder))
     configuration(binary)
 
@@ -134,6 +145,22 @@ def session(server):
     heading("Plan mode")
     server.call("PlanMode", action="enter", goal="Ship release 1.0 without surprises")
     server.call("PlanMode", action="status")
+
+    server.call("PlanMode", action="reset")
+
+    heading("Commands, in a sandbox")
+    server.call("Bash", command="echo 'print(6 * 7)' > answer.py && python3 answer.py && git init -q . && ls -A")
+    server.call("Bash", may_fail=True, command="cat .env; echo evil >> .git/hooks/pre-commit; echo evil >> ~/.bashrc; "
+                "cat /etc/shadow; curl -sS https://example.com")
+    server.call("BackgroundBash", command="for i in 1 2 3; do echo step $i; sleep 0.1; done; sleep 300")
+    server.call("Bash", command="sleep 0.5; echo meanwhile")
+    server.call("ReadBgOutput", task_id=1)
+    server.call("KillBgTask", task_id=1)
+    say("left", processes_below(server.process.pid), "2")
+
+    heading("The same while a plan is made: nothing can be changed")
+    server.call("PlanMode", action="enter", goal="Ship release 1.0 without surprises")
+    server.call("Bash", may_fail=True, command="python3 answer.py; rm answer.py")
 
     heading("A skill from a folder")
     server.call("InvokeSkill", skill_name="release-notes", arguments='1.0 "plain and short"')

@@ -56,3 +56,13 @@ impl Default for Limits {
         Self { connections: 128, setup: Duration::from_secs(10), idle: Duration::from_mins(5) }
     }
 }
+
+/// Reads the head of a request as the proxy does: where it would lead, and what would be sent
+/// on. For fuzzing.
+#[cfg(fuzzing)]
+pub fn read_head(bytes: &[u8]) -> Option<(String, u16, Vec<u8>)> {
+    match head::parse(bytes.get(..head::end(bytes)?)?).ok()? {
+        head::Ask::Tunnel { host, port } => Some((host, port, Vec::new())),
+        head::Ask::Forward { host, port, head, .. } => Some((host, port, head)),
+    }
+}

@@ -14,8 +14,6 @@ const RING: usize = 1024;
 /// The size of large arguments.
 const LARGE_BYTES: usize = 48 * 1024;
 
-const PING: &str = "\"method\":\"ping\"";
-
 /// Where the servers stand in the list of them.
 const FLOOR: usize = 0;
 const RMCP: usize = 1;
@@ -55,8 +53,8 @@ fn status() -> Requests {
     Requests::repeat(RING, &call("PlanMode", r#"{"action":"status"}"#), "Plan mode is not active.")
 }
 
-fn ping() -> Requests {
-    Requests::repeat(RING, PING, "\"result\":{}")
+fn nothing() -> Requests {
+    Requests::repeat(RING, &call("ListBgTasks", "{}"), "No background tasks")
 }
 
 fn add() -> Requests {
@@ -68,17 +66,17 @@ fn one_at_a_time(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
     let mut lanes = [
         Lane { server: FLOOR, requests: echo(), amount: 500 },
         Lane { server: RMCP, requests: echo(), amount: 500 },
-        Lane { server: OURS, requests: ping(), amount: 500 },
+        Lane { server: OURS, requests: nothing(), amount: 500 },
         Lane { server: OURS, requests: status(), amount: 500 },
         Lane { server: OURS, requests: add(), amount: 250 },
     ];
-    let [floor, rmcp, ping, status, add] = times(servers, &mut lanes, effort.rounds)?;
+    let [floor, rmcp, nothing, status, add] = times(servers, &mut lanes, effort.rounds)?;
     // By itself: what the disk does afterwards would slow the others down.
     let mut lanes = [Lane { server: OURS_POWER, requests: self::add(), amount: 10 }];
     let [add_power] = times(servers, &mut lanes, effort.rounds.div_ceil(2))?;
     let row = |figure, ours, target| Row::side_by_side(figure, Unit::Seconds, [floor, rmcp, ours], target);
     Ok(vec![
-        row("native no-op (ours: ping, theirs: echo)", ping, Target::TimesRmcp(0.5)),
+        row("native no-op (ListBgTasks, nothing running)", nothing, Target::TimesRmcp(0.5)),
         row("sandboxed read (PlanMode status)", status, Target::TimesRmcp(1.3)),
         row("sandboxed durable write (TaskManager add)", add, Target::TimesRmcp(2.5)),
         row("the same, SCORPIOX_DURABILITY=power", add_power, Target::None),
@@ -89,13 +87,13 @@ fn in_flight(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
     let mut lanes = [
         Lane { server: FLOOR, requests: echo(), amount: 2000 },
         Lane { server: RMCP, requests: echo(), amount: 2000 },
-        Lane { server: OURS, requests: ping(), amount: 2000 },
+        Lane { server: OURS, requests: nothing(), amount: 2000 },
         Lane { server: OURS, requests: status(), amount: 2000 },
     ];
-    let [floor, rmcp, ping, status] = rates(servers, &mut lanes, effort.rounds.div_ceil(2))?;
+    let [floor, rmcp, nothing, status] = rates(servers, &mut lanes, effort.rounds.div_ceil(2))?;
     let row = |figure, ours, target| Row::side_by_side(figure, Unit::PerSecond, [floor, rmcp, ours], target);
     Ok(vec![
-        row("64 in flight, native (ours: ping, theirs: echo)", ping, Target::FasterThanRmcp(10.0)),
+        row("64 in flight, native (ListBgTasks)", nothing, Target::FasterThanRmcp(10.0)),
         row("64 in flight, sandboxed (PlanMode status)", status, Target::FasterThanRmcp(2.0)),
     ])
 }

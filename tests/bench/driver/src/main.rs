@@ -8,6 +8,7 @@ mod calls;
 mod measure;
 mod requests;
 mod server;
+mod shell;
 mod starts;
 mod table;
 mod tasks;
@@ -23,6 +24,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use server::Program;
 use table::Row;
+
+/// Room for a command with a thousand processes.
+const MANY_PROCESSES: &str = "[shell.profile.workspace]\nlimits = { processes = 2048 }\n";
 
 /// How often things are measured.
 #[derive(Clone, Copy)]
@@ -78,6 +82,18 @@ struct Programs {
     ours_power: Program,
     ours_few_tasks: Program,
     ours_many_tasks: Program,
+    shells: Shells,
+}
+
+/// Servers that run commands.
+struct Shells {
+    warm: Program,
+    /// With a gigabyte of its own.
+    large: Program,
+    bubblewrap: Program,
+    container: Program,
+    /// Started again and again.
+    cold: Program,
 }
 
 fn main() -> Result<()> {
@@ -98,6 +114,7 @@ fn main() -> Result<()> {
         let path = binary.canonicalize().with_context(|| format!("no program {}", binary.display()))?;
         Program::new(name, &path, parent.path())
     };
+    let tool = |name: &str| -> Result<String> { Ok(folder.canonicalize()?.join(name).display().to_string()) };
     let programs = Programs {
         floor: program("floor", floor)?,
         rmcp: program("rmcp", rmcp)?.with("RMCP_SETUP", setup.name()),
@@ -105,6 +122,15 @@ fn main() -> Result<()> {
         ours_power: program("ours", ours)?.with("SCORPIOX_DURABILITY", "power"),
         ours_few_tasks: program("ours", ours)?,
         ours_many_tasks: program("ours", ours)?,
+        shells: Shells {
+            warm: program("ours", ours)?.with_policy(MANY_PROCESSES)?,
+            large: program("ours", ours)?
+                .with("LD_PRELOAD", tool("balloon.so")?)
+                .with("BALLOON_BYTES", "1073741824"),
+            bubblewrap: program("ours", ours)?.through(&[Path::new(&tool("refuse")?), Path::new("own")]),
+            container: program("ours", ours)?.through(&[Path::new(&tool("refuse")?), Path::new("all")]),
+            cold: program("ours", ours)?,
+        },
     };
     let rows = rows(&programs, effort)?;
     let _ = write!(text, "\n{}\n{:.0} s\n", table::render(&rows), begin.elapsed().as_secs_f64());
@@ -118,6 +144,7 @@ fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     let mut rows = starts.start_rows();
     rows.extend(calls::rows(programs, effort)?);
     rows.extend(tasks::rows(programs, effort)?);
+    rows.extend(shell::rows(programs, effort)?);
     rows.extend(starts.memory_and_end_rows());
     Ok(rows)
 }

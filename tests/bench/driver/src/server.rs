@@ -22,7 +22,9 @@ pub struct Program {
     name: &'static str,
     binary: PathBuf,
     folder: PathBuf,
-    variables: Vec<(&'static str, &'static str)>,
+    variables: Vec<(&'static str, String)>,
+    /// What starts it, with arguments; nothing when it is started itself.
+    launcher: Vec<PathBuf>,
 }
 
 impl Program {
@@ -33,24 +35,40 @@ impl Program {
         fs::create_dir_all(&skill)?;
         fs::write(skill.join("SKILL.md"), SKILL)?;
         fs::create_dir(folder.join("home"))?;
-        Ok(Self { name, binary: binary.to_owned(), folder, variables: Vec::new() })
+        Ok(Self { name, binary: binary.to_owned(), folder, variables: Vec::new(), launcher: Vec::new() })
     }
 
-    pub fn with(mut self, variable: &'static str, value: &'static str) -> Self {
-        self.variables.push((variable, value));
+    pub fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {
+        self.variables.push((variable, value.into()));
         self
+    }
+
+    /// Starts it by another program: that one's path and arguments.
+    pub fn through(mut self, launcher: &[&Path]) -> Self {
+        self.launcher = launcher.iter().map(|part| part.to_path_buf()).collect();
+        self
+    }
+
+    /// Writes the operator's policy.
+    pub fn with_policy(self, policy: &str) -> Result<Self> {
+        let home = self.folder.join("home/.scorpiox");
+        fs::create_dir_all(&home)?;
+        fs::write(home.join("policy.toml"), format!("version = 1\n{policy}"))?;
+        Ok(self)
     }
 
     fn command(&self) -> Command {
         let home = self.folder.join("home");
-        let mut command = Command::new(&self.binary);
+        let mut parts = self.launcher.iter().chain([&self.binary]);
+        let mut command = Command::new(parts.next().unwrap_or(&self.binary));
         command
+            .args(parts)
             .current_dir(self.folder.join("workspace"))
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("SCORPIOX_HOME", home.join(".scorpiox"))
             .env("HOME", home)
-            .envs(self.variables.iter().copied())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         command

@@ -8,6 +8,7 @@ pub enum Unit {
     Seconds,
     PerSecond,
     Bytes,
+    BytesPerSecond,
 }
 
 /// What a figure of ours should be.
@@ -17,8 +18,12 @@ pub enum Target {
     TimesRmcp(f64),
     /// At least this many times rmcp's.
     FasterThanRmcp(f64),
+    /// At most this many times the floor's.
+    TimesFloor(f64),
     /// At most so much.
     AtMost(f64),
+    /// At least so much.
+    AtLeast(f64),
     /// At most `most` times what it is with `tasks` tasks, which is `base`.
     TimesFewer { most: f64, base: f64, tasks: usize },
     /// Nothing: it is there to compare with.
@@ -41,6 +46,11 @@ impl Row {
         Self { figure: figure.into(), unit, floor: None, rmcp: None, ours, target }
     }
 
+    /// A figure of ours beside the floor's.
+    pub fn beside_floor(figure: impl Into<String>, [floor, ours]: [f64; 2], target: Target) -> Self {
+        Self { figure: figure.into(), unit: Unit::Seconds, floor: Some(floor), rmcp: None, ours, target }
+    }
+
     /// The same figure of the floor, rmcp and ours.
     pub fn side_by_side(
         figure: impl Into<String>,
@@ -55,6 +65,7 @@ impl Row {
         let show = |value: Option<f64>| value.map_or("-".to_owned(), |value| self.unit.show(value));
         let ratio = match self.target {
             Target::TimesFewer { base, .. } => Some(self.ours / base),
+            Target::TimesFloor(_) => self.floor.map(|floor| self.ours / floor),
             _ => self.rmcp.map(|rmcp| self.ours / rmcp),
         };
         let (target, met) = match self.target {
@@ -62,6 +73,8 @@ impl Row {
             Target::FasterThanRmcp(least) => {
                 (format!(">= {least} x rmcp"), ratio.map(|ratio| ratio >= least))
             }
+            Target::TimesFloor(most) => (format!("<= {most} x floor"), ratio.map(|ratio| ratio <= most)),
+            Target::AtLeast(least) => (format!(">= {}", self.unit.show(least)), Some(self.ours >= least)),
             Target::AtMost(most) => (format!("<= {}", self.unit.show(most)), Some(self.ours <= most)),
             Target::TimesFewer { most, tasks, .. } => {
                 (format!("<= {most} x {tasks} tasks"), ratio.map(|ratio| ratio <= most))
@@ -88,6 +101,7 @@ impl Unit {
             Self::Seconds if value < 1e-3 => format!("{:.1} us", value * 1e6),
             Self::Seconds => format!("{:.2} ms", value * 1e3),
             Self::PerSecond => format!("{value:.0} /s"),
+            Self::BytesPerSecond => format!("{:.2} GB/s", value / (1024.0 * 1024.0 * 1024.0)),
             Self::Bytes => format!("{:.1} MB", value / (1024.0 * 1024.0)),
         }
     }

