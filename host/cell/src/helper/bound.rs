@@ -45,13 +45,10 @@ impl Bound {
         self.questions.as_fd()
     }
 
-    /// Answers one question. False when nobody is left who could ask.
-    pub(super) fn answer(&mut self, tree: Tree) -> bool {
-        let question = match sys::question(self.questions.as_fd()) {
-            Ok(question) => question,
-            // Who asked is gone.
-            Err(error) => return error.raw_os_error() == Some(libc::ENOENT),
-        };
+    /// Answers one question.
+    pub(super) fn answer(&mut self, tree: Tree) {
+        // Who asked may be gone meanwhile.
+        let Ok(question) = sys::question(self.questions.as_fd()) else { return };
         let now = Instant::now();
         if self.room == 0 && now >= self.count_at {
             self.room = self.most.saturating_sub(tree.threads());
@@ -61,6 +58,5 @@ impl Bound {
         self.room = self.room.saturating_sub(1);
         // Fails when who asked is gone, which is as well.
         let _ = sys::answer(self.questions.as_fd(), question, answer);
-        true
     }
 }

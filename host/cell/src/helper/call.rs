@@ -103,7 +103,8 @@ fn run_inside(file: OwnedFd, control: &OwnedFd, output: OwnedFd) -> Result<(), F
             .map_err(Fault::at("handing the proxy's listener over"))?;
     }
     let filters = Filters::new(Shared::of(cell.tier, cell.network, landlock))?;
-    filters.apply_base()?;
+    confine::bounding()?;
+    filters.apply()?;
     let children = sys::child_signals().map_err(Fault::at("waiting for the shell"))?;
     let reserved = Reserved::new(&cell, None);
     let cell = Cell { spec: cell, filters, landlock, reserved };

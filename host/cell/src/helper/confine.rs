@@ -93,30 +93,39 @@ pub(super) fn limits(limits: &Limits) -> Result<(), Fault> {
     lower(Resource::Data, limits.memory)
 }
 
-/// Gives up every capability, for good: also a program that belongs to root or has
-/// capabilities of its own gets none.
-pub(super) fn capabilities() -> Result<(), Fault> {
+/// Sees to it that no program gets a capability by being started, neither root's nor those of a
+/// program's own. What this process has it keeps.
+pub(super) fn bounding() -> Result<(), Fault> {
     let step = "dropping capabilities";
-    rustix::thread::set_no_new_privs(true).map_err(Fault::at(step))?;
+    // Needs CAP_SETPCAP. Who has it not has none to give up either, and no_new_privs keeps it so.
+    if !rustix::thread::capabilities(None)
+        .map_err(Fault::at(step))?
+        .effective
+        .contains(CapabilitySet::SETPCAP)
+    {
+        return Ok(());
+    }
     let locked = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED
         | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
         | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
-    // Both need CAP_SETPCAP. Who has it not has none to give up either, and
-    // no_new_privs keeps it so.
-    if rustix::thread::capabilities(None).map_err(Fault::at(step))?.effective.contains(CapabilitySet::SETPCAP)
-    {
-        rustix::thread::set_capabilities_secure_bits(locked).map_err(Fault::at(step))?;
-        for capability in CapabilitySet::all().iter() {
-            match rustix::thread::remove_capability_from_bounding_set(capability) {
-                // Not one that this kernel knows.
-                Ok(()) | Err(rustix::io::Errno::INVAL) => {}
-                Err(error) => return Err(Fault::new(step, error)),
-            }
+    rustix::thread::set_capabilities_secure_bits(locked).map_err(Fault::at(step))?;
+    for capability in CapabilitySet::all().iter() {
+        match rustix::thread::remove_capability_from_bounding_set(capability) {
+            // Not one that this kernel knows.
+            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            Err(error) => return Err(Fault::new(step, error)),
         }
     }
-    let none = CapabilitySet::empty();
+    Ok(())
+}
+
+/// Gives up every capability, for good.
+pub(super) fn capabilities() -> Result<(), Fault> {
+    let step = "dropping capabilities";
+    rustix::thread::set_no_new_privs(true).map_err(Fault::at(step))?;
     rustix::thread::clear_ambient_capability_set().map_err(Fault::at(step))?;
+    let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, none).map_err(Fault::at(step))
 }

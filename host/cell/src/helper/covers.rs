@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, StatVfsMountFlags, StatxAttributes, StatxFlags, fstatvfs};
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
-use super::reach::{self, Identity};
+use super::reach::{self, Identity, Walk};
 use super::root::{EMPTY_FOLDER, HIDDEN_FILE, HIDDEN_FOLDER};
 use crate::sys;
 use crate::wire::{Cover, Exposed, Fault};
@@ -17,14 +17,16 @@ use crate::wire::{Cover, Exposed, Fault};
 /// Puts each cover in place. The paths are below something exposed and contain no links but,
 /// maybe, as their last part: what is found otherwise was changed since the host looked.
 pub(super) fn put(exposed: &[Exposed], covers: &[Cover]) -> Result<(), Fault> {
+    // A folder is reached again after it was pinned: what lies in it comes later in the list.
+    let mut walk = Walk::default();
     for cover in with_folders(exposed, covers) {
-        place(exposed, &cover).map_err(|error| reach::fault("protecting", cover.path(), error))?;
+        place(exposed, &cover, &mut walk).map_err(|error| reach::fault("protecting", cover.path(), error))?;
     }
     Ok(())
 }
 
-fn place(exposed: &[Exposed], cover: &Cover) -> io::Result<()> {
-    let (spot, kind) = find(exposed, cover.path())?;
+fn place(exposed: &[Exposed], cover: &Cover, walk: &mut Walk) -> io::Result<()> {
+    let (spot, kind) = find(exposed, cover.path(), walk)?;
     let clone = |recursive: OpenTreeFlags| {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -122,12 +124,12 @@ fn root_of<'a>(exposed: &'a [Exposed], path: &Path) -> Option<&'a Exposed> {
 }
 
 /// What lies at the place, which must be below something exposed.
-fn find(exposed: &[Exposed], path: &Path) -> io::Result<(OwnedFd, FileType)> {
+fn find(exposed: &[Exposed], path: &Path, walk: &mut Walk) -> io::Result<(OwnedFd, FileType)> {
     let root = root_of(exposed, path);
     if root.is_none_or(|root| root.path.as_path() == path) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not below what is exposed"));
     }
-    let spot = reach::open(path)?;
+    let spot = walk.open(path)?;
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&spot)?.st_mode);
     Ok((spot, kind))
 }

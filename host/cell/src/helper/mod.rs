@@ -122,7 +122,8 @@ fn build(spec: CellSpec, lock: Option<OwnedFd>) -> Result<(Cell, Option<OwnedFd>
     }
     // Bubblewrap needs more, and for who may run unconfined there is nothing to filter.
     if matches!(spec.tier, Tier::T1 | Tier::T2) {
-        filters.apply_base()?;
+        confine::bounding()?;
+        filters.apply()?;
     }
     let reserved = Reserved::new(&spec, lock);
     Ok((Cell { spec, filters, landlock, reserved }, listener))

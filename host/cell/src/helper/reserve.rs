@@ -3,6 +3,7 @@
 //! Mounts need something to be put on. So while commands run, an empty folder stands at each
 //! such name; it goes when none has run for a moment and no other server's commands need it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, flock, mkdirat, statat, unlinkat};
 
-use super::reach::{self, Identity};
+use super::reach::{self, Identity, Walk};
 use crate::wire::{CellSpec, Cover, Fault};
 
 /// How long the folders stay after the last command, so that one that follows finds them.
@@ -18,39 +19,36 @@ const LINGER_TIME: Duration = Duration::from_secs(2);
 /// What marks an empty folder as one of these.
 const MODE: u32 = 0o555;
 
-/// A folder that holds a name.
-struct Held {
-    path: PathBuf,
-    identity: Identity,
-}
-
 pub(super) struct Reserved {
     workspace: PathBuf,
     /// Shared by the cells of all servers that hold names in this workspace.
     lock: Option<OwnedFd>,
-    held: Vec<Held>,
+    /// The folders that hold names.
+    held: BTreeMap<PathBuf, Identity>,
     release_at: Option<Instant>,
 }
 
 impl Reserved {
     pub(super) fn new(spec: &CellSpec, lock: Option<OwnedFd>) -> Self {
         let workspace = spec.workspace.as_path().to_owned();
-        Self { workspace, lock, held: Vec::new(), release_at: None }
+        Self { workspace, lock, held: BTreeMap::new(), release_at: None }
     }
 
     /// Sees to it that every name that a call reserves is there.
     pub(super) fn hold(&mut self, covers: &[Cover]) -> Result<(), Fault> {
+        self.release_at = None;
+        let mut walk = Walk::default();
         for cover in covers {
             let Cover::Reserve(path) = cover else { continue };
-            self.hold_one(path.as_path())?;
+            self.hold_one(path.as_path(), &mut walk)?;
         }
         Ok(())
     }
 
-    fn hold_one(&mut self, path: &Path) -> Result<(), Fault> {
-        self.release_at = None;
-        let known = self.held.iter().find(|held| held.path == path);
-        if known.is_some_and(|held| reach::identity_at(path).is_ok_and(|found| found == held.identity)) {
+    fn hold_one(&mut self, path: &Path, walk: &mut Walk) -> Result<(), Fault> {
+        let (folder, name) = walk.parent(path).map_err(|error| reach::fault("reserving", path, error))?;
+        let known = self.held.get(path);
+        if known.is_some_and(|known| placeholder(folder, name) == Some(*known)) {
             return Ok(());
         }
         let fault = |error: std::io::Error| Fault::new(format!("reserving {}", path.display()), error);
@@ -60,13 +58,11 @@ impl Reserved {
         if let (Some(lock), true) = (&self.lock, self.held.is_empty()) {
             flock(lock, FlockOperation::LockShared).map_err(|error| fault(error.into()))?;
         }
-        let (folder, name) =
-            reach::parent(path).map_err(|error| reach::fault("reserving", path, error.into()))?;
-        match mkdirat(&folder, name, Mode::from_raw_mode(MODE)) {
+        match mkdirat(folder, name, Mode::from_raw_mode(MODE)) {
             Ok(()) => {}
             // One of another server, or left behind when one was killed. Anything else is new
             // since the host looked.
-            Err(error) => match placeholder(&folder, name) {
+            Err(error) => match placeholder(folder, name) {
                 Some(_) => {}
                 None => {
                     let changed = error == rustix::io::Errno::EXIST;
@@ -74,10 +70,9 @@ impl Reserved {
                 }
             },
         }
-        let identity = placeholder(&folder, name)
+        let identity = placeholder(folder, name)
             .ok_or_else(|| Fault { changed: true, ..fault(std::io::ErrorKind::NotFound.into()) })?;
-        self.held.retain(|held| held.path != path);
-        self.held.push(Held { path: path.to_owned(), identity });
+        self.held.insert(path.to_owned(), identity);
         Ok(())
     }
 
@@ -108,11 +103,12 @@ impl Reserved {
             .lock
             .as_ref()
             .is_none_or(|lock| flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok());
-        for held in self.held.drain(..) {
-            let Ok((folder, name)) = reach::parent(&held.path) else { continue };
-            if is_last && placeholder(&folder, name) == Some(held.identity) {
+        let mut walk = Walk::default();
+        for (path, identity) in std::mem::take(&mut self.held) {
+            let Ok((folder, name)) = walk.parent(&path) else { continue };
+            if is_last && placeholder(folder, name) == Some(identity) {
                 // Fails where something is in it, which then is not ours.
-                let _ = unlinkat(&folder, name, AtFlags::REMOVEDIR);
+                let _ = unlinkat(folder, name, AtFlags::REMOVEDIR);
             }
         }
         if let Some(lock) = &self.lock {

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::CWD;
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags,
     UnmountFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree,
@@ -95,7 +95,7 @@ pub(super) const KERNEL_FACTS: [&str; 10] = [
 /// processes, and root's user id alone turns them.
 pub(super) fn close_proc(is_root: bool) -> Result<(), Fault> {
     let close = || {
-        let proc = open_tree(CWD, "/proc", OpenTreeFlags::OPEN_TREE_CLOEXEC)?;
+        let proc = rustix::fs::open("/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         sys::set_mount_attributes(proc.as_fd(), 0, READ_ONLY)?;
         for name in KERNEL_FACTS.iter().filter(|_| is_root) {
             let path = Path::new("/proc").join(name);

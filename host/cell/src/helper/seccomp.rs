@@ -8,14 +8,14 @@ use seccompiler::{
 };
 
 use super::syscalls::{
-    ALWAYS, HELPER_ONLY, LEGACY_MODES, MODES, ON_PROCESS, OPENS, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES,
+    ALWAYS, LEGACY_MODES, MODES, ON_PROCESS, OPENS, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES, OWN_MOUNTS,
     OWN_SIGNALS, WATCHES,
 };
 use crate::wire::{Fault, Network, Tier};
 
 /// What of the machine a command shares, which decides what the filter must stop.
 #[derive(Debug, Clone, Copy)]
-#[allow(clippy::struct_excessive_bools)] // four independent facts
+#[allow(clippy::struct_excessive_bools)] // five independent facts
 pub(super) struct Shared {
     /// The tree of files, with only Landlock between.
     pub files: bool,
@@ -25,6 +25,8 @@ pub(super) struct Shared {
     pub abstract_sockets: bool,
     /// Whether it may use the network at all.
     pub may_connect: bool,
+    /// The filter, with the helper that makes mounts for each command.
+    pub mounts: bool,
 }
 
 impl Shared {
@@ -39,6 +41,7 @@ impl Shared {
             processes: bare && !scoped,
             abstract_sockets: host_network && !scoped,
             may_connect: network == Network::Host || !bare,
+            mounts: tier == Tier::T1,
         }
     }
 }
@@ -52,6 +55,10 @@ const CLONE_NEW: u64 = number(
         | libc::CLONE_NEWPID
         | libc::CLONE_NEWNET,
 );
+/// The namespaces that the helper makes for each command, which asks for `CAP_SYS_ADMIN`.
+const PER_COMMAND: u64 = number(libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC);
+/// Of `open_tree`.
+const OPEN_TREE_CLONE: u64 = 1;
 /// Linux 5.6; for `unshare` only, since `clone` has its exit signal in these bits.
 const CLONE_NEWTIME: u64 = 0x80;
 /// The type of a socket, without `SOCK_CLOEXEC` and `SOCK_NONBLOCK`.
@@ -79,33 +86,33 @@ const fn number(constant: libc::c_int) -> u64 {
 
 type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 
-/// The filter, in two parts: a long one that the helper puts on itself, once, and that
-/// everything it starts inherits, and a short one for each command. Installing the long one
-/// takes longer than all the rest of starting a command.
+/// The filter, which the helper puts on itself, once, and that everything it starts inherits.
+/// Each installation interrupts all processors of the machine, and takes as long as all the
+/// rest of starting a command: so commands get no filter of their own where that can be.
 #[derive(Debug)]
 pub(super) struct Filters {
-    base: BpfProgram,
-    last: BpfProgram,
+    all: BpfProgram,
+    /// What only the helper may, where nothing else tells it from a command.
+    last: Option<BpfProgram>,
 }
 
 impl Filters {
     /// The filter for what is shared.
     pub(super) fn new(shared: Shared) -> Result<Self, Fault> {
         let step = "compiling the filter on system calls";
-        Ok(Self {
-            base: base(shared).map_err(Fault::at(step))?,
-            last: last(shared).map_err(Fault::at(step))?,
-        })
+        let last = shared.processes.then(signals).transpose().map_err(Fault::at(step))?;
+        Ok(Self { all: all(shared).map_err(Fault::at(step))?, last })
     }
 
-    /// What commands may do, and what starting them takes.
-    pub(super) fn apply_base(&self) -> Result<(), Fault> {
-        seccompiler::apply_filter(&self.base).map_err(Fault::at("applying the filter on system calls"))
+    /// On the helper.
+    pub(super) fn apply(&self) -> Result<(), Fault> {
+        seccompiler::apply_filter(&self.all).map_err(Fault::at("applying the filter on system calls"))
     }
 
-    /// What commands may do; the last step.
+    /// On a command; the last step.
     pub(super) fn apply_last(&self) -> Result<(), Fault> {
-        seccompiler::apply_filter(&self.last).map_err(Fault::at("applying the filter on system calls"))
+        let last = self.last.as_ref().map_or(Ok(()), |filter| seccompiler::apply_filter(filter));
+        last.map_err(Fault::at("applying the filter on system calls"))
     }
 }
 
@@ -113,15 +120,16 @@ const UNKNOWN: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs())
 
 /// Allows what is listed. A call by another architecture's numbers (32-bit x86) kills the
 /// process: compiled filters begin with that test. The x32 numbers are not listed.
-fn base(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
+fn all(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules = Rules::new();
     let mut allow = |groups: &[&[c_long]]| {
         rules.extend(groups.iter().copied().flatten().map(|call| (*call, Vec::new())));
     };
     allow(ALWAYS);
-    allow(HELPER_ONLY);
     allow(OWN_SIGNALS);
-    allow(&[&[libc::SYS_clone]]);
+    if shared.mounts {
+        allow(OWN_MOUNTS);
+    }
     if !shared.files {
         // Landlock does not look at who watches a folder.
         allow(WATCHES);
@@ -136,26 +144,23 @@ fn base(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
     SeccompFilter::new(rules, UNKNOWN, SeccompAction::Allow, architecture)?.try_into()
 }
 
-/// Takes away what only the helper needed.
-fn last(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
-    let mut rules = Rules::new();
-    let mut refuse = |groups: &[&[c_long]]| {
-        rules.extend(groups.iter().copied().flatten().map(|call| (*call, Vec::new())));
-    };
-    refuse(HELPER_ONLY);
-    if shared.processes {
-        refuse(OWN_SIGNALS);
-    }
-    // New processes and threads, but no new namespaces.
-    let bits = (0..64).map(|bit| 1_u64 << bit).filter(|bit| CLONE_NEW & bit != 0);
-    let namespaces: Result<_, _> = bits.map(|bit| rule(&[(0, SeccompCmpOp::MaskedEq(bit), bit)])).collect();
-    rules.insert(libc::SYS_clone, namespaces?);
+/// Refuses signals, which the supervisor needs.
+fn signals() -> Result<BpfProgram, seccompiler::BackendError> {
+    let rules = OWN_SIGNALS.iter().copied().flatten().map(|call| (*call, Vec::new())).collect();
     let architecture = std::env::consts::ARCH.try_into()?;
     SeccompFilter::new(rules, SeccompAction::Allow, UNKNOWN, architecture)?.try_into()
 }
 
 fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
+    // New processes and threads, but no new namespaces; in particular no user namespaces, in which
+    // a command would have capabilities.
+    let helpers = if shared.mounts { PER_COMMAND } else { 0 };
+    rules.insert(libc::SYS_clone, vec![rule(&[(0, MaskedEq(CLONE_NEW & !helpers), 0)])?]);
+    if shared.mounts {
+        // Without a copy it opens a path, which is not what it is here for.
+        rules.insert(libc::SYS_open_tree, vec![rule(&[(2, MaskedEq(OPEN_TREE_CLONE), OPEN_TREE_CLONE)])?]);
+    }
     rules.insert(libc::SYS_unshare, vec![rule(&[(0, MaskedEq(CLONE_NEW | CLONE_NEWTIME), 0)])?]);
     // Pushing input into a terminal, and pasting a console's selection.
     let terminal = [libc::TIOCSTI, libc::TIOCLINUX];

@@ -200,11 +200,13 @@ impl<'a> Supervisor<'a> {
         if poll(&mut polled, Some(&time)).is_err() {
             return Told::Nothing;
         }
-        let [control, children, question] = polled.map(|polled| !polled.revents().is_empty());
-        if let (true, Some(bound)) = (question, &mut self.bound)
-            && !bound.answer(self.tree)
-        {
-            self.bound = None;
+        let [control, children, questions] = polled.map(|polled| polled.revents());
+        let (control, children) = (!control.is_empty(), !children.is_empty());
+        match &mut self.bound {
+            Some(bound) if questions.contains(PollFlags::IN) => bound.answer(self.tree),
+            // Nobody is left who could ask.
+            Some(_) if !questions.is_empty() => self.bound = None,
+            _ => {}
         }
         if children {
             // Only that there is something is of interest; which children is asked of wait.

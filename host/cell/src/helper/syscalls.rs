@@ -66,6 +66,8 @@ const DESCRIPTORS: &[c_long] = &[
 ];
 
 /// Files and folders by name: what they may reach is the business of mounts and Landlock.
+/// `openat2` is left out, since its mode lies in memory, where no filter looks; programs then use
+/// `openat`.
 const FILES: &[c_long] = &[
     libc::SYS_openat,
     libc::SYS_newfstatat,
@@ -342,10 +344,9 @@ const LEGACY_METADATA: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY_METADATA: &[c_long] = &[];
 
-/// What the helper does for each command, and no command may.
+/// What the helper does for each command. Each of these asks for `CAP_SYS_ADMIN` before
+/// anything else, which no command has.
 const SETUP: &[c_long] = &[
-    // Its mode lies in memory, where no filter looks; programs then use `openat`.
-    libc::SYS_openat2,
     libc::SYS_mount,
     libc::SYS_mount_setattr,
     libc::SYS_open_tree,
@@ -394,8 +395,8 @@ pub(super) const ON_PROCESS: &[c_long] = &[
 /// Always.
 pub(super) const ALWAYS: &[&[c_long]] =
     &[DESCRIPTORS, FILES, MEMORY, PROCESSES, SIGNALS, TIME, SOCKETS, LEGACY];
-/// Until the last moment.
-pub(super) const HELPER_ONLY: &[&[c_long]] = &[SETUP];
+/// Where the helper makes mounts for each command.
+pub(super) const OWN_MOUNTS: &[&[c_long]] = &[SETUP];
 /// Where commands see only files that are theirs.
 pub(super) const OWN_FILES: &[&[c_long]] = &[METADATA, LEGACY_METADATA];
 /// Where signals and keys of messages reach only the command's own processes.

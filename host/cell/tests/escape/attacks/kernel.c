@@ -19,6 +19,7 @@
 #include <termios.h>
 #include <unistd.h>
 #define CALL(name, ...) MUST_BE_UNKNOWN(#name, syscall(SYS_##name, ##__VA_ARGS__))
+#define HELPERS_CALL(name, ...) MUST_BE_HELPERS(#name, syscall(SYS_##name, ##__VA_ARGS__))
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
@@ -186,7 +187,9 @@ static void spaces(void) {
         MUST_BE_UNKNOWN(namespaces[n].name, unshare(flag));
         MUST_BE_UNKNOWN(namespaces[n].name, syscall(SYS_unshare, 0x100000000UL | flag));
         MUST_BE_UNKNOWN(namespaces[n].name, cloned_anew(flag));
-        if (flag != CLONE_NEWTIME)
+        if (flag == CLONE_NEWNS || flag == CLONE_NEWPID || flag == CLONE_NEWIPC)
+            MUST_BE_HELPERS(namespaces[n].name, cloned(flag));
+        else if (flag != CLONE_NEWTIME)
             MUST_BE_UNKNOWN(namespaces[n].name, cloned(flag));
         if (flag != CLONE_NEWTIME && flag != CLONE_NEWUSER)
             MUST_BE_UNKNOWN(namespaces[n].name, cloned(flag | CLONE_NEWUSER));
@@ -202,25 +205,25 @@ static void spaces(void) {
 static void mounts(void) {
     char attributes[32] = {0};
     mkdir("mountpoint", 0700);
-    CALL(mount, "none", "mountpoint", "tmpfs", 0, NULL);
-    CALL(mount, "/", "mountpoint", NULL, MS_BIND | MS_REC, NULL);
-    CALL(mount, "proc", "mountpoint", "proc", 0, NULL);
-    CALL(mount, "none", "/", NULL, MS_REMOUNT | MS_BIND, NULL);
-    CALL(mount, "none", "/proc", NULL, MS_REMOUNT, NULL);
-    CALL(mount, "none", "/", NULL, MS_SHARED | MS_REC, NULL);
-    CALL(mount, "/tmp", "mountpoint", NULL, MS_MOVE, NULL);
+    HELPERS_CALL(mount, "none", "mountpoint", "tmpfs", 0, NULL);
+    HELPERS_CALL(mount, "/", "mountpoint", NULL, MS_BIND | MS_REC, NULL);
+    HELPERS_CALL(mount, "proc", "mountpoint", "proc", 0, NULL);
+    HELPERS_CALL(mount, "none", "/", NULL, MS_REMOUNT | MS_BIND, NULL);
+    HELPERS_CALL(mount, "none", "/proc", NULL, MS_REMOUNT, NULL);
+    HELPERS_CALL(mount, "none", "/", NULL, MS_SHARED | MS_REC, NULL);
+    HELPERS_CALL(mount, "/tmp", "mountpoint", NULL, MS_MOVE, NULL);
     CALL(umount2, "/proc", MNT_DETACH);
     CALL(umount2, "/tmp", MNT_DETACH);
     CALL(umount2, "mountpoint", 0);
     CALL(pivot_root, ".", "mountpoint");
-    CALL(open_tree, AT_FDCWD, "/", 1);
+    HELPERS_CALL(open_tree, AT_FDCWD, "/", 1);
     CALL(open_tree, AT_FDCWD, "/", 0);
-    CALL(move_mount, AT_FDCWD, "/tmp", AT_FDCWD, "mountpoint", 0);
-    CALL(fsopen, "tmpfs", 0);
+    HELPERS_CALL(move_mount, AT_FDCWD, "/tmp", AT_FDCWD, "mountpoint", 0);
+    HELPERS_CALL(fsopen, "tmpfs", 0);
     CALL(fspick, AT_FDCWD, "/", 0);
-    CALL(fsconfig, -1, 6, NULL, NULL, 0);
-    CALL(fsmount, -1, 0, 0);
-    CALL(mount_setattr, AT_FDCWD, "/", 0, attributes, sizeof attributes);
+    HELPERS_CALL(fsconfig, -1, 6, NULL, NULL, 0);
+    HELPERS_CALL(fsmount, -1, 0, 0);
+    HELPERS_CALL(mount_setattr, AT_FDCWD, "/", 0, attributes, sizeof attributes);
     CALL(chroot, "mountpoint");
     CALL(name_to_handle_at, AT_FDCWD, ".", attributes, attributes, 0);
     CALL(open_by_handle_at, AT_FDCWD, attributes, O_RDONLY);
