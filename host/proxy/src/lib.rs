@@ -59,7 +59,7 @@ impl Default for Limits {
 
 /// Reads the head of a request as the proxy does: where it would lead, and what would be sent
 /// on. For fuzzing.
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 pub fn read_head(bytes: &[u8]) -> Option<(String, u16, Vec<u8>)> {
     match head::parse(bytes.get(..head::end(bytes)?)?).ok()? {
         head::Ask::Tunnel { host, port } => Some((host, port, Vec::new())),

@@ -83,12 +83,25 @@ fn text(bytes: &[u8]) -> String {
     let mut screen = Screen::default();
     let mut parser = Parser::new();
     let bytes = String::from_utf8_lossy(bytes);
-    for line in bytes.as_bytes().split_inclusive(|byte| *byte == b'\n') {
-        // A string sequence (OSC, DCS) that does not end in its line would swallow the rest.
-        screen.feed(&mut parser, line);
+    for line in bytes.split_inclusive('\n') {
+        if is_plain(line) {
+            screen.text.push_str(line);
+        } else {
+            // A string sequence (OSC, DCS) that does not end in its line would swallow the rest.
+            screen.feed(&mut parser, line.as_bytes());
+        }
     }
     screen.end_line(false);
     screen.text
+}
+
+/// Whether a line is shown as it stands, which most are. Bytes that begin a character that may
+/// be hidden are not looked at closer.
+fn is_plain(line: &str) -> bool {
+    let is_odd = |byte: u8| byte < b' ' && !matches!(byte, b'\t' | b'\n') || byte == 0x7f;
+    let may_hide = |byte: u8| matches!(byte, 0xc2 | 0xe2 | 0xef | 0xf3);
+    // No early end: the compiler makes vector code of it.
+    !line.bytes().fold(false, |odd, byte| odd | is_odd(byte) | may_hide(byte))
 }
 
 /// One line, and the finished ones before it.
@@ -226,6 +239,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn plain_lines_are_what_the_screen_would_show(line in "[ -~\\tä日]{0,80}\n?") {
+            prop_assert!(is_plain(&line));
+            let mut screen = Screen::default();
+            screen.feed(&mut Parser::new(), line.as_bytes());
+            screen.end_line(false);
+            prop_assert_eq!(screen.text, line);
+        }
+
         #[test]
         fn whatever_comes_is_clean(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
             let text = shown(&bytes);

@@ -93,7 +93,11 @@ impl Ring {
         let oldest = self.total - self.bytes.len() as u64;
         let skip = usize::try_from(from - oldest).unwrap_or(usize::MAX);
         let (newer, older) = self.bytes.split_at(self.start);
-        older.iter().chain(newer).skip(skip).take(count).copied().collect()
+        let from_older = older.get(skip..).unwrap_or_default();
+        let from_newer = newer.get(skip.saturating_sub(older.len())..).unwrap_or_default();
+        let first = &from_older[..from_older.len().min(count)];
+        let second = &from_newer[..from_newer.len().min(count - first.len())];
+        [first, second].concat()
     }
 }
 

@@ -12,6 +12,7 @@ use scorpiox_policy::{Policy, Profile};
 use scorpiox_proxy::Proxy;
 
 use super::ShellSetup;
+use super::environment;
 use super::error::{NoTier, ShellError};
 use super::plan::{self, Plan};
 use super::protect::View;
@@ -30,6 +31,8 @@ pub(crate) struct Ready {
     pub(super) cell: Cell,
     pub(super) tier: Tier,
     pub(super) plan: Plan,
+    /// Of every command.
+    pub(super) environment: Vec<(String, String)>,
     survey: Survey,
     /// The folders that it shows, as they were when it was built.
     shown: Vec<(PathBuf, Option<Identity>)>,
@@ -146,7 +149,8 @@ fn build(setup: &ShellSetup, profile: &Profile, tier: Tier) -> Result<Ready, She
         None => None,
     };
     let survey = plan::survey(setup, profile, &plan);
-    Ok(Ready { cell, tier, plan, survey, shown, proxy })
+    let environment = environment::build(setup, profile, &plan);
+    Ok(Ready { cell, tier, plan, environment, survey, shown, proxy })
 }
 
 /// A file that all servers of this workspace share.

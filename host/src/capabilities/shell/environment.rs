@@ -8,7 +8,7 @@ use scorpiox_cell::{Network, PROXY_PORT, Tier};
 use scorpiox_policy::Profile;
 
 use super::ShellSetup;
-use super::cells::Ready;
+use super::plan::Plan;
 
 /// Where programs are on every machine.
 const SYSTEM_PATH: [&str; 6] =
@@ -34,14 +34,14 @@ const FIXED: [(&str, &str); 16] = [
     ("npm_config_update_notifier", "false"),
 ];
 
-/// The environment of a command of `profile` in `cell`.
-pub(super) fn build(setup: &ShellSetup, profile: &Profile, cell: &Ready) -> Vec<(String, String)> {
+/// The environment of commands of `profile` in a cell that is built after `plan`.
+pub(super) fn build(setup: &ShellSetup, profile: &Profile, plan: &Plan) -> Vec<(String, String)> {
     let mut variables: BTreeMap<String, String> =
         FIXED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let mut set = |name: &str, value: String| drop(variables.insert(name.to_owned(), value));
-    let home = cell.plan.spec.home.as_path();
-    let in_memory = cell.tier == Tier::T1 || cell.tier == Tier::T1b;
-    let temporary = if in_memory { Path::new("/tmp") } else { cell.plan.spec.scratch.as_path() };
+    let home = plan.spec.home.as_path();
+    let in_memory = matches!(plan.spec.tier, Tier::T1 | Tier::T1b);
+    let temporary = if in_memory { Path::new("/tmp") } else { plan.spec.scratch.as_path() };
     set("HOME", home.display().to_string());
     set("TMPDIR", temporary.display().to_string());
     set("PWD", setup.workspace.display().to_string());
@@ -50,9 +50,9 @@ pub(super) fn build(setup: &ShellSetup, profile: &Profile, cell: &Ready) -> Vec<
     set("USER", user.to_owned());
     set("LOGNAME", user.to_owned());
     set("LANG", "C.UTF-8".to_owned());
-    set("PATH", path(&cell.plan.toolchains));
-    toolchains(setup, &cell.plan.toolchains, &mut set);
-    if cell.plan.spec.network == Network::Proxy {
+    set("PATH", path(&plan.toolchains));
+    toolchains(setup, &plan.toolchains, &mut set);
+    if plan.spec.network == Network::Proxy {
         proxy(&mut set);
     }
     for name in &profile.env.pass {

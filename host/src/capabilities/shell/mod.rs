@@ -193,7 +193,7 @@ impl Shell {
         let closed = cell.closed(&granted);
         let command = CommandSpec {
             command: request.command.clone(),
-            environment: environment::build(&self.setup, profile, &cell),
+            environment: cell.environment.clone(),
             timeout_ms: request.timeout.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
             limits: plan::limits(profile),
             covers,
