@@ -8,6 +8,9 @@
 //! Invariants: the host never forks. This crate is the only one that starts programs, and the
 //! only one with `unsafe`, all of it in `sys`. A command that cannot be confined as asked
 //! does not run.
+//!
+//! Linux only. [`Cell`] and [`Running`] are the seam: a helper for another system (Seatbelt on
+//! macOS, a job object on Windows) goes behind them.
 
 mod cell;
 mod helper;

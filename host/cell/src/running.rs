@@ -129,7 +129,10 @@ impl Running {
     }
 
     fn read(&mut self) -> io::Result<usize> {
-        self.chunk.resize(CHUNK_BYTES, 0);
-        Ok(rustix::io::retry_on_intr(|| rustix::io::read(&self.output, &mut self.chunk[..]))?)
+        // Not filled with zeros: of a large buffer only what is read into becomes memory.
+        self.chunk.clear();
+        self.chunk.reserve(CHUNK_BYTES);
+        let (output, chunk) = (&self.output, &mut self.chunk);
+        Ok(rustix::io::retry_on_intr(|| rustix::io::read(output, rustix::buffer::spare_capacity(chunk)))?)
     }
 }

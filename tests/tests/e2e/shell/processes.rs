@@ -130,6 +130,22 @@ fn progress_tells_the_newest_line() {
 }
 
 #[test]
+fn a_command_that_says_nothing_gives_a_sign_of_life() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let id = server.request(
+        "tools/call",
+        json!({ "name": "Bash", "arguments": { "command": "sleep 16" }, "_meta": { "progressToken": "p" } }),
+    );
+    let begin = Instant::now();
+    let sign = server.notification("notifications/progress");
+    assert!(begin.elapsed() > Duration::from_secs(14), "{:?}", begin.elapsed());
+    let message = sign["params"]["message"].as_str().expect("a message");
+    assert!(message.contains("running for 15"), "{sign}");
+    assert_eq!(server.answer(id)["result"]["isError"], false);
+}
+
+#[test]
 fn nothing_survives_the_server() {
     type End = fn(&mut Started);
     let ends: [(&str, End); 3] = [

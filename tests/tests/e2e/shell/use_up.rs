@@ -1,6 +1,8 @@
 //! Commands that take all they can get: processes, memory, disk, the server's own time.
 
 use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use scorpiox_tests::{Program, Started};
@@ -169,4 +171,52 @@ fn ten_thousand_calls_leave_nothing_behind() {
         });
         assert!(settled, "{tier}: before {before:?}, after {:?}", holdings(pid));
     }
+}
+
+/// A small file system over a folder, taken away when dropped.
+struct Small(PathBuf);
+
+impl Small {
+    fn over(folder: PathBuf) -> Self {
+        fs::create_dir_all(&folder).expect("a folder");
+        let mount =
+            Command::new("mount").args(["-t", "tmpfs", "-o", "size=4M", "tmpfs"]).arg(&folder).status();
+        assert!(mount.expect("mount runs").success(), "these tests mount file systems: run them as root");
+        Self(folder)
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_command_that_fills_the_disk_fails_and_the_server_goes_on() {
+    for tier in super::support::TIERS {
+        let program = in_tier(tier);
+        let _small = Small::over(program.workspace());
+        program.put("workspace/folder/keep", "kept");
+        let mut server = start(&program);
+        let ran = bash(&mut server, "head -c 64M /dev/zero > folder/full; cat folder/keep");
+        assert!(ran.output().contains("No space left on device"), "{tier}: {}", ran.text);
+        assert!(ran.output().ends_with("kept"), "{tier}: {}", ran.text);
+        assert_eq!(bash(&mut server, "rm folder/full; cat folder/keep").succeeded(), "kept", "{tier}");
+    }
+}
+
+#[test]
+fn where_the_whole_output_cannot_be_kept_the_result_says_so() {
+    let program = in_tier("T1");
+    let _small = Small::over(program.home().join(".scorpiox"));
+    let mut server = start(&program);
+    let ran = bash(&mut server, "seq 1 2000000");
+    assert!(ran.output().starts_with("1\n2\n") && ran.output().contains("\n1999999\n2000000\n"));
+    assert!(
+        ran.text.contains("[the whole output could not be kept: No space left on device"),
+        "{}",
+        ran.text
+    );
+    assert_eq!(bash(&mut server, "echo well").succeeded(), "well\n");
 }
