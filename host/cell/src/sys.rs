@@ -80,12 +80,20 @@ pub(crate) fn child_signals() -> io::Result<OwnedFd> {
 /// ignores SIGPIPE, and an ignored signal stays ignored through exec.
 pub(crate) fn reset_signals() -> io::Result<()> {
     // SAFETY: SIG_DFL is no function that could run; the calls for SIGKILL, SIGSTOP and the
-    // numbers that the C library keeps to itself fail and change nothing. The empty set is
-    // initialised by sigemptyset before it is used.
+    // numbers that the C library keeps to itself fail and change nothing.
     unsafe {
         for signal in 1..=libc::SIGRTMAX() {
             libc::signal(signal, libc::SIG_DFL);
         }
+    }
+    unblock_signals()
+}
+
+/// No signal is blocked.
+pub(crate) fn unblock_signals() -> io::Result<()> {
+    // SAFETY: an all-zero sigset_t is a valid value to initialise from, which sigemptyset does
+    // before it is read.
+    unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
         check(libc::sigprocmask(libc::SIG_SETMASK, &raw const set, ptr::null_mut()))

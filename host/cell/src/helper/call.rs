@@ -105,8 +105,9 @@ fn run_inside(file: OwnedFd, control: &OwnedFd, output: OwnedFd) -> Result<(), F
     let filters = Filters::new(Shared::of(cell.tier, cell.network, landlock))?;
     confine::bounding()?;
     filters.apply()?;
+    sys::reset_signals().map_err(Fault::at("resetting signals"))?;
     let children = sys::child_signals().map_err(Fault::at("waiting for the shell"))?;
-    let reserved = Reserved::new(&cell, None);
+    let reserved = Reserved::new(&cell, None)?;
     let cell = Cell { spec: cell, filters, landlock, reserved };
     let rules = confine::rules(&cell.spec, &order, landlock)?;
     let (shell, bound) = start_shell(&cell, &order, rules, false, control, &output)?;
@@ -207,7 +208,7 @@ fn become_shell(
         rustix::process::setsid().map_err(Fault::at("leaving the session"))?;
         rustix::process::chdir(cell.spec.workspace.as_path()).map_err(Fault::at("entering the workspace"))?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-        sys::reset_signals().map_err(Fault::at("resetting signals"))?;
+        sys::unblock_signals().map_err(Fault::at("unblocking signals"))?;
         confine::limits(&order.limits)?;
         confine::descriptors(output)?;
         if cell.spec.tier != Tier::None {

@@ -138,12 +138,11 @@ pub(super) fn rules(cell: &CellSpec, order: &CommandSpec, version: u32) -> Resul
     // The root was made for commands: all of it may be read.
     let mut rules = Rules::new(version, false)?.grant(Path::new("/"), Access::Read)?;
     for device in DEVICES {
-        rules = rules.grant(&Path::new("/dev").join(device), Access::Write)?;
+        rules = rules.grant_system(&Path::new("/dev").join(device), Access::Write)?;
     }
-    for path in ["/dev/shm", "/tmp"] {
-        rules = rules.grant(Path::new(path), Access::Write)?;
+    for path in [Path::new("/dev/shm"), Path::new("/tmp"), cell.home.as_path()] {
+        rules = rules.grant_system(path, Access::Write)?;
     }
-    rules = rules.grant(cell.home.as_path(), Access::Write)?;
     for exposed in cell.exposed.iter().filter(|exposed| exposed.write) {
         rules = rules.grant(exposed.path.as_path(), Access::Write)?;
     }

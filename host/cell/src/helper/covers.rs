@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, FileType, StatVfsMountFlags, StatxAttributes, Sta
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
 use super::reach::{self, Identity, Walk};
-use super::root::{EMPTY_FOLDER, HIDDEN_FILE, HIDDEN_FOLDER};
+use super::root::{HIDDEN_FILE, HIDDEN_FOLDER};
 use crate::sys;
 use crate::wire::{Cover, Exposed, Fault};
 
@@ -38,8 +38,8 @@ fn place(exposed: &[Exposed], cover: &Cover, walk: &mut Walk) -> io::Result<()> 
         Cover::Hide(_) => from_root(if kind.is_dir() { HIDDEN_FOLDER } else { HIDDEN_FILE })?,
         // A link cannot be frozen where it is: what it says would still be followed.
         Cover::Freeze(_) if kind.is_symlink() => from_root(HIDDEN_FILE)?,
-        Cover::Reserve(_) if kind.is_dir() => from_root(EMPTY_FOLDER)?,
-        Cover::Reserve(_) => from_root(HIDDEN_FILE)?,
+        // Covered in the cell's tree, of which this is a copy: see `reserve`.
+        Cover::Reserve(_) => return Ok(()),
         Cover::Pin(_) => clone(OpenTreeFlags::AT_RECURSIVE)?,
         Cover::Freeze(_) => {
             let tree = clone(OpenTreeFlags::AT_RECURSIVE)?;

@@ -68,6 +68,8 @@ fn take_socket() -> std::io::Result<OwnedFd> {
 }
 
 fn serve(host: OwnedFd) -> Result<(), Fault> {
+    // What is ignored here stays ignored in every program that is started.
+    sys::reset_signals().map_err(Fault::at("resetting signals"))?;
     // When memory runs out the kernel ends this and all that it starts first, not the host.
     std::fs::write("/proc/self/oom_score_adj", "1000")
         .map_err(Fault::at("offering commands to the out-of-memory killer"))?;
@@ -125,7 +127,7 @@ fn build(spec: CellSpec, lock: Option<OwnedFd>) -> Result<(Cell, Option<OwnedFd>
         confine::bounding()?;
         filters.apply()?;
     }
-    let reserved = Reserved::new(&spec, lock);
+    let reserved = Reserved::new(&spec, lock)?;
     Ok((Cell { spec, filters, landlock, reserved }, listener))
 }
 

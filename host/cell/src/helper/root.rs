@@ -99,10 +99,12 @@ pub(super) fn close_proc(is_root: bool) -> Result<(), Fault> {
         sys::set_mount_attributes(proc.as_fd(), 0, READ_ONLY)?;
         for name in KERNEL_FACTS.iter().filter(|_| is_root) {
             let path = Path::new("/proc").join(name);
-            if path.exists() {
-                let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-                let hidden = open_tree(CWD, HIDDEN_FILE, flags)?;
-                move_mount(hidden.as_fd(), "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+            let hidden = open_tree(CWD, HIDDEN_FILE, flags)?;
+            match move_mount(hidden.as_fd(), "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH) {
+                // Not a fact that this kernel has.
+                Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Ok::<_, std::io::Error>(())

@@ -348,6 +348,7 @@ const LEGACY_METADATA: &[c_long] = &[];
 /// anything else, which no command has.
 const SETUP: &[c_long] = &[
     libc::SYS_mount,
+    libc::SYS_umount2,
     libc::SYS_mount_setattr,
     libc::SYS_open_tree,
     libc::SYS_move_mount,

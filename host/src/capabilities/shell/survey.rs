@@ -70,11 +70,22 @@ struct Folder {
     found: Found,
 }
 
+/// What tells a folder at one time from itself at another, and from any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
     inode: u64,
+    /// The time of the change of its inode, in seconds and nanoseconds: the one that no program
+    /// can set.
     changed: (i64, i64),
+}
+
+impl Stamp {
+    fn time(&self) -> Option<SystemTime> {
+        let (seconds, nanoseconds) = self.changed;
+        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?);
+        SystemTime::UNIX_EPOCH.checked_add(since)
+    }
 }
 
 impl Survey {
@@ -119,11 +130,11 @@ impl Survey {
         let stamp = Stamp {
             device: metadata.dev(),
             inode: metadata.ino(),
-            changed: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         };
         if let Some(old) = old
             && old.stamp == stamp
-            && metadata.modified().is_ok_and(|modified| modified + RACY_TIME < old.read_at)
+            && stamp.time().is_some_and(|changed| changed + RACY_TIME < old.read_at)
         {
             return Ok(old);
         }

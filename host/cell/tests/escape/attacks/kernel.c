@@ -212,9 +212,9 @@ static void mounts(void) {
     HELPERS_CALL(mount, "none", "/proc", NULL, MS_REMOUNT, NULL);
     HELPERS_CALL(mount, "none", "/", NULL, MS_SHARED | MS_REC, NULL);
     HELPERS_CALL(mount, "/tmp", "mountpoint", NULL, MS_MOVE, NULL);
-    CALL(umount2, "/proc", MNT_DETACH);
-    CALL(umount2, "/tmp", MNT_DETACH);
-    CALL(umount2, "mountpoint", 0);
+    HELPERS_CALL(umount2, "/proc", MNT_DETACH);
+    HELPERS_CALL(umount2, "/tmp", MNT_DETACH);
+    HELPERS_CALL(umount2, "mountpoint", 0);
     CALL(pivot_root, ".", "mountpoint");
     HELPERS_CALL(open_tree, AT_FDCWD, "/", 1);
     CALL(open_tree, AT_FDCWD, "/", 0);
