@@ -12,6 +12,10 @@ section "the host, in memory"
 cargo test --quiet --release -p scorpiox-precompile -p scorpiox-code
 cargo test --quiet --release -p scorpiox-rpc -p scorpiox-settings -p scorpiox-policy -p scorpiox-proxy -p scorpiox-transcript
 
+# Tests turn features of dependencies on that the program does not have, and cargo put what it
+# linked with them in the program's place.
+make --no-print-directory build
+
 section "attacks on the sandbox, in every tier"
 scripts/need.sh bwrap bubblewrap
 scripts/need.sh curl curl
