@@ -138,7 +138,7 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
         }
         request.ifr_ifru.ifru_flags =
             libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(libc::c_short::MAX);
-        check(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request))
+        check(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw mut request))
     }
 }
 
@@ -215,8 +215,11 @@ pub(crate) fn ask_before(calls: &[c_long]) -> io::Result<OwnedFd> {
 }
 
 /// Codes of a filter's instructions, none of which is large.
+#[allow(clippy::cast_possible_truncation)]
 const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+#[allow(clippy::cast_possible_truncation)]
 const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+#[allow(clippy::cast_possible_truncation)]
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 /// A process that waits for an answer.
@@ -244,9 +247,11 @@ pub(crate) fn question(questions: BorrowedFd<'_>) -> io::Result<Question> {
 }
 
 /// Answers a question. Nothing of the call is judged, so letting it go on is safe.
-pub(crate) fn answer(questions: BorrowedFd<'_>, question: Question, answer: Answer) -> io::Result<()> {
+pub(crate) fn answer(questions: BorrowedFd<'_>, question: &Question, answer: Answer) -> io::Result<()> {
+    /// `SECCOMP_USER_NOTIF_FLAG_CONTINUE`, of the type that the structure has.
+    const CONTINUE: u32 = 1;
     let (error, flags) = match answer {
-        Answer::Go => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+        Answer::Go => (0, CONTINUE),
         Answer::Fail(error) => (-error, 0),
     };
     let mut said = libc::seccomp_notif_resp { id: question.0, val: 0, error, flags };

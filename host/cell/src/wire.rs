@@ -113,12 +113,19 @@ pub enum Cover {
     Hide(RawPath),
     /// Does not exist and cannot be made.
     Reserve(RawPath),
+    /// Does not exist, and who makes it is ended for it. For names that programs cannot do with
+    /// an empty folder at: see [`Ended::Forbidden`].
+    Forbid(RawPath),
 }
 
 impl Cover {
     /// Where it is.
     pub fn path(&self) -> &Path {
-        let (Self::Pin(path) | Self::Freeze(path) | Self::Hide(path) | Self::Reserve(path)) = self;
+        let (Self::Pin(path)
+        | Self::Freeze(path)
+        | Self::Hide(path)
+        | Self::Reserve(path)
+        | Self::Forbid(path)) = self;
         path.as_path()
     }
 }
@@ -231,6 +238,8 @@ pub enum Ended {
     Processes,
     /// It used more memory than allowed.
     Memory,
+    /// It made a file that it must not make, which was taken away again.
+    Forbidden,
 }
 
 /// How a command ended.

@@ -53,7 +53,7 @@ impl Environment {
             home: self.home.clone(),
             settings: Arc::clone(&self.settings),
             registry: Arc::clone(&self.registry),
-            program: self.binary.clone(),
+            program: own_program(),
             durability: self.durability,
             delivers_messages: true,
         }
@@ -78,4 +78,9 @@ fn durability() -> Result<Durability> {
         Ok("power") => Ok(Durability::Power),
         Ok(other) => anyhow::bail!("SCORPIOX_DURABILITY is {other:?}; use process or power"),
     }
+}
+
+/// This program, whatever lies at its path by now: commands may write where it was built.
+pub(super) fn own_program() -> PathBuf {
+    PathBuf::from("/proc/self/exe")
 }

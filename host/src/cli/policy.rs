@@ -191,6 +191,6 @@ fn setup(environment: &Environment) -> ShellSetup {
         workspace_name: environment.workspace.name(),
         home: environment.home.clone(),
         own_home: environment.own_home.clone(),
-        program: environment.binary.clone(),
+        program: super::environment::own_program(),
     }
 }

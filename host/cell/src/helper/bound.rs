@@ -57,6 +57,6 @@ impl Bound {
         let answer = if self.room > 0 { Answer::Go } else { Answer::Fail(libc::EAGAIN) };
         self.room = self.room.saturating_sub(1);
         // Fails when who asked is gone, which is as well.
-        let _ = sys::answer(self.questions.as_fd(), question, answer);
+        let _ = sys::answer(self.questions.as_fd(), &question, answer);
     }
 }

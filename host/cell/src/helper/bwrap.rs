@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::confine::{DEVICES, ETC};
 use super::covers::Expected;
+use super::reach;
 use super::root::{KERNEL_FACTS, SYSTEM, group_text, hosts_text, passwd_text};
 use crate::packet;
 use crate::sys::{self, Side};
@@ -108,7 +109,11 @@ fn arguments(cell: &CellSpec, covers: &[Cover]) -> io::Result<Arguments> {
     for cover in covers {
         put(&mut all, cover)?;
     }
+    // Bubblewrap takes a path: which must still be this program's.
     let own = std::env::current_exe()?;
+    if reach::identity(&rustix::fs::stat("/proc/self/exe")?) != reach::identity(&rustix::fs::stat(&own)?) {
+        return Err(io::Error::other(format!("{} was replaced; start the server again", own.display())));
+    }
     all.bind("--ro-bind", &own, Path::new(INNER))?;
     all.words(&["--remount-ro", "/proc", "--remount-ro", "/", "--chdir"])?;
     all.path(cell.workspace.as_path())?;
@@ -169,6 +174,9 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
 
 fn put(all: &mut Arguments, cover: &Cover) -> io::Result<()> {
     let path = cover.path();
+    if matches!(cover, Cover::Forbid(_)) {
+        return Ok(());
+    }
     let found = path.symlink_metadata()?;
     match cover {
         // bubblewrap follows links where it mounts, so it cannot cover one.
@@ -185,7 +193,7 @@ fn put(all: &mut Arguments, cover: &Cover) -> io::Result<()> {
             all.words(&["--remount-ro"])?;
             all.path(path)
         }
-        Cover::Hide(_) | Cover::Reserve(_) => all.data("0000", "", path),
+        Cover::Hide(_) | Cover::Reserve(_) | Cover::Forbid(_) => all.data("0000", "", path),
     }
 }
 

@@ -22,18 +22,19 @@ use crate::wire::{CommandSpec, Event, Fault, Network, Tier};
 const BASH: &CStr = c"/bin/bash";
 
 /// Starts a command; `fds` are its output and the socket to its host. What goes wrong is
-/// reported there.
+/// reported there. Whether there is a process that will end.
 pub(super) fn start(
     cell: &mut Cell,
     order: &CommandSpec,
     mut fds: Vec<OwnedFd>,
     host: &mut Option<OwnedFd>,
     children: &OwnedFd,
-) {
-    let (Some(control), Some(output), None) = (fds.pop(), fds.pop(), fds.pop()) else { return };
-    let report = |fault| drop(packet::send(control.as_fd(), &Event::Failed(fault), &[]));
+) -> bool {
+    let (Some(control), Some(output), None) = (fds.pop(), fds.pop(), fds.pop()) else { return false };
+    let report = |fault| packet::send(control.as_fd(), &Event::Failed(fault), &[]);
     if let Err(fault) = cell.reserved.hold(&order.covers) {
-        return report(fault);
+        let _ = report(fault);
+        return false;
     }
     // System V objects belong to the command, too, where it is in namespaces of its own.
     let namespaces = match cell.spec.tier {
@@ -41,8 +42,11 @@ pub(super) fn start(
         _ => 0,
     };
     match sys::fork_into(namespaces) {
-        Err(error) => report(Fault::new("starting a process for the command", error)),
-        Ok(Side::Parent(_)) => {}
+        Err(error) => {
+            let _ = report(Fault::new("starting a process for the command", error));
+            false
+        }
+        Ok(Side::Parent(_)) => true,
         Ok(Side::Child) => {
             // The helper's line to the host is not the command's.
             drop(host.take());
@@ -139,16 +143,27 @@ fn prepare(cell: &Cell, order: &CommandSpec) -> Result<(Rules, bool), Fault> {
 
 /// Process numbers of this namespace end here, and so does what can be started, on kernels
 /// that have such a bound for each namespace (Linux 6.14).
+///
+/// On older ones the same file is the bound of the whole machine, and root may write it.
 fn bound_processes(most: u32) -> bool {
     // Numbers below 300 are not given a second time.
-    std::fs::write("/proc/sys/kernel/pid_max", (most + 301).to_string()).is_ok()
+    kernel_has_bounds()
+        && std::fs::write("/proc/sys/kernel/pid_max", most.saturating_add(301).to_string()).is_ok()
+}
+
+fn kernel_has_bounds() -> bool {
+    let about = rustix::system::uname();
+    let release = about.release().to_string_lossy();
+    let mut numbers =
+        release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 14)
 }
 
 /// The supervisor needs no rights any more, and nothing may be done to it.
 fn rid_of_rights(tier: Tier) -> Result<(), Fault> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(Fault::at("hiding the supervisor's memory"))?;
-    if tier != Tier::T1 {
+    if tier == Tier::None {
         return Ok(());
     }
     let none = CapabilitySet::empty();
@@ -178,9 +193,10 @@ fn start_shell(
         Side::Parent(shell) => {
             drop(theirs);
             // Nothing comes where the shell's process could not go on, which says so itself.
-            let bound = match asks {
-                true => packet::receive::<bool>(ours.as_fd(), true).map_err(Fault::at(step))?,
-                false => None,
+            let bound = if asks {
+                packet::receive::<bool>(ours.as_fd(), true).map_err(Fault::at(step))?
+            } else {
+                None
             };
             let questions = bound.and_then(|(_, mut fds)| fds.pop());
             Ok((shell, questions.map(|questions| Bound::new(questions, order.limits.processes))))

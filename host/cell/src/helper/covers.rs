@@ -6,11 +6,11 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, StatVfsMountFlags, StatxAttributes, StatxFlags, fstatvfs};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, StatVfsMountFlags, StatxAttributes, StatxFlags, fstatvfs};
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
 use super::reach::{self, Identity, Walk};
-use super::root::{HIDDEN_FILE, HIDDEN_FOLDER};
+use super::root::{EMPTY_FOLDER, HIDDEN_FILE, HIDDEN_FOLDER};
 use crate::sys;
 use crate::wire::{Cover, Exposed, Fault};
 
@@ -19,13 +19,20 @@ use crate::wire::{Cover, Exposed, Fault};
 pub(super) fn put(exposed: &[Exposed], covers: &[Cover]) -> Result<(), Fault> {
     // A folder is reached again after it was pinned: what lies in it comes later in the list.
     let mut walk = Walk::default();
+    let empty = Path::new(EMPTY_FOLDER);
+    let empty = reach::identity_at(empty).map_err(|error| reach::fault("finding", empty, error))?;
     for cover in with_folders(exposed, covers) {
-        place(exposed, &cover, &mut walk).map_err(|error| reach::fault("protecting", cover.path(), error))?;
+        place(exposed, &cover, empty, &mut walk)
+            .map_err(|error| reach::fault("protecting", cover.path(), error))?;
     }
     Ok(())
 }
 
-fn place(exposed: &[Exposed], cover: &Cover, walk: &mut Walk) -> io::Result<()> {
+fn place(exposed: &[Exposed], cover: &Cover, empty: Identity, walk: &mut Walk) -> io::Result<()> {
+    if matches!(cover, Cover::Forbid(_)) {
+        // There is nothing to put a mount on; the supervisor sees to it.
+        return Ok(());
+    }
     let (spot, kind) = find(exposed, cover.path(), walk)?;
     let clone = |recursive: OpenTreeFlags| {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
@@ -39,7 +46,9 @@ fn place(exposed: &[Exposed], cover: &Cover, walk: &mut Walk) -> io::Result<()> 
         // A link cannot be frozen where it is: what it says would still be followed.
         Cover::Freeze(_) if kind.is_symlink() => from_root(HIDDEN_FILE)?,
         // Covered in the cell's tree, of which this is a copy: see `reserve`.
-        Cover::Reserve(_) => return Ok(()),
+        Cover::Reserve(_) if reach::identity(&rustix::fs::fstat(&spot)?) == empty => return Ok(()),
+        Cover::Reserve(_) => return Err(io::ErrorKind::NotFound.into()),
+        Cover::Forbid(_) => return Ok(()),
         Cover::Pin(_) => clone(OpenTreeFlags::AT_RECURSIVE)?,
         Cover::Freeze(_) => {
             let tree = clone(OpenTreeFlags::AT_RECURSIVE)?;
@@ -81,7 +90,7 @@ pub(super) fn expected(covers: &[Cover]) -> Result<Vec<Expected>, Fault> {
             let identity = reach::identity_at(path.as_path());
             identity.map(Some).map_err(|error| reach::fault("protecting", path.as_path(), error))
         }
-        Cover::Hide(_) | Cover::Reserve(_) => Ok(None),
+        Cover::Hide(_) | Cover::Reserve(_) | Cover::Forbid(_) => Ok(None),
     };
     covers.iter().map(expect).collect()
 }
@@ -102,6 +111,9 @@ pub(super) fn check(covers: &[Cover], expected: &[Expected]) -> Result<(), Fault
 }
 
 fn shows(cover: &Cover, expected: Expected) -> io::Result<bool> {
+    if matches!(cover, Cover::Forbid(_)) {
+        return Ok(true);
+    }
     let spot = reach::open(cover.path())?;
     let stat = rustix::fs::fstat(&spot)?;
     let is_read_only = fstatvfs(&spot)?.f_flag.contains(StatVfsMountFlags::RDONLY);
@@ -112,8 +124,8 @@ fn shows(cover: &Cover, expected: Expected) -> io::Result<bool> {
         && match cover {
             Cover::Pin(_) => expected == Some(reach::identity(&stat)),
             Cover::Freeze(_) => is_read_only && expected == Some(reach::identity(&stat)),
-            Cover::Hide(_) => is_read_only && stat.st_mode & 0o777 == 0,
-            Cover::Reserve(_) => is_read_only,
+            Cover::Hide(_) => is_read_only && Mode::from_raw_mode(stat.st_mode).is_empty(),
+            Cover::Reserve(_) | Cover::Forbid(_) => is_read_only,
         })
 }
 

@@ -151,8 +151,7 @@ fn take_orders(mut cell: Cell, host: OwnedFd) -> Result<(), Fault> {
         }
         match packet::receive_large::<Order>(socket.as_fd()) {
             Ok(Some((Order::Run(order), fds))) => {
-                running += 1;
-                call::start(&mut cell, &order, fds, &mut host, &children);
+                running += u32::from(call::start(&mut cell, &order, fds, &mut host, &children));
             }
             Ok(Some((Order::Build(_), _))) | Err(_) => {}
             Ok(None) => break,

@@ -81,13 +81,11 @@ impl Reserved {
             Ok(()) => {}
             // One of another server, or left behind when one was killed. Anything else is new
             // since the host looked.
-            Err(error) => match placeholder(folder, name) {
-                Some(_) => {}
-                None => {
-                    let changed = error == rustix::io::Errno::EXIST;
-                    return Err(Fault { changed, ..fault(error.into()) });
-                }
-            },
+            Err(_) if placeholder(folder, name).is_some() => {}
+            Err(error) => {
+                let changed = error == rustix::io::Errno::EXIST;
+                return Err(Fault { changed, ..fault(error.into()) });
+            }
         }
         let identity = placeholder(folder, name)
             .ok_or_else(|| Fault { changed: true, ..fault(std::io::ErrorKind::NotFound.into()) })?;

@@ -51,8 +51,11 @@ pub(super) fn enter(cell: &CellSpec) -> Result<(), Fault> {
     std::env::set_current_dir(WORKSHOP).map_err(Fault::at("entering the root in memory"))?;
     furnish(cell).map_err(Fault::at("furnishing the root"))?;
     folders_in_memory(cell)?;
+    let in_memory = [Path::new("/tmp"), cell.home.as_path()];
     for mount in &detached {
-        attach(mount).map_err(|error| Fault::new(format!("mounting {}", mount.path.display()), error))?;
+        pin_folders_above(mount, &detached, in_memory)
+            .and_then(|()| attach(mount))
+            .map_err(|error| Fault::new(format!("mounting {}", mount.path.display()), error))?;
     }
     own_proc("proc").map_err(Fault::at("mounting /proc"))?;
     let pivot = || {
@@ -179,6 +182,26 @@ fn detach(from: &Path, to: &Path, attributes: u64) -> Result<Detached, Fault> {
         Ok::<_, std::io::Error>(Detached { tree, path: to.to_owned(), is_folder })
     };
     take().map_err(|error| Fault::new(format!("taking {} into the cell", from.display()), error))
+}
+
+/// What is mounted below a folder that commands may write to must not be moved by moving a
+/// folder in between: each of those becomes a mount, too.
+fn pin_folders_above(mount: &Detached, all: &[Detached], in_memory: [&Path; 2]) -> std::io::Result<()> {
+    let roots = all.iter().map(|other| other.path.as_path()).chain(in_memory);
+    let around = roots.filter(|root| mount.path.starts_with(root) && mount.path != *root);
+    let Some(root) = around.max_by_key(|root| root.as_os_str().len()) else { return Ok(()) };
+    let folders: Vec<_> = mount.path.ancestors().skip(1).take_while(|path| *path != root).collect();
+    for folder in folders.into_iter().rev() {
+        let inside = folder.strip_prefix("/").unwrap_or(folder);
+        fs::create_dir_all(inside)?;
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE
+            | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+        let itself = open_tree(CWD, inside, flags)?;
+        move_mount(itself.as_fd(), "", CWD, inside, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    }
+    Ok(())
 }
 
 /// Puts a mount into the new root, which is the working directory.

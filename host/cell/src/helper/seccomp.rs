@@ -68,6 +68,10 @@ const SOCKET_TYPE: u64 = 0xf;
 /// `FS_IOC_SETVERSION`, its form of ext4, `FS_IOC_FSSETXATTR`, from the kernel's `fs.h`.
 const FILE_REQUESTS: [u64; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x4008_6604, 0x401c_5820];
 
+/// `F_SETLEASE` of `fcntl`.
+const SET_LEASE: u64 = 1024;
+/// `F_NOTIFY` of `fcntl`: an older way to watch a folder.
+const NOTIFY: u64 = 1026;
 /// `F_SETOWN`, `F_SETSIG`, `F_SETOWN_EX` of `fcntl`.
 const OWNER_COMMANDS: [u64; 3] = [8, 10, 15];
 /// Requests that say which process is signalled: `FIOSETOWN`, `SIOCSPGRP`.
@@ -167,11 +171,17 @@ fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Bac
     // Flags and attributes of files, which a descriptor for reading is enough to change.
     let attributes = FILE_REQUESTS.map(|request| (1, Ne, request));
     let mut allowed = [terminal.map(|request| (1, Ne, request)).to_vec(), attributes.to_vec()].concat();
+    // A lease makes everybody else wait who opens the file, for as long as its holder likes.
+    let mut commands = vec![(1, Ne, SET_LEASE)];
+    if shared.files {
+        commands.push((1, Ne, NOTIFY));
+    }
     if shared.processes {
         // Who is to be signalled when a descriptor is ready, and how.
-        rules.insert(libc::SYS_fcntl, vec![rule(&OWNER_COMMANDS.map(|command| (1, Ne, command)))?]);
+        commands.extend(OWNER_COMMANDS.map(|command| (1, Ne, command)));
         allowed.extend(OWNER_REQUESTS.map(|request| (1, Ne, request)));
     }
+    rules.insert(libc::SYS_fcntl, vec![rule(&commands)?]);
     rules.insert(libc::SYS_ioctl, vec![rule(&allowed)?]);
     // The ordinary personality, also without address randomisation, and asking which it is.
     let personalities = [0, 0x0004_0000, 0xffff_ffff];
@@ -228,8 +238,13 @@ fn sockets(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Backend
     let mut makes = Vec::new();
     if shared.may_connect {
         for family in [libc::AF_INET, libc::AF_INET6] {
-            for kind in [stream, datagram] {
-                makes.push(rule(&[(0, Eq, number(family)), (1, MaskedEq(SOCKET_TYPE), kind)])?);
+            // Of the protocols only the usual one, by name or by default: others are loaded into
+            // the kernel when they are first asked for.
+            for (kind, usual) in [(stream, libc::IPPROTO_TCP), (datagram, libc::IPPROTO_UDP)] {
+                for protocol in [0, number(usual)] {
+                    let kind = (1, MaskedEq(SOCKET_TYPE), kind);
+                    makes.push(rule(&[(0, Eq, number(family)), kind, (2, Eq, protocol)])?);
+                }
             }
         }
         // Which interfaces there are: only NETLINK_ROUTE.

@@ -5,16 +5,19 @@
 //! what loses its parent and kills what descends from it.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{AtFlags, unlinkat};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::bound::Bound;
+use super::reach;
 use super::tree::Tree;
 use crate::packet;
 use crate::sys;
-use crate::wire::{CommandSpec, Ended, Event, Fault, Outcome, Status, Stop};
+use crate::wire::{CommandSpec, Cover, Ended, Event, Fault, Outcome, Status, Stop};
 
 /// After the shell's end, what it left behind may finish within this time.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
@@ -97,9 +100,13 @@ impl<'a> Supervisor<'a> {
             let next = self.deadline().map_or(watch_at, |deadline| deadline.min(watch_at));
             if self.wait(next.saturating_duration_since(now)) == Told::HostIsGone {
                 self.kill();
+                self.take_forbidden();
                 return;
             }
         };
+        if self.take_forbidden() {
+            self.ended = Some(Ended::Forbidden);
+        }
         let outcome = Outcome {
             status: self.status.unwrap_or(Status::Signal(Signal::KILL.as_raw())),
             ended: self.ended,
@@ -178,13 +185,35 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// Files that the command must not make and that are there.
+    fn forbidden(&self) -> impl Iterator<Item = &Path> {
+        let paths = self.order.covers.iter().filter(|cover| matches!(cover, Cover::Forbid(_)));
+        paths.map(Cover::path).filter(|path| path.symlink_metadata().is_ok())
+    }
+
+    /// Takes them away, when nobody is left who could make them again; whether there were any.
+    fn take_forbidden(&self) -> bool {
+        let found: Vec<_> = self.forbidden().collect();
+        for path in &found {
+            let Ok((folder, name)) = reach::parent(path) else { continue };
+            // A folder of such a name is of no use to anybody.
+            if unlinkat(&folder, name, AtFlags::empty()).is_err() {
+                let _ = unlinkat(&folder, name, AtFlags::REMOVEDIR);
+            }
+        }
+        !found.is_empty()
+    }
+
     fn watch(&mut self) {
         if !matches!(self.phase, Phase::Running { .. }) {
             return;
         }
+        if self.forbidden().next().is_some() {
+            return self.end(Ended::Forbidden, Stop::Now);
+        }
         let used = self.tree.usage();
         let limits = &self.order.limits;
-        if used.memory > limits.memory {
+        if used.memory > limits.memory && self.tree.memory_shared_out() > limits.memory {
             self.end(Ended::Memory, Stop::Now);
         } else if used.processes > limits.processes {
             self.end(Ended::Processes, Stop::Now);

@@ -344,8 +344,8 @@ const LEGACY_METADATA: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY_METADATA: &[c_long] = &[];
 
-/// What the helper does for each command. Each of these asks for `CAP_SYS_ADMIN` before
-/// anything else, which no command has.
+/// What the helper does for each command. Each of these asks for `CAP_SYS_ADMIN` before it
+/// changes anything, which no command has; `fsconfig` needs a descriptor that only who has it gets.
 const SETUP: &[c_long] = &[
     libc::SYS_mount,
     libc::SYS_umount2,

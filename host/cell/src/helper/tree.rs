@@ -18,7 +18,7 @@ pub(super) enum Tree {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
     pub processes: u32,
-    /// Bytes that are not shared with a file.
+    /// Bytes that are no file's.
     pub memory: u64,
 }
 
@@ -62,18 +62,28 @@ impl Tree {
     }
 
     /// What they use. Threads count as processes do, as for the kernel's own limit.
+    ///
+    /// Memory that processes share counts for each of them: see [`Tree::memory_shared_out`].
     pub(super) fn usage(self) -> Usage {
-        let page = rustix::param::page_size() as u64;
         let mut usage = Usage::default();
         self.each(|found| {
-            let pid = found.pid.as_raw_nonzero();
-            let Ok(statm) = fs::read_to_string(format!("/proc/{pid}/statm")) else { return };
-            let mut pages = statm.split(' ').skip(1).map(|field| field.parse::<u64>().unwrap_or(0));
-            let (resident, shared) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
-            usage.memory += resident.saturating_sub(shared) * page;
+            usage.memory += kilobytes(found, "status", &["RssAnon:", "RssShmem:"]).unwrap_or(0) * 1024;
             usage.processes += found.threads;
         });
         usage
+    }
+
+    /// Bytes of memory, what is shared divided among those that share it. Takes the kernel a walk
+    /// through all of it.
+    pub(super) fn memory_shared_out(self) -> u64 {
+        let mut memory = 0;
+        self.each(|found| {
+            // One that cannot be asked counts in full.
+            let shared_out = kilobytes(found, "smaps_rollup", &["Pss_Anon:", "Pss_Shmem:"]);
+            let all = || kilobytes(found, "status", &["RssAnon:", "RssShmem:"]);
+            memory += shared_out.or_else(all).unwrap_or(0) * 1024;
+        });
+        memory
     }
 
     fn each(self, mut act: impl FnMut(&Process)) {
@@ -106,6 +116,16 @@ struct Process {
     threads: u32,
     /// Over but for its status, which its parent has not asked for.
     ended: bool,
+}
+
+/// The sum of some lines of a file about a process, which give kilobytes.
+fn kilobytes(found: &Process, file: &str, names: &[&str]) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{}/{file}", found.pid.as_raw_nonzero())).ok()?;
+    let values = text.lines().filter_map(|line| {
+        let value = names.iter().find_map(|name| line.strip_prefix(name))?;
+        value.trim().trim_end_matches(" kB").parse::<u64>().ok()
+    });
+    Some(values.sum())
 }
 
 /// The processes that this one can see.

@@ -24,7 +24,7 @@ pub(crate) const PRECIOUS: &str = "precious the-secret-of-the-host\n";
 /// The victim file's mode.
 const PRECIOUS_MODE: u32 = 0o640;
 /// No command of these tests needs longer, on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Bash functions: `must_fail` for what must not work; `may` for the same thing done where it is
 /// permitted, so that an attack that cannot work anywhere is noticed. Changing what is known
@@ -165,8 +165,13 @@ impl Finished {
 
 impl Bed {
     pub(crate) fn new(tier: Tier) -> Self {
+        Self::below(tier, &ground())
+    }
+
+    /// A bed in a folder of one's choice.
+    pub(crate) fn below(tier: Tier, ground: &Path) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let folder = tempfile::Builder::new().prefix(".escape-").tempdir_in(ground()).expect("a folder");
+        let folder = tempfile::Builder::new().prefix(".escape-").tempdir_in(ground).expect("a folder");
         let root = folder.path().canonicalize().expect("a path");
         let [workspace, outside, scratch] = ["workspace", "outside", "scratch"].map(|name| root.join(name));
         for path in [&workspace, &outside, &scratch] {
@@ -336,7 +341,7 @@ impl Bed {
         assert_eq!(found.nlink(), 1, "links to the victim");
         assert_eq!((found.uid(), found.gid()), own_ids(), "the victim's owner");
         let age = found.modified().expect("a time").elapsed().expect("not in the future");
-        assert!(age < Duration::from_secs(3600), "the victim's time was set");
+        assert!(age < Duration::from_hours(1), "the victim's time was set");
         let names: Vec<_> = fs::read_dir(&self.outside)
             .expect("a folder")
             .map(|e| e.expect("an entry").file_name())

@@ -335,3 +335,24 @@ fn no_file_gets_a_setuid_or_setgid_bit() {
         }
     });
 }
+
+/// A lease makes whoever opens the file wait for its holder.
+#[test]
+fn no_lease_is_taken_on_a_file() {
+    for_each_tier(|bed| {
+        bed.put("file", "");
+        let finished = bed.run(
+            r#"python3 -c '
+import fcntl, os
+for path in ["file", "/usr/bin/env"]:
+    for kind in [fcntl.F_RDLCK, fcntl.F_WRLCK]:
+        try:
+            fcntl.fcntl(os.open(path, os.O_RDONLY), fcntl.F_SETLEASE, kind)
+            print("ESCAPED", path, kind)
+        except OSError as error:
+            print("refused", error)
+print("finished")'"#,
+        );
+        finished.assert_nothing_escaped();
+    });
+}

@@ -160,7 +160,7 @@ fn a_frozen_link_and_its_target_stay() {
             "#;
         let before = (link_state(&bed.at(".mcp.json")), state(&target));
         if bed.tier == Tier::T1b {
-            let refused = bed.try_start("echo changed > .mcp.json").err().expect("a refusal");
+            let refused = bed.try_start("echo changed > .mcp.json").expect_err("a refusal");
             assert!(!refused.is_worth_repeating(), "{refused}");
             assert!(refused.to_string().contains("symbolic link"), "{refused}");
         } else {
@@ -284,10 +284,10 @@ fn a_reserved_name_that_became_one_outside_is_left_alone() {
         let theirs = bed.outside.join(".git/hooks");
         fs::create_dir_all(&theirs).expect("a folder");
         bed.attack(
-            r#"
+            r"
             move repository moved && ln -s ../outside repository
             ls -ld repository/.git/hooks
-            "#,
+            ",
         );
         bed.end();
         let is_there = theirs.is_dir();

@@ -37,6 +37,7 @@ struct Special {
     freeze: BTreeSet<PathBuf>,
     pin: BTreeSet<PathBuf>,
     reserve: BTreeSet<PathBuf>,
+    forbid: BTreeSet<PathBuf>,
 }
 
 impl View<'_> {
@@ -48,6 +49,7 @@ impl View<'_> {
         covers.extend(special.hide.iter().map(|path| Cover::Hide(path.as_path().into())));
         covers.extend(special.freeze.iter().map(|path| Cover::Freeze(path.as_path().into())));
         covers.extend(special.pin.iter().map(|path| Cover::Pin(path.as_path().into())));
+        covers.extend(special.forbid.iter().map(|path| Cover::Forbid(path.as_path().into())));
         covers.extend(special.reserve.iter().map(|path| Cover::Reserve(path.as_path().into())));
         covers.retain(|cover| !hidden(&cover.path().to_owned()));
         covers.sort_by(|a, b| a.path().cmp(b.path()));
@@ -169,6 +171,7 @@ impl Special {
         self.modules(&git.join("modules"), 0);
         if let Ok(entries) = fs::read_dir(git.join("worktrees")) {
             for entry in entries.flatten() {
+                self.if_there(entry.path().join("commondir"));
                 self.if_there(entry.path().join("config.worktree"));
             }
         }
@@ -184,8 +187,13 @@ impl Special {
                 self.reserve.insert(path);
             }
         }
-        for name in ["config.worktree", "info/attributes", "commondir"] {
-            self.if_there(git.join(name));
+        self.if_there(git.join("info/attributes"));
+        // Each names or is another configuration. Git dies when a folder has such a name, so an
+        // empty one cannot hold it.
+        for name in ["config.worktree", "commondir"] {
+            let path = git.join(name);
+            let set = if path.symlink_metadata().is_ok() { &mut self.freeze } else { &mut self.forbid };
+            set.insert(path);
         }
     }
 

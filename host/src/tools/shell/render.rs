@@ -131,6 +131,10 @@ fn status(outcome: &Outcome, timeout: Option<Duration>) -> String {
         (Some(Ended::Timeout), None) => format!("timed out, {status}"),
         (Some(Ended::Stopped), _) => format!("stopped, {status}"),
         (Some(Ended::Processes), _) => format!("stopped because it had too many processes, {status}"),
+        (Some(Ended::Forbidden), _) => format!(
+            "stopped because it made .git/commondir or .git/config.worktree, which would make git run programs \
+             later and was removed, {status}"
+        ),
         (Some(Ended::Memory), _) => format!("stopped because it used too much memory, {status}"),
     }
 }

@@ -6,13 +6,16 @@ use scorpiox_tests::Program;
 
 use super::support::{Ran, bash_for, start};
 
+/// Whether a command came to the end that it should.
+type IsRight = fn(&Ran) -> bool;
+
 /// Each ends by itself, long before its time, and waits for nobody.
 #[test]
 fn programs_that_ask_get_no_answer_and_end() {
     let program = Program::new();
     let mut server = start(&program);
     let repository = "cd $(mktemp -d); git init -q .; export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@t GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@t; echo x > f; git add f; ";
-    let cases: [(&str, String, fn(&Ran) -> bool); 9] = [
+    let cases: [(&str, String, IsRight); 9] = [
         ("sudo", "sudo -k true; sudo ls".into(), |ran| ran.is_error),
         ("su", "su -c true nobody".into(), |ran| ran.is_error),
         ("passwd", "passwd".into(), |ran| ran.is_error),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use scorpiox_tests::Program;
 
-use super::support::{bash, comes_true, in_each_tier, start};
+use super::support::{bash, bash_for, comes_true, in_each_tier, start};
 
 const ATTACK: &str = r#"
 names=".git/hooks/pre-commit .git/config .mcp.json .claude/settings.json .vscode/tasks.json .idea/x .bashrc .profile"
@@ -134,4 +134,40 @@ fn commits_work_beside_protected_hooks() {
     );
     assert_eq!(ran.succeeded(), "two\none\n");
     assert!(bash(&mut server, "git config core.hooksPath /tmp").is_error);
+}
+
+/// A `commondir` makes git read another configuration, which can name programs.
+#[test]
+fn git_is_not_led_to_another_configuration() {
+    in_each_tier(|program, server| {
+        repository(program);
+        program.put("workspace/.git/worktrees/tree/commondir", "../..\n");
+        program.put("workspace/evil/config", "[core]\n\tfsmonitor = evil\n");
+        for (name, attack) in [
+            ("commondir", "echo ../evil > .git/commondir"),
+            ("commondir", "echo ../evil > .git/commondir; sleep 20; echo still here"),
+            ("commondir", "mkdir .git/commondir; sleep 20; echo still here"),
+            ("config.worktree", "cp evil/config .git/config.worktree; sleep 20; echo still here"),
+        ] {
+            let ran = bash_for(server, attack, 10_000);
+            assert!(ran.is_error || ran.data["tier"] == "T2", "{attack}: {}", ran.text);
+            assert_eq!(
+                ran.data["timed_out"],
+                ran.data["tier"] == "T2" && attack.contains("sleep"),
+                "{}",
+                ran.text
+            );
+            let path = program.workspace().join(".git").join(name);
+            assert!(path.symlink_metadata().is_err(), "{attack}: it is there");
+            if ran.data["tier"] != "T2" {
+                assert!(ran.text.contains("which would make git run programs"), "{}", ran.text);
+            }
+        }
+        bash(
+            server,
+            "echo ../../../evil > .git/worktrees/tree/commondir; mv .git/worktrees/tree .git/worktrees/x",
+        );
+        let kept = fs::read_to_string(program.workspace().join(".git/worktrees/tree/commondir"));
+        assert_eq!(kept.expect("the file"), "../..\n");
+    });
 }

@@ -79,10 +79,6 @@ impl Ran {
         self.data["exit_code"].as_i64().unwrap_or_else(|| panic!("no exit code: {self:?}"))
     }
 
-    pub fn milliseconds(&self) -> u64 {
-        self.data["duration_ms"].as_u64().unwrap_or_else(|| panic!("no duration: {self:?}"))
-    }
-
     /// What came of a call that was refused before anything ran.
     #[track_caller]
     pub fn refused(&self) -> &str {

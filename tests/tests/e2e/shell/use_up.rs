@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use scorpiox_tests::{Program, Started};
+use scorpiox_tests::Started;
 use serde_json::json;
 
 use super::support::{
@@ -63,6 +63,16 @@ fn a_command_that_takes_too_much_memory_is_ended_and_told_why() {
         let result = answers_meanwhile(&mut server, many, 20_000);
         let text = result["content"][0]["text"].as_str().expect("a text");
         assert!(text.contains("stopped because it used too much memory"), "{tier}: {text}");
+        // Memory that processes share counts once.
+        let shared = "import mmap, os, time\nm = mmap.mmap(-1, 150 << 20)\nfor i in range(150): m.write(b'x' * (1 << 20))\n\
+                      for i in range(3):\n    if os.fork() == 0: m[0:150 << 20:4096]; time.sleep(0.5); os._exit(0)\n\
+                      for i in range(3): os.wait()\nprint('done')";
+        let ran = bash(&mut server, &format!("python3 - <<'P'\n{shared}\nP"));
+        assert_eq!(ran.succeeded(), "done\n", "{tier}");
+        let more = "python3 -c 'import mmap, time; m = mmap.mmap(-1, 400 << 20); \
+                    [m.write(b\"x\" * (1 << 20)) for i in range(400)]; time.sleep(20)'";
+        let ran = bash(&mut server, more);
+        assert!(ran.text.contains("stopped because it used too much memory"), "{tier}: {}", ran.text);
         assert_eq!(bash(&mut server, "echo well").succeeded(), "well\n");
     }
 }

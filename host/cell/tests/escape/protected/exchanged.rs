@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{SETTINGS, names};
-use crate::bed::{Bed, SECRET, finish, for_each_tier};
+use crate::bed::{Bed, SECRET, TIERS, finish, for_each_tier};
 
 /// A folder of the workspace, and one outside that has files of the same names.
 fn with_twins(bed: &mut Bed) -> (PathBuf, PathBuf) {
@@ -169,4 +169,33 @@ fn a_frozen_file_that_moves_before_a_command_starts_is_not_changed() {
         let now = if moved.exists() { moved } else { frozen };
         assert_eq!(fs::read_to_string(now).expect("a file"), SETTINGS);
     });
+}
+
+/// `/tmp` is the commands' own, and they may write to all of it: also to the folders above a
+/// workspace that lies there.
+#[test]
+fn a_workspace_below_tmp_is_not_exchanged_for_another() {
+    for tier in TIERS {
+        eprintln!("--- {tier}");
+        let mut bed = Bed::below(tier, Path::new("/tmp"));
+        let settings = bed.put("sub/.git/config", SETTINGS);
+        bed.shield.freeze = vec![settings.clone()];
+        bed.shield.pin = vec![bed.at("sub/.git")];
+        bed.run(
+            r#"
+            cd /; above=${WORKSPACE%/*}
+            mv "$above" /tmp/moved
+            mkdir -p "$WORKSPACE/sub/.git"; echo decoy > "$WORKSPACE/sub/.git/config"
+            "#,
+        );
+        let attack = r#"
+            find / -path /proc -prune -o -path '*/sub/.git/config' -print 2>/dev/null |
+                while read -r path; do echo evil > "$path"; done
+        "#;
+        if let Ok(mut running) = bed.try_start(attack) {
+            finish(&mut running);
+        }
+        bed.end();
+        assert_eq!(fs::read_to_string(&settings).expect("the file"), SETTINGS, "{tier}");
+    }
 }
