@@ -149,7 +149,7 @@ impl Screen {
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
-        | '\u{80}'..='\u{9f}')
+        | '\u{7f}'..='\u{9f}')
 }
 
 impl Perform for Screen {
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_hides_or_reorders_is_taken_out() {
-        assert_eq!(shown("a\u{202e}b\u{2066}c\u{feff}d\u{e0041}e\u{9b}31mf".as_bytes()), "abcde31mf");
+        assert_eq!(shown("a\u{202e}b\u{2066}c\u{feff}d\u{e0041}e\u{9b}31m\u{7f}f".as_bytes()), "abcde31mf");
         assert_eq!(shown("👨\u{200d}👩 ä".as_bytes()), "👨\u{200d}👩 ä");
     }
 
