@@ -308,27 +308,16 @@ impl Bed {
 
     /// Waits until there are this many processes.
     pub(crate) fn processes_when(&self, count: usize) -> Vec<u32> {
-        let until = Instant::now() + Duration::from_secs(20);
-        loop {
-            let found = self.processes();
-            if found.len() >= count {
-                return found;
-            }
-            assert!(Instant::now() < until, "{count} processes, not {found:?}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let are_there = comes_true(Duration::from_secs(20), || self.processes().len() >= count);
+        let found = self.processes();
+        assert!(are_there, "{count} processes, not {found:?}");
+        found
     }
 
-    /// Waits for the last process to go; how many there are when the time is over.
+    /// Waits for the last process to go; those that are there when the time is over.
     pub(crate) fn processes_after(&self, time: Duration) -> Vec<u32> {
-        let until = Instant::now() + time;
-        loop {
-            let found = self.processes();
-            if found.is_empty() || Instant::now() >= until {
-                return found;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        comes_true(time, || self.processes().is_empty());
+        self.processes()
     }
 
     /// That the outside is as it was.
@@ -387,6 +376,18 @@ pub(crate) fn finish(running: &mut Running) -> Finished {
     let finished = Finished { text: String::from_utf8_lossy(&text).into_owned(), outcome };
     eprintln!("{}\n{:?}", finished.text, finished.outcome);
     finished
+}
+
+/// Waits for something that gives no notice of its change; whether it came true in time.
+pub(crate) fn comes_true(time: Duration, condition: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + time;
+    while !condition() {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
 }
 
 /// Processes with this word in their environment or arguments, those that have ended left out.

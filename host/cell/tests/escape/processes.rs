@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 use scorpiox_cell::{Ended, Running, Status, Tier};
 
-use crate::bed::{Bed, SECRET, Victim, attack, command, finish, for_each_tier, leak_a_descriptor, parent_of};
+use crate::bed::{
+    Bed, SECRET, Victim, attack, comes_true, command, finish, for_each_tier, leak_a_descriptor, parent_of,
+};
 
 /// Variables that a command has: the bed's, and those of every shell.
 const VARIABLES: [&str; 11] =
@@ -31,11 +33,7 @@ fn unconfined(bed: &Bed, arguments: &[&str]) -> Output {
 /// Whether only its status is left of a process, or soon will be.
 fn has_ended(pid: u32) -> bool {
     let ended = || fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "));
-    let until = Instant::now() + Duration::from_secs(5);
-    while !ended() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    ended()
+    comes_true(Duration::from_secs(5), ended)
 }
 
 /// Starts a command that attacks the processes it descends from, and tells it which they are.

@@ -4,11 +4,11 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use scorpiox_cell::Tier;
 
-use crate::bed::{Bed, Shield, finish, for_each_tier, set_mode};
+use crate::bed::{Bed, Shield, comes_true, finish, for_each_tier, set_mode};
 
 mod exchanged;
 
@@ -243,11 +243,8 @@ fn a_command_that_ends_does_not_free_the_names_of_another() {
         let mut long = bed.start("until [ -e own/go ]; do sleep 0.05; done; mkdir .claude && echo ESCAPED");
         bed.attack("may 'a file' write own/new");
         // Longer than names stay after the last command.
-        let until = Instant::now() + Duration::from_millis(2500);
-        while Instant::now() < until {
-            assert!(reserve.iter().all(|path| path.is_dir()), "a name in use was set free");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        let is_freed = comes_true(Duration::from_millis(2500), || reserve.iter().any(|path| !path.is_dir()));
+        assert!(!is_freed, "a name in use was set free");
         bed.put("own/go", "");
         let text = finish(&mut long).text;
         assert!(!text.contains("ESCAPED"), "{text}");
@@ -300,10 +297,7 @@ fn a_reserved_name_that_became_one_outside_is_left_alone() {
 /// That the names become free while the cell lives.
 #[track_caller]
 fn assert_released(reserve: &[PathBuf]) {
-    let until = Instant::now() + RELEASE_TIME;
-    while reserve.iter().any(|path| path.symlink_metadata().is_ok()) && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    comes_true(RELEASE_TIME, || reserve.iter().all(|path| path.symlink_metadata().is_err()));
     assert_gone(reserve);
 }
 

@@ -13,7 +13,7 @@ fn builtin(name: &str) -> Profile {
 }
 
 fn places() -> Places {
-    Places::standard("/home/me/work".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"))
+    Places::standard("/home/me/project".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"))
 }
 
 fn shown(rules: &[PathRule]) -> Vec<String> {
@@ -46,9 +46,9 @@ fn nested_paths_meet_in_the_deeper_one() {
 
 #[test]
 fn a_place_meets_a_path_only_where_it_is_known_to_be() {
-    let (place, path) = (profile("write = ['@workspace']"), profile("write = ['~/work/src', '/tmp/x']"));
+    let (place, path) = (profile("write = ['@workspace']"), profile("write = ['~/project/src', '/tmp/x']"));
     assert!(place.narrowed(&path).write.is_empty());
-    assert_eq!(shown(&place.narrowed_at(&path, &places()).write), ["/home/me/work/src"]);
+    assert_eq!(shown(&place.narrowed_at(&path, &places()).write), ["/home/me/project/src"]);
     let everything = profile("read = ['/']");
     assert_eq!(shown(&everything.narrowed(&builtin("readonly")).read)[..2], ["@system", "@toolchains"]);
 }
@@ -104,7 +104,7 @@ fn any_profile() -> impl Strategy<Value = Profile> {
         "~/go",
     ];
     const WRITE: &[&str] =
-        &["@workspace", "@tmp", "/opt", "/opt/a/b", "~/x/y", "~/work/a", "/home", "/tmp/a"];
+        &["@workspace", "@tmp", "/opt", "/opt/a/b", "~/x/y", "~/project/a", "/home", "/tmp/a"];
     const DENY: &[&str] = &["**/.env*", "a", "*/b", "/opt/a", "~/x", "**/c"];
     const HOSTS: &[&str] = &["*.a.org", "a.org", "b.a.org:80", "*.b.a.org:8080", "10.0.0.1", "10.0.0.1:80"];
     const NETWORK: &[&str] = &["off", "allowlist", "open"];

@@ -2,7 +2,7 @@ use super::*;
 use crate::Policy;
 
 fn places() -> Places {
-    Places::standard("/home/me/work".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"))
+    Places::standard("/home/me/project".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"))
 }
 
 fn profile(name: &str, text: &str) -> Profile {
@@ -29,7 +29,7 @@ fn an_allowed_path_names_its_rule() {
             why(&workspace, access, "src/main.rs"),
             (
                 true,
-                "`write` has \"@workspace\" (built-in), which covers /home/me/work/src/main.rs".into(),
+                "`write` has \"@workspace\" (built-in), which covers /home/me/project/src/main.rs".into(),
                 None
             )
         );
@@ -80,24 +80,24 @@ fn programs_and_the_readonly_profile_have_no_line_that_would() {
         &profile("readonly", ""),
         Access::Write,
         "a",
-        "no entry of `write` (built-in) covers /home/me/work/a, and profile `readonly` only writes @tmp",
+        "no entry of `write` (built-in) covers /home/me/project/a, and profile `readonly` only writes @tmp",
         None,
     );
 }
 
 #[test]
 fn deny_wins_over_everything() {
-    let text = "[shell.profile.workspace]\ndeny = ['**/.env*', '~/work/keys']";
+    let text = "[shell.profile.workspace]\ndeny = ['**/.env*', '~/project/keys']";
     let workspace = profile("workspace", text);
     denied(
         &workspace,
         Access::Read,
         "keys/a",
-        "`deny` has \"~/work/keys\" (policy.toml line 3), which covers /home/me/work/keys/a",
+        "`deny` has \"~/project/keys\" (policy.toml line 3), which covers /home/me/project/keys/a",
         Some("deny = [\"**/.env*\"] in [shell.profile.workspace]"),
     );
     let (_, because, would_allow) = why(&profile("open", ""), Access::Write, "a/.env");
-    assert_eq!(because, "`deny` has \"**/.env*\" (built-in), which covers /home/me/work/a/.env");
+    assert_eq!(because, "`deny` has \"**/.env*\" (built-in), which covers /home/me/project/a/.env");
     assert_eq!(would_allow.unwrap(), "deny = [] in [shell.profile.open]");
 }
 
@@ -151,7 +151,7 @@ fn protected_names_are_read_and_never_written() {
                 Access::Write,
                 &path,
                 &format!(
-                    "/home/me/work/{path} is protected (built-in): programs outside the sandbox run what it names"
+                    "/home/me/project/{path} is protected (built-in): programs outside the sandbox run what it names"
                 ),
                 None,
             );
@@ -168,7 +168,7 @@ fn protected_names_are_read_and_never_written() {
 fn dots_are_not_guessed_at() {
     let (allowed, because, _) = why(&profile("workspace", ""), Access::Write, "../other");
     assert!(!allowed);
-    assert_eq!(because, "/home/me/work/../other has `..` in it; ask about the path it leads to");
+    assert_eq!(because, "/home/me/project/../other has `..` in it; ask about the path it leads to");
 }
 
 #[test]

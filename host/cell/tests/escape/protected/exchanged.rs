@@ -4,10 +4,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{SETTINGS, names};
-use crate::bed::{Bed, SECRET, TIERS, finish, for_each_tier};
+use crate::bed::{Bed, SECRET, TIERS, comes_true, finish, for_each_tier};
 
 /// A folder of the workspace, and one outside that has files of the same names.
 fn with_twins(bed: &mut Bed) -> (PathBuf, PathBuf) {
@@ -130,11 +130,7 @@ fn let_another_move(bed: &mut Bed, name: &str) -> scorpiox_cell::Running {
     let (go, done) = (bed.at("own/go"), bed.at("own/done"));
     bed.meanwhile = Some(Box::new(move || {
         fs::write(&go, "").expect("a file");
-        let until = Instant::now() + Duration::from_secs(20);
-        while !done.exists() {
-            assert!(Instant::now() < until, "the other command did not get there");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        assert!(comes_true(Duration::from_secs(20), || done.exists()), "the other command did not get there");
     }));
     running
 }
