@@ -19,10 +19,10 @@ fuzz_target!(|text: &str| {
                     let narrowed = profile.narrowed(by);
                     assert!(narrowed.limits.memory <= profile.limits.memory);
                     assert!(narrowed.limits.processes <= by.limits.processes);
-                    assert!(
-                        narrowed.deny.len() >= profile.deny.len().max(by.deny.len())
-                            || narrowed.deny.len() >= 1
-                    );
+                    for rule in profile.deny.iter().chain(&by.deny) {
+                        let is_kept = narrowed.deny.iter().any(|kept| kept.glob() == rule.glob());
+                        assert!(is_kept, "{} is denied no more", rule.glob());
+                    }
                 }
             }
         }

@@ -35,7 +35,6 @@ pub(super) struct View<'a> {
 struct Special {
     hide: BTreeSet<PathBuf>,
     freeze: BTreeSet<PathBuf>,
-    pin: BTreeSet<PathBuf>,
     reserve: BTreeSet<PathBuf>,
     forbid: BTreeSet<PathBuf>,
 }
@@ -48,7 +47,6 @@ impl View<'_> {
         let mut covers: Vec<Cover> = Vec::new();
         covers.extend(special.hide.iter().map(|path| Cover::Hide(path.as_path().into())));
         covers.extend(special.freeze.iter().map(|path| Cover::Freeze(path.as_path().into())));
-        covers.extend(special.pin.iter().map(|path| Cover::Pin(path.as_path().into())));
         covers.extend(special.forbid.iter().map(|path| Cover::Forbid(path.as_path().into())));
         covers.extend(special.reserve.iter().map(|path| Cover::Reserve(path.as_path().into())));
         covers.retain(|cover| !hidden(&cover.path().to_owned()));
@@ -131,12 +129,6 @@ impl View<'_> {
             Ok(_) => {
                 special.freeze.insert(path.to_owned());
                 if let Some(target) = self.target(path) {
-                    // No folder on the way to it may be exchanged for another.
-                    let folders = target
-                        .ancestors()
-                        .skip(1)
-                        .take_while(|folder| self.areas.iter().all(|area| area.path != **folder));
-                    special.pin.extend(folders.map(Path::to_owned));
                     special.freeze.insert(target);
                 }
             }
@@ -158,15 +150,14 @@ fn is_reservation(found: &fs::Metadata) -> bool {
 }
 
 impl Special {
-    /// A `.git`: its folder cannot be exchanged, and what makes git start programs cannot be
-    /// changed.
+    /// A `.git`: what makes git start programs cannot be changed. Nor can a folder above that be
+    /// exchanged, which the cell sees to for every path with a rule.
     fn repository(&mut self, git: &Path) -> io::Result<()> {
         if !git.symlink_metadata()?.is_dir() {
             // Of a worktree or a submodule, which names another folder; or a link.
             self.freeze.insert(git.to_owned());
             return Ok(());
         }
-        self.pin.insert(git.to_owned());
         self.git_folder(git);
         self.modules(&git.join("modules"), 0);
         if let Ok(entries) = fs::read_dir(git.join("worktrees")) {
@@ -203,7 +194,6 @@ impl Special {
         let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         for path in folders.map(|entry| entry.path()) {
             if path.join("HEAD").exists() {
-                self.pin.insert(path.clone());
                 self.git_folder(&path);
                 self.modules(&path.join("modules"), depth + 1);
             } else if depth < MAX_MODULE_DEPTH {
