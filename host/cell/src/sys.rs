@@ -7,8 +7,9 @@
 #![allow(unsafe_code)]
 
 use std::convert::Infallible;
-use std::ffi::{CStr, c_char, c_int, c_long, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
@@ -34,6 +35,44 @@ pub(crate) fn fork_into(flags: c_int) -> io::Result<Side> {
             pid.map(Side::Parent).ok_or_else(|| io::Error::other("clone gave no process id"))
         }
     }
+}
+
+/// Runs `child` in a new process that borrows this one's memory instead of copying it, as
+/// vfork(2) does: this process waits until the new one has executed a program or ended.
+///
+/// The new process has descriptors, signal actions and rights of its own, but what `child`
+/// allocates and does not free stays allocated here.
+pub(crate) fn run_in_borrowed_memory(child: impl FnOnce() -> Infallible) -> io::Result<rustix::process::Pid> {
+    /// What is done on it is a few calls deep; a program has a stack of its own.
+    const STACK_UNITS: usize = 256 * 1024 / size_of::<u128>();
+
+    extern "C" fn enter<F: FnOnce() -> Infallible>(child: *mut c_void) -> c_int {
+        // SAFETY: it is the pointer given below, to a value that outlives the wait; only this
+        // function has it, once.
+        let child = unsafe { (*child.cast::<Option<F>>()).take() };
+        match child.map(|child| child()) {
+            Some(never) => match never {},
+            None => exit_now(1),
+        }
+    }
+
+    fn entry<F: FnOnce() -> Infallible>(_: &Option<F>) -> extern "C" fn(*mut c_void) -> c_int {
+        enter::<F>
+    }
+
+    let mut child = Some(child);
+    let mut stack: Vec<MaybeUninit<u128>> = Vec::with_capacity(STACK_UNITS);
+    // SAFETY: the stack is as long as said, aligned to 16 bytes and used by nobody else, and it
+    // grows downwards on every architecture that is built for. This process does nothing until
+    // the other one uses its memory no more (CLONE_VFORK), has no other thread that could, and
+    // `enter` does not return into frames of this one: it ends in a program or in _exit.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().add(STACK_UNITS).cast::<c_void>();
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        libc::clone(entry(&child), top, flags, (&raw mut child).cast::<c_void>())
+    };
+    check(pid)?;
+    rustix::process::Pid::from_raw(pid).ok_or_else(|| io::Error::other("clone gave no process id"))
 }
 
 /// Moves this process into new namespaces.

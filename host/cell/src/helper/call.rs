@@ -189,25 +189,19 @@ fn start_shell(
     let step = "bounding the command's processes";
     let asks = !is_bounded && cell.spec.tier != Tier::None;
     let (ours, theirs) = packet::pair().map_err(Fault::at(step))?;
-    match sys::fork_into(0).map_err(Fault::at("starting the shell's process"))? {
-        Side::Parent(shell) => {
-            drop(theirs);
-            // Nothing comes where the shell's process could not go on, which says so itself.
-            let bound = if asks {
-                packet::receive::<bool>(ours.as_fd(), true).map_err(Fault::at(step))?
-            } else {
-                None
-            };
-            let questions = bound.and_then(|(_, mut fds)| fds.pop());
-            Ok((shell, questions.map(|questions| Bound::new(questions, order.limits.processes))))
-        }
-        Side::Child => {
-            drop(ours);
-            let asks = asks.then_some(&theirs);
-            let fault = become_shell(cell, order, rules, asks, (control, output), &command, &variables);
-            give_up(control, fault)
-        }
-    }
+    // The rules go with the shell's process: this one keeps their descriptor to its end.
+    let child = || {
+        let asks = asks.then_some(&theirs);
+        let fault = become_shell(cell, order, rules, asks, (control, output), &command, &variables);
+        give_up(control, fault)
+    };
+    let shell = sys::run_in_borrowed_memory(child).map_err(Fault::at("starting the shell's process"))?;
+    drop(theirs);
+    // Nothing comes where the shell's process could not go on, which says so itself.
+    let bound =
+        if asks { packet::receive::<bool>(ours.as_fd(), true).map_err(Fault::at(step))? } else { None };
+    let questions = bound.and_then(|(_, mut fds)| fds.pop());
+    Ok((shell, questions.map(|questions| Bound::new(questions, order.limits.processes))))
 }
 
 /// In the process that becomes the shell; returns only what went wrong.

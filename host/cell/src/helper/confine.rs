@@ -27,11 +27,8 @@ const MACHINE_FACTS: [&str; 8] = [
 
 /// Files of `/etc` that hold nothing about the machine's users but their names, or nothing
 /// secret at all. What is missing on a machine is left out.
-pub(super) const ETC: [&str; 31] = [
+pub(super) const ETC: [&str; 27] = [
     "alternatives",
-    "bash_completion.d",
-    "ca-certificates",
-    "ca-certificates.conf",
     "debian_version",
     "fonts",
     "gai.conf",
@@ -46,7 +43,6 @@ pub(super) const ETC: [&str; 31] = [
     "magic",
     "magic.mime",
     "mime.types",
-    "nanorc",
     "networks",
     "nsswitch.conf",
     "os-release",

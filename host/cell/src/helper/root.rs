@@ -29,6 +29,8 @@ pub(super) const HIDDEN_FOLDER: &str = "/.hidden/folder";
 pub(super) const EMPTY_FOLDER: &str = "/.hidden/empty";
 /// The system's folders, which are links into `/usr` on most machines.
 pub(super) const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// Longest file of `/etc` that is copied rather than mounted.
+const MAX_COPIED_BYTES: u64 = 64 * 1024;
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const SAFE: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 
@@ -144,7 +146,7 @@ fn take(cell: &CellSpec) -> Result<Vec<Detached>, Fault> {
     }
     for name in ETC {
         let path = Path::new("/etc").join(name);
-        if path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
+        if path.symlink_metadata().is_ok_and(|found| !found.is_symlink() && !is_copied(&found)) {
             taken.push(detach(&path, &path, READ_ONLY | SAFE)?);
         }
     }
@@ -167,6 +169,12 @@ fn take(cell: &CellSpec) -> Result<Vec<Detached>, Fault> {
     // A folder comes before what lies below it.
     taken.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(taken)
+}
+
+/// Whether a file of `/etc` is copied. Each mount costs every command: all are copied for it and
+/// taken down after it.
+fn is_copied(found: &fs::Metadata) -> bool {
+    found.is_file() && found.len() <= MAX_COPIED_BYTES
 }
 
 fn detach(from: &Path, to: &Path, attributes: u64) -> Result<Detached, Fault> {
@@ -239,9 +247,15 @@ fn furnish(cell: &CellSpec) -> std::io::Result<()> {
     }
     for name in ETC {
         let (path, inside) = (Path::new("/etc").join(name), Path::new("etc").join(name));
-        if let Ok(target) = fs::read_link(path) {
-            inside.parent().map_or(Ok(()), fs::create_dir_all)?;
-            symlink(target, inside)?;
+        let Ok(found) = path.symlink_metadata() else { continue };
+        if !found.is_symlink() && !is_copied(&found) {
+            continue;
+        }
+        inside.parent().map_or(Ok(()), fs::create_dir_all)?;
+        if found.is_symlink() {
+            symlink(fs::read_link(path)?, inside)?;
+        } else if let Ok(text) = fs::read(path) {
+            fs::write(inside, text)?;
         }
     }
     fs::write("etc/passwd", passwd_text(cell))?;
