@@ -42,7 +42,9 @@ pub(crate) fn fork_into(flags: c_int) -> io::Result<Side> {
 ///
 /// The new process has descriptors, signal actions and rights of its own, but what `child`
 /// allocates and does not free stays allocated here.
-pub(crate) fn run_in_borrowed_memory(child: impl FnOnce() -> Infallible) -> io::Result<rustix::process::Pid> {
+pub(crate) fn run_in_borrowed_memory<F: FnOnce() -> Infallible>(
+    child: F,
+) -> io::Result<rustix::process::Pid> {
     /// What is done on it is a few calls deep; a program has a stack of its own.
     const STACK_UNITS: usize = 256 * 1024 / size_of::<u128>();
 
@@ -56,10 +58,6 @@ pub(crate) fn run_in_borrowed_memory(child: impl FnOnce() -> Infallible) -> io::
         }
     }
 
-    fn entry<F: FnOnce() -> Infallible>(_: &Option<F>) -> extern "C" fn(*mut c_void) -> c_int {
-        enter::<F>
-    }
-
     let mut child = Some(child);
     let mut stack: Vec<MaybeUninit<u128>> = Vec::with_capacity(STACK_UNITS);
     // SAFETY: the stack is as long as said, aligned to 16 bytes and used by nobody else, and it
@@ -69,7 +67,7 @@ pub(crate) fn run_in_borrowed_memory(child: impl FnOnce() -> Infallible) -> io::
     let pid = unsafe {
         let top = stack.as_mut_ptr().add(STACK_UNITS).cast::<c_void>();
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-        libc::clone(entry(&child), top, flags, (&raw mut child).cast::<c_void>())
+        libc::clone(enter::<F>, top, flags, (&raw mut child).cast::<c_void>())
     };
     check(pid)?;
     rustix::process::Pid::from_raw(pid).ok_or_else(|| io::Error::other("clone gave no process id"))
