@@ -56,6 +56,10 @@ impl Host for CallState {
         Ok(self.transaction.get()?.increment(&self.namespace, &key, delta, self.store_quota)?)
     }
 
+    fn commit(&mut self) -> Result<(), StoreFailure> {
+        Ok(self.transaction.commit_now()?)
+    }
+
     fn convert_error(&mut self, failure: StoreFailure) -> wasmtime::Result<Error> {
         match failure {
             StoreFailure::Guest(error) => Ok(error),

@@ -40,6 +40,18 @@ impl LazyTransaction {
         self.open.as_mut().map(Transaction::has_messages).transpose()
     }
 
+    /// Keeps what was written so far. What follows is a transaction that no other writer can get
+    /// in between: there is no going back to the beginning of the call any more.
+    pub fn commit_now(&mut self) -> Result<(), DatabaseError> {
+        if self.cancel.is_set() {
+            return Err(DatabaseError::Cancelled);
+        }
+        let open = self.open.take();
+        open.map_or(Ok(()), Transaction::commit)?;
+        self.mode = Mode::Write;
+        Ok(())
+    }
+
     /// Keeps what was written, if anything was begun and the call was not cancelled.
     pub fn commit(self) -> Result<(), DatabaseError> {
         match self.open {

@@ -6,7 +6,7 @@
 macro_rules! bridge_tool {
     () => {
         use exports::scorpiox::tool::tool::{ToolDefinition, ToolError, ToolResult};
-        use scorpiox::tool::types::{Content, Hints};
+        use scorpiox::tool::types::{Content, Hints, Image};
 
         fn tool_definition(definition: $crate::Definition) -> ToolDefinition {
             ToolDefinition {
@@ -26,10 +26,14 @@ macro_rules! bridge_tool {
 
         fn tool_result(result: Result<$crate::Output, $crate::Failure>) -> Result<ToolResult, ToolError> {
             match result {
-                Ok(output) => Ok(ToolResult {
-                    content: vec![Content::Text(output.text)],
-                    structured: output.structured,
-                }),
+                Ok(output) => {
+                    let image = |image: $crate::Image| {
+                        Content::Image(Image { data: image.data, mime_type: image.mime_type })
+                    };
+                    let text = std::iter::once(Content::Text(output.text));
+                    let content = text.chain(output.images.into_iter().map(image)).collect();
+                    Ok(ToolResult { content, structured: output.structured })
+                }
                 Err(failure) => Err(tool_error(failure)),
             }
         }
@@ -38,7 +42,10 @@ macro_rules! bridge_tool {
             match failure {
                 $crate::Failure::InvalidInput(text) => ToolError::InvalidInput(text),
                 $crate::Failure::NotFound(text) => ToolError::NotFound(text),
+                $crate::Failure::Denied(text) => ToolError::Denied(text),
+                $crate::Failure::TimedOut(text) => ToolError::TimedOut(text),
                 $crate::Failure::Failed(text) => ToolError::Failed(text),
+                $crate::Failure::Cancelled => ToolError::Cancelled,
             }
         }
     };
@@ -93,6 +100,105 @@ macro_rules! bridge_store {
 
             fn increment(&mut self, key: &str, delta: i64) -> Result<i64, $crate::StoreError> {
                 Ok(store::increment(key, delta)?)
+            }
+
+            fn commit(&mut self) -> Result<(), $crate::StoreError> {
+                Ok(store::commit()?)
+            }
+        }
+    };
+}
+
+/// `HostWeb` (the kit's `Web` and `Progress` on the imported ones) for a world that imports both.
+#[macro_export]
+macro_rules! bridge_web {
+    () => {
+        use scorpiox::tool::{progress, web};
+
+        struct HostWeb;
+
+        impl From<web::Error> for $crate::web::WebError {
+            fn from(error: web::Error) -> Self {
+                match error {
+                    web::Error::Denied(text) => Self::Denied(text),
+                    web::Error::Invalid(text) => Self::Invalid(text),
+                    web::Error::Moved(url) => Self::Moved(url),
+                    web::Error::TooLarge(bytes) => Self::TooLarge(bytes),
+                    web::Error::TimedOut(text) => Self::TimedOut(text),
+                    web::Error::Failed(text) => Self::Failed(text),
+                    web::Error::NoBrowser(text) => Self::NoBrowser(text),
+                    web::Error::Cancelled => Self::Cancelled,
+                }
+            }
+        }
+
+        fn web_request(request: $crate::web::Request) -> web::Request {
+            web::Request {
+                method: match request.method {
+                    $crate::web::Method::Get => web::Method::Get,
+                    $crate::web::Method::Post => web::Method::Post,
+                },
+                url: request.url,
+                headers: request
+                    .headers
+                    .into_iter()
+                    .map(|(name, value)| web::Header { name, value })
+                    .collect(),
+                body: request.body,
+                timeout_ms: request.timeout_ms,
+                cached: request.cached,
+            }
+        }
+
+        fn web_response(
+            outcome: Result<web::Response, web::Error>,
+        ) -> Result<$crate::web::Response, $crate::web::WebError> {
+            let response = outcome?;
+            Ok($crate::web::Response {
+                url: response.url,
+                status: response.status,
+                headers: response.headers.into_iter().map(|header| (header.name, header.value)).collect(),
+                body: response.body,
+            })
+        }
+
+        impl $crate::web::Web for HostWeb {
+            fn fetch(
+                &mut self,
+                request: $crate::web::Request,
+            ) -> Result<$crate::web::Response, $crate::web::WebError> {
+                web_response(web::fetch(&web_request(request)))
+            }
+
+            fn begin(&mut self, request: $crate::web::Request) -> Result<u32, $crate::web::WebError> {
+                Ok(web::begin(&web_request(request))?)
+            }
+
+            fn next(
+                &mut self,
+                timeout_ms: u32,
+            ) -> Option<(u32, Result<$crate::web::Response, $crate::web::WebError>)> {
+                web::next(timeout_ms).map(|finished| (finished.id, web_response(finished.outcome)))
+            }
+
+            fn render(
+                &mut self,
+                url: &str,
+                wait_ms: u32,
+            ) -> Result<$crate::web::Rendered, $crate::web::WebError> {
+                let page = web::render(url, wait_ms)?;
+                Ok($crate::web::Rendered {
+                    url: page.url,
+                    status: page.status,
+                    html: page.html,
+                    notes: page.notes,
+                })
+            }
+        }
+
+        impl $crate::web::Progress for HostWeb {
+            fn report(&mut self, done: u32, total: Option<u32>, message: &str) {
+                progress::report(done, total, message);
             }
         }
     };

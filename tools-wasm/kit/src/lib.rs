@@ -8,6 +8,7 @@ pub mod definition;
 pub mod memory;
 pub mod store;
 pub mod time;
+pub mod web;
 
 pub use args::Args;
 pub use definition::{Definition, Hints};
@@ -20,17 +21,28 @@ pub struct Output {
     pub text: String,
     /// A JSON object of the tool's output schema.
     pub structured: Option<String>,
+    /// Shown after the text.
+    pub images: Vec<Image>,
+}
+
+/// A picture in a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// The file's bytes.
+    pub data: Vec<u8>,
+    /// Its media type.
+    pub mime_type: String,
 }
 
 impl Output {
     /// Text alone.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), structured: None }
+        Self { text: text.into(), structured: None, images: Vec::new() }
     }
 
     /// Text, and the same as data. `structured` must serialise to a JSON object.
     pub fn with_data(text: impl Into<String>, structured: &impl serde::Serialize) -> Self {
-        Self { text: text.into(), structured: serde_json::to_string(structured).ok() }
+        Self { text: text.into(), structured: serde_json::to_string(structured).ok(), images: Vec::new() }
     }
 }
 
@@ -41,8 +53,33 @@ pub enum Failure {
     InvalidInput(String),
     /// What the arguments name does not exist.
     NotFound(String),
+    /// The policy does not allow it.
+    Denied(String),
+    /// It took too long.
+    TimedOut(String),
     /// The tool could not do it now.
     Failed(String),
+    /// The call is to stop.
+    Cancelled,
+}
+
+impl From<web::WebError> for Failure {
+    fn from(error: web::WebError) -> Self {
+        use web::WebError;
+        match error {
+            WebError::Denied(text) => Self::Denied(text),
+            WebError::Invalid(text) => Self::InvalidInput(text),
+            WebError::Moved(url) => Self::Failed(format!(
+                "The server redirects to another host: {url}. Call again with that URL if it is where you want to go."
+            )),
+            WebError::TooLarge(bytes) => {
+                Self::Failed(format!("The answer has more than {bytes} bytes, the most that is read."))
+            }
+            WebError::TimedOut(text) => Self::TimedOut(text),
+            WebError::Failed(text) | WebError::NoBrowser(text) => Self::Failed(text),
+            WebError::Cancelled => Self::Cancelled,
+        }
+    }
 }
 
 impl From<StoreError> for Failure {

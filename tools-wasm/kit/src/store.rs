@@ -49,6 +49,8 @@ pub trait Store {
     ) -> Result<Vec<Entry>, StoreError>;
     /// Adds `delta` to the counter at `key` and gives the sum.
     fn increment(&mut self, key: &str, delta: i64) -> Result<i64, StoreError>;
+    /// Makes what was stored so far durable; what follows is a transaction of its own.
+    fn commit(&mut self) -> Result<(), StoreError>;
 
     /// The record at `key`.
     fn record<T: DeserializeOwned>(&mut self, key: &str) -> Result<Option<T>, StoreError> {

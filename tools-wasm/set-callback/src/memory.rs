@@ -45,6 +45,10 @@ impl Store for MemoryHost {
     fn increment(&mut self, key: &str, delta: i64) -> Result<i64, StoreError> {
         self.store.increment(key, delta)
     }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 impl Timers for MemoryHost {

@@ -12,6 +12,7 @@ fn ok(host: &mut Host, arguments: &str) -> String {
 fn refused(host: &mut Host, arguments: &str) -> String {
     match call(host, NOW, arguments).expect_err("must be refused") {
         Failure::InvalidInput(text) | Failure::NotFound(text) | Failure::Failed(text) => text,
+        other => panic!("{other:?}"),
     }
 }
 

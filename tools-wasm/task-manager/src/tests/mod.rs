@@ -127,6 +127,10 @@ impl Store for Bench {
         self.count(key);
         self.memory.increment(key, delta)
     }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 fn data(output: &Output) -> Value {
