@@ -86,8 +86,7 @@ fn profile(data: &Builtin) -> Profile {
         name: data.name.to_owned(),
         read: places(data.read),
         write: places(data.write),
-        // The data above is valid: a test says so, since an entry that is not is left out.
-        deny: DENIED.iter().filter_map(|glob| DenyRule::parse(glob, Source::Builtin).ok()).collect(),
+        deny: denied(),
         network: Sourced::builtin(network(&data.network)),
         env: EnvRules {
             pass: PASSED.iter().map(|name| Sourced::builtin((*name).to_owned())).collect(),
@@ -96,6 +95,12 @@ fn profile(data: &Builtin) -> Profile {
         limits: LIMITS,
         origins: Origins::BUILTIN,
     }
+}
+
+/// Files that are full of secrets.
+pub(crate) fn denied() -> Vec<DenyRule> {
+    // The data above is valid: a test says so, since an entry that is not is left out.
+    DENIED.iter().filter_map(|glob| DenyRule::parse(glob, Source::Builtin).ok()).collect()
 }
 
 fn network(mode: &Mode) -> Network {

@@ -65,7 +65,7 @@ impl HostRule {
         self.port.map_or(WEB_PORTS.contains(&port), |own| own == port)
     }
 
-    fn covers_host(&self, host: &Host) -> bool {
+    pub(crate) fn covers_host(&self, host: &Host) -> bool {
         match (&self.pattern, host) {
             (HostPattern::Exact(own), Host::Name(name)) => own == name,
             (HostPattern::Below(own), Host::Name(name)) => is_below(name, own),
@@ -162,20 +162,20 @@ fn parse_pattern(text: &str, host: &str) -> Result<HostPattern, Invalid> {
 }
 
 /// A host in its one plain spelling.
-enum Host {
+pub(crate) enum Host {
     Name(String),
     Address(IpAddr),
 }
 
 /// A host that is not spelled plainly.
-enum Odd {
+pub(crate) enum Odd {
     Name,
     /// Reads like an address to some; with the plain spelling if there is one.
     Address(Option<String>),
 }
 
 impl Host {
-    fn parse(text: &str) -> Result<Self, Odd> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Odd> {
         if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             return parse_v6(inner);
         }

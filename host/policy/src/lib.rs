@@ -16,6 +16,7 @@
 
 mod builtin;
 mod deny;
+mod files;
 mod hosts;
 mod load;
 mod narrow;
@@ -24,23 +25,28 @@ mod place;
 mod problem;
 mod profile;
 mod render;
+mod search;
 mod shell;
 mod source;
 mod tier;
+mod web;
 mod why;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use deny::{DenyRule, DenySet};
+pub use files::{FileDenial, FilesPolicy};
 pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules};
 pub use place::{PROTECTED, PathRule, Place, Places, ProtectedName, SYSTEM, TOOLCHAINS};
 pub use problem::{Invalid, Problem};
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;
+pub use search::{EnginePolicy, SearchPolicy};
 pub use shell::{Grant, ShellGrant, ShellPolicy};
 pub use source::{Source, Sourced};
 pub use tier::{Tier, UnknownTier};
+pub use web::{NetworkRule, Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
 pub use why::Verdict;
 
 /// Largest file that is read, in bytes.
@@ -52,6 +58,12 @@ pub const MAX_FILE_BYTES: u64 = 1 << 20;
 pub struct Policy {
     /// `[shell]`: commands.
     pub shell: ShellPolicy,
+    /// `[web]`: pages.
+    pub web: WebPolicy,
+    /// `[files]`: files that tools read.
+    pub files: FilesPolicy,
+    /// `[search]`: search engines.
+    pub search: SearchPolicy,
     /// `[grant."NAME"]`: what single skills are narrowed to, by the skill's name.
     pub grants: BTreeMap<String, Grant>,
 }
@@ -59,7 +71,13 @@ pub struct Policy {
 impl Policy {
     /// The policy when there is no file.
     pub fn builtin() -> Self {
-        Self { shell: builtin::shell(), grants: BTreeMap::new() }
+        Self {
+            shell: builtin::shell(),
+            web: WebPolicy::builtin(),
+            files: FilesPolicy::builtin(builtin::denied()),
+            search: SearchPolicy::default(),
+            grants: BTreeMap::new(),
+        }
     }
 
     /// Reads the text of a file; `path` is for messages only.

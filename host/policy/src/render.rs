@@ -3,10 +3,13 @@
 use std::fmt::Write;
 
 use crate::Policy;
+use crate::files::FilesPolicy;
 use crate::parse::show_size;
 use crate::profile::{Network, Profile};
+use crate::search::EnginePolicy;
 use crate::shell::ShellPolicy;
 use crate::source::Source;
+use crate::web::WebPolicy;
 use crate::why::quote;
 
 /// Column where the sources begin, unless the line is longer.
@@ -20,6 +23,11 @@ pub fn render(policy: &Policy) -> String {
     for profile in policy.shell.profiles.values() {
         profile_lines(&mut page, profile);
     }
+    web(&mut page, &policy.web);
+    files(&mut page, &policy.files);
+    for (name, engine) in &policy.search.engines {
+        search(&mut page, name, engine);
+    }
     for (name, grant) in &policy.grants {
         page.header(&format!("grant.{}", quote(name)), grant.source);
         if let Some(shell) = &grant.shell {
@@ -27,6 +35,45 @@ pub fn render(policy: &Policy) -> String {
         }
     }
     page.text
+}
+
+fn web(page: &mut Page, web: &WebPolicy) {
+    page.text.push_str("\n[web]\n");
+    page.line(&format!("enabled = {}", web.enabled.value), web.enabled.source);
+    for (key, rules, origin) in
+        [("allow", &web.allow, web.allow_origin), ("deny", &web.deny, web.deny_origin)]
+    {
+        let rules: Vec<_> = rules.iter().map(|rule| (rule.to_string(), rule.source)).collect();
+        page.list(key, &rules, origin);
+    }
+    let private: Vec<_> = web.allow_private.iter().map(|rule| (rule.to_string(), rule.source)).collect();
+    page.list("allow_private", &private, web.private_origin);
+    page.line(&format!("redirects = \"{}\"", web.redirects.value), web.redirects.source);
+    page.line(&format!("browser = {}", web.browser.value), web.browser.source);
+    if let Some(path) = &web.browser_path {
+        page.line(&format!("browser_path = {}", quote(&path.value)), path.source);
+    }
+}
+
+fn files(page: &mut Page, files: &FilesPolicy) {
+    page.text.push_str("\n[files]\n");
+    let read: Vec<_> = files.read.iter().map(|rule| (rule.place.to_string(), rule.source)).collect();
+    page.list("read", &read, files.read_origin);
+    let deny: Vec<_> = files.deny.iter().map(|rule| (rule.glob().to_owned(), rule.source)).collect();
+    page.list("deny", &deny, files.deny_origin);
+}
+
+fn search(page: &mut Page, name: &str, engine: &EnginePolicy) {
+    page.header(&format!("search.engine.{name}"), engine.source);
+    if let Some(enabled) = &engine.enabled {
+        page.line(&format!("enabled = {}", enabled.value), enabled.source);
+    }
+    if let Some(url) = &engine.base_url {
+        page.line(&format!("base_url = {}", quote(&url.value)), url.source);
+    }
+    if let Some(key) = &engine.key {
+        page.line("key = \"(secret)\"", key.source);
+    }
 }
 
 #[derive(Default)]

@@ -5,11 +5,12 @@ mod document;
 mod profile;
 mod shell;
 mod value;
+mod web;
 
 use std::path::Path;
 
 use crate::Policy;
-use crate::problem::Problem;
+use crate::problem::{Invalid, Problem};
 use crate::shell::{Grant, ShellGrant};
 
 use document::{Document, Entry, Section};
@@ -21,7 +22,7 @@ const VERSION: i64 = 1;
 const MAX_GRANT_CHARS: usize = 128;
 
 /// Each table at the top, with what reads it: a new tool is one line here.
-const KEYS: &[&str] = &["version", "shell", "grant"];
+const KEYS: &[&str] = &["version", "shell", "web", "files", "search", "grant"];
 
 pub(crate) fn policy(text: &str, path: &Path) -> Result<Policy, Problem> {
     let document = Document::new(text, path);
@@ -34,6 +35,15 @@ pub(crate) fn policy(text: &str, path: &Path) -> Result<Policy, Problem> {
     if let Some(entry) = top.get("shell") {
         shell::read(&entry.section("[shell]")?, &mut policy.shell)?;
     }
+    if let Some(entry) = top.get("web") {
+        web::read(&entry.section("[web]")?, &mut policy.web)?;
+    }
+    if let Some(entry) = top.get("files") {
+        web::read_files(&entry.section("[files]")?, &mut policy.files)?;
+    }
+    if let Some(entry) = top.get("search") {
+        web::read_search(&entry.section("[search]")?, &mut policy.search)?;
+    }
     if let Some(entry) = top.get("grant") {
         let grants = entry.section("[grant]")?;
         for (name, entry) in grants.entries() {
@@ -42,6 +52,16 @@ pub(crate) fn policy(text: &str, path: &Path) -> Result<Policy, Problem> {
         }
     }
     Ok(policy)
+}
+
+/// A list whose entries are read by `parse`; `fix` says how it is written.
+fn list<T>(
+    entry: &Entry<'_>,
+    fix: &str,
+    parse: impl Fn(&Entry<'_>, &str) -> Result<T, Invalid>,
+) -> Result<Vec<T>, Problem> {
+    let read = |item: Entry<'_>| parse(&item, item.text(fix)?).map_err(|invalid| item.invalid(&invalid));
+    entry.list(fix)?.into_iter().map(read).collect()
 }
 
 fn version(document: &Document<'_>, top: &Section<'_>) -> Result<(), Problem> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::document::{Entry, Section};
+use super::list;
 use super::value;
 use crate::deny::DenyRule;
 use crate::hosts::HostRule;
@@ -83,16 +84,7 @@ fn read(section: &Section<'_>, profile: &mut Profile) -> Result<(), Problem> {
     Ok(())
 }
 
-fn list<T>(
-    entry: &Entry<'_>,
-    fix: &str,
-    parse: impl Fn(&Entry<'_>, &str) -> Result<T, Invalid>,
-) -> Result<Vec<T>, Problem> {
-    let read = |item: Entry<'_>| parse(&item, item.text(fix)?).map_err(|invalid| item.invalid(&invalid));
-    entry.list(fix)?.into_iter().map(read).collect()
-}
-
-fn paths(
+pub(super) fn paths(
     entry: &Entry<'_>,
     parse: impl Fn(&str) -> Result<Place, Invalid>,
 ) -> Result<Vec<PathRule>, Problem> {

@@ -51,7 +51,8 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     );
     says(
         "[shel]",
-        "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `shell`, `grant`",
+        "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `shell`, `web`, \
+         `files`, `search`, `grant`",
     );
     profile_says(
         "network = { mode = 'off', host = [] }",
@@ -245,4 +246,38 @@ fn meaning(policy: &Policy) -> String {
     let rendered = crate::render(policy);
     let lines = rendered.lines().map(|line| line.rsplit_once('#').map_or(line, |(line, _)| line).trim());
     lines.collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn the_web_files_and_engines_are_read_strictly() {
+    says(
+        "[web]\nalow = []",
+        "line 3: unknown key `alow` in [web]; did you mean `allow`? known keys are `enabled`, `allow`, `deny`, `allow_private`, `redirects`, `browser`, `browser_path`",
+    );
+    says(
+        "[web]\nallow_private = [\"10.0.0.1/8\"]",
+        "line 3: `allow_private` in [web]: network \"10.0.0.1/8\" has bits behind its prefix; write a network such as \"10.0.0.0/8\" or \"127.0.0.1/32\"",
+    );
+    says(
+        "[web]\nbrowser_path = \"chromium\"",
+        "line 3: `browser_path` in [web] is no absolute path; write the absolute path of Chromium or Chrome, such as \"/usr/bin/chromium\"",
+    );
+    says(
+        "[search.engine.Bing]",
+        "line 2: engine \"Bing\" is no engine's name; write it in lower case, such as \"duckduckgo\" or \"brave-api\"",
+    );
+    says(
+        "[search.engine.bing]\nbase_url = \"bing.com\"",
+        "line 3: `base_url` in [search.engine.bing] is \"bing.com\"; write where the engine is, such as \"https://search.example.com\"",
+    );
+    says(
+        "[search.engine.exa]\nkey = \"my secret\"",
+        "line 3: `key` in [search.engine.exa] is no key; write 1 to 512 ASCII characters without spaces",
+    );
+    let policy = parse("version = 1\n[search.engine.bing]\nenabled = false\nbase_url = \"http://127.0.0.1:8/bing/\"\nkey = \"k\"").unwrap();
+    let bing = &policy.search.engines["bing"];
+    assert_eq!(bing.base_url.as_ref().unwrap().value, "http://127.0.0.1:8/bing");
+    assert!(!bing.enabled.as_ref().unwrap().value);
+    assert!(!crate::render(&policy).contains("\"k\""), "keys are not shown");
+    assert!(!format!("{policy:?}").contains("\"k\""), "nor logged");
 }

@@ -1,0 +1,97 @@
+//! `[files]`: which files tools may read, beside the workspace.
+
+use std::path::{Path, PathBuf};
+
+use crate::deny::{DenyRule, DenySet};
+use crate::place::{PathRule, Place, Places};
+use crate::source::Source;
+
+/// What tools that read files may read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilesPolicy {
+    /// Folders and files with everything below them.
+    pub read: Vec<PathRule>,
+    /// Where `read` stands.
+    pub read_origin: Source,
+    /// What is not read wherever it is.
+    pub deny: Vec<DenyRule>,
+    /// Where `deny` stands.
+    pub deny_origin: Source,
+}
+
+/// A file that is not read: a sentence that names what decides.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FileDenial(pub String);
+
+impl FilesPolicy {
+    pub(crate) fn builtin(deny: Vec<DenyRule>) -> Self {
+        Self {
+            read: vec![PathRule { place: Place::Workspace, source: Source::Builtin }],
+            read_origin: Source::Builtin,
+            deny,
+            deny_origin: Source::Builtin,
+        }
+    }
+
+    /// The folder that a path may be read in: the innermost that the policy names. The path is
+    /// absolute and passes through no link. Globs without a beginning hold in each folder.
+    pub fn check(&self, path: &Path, places: &Places) -> Result<PathBuf, FileDenial> {
+        let shown = path.display();
+        let folders = self.read.iter().flat_map(|rule| places.folders(&rule.place));
+        let around = folders.filter(|folder| path.starts_with(folder));
+        let folder = around.max_by_key(|folder| folder.as_os_str().len());
+        let inside = folder.as_ref().and_then(|folder| path.strip_prefix(folder).ok());
+        let deny = DenySet::new(&self.deny);
+        let denied = deny.matches_at(path, places).or_else(|| deny.matches(inside?));
+        if let Some(rule) = denied {
+            return Err(FileDenial(format!(
+                "{shown} is denied by \"{}\" in `deny` of [files] ({})",
+                rule.glob(),
+                rule.source
+            )));
+        }
+        folder.ok_or_else(|| {
+            let read: Vec<_> = self.read.iter().map(|rule| format!("\"{}\"", rule.place)).collect();
+            FileDenial(format!(
+                "{shown} is outside of what may be read: `read` of [files] ({}) has {}; the operator can add a \
+                 folder to it in policy.toml",
+                self.read_origin,
+                read.join(", ")
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Policy;
+
+    fn check(text: &str, path: &str) -> Result<PathBuf, String> {
+        let policy = Policy::parse(&format!("version = 1\n{text}"), Path::new("policy.toml")).unwrap();
+        let places = Places::standard(
+            "/home/ana/project".into(),
+            Some("/home/ana".into()),
+            Path::new("/home/ana/.own"),
+        );
+        policy.files.check(Path::new(path), &places).map_err(|denial| denial.to_string())
+    }
+
+    #[test]
+    fn the_workspace_is_read_and_nothing_else() {
+        assert_eq!(check("", "/home/ana/project/a/b.png"), Ok("/home/ana/project".into()));
+        let denial = check("", "/home/ana/other.png").unwrap_err();
+        assert!(denial.contains("`read` of [files] (built-in) has \"@workspace\""), "{denial}");
+        assert!(check("", "/home/ana/project-2/a.png").is_err());
+        assert!(check("", "/home/ana/project/.env.png").unwrap_err().contains("denied by \"**/.env*\""));
+    }
+
+    #[test]
+    fn folders_can_be_granted_and_deny_wins() {
+        let text = "[files]\nread = [\"@workspace\", \"~/Pictures\"]\ndeny = [\"**/private\"]";
+        assert_eq!(check(text, "/home/ana/Pictures/a.png"), Ok("/home/ana/Pictures".into()));
+        let denial = check(text, "/home/ana/Pictures/private/a.png").unwrap_err();
+        assert!(denial.contains("(policy.toml line 4)"), "{denial}");
+    }
+}

@@ -1,0 +1,264 @@
+//! `[web]`: what pages may be fetched, by which rules and with which browser.
+//!
+//! A host is decided about before its name is looked up, and each address that it has
+//! afterwards: a network among the rules speaks of addresses.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::hosts::{Host, HostRule, Odd};
+use crate::problem::{Invalid, shorten};
+use crate::source::{Source, Sourced};
+
+/// What may be fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebPolicy {
+    /// Whether anything may.
+    pub enabled: Sourced<bool>,
+    /// What may.
+    pub allow: Vec<WebRule>,
+    /// Where `allow` stands.
+    pub allow_origin: Source,
+    /// What may not, whatever else says so.
+    pub deny: Vec<WebRule>,
+    /// Where `deny` stands.
+    pub deny_origin: Source,
+    /// Networks that are reached although they are not of the public internet.
+    pub allow_private: Vec<NetworkRule>,
+    /// Where `allow_private` stands.
+    pub private_origin: Source,
+    /// Which redirects are followed.
+    pub redirects: Sourced<Redirects>,
+    /// Whether pages may be shown in a browser.
+    pub browser: Sourced<bool>,
+    /// The browser's program, in place of the first that is found.
+    pub browser_path: Option<Sourced<String>>,
+}
+
+impl WebPolicy {
+    pub(crate) fn builtin() -> Self {
+        let origin = Source::Builtin;
+        Self {
+            enabled: Sourced::builtin(true),
+            allow: vec![WebRule { pattern: WebPattern::All, source: origin }],
+            allow_origin: origin,
+            deny: Vec::new(),
+            deny_origin: origin,
+            allow_private: Vec::new(),
+            private_origin: origin,
+            redirects: Sourced::builtin(Redirects::SameHost),
+            browser: Sourced::builtin(true),
+            browser_path: None,
+        }
+    }
+}
+
+/// Which redirects are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Redirects {
+    /// Those to the host that was asked for, with or without `www.`.
+    SameHost,
+    /// All, each checked as the first request was.
+    Any,
+}
+
+impl fmt::Display for Redirects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SameHost => "same-host",
+            Self::Any => "any",
+        })
+    }
+}
+
+/// Addresses with a common beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NetworkRule {
+    /// The first of them.
+    pub address: IpAddr,
+    /// Bits that they share.
+    pub prefix: u8,
+    /// Who wrote it.
+    pub source: Source,
+}
+
+impl NetworkRule {
+    /// Reads `10.0.0.0/8` or `2001:db8::/32`, or an address alone.
+    pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
+        let fix = "write a network such as \"10.0.0.0/8\" or \"127.0.0.1/32\"";
+        let invalid = |why: &str| Invalid::new(format!("network \"{}\" {why}", shorten(text)), fix);
+        let (address, prefix) =
+            text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+        let address: IpAddr = address.parse().map_err(|_| invalid("has no plain address"))?;
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        let prefix = match prefix {
+            None => bits,
+            Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => {
+                let prefix = digits.parse().ok().filter(|prefix| *prefix <= bits);
+                prefix.ok_or_else(|| invalid("has no valid number of bits"))?
+            }
+            Some(_) => return Err(invalid("has no valid number of bits")),
+        };
+        let rule = Self { address, prefix, source };
+        if rule.first() == address { Ok(rule) } else { Err(invalid("has bits behind its prefix")) }
+    }
+
+    /// Whether an address is one of them.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let masked = Self { address, ..*self }.first();
+        masked == self.address
+    }
+
+    /// The address with all bits behind the prefix cleared.
+    fn first(&self) -> IpAddr {
+        match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
+                IpAddr::V4((address.to_bits() & mask).into())
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(self.prefix)).unwrap_or(0);
+                IpAddr::V6((address.to_bits() & mask).into())
+            }
+        }
+    }
+}
+
+impl fmt::Display for NetworkRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// One entry of `allow` or `deny`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebRule {
+    /// What it is about.
+    pub pattern: WebPattern,
+    /// Who wrote it.
+    pub source: Source,
+}
+
+/// What a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WebPattern {
+    /// Everything.
+    All,
+    /// A host, or all below one.
+    Host(HostRule),
+    /// Addresses.
+    Network(NetworkRule),
+}
+
+impl WebRule {
+    /// Reads `*`, a host as [`HostRule::parse`] does, or a network.
+    pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
+        let pattern = match text {
+            "*" => WebPattern::All,
+            _ if text.contains('/') && !text.contains("//") => {
+                WebPattern::Network(NetworkRule::parse(text, source)?)
+            }
+            _ => WebPattern::Host(HostRule::parse(text, source)?),
+        };
+        Ok(Self { pattern, source })
+    }
+
+    fn covers(&self, host: &Host, port: u16) -> bool {
+        match &self.pattern {
+            WebPattern::All => true,
+            WebPattern::Host(rule) => rule.covers_host(host) && rule.port.is_none_or(|own| own == port),
+            WebPattern::Network(rule) => matches!(host, Host::Address(address) if rule.contains(*address)),
+        }
+    }
+}
+
+impl fmt::Display for WebRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.pattern {
+            WebPattern::All => f.write_str("*"),
+            WebPattern::Host(rule) => rule.fmt(f),
+            WebPattern::Network(rule) => rule.fmt(f),
+        }
+    }
+}
+
+/// Why something is not fetched; a sentence that names what decides.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WebDenial(pub String);
+
+/// What is known of a host before it is looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WebVerdict<'a> {
+    /// Allowed by this rule, unless one of its addresses is denied.
+    Allowed(&'a WebRule),
+    /// Allowed if a rule about networks allows all its addresses.
+    ByAddress,
+}
+
+impl WebPolicy {
+    /// Whether a host may be asked for; an IPv6 address stands in brackets.
+    pub fn check_host(&self, host: &str, port: u16) -> Result<WebVerdict<'_>, WebDenial> {
+        if !self.enabled.value {
+            return Err(WebDenial(format!(
+                "the web is switched off by `enabled = false` in [web] ({})",
+                self.enabled.source
+            )));
+        }
+        let parsed = Host::parse(host).map_err(|odd| match odd {
+            Odd::Name => WebDenial(format!("\"{}\" is no plain host name", shorten(host))),
+            Odd::Address(Some(plain)) => WebDenial(format!(
+                "\"{}\" is an unusual spelling of the address {plain}; ask for that",
+                shorten(host)
+            )),
+            Odd::Address(None) => WebDenial(format!("\"{}\" is no plain address", shorten(host))),
+        })?;
+        if let Some(rule) = self.deny.iter().find(|rule| rule.covers(&parsed, port)) {
+            return Err(denied_by(host, rule));
+        }
+        if let Some(rule) = self.allow.iter().find(|rule| rule.covers(&parsed, port)) {
+            return Ok(WebVerdict::Allowed(rule));
+        }
+        let networks = self.allow.iter().any(|rule| matches!(rule.pattern, WebPattern::Network(_)));
+        match parsed {
+            Host::Name(_) if networks => Ok(WebVerdict::ByAddress),
+            _ => Err(self.not_listed(host)),
+        }
+    }
+
+    /// Whether a host may be reached at an address, which it has or is. That the address is
+    /// one of the public internet, or of `allow_private`, is checked elsewhere.
+    pub fn check_address(
+        &self,
+        host: &str,
+        address: IpAddr,
+        verdict: &WebVerdict<'_>,
+    ) -> Result<(), WebDenial> {
+        let about = |rules: &'_ [WebRule]| {
+            rules.iter().position(
+                |rule| matches!(&rule.pattern, WebPattern::Network(network) if network.contains(address)),
+            )
+        };
+        if let Some(rule) = about(&self.deny).and_then(|at| self.deny.get(at)) {
+            return Err(denied_by(&format!("{host} ({address})"), rule));
+        }
+        match verdict {
+            WebVerdict::ByAddress if about(&self.allow).is_none() => Err(self.not_listed(host)),
+            _ => Ok(()),
+        }
+    }
+
+    fn not_listed(&self, host: &str) -> WebDenial {
+        WebDenial(format!(
+            "{host} is not in `allow` of [web] ({}); the operator can add \"{host}\" to it in policy.toml",
+            self.allow_origin
+        ))
+    }
+}
+
+fn denied_by(host: &str, rule: &WebRule) -> WebDenial {
+    WebDenial(format!("{host} is denied by \"{rule}\" in `deny` of [web] ({})", rule.source))
+}
+
+#[cfg(test)]
+mod tests;
