@@ -1,0 +1,344 @@
+//! Making requests.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use scorpiox_policy::WebPolicy;
+use scorpiox_proxy::SystemResolver;
+use tokio::io::unix::AsyncFd;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::time::timeout;
+use url::Url;
+
+use crate::cache::Cache;
+use crate::error::{WebError, causes};
+use crate::request::{Method, Request, Response};
+use crate::route::Router;
+use crate::{
+    CONNECT_TIME, FIRST_BYTE_TIME, MAX_BODY_BYTES, MAX_REDIRECTS, MAX_TIME, USER_AGENT, body, redirect,
+};
+
+/// Longest address, in bytes.
+const MAX_URL_BYTES: usize = 16 * 1024;
+/// Headers that say how a message is framed and where it goes: not for callers.
+const OWN_HEADERS: [&str; 8] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "upgrade",
+    "te",
+    "proxy-authorization",
+    "user-agent",
+];
+
+/// Fetches pages under a policy. Nothing is started before the first request.
+pub struct Fetcher {
+    router: Arc<Router>,
+    started: OnceLock<Result<Started, String>>,
+    cache: Arc<Mutex<Cache>>,
+}
+
+#[derive(Clone)]
+struct Started {
+    runtime: Arc<Runtime>,
+    http: reqwest::Client,
+}
+
+impl Fetcher {
+    /// A fetcher under this policy.
+    pub fn new(policy: WebPolicy) -> Self {
+        let router = Router::new(policy, Arc::new(SystemResolver::default()));
+        Self { router: Arc::new(router), started: OnceLock::new(), cache: Arc::default() }
+    }
+
+    /// What decides where requests go.
+    pub fn router(&self) -> &Arc<Router> {
+        &self.router
+    }
+
+    fn started(&self) -> Result<&Started, WebError> {
+        let started = self.started.get_or_init(|| start(&self.router));
+        started.as_ref().map_err(|error| WebError::Failed(error.clone()))
+    }
+
+    /// A place for requests that are waited for together. Dropped, they end.
+    pub fn pending(&self) -> Result<Pending, WebError> {
+        let started = self.started()?.clone();
+        let (done, finished) = mpsc::unbounded_channel();
+        Ok(Pending {
+            started,
+            router: Arc::clone(&self.router),
+            cache: Arc::clone(&self.cache),
+            done,
+            finished,
+            running: HashMap::new(),
+            count: 0,
+        })
+    }
+}
+
+fn start(router: &Arc<Router>) -> Result<Started, String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("web")
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the thread for requests cannot be started: {error}"))?;
+    // Fails when there is one already, which is as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let http = reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .referer(false)
+        .connect_timeout(CONNECT_TIME)
+        .pool_idle_timeout(Duration::from_secs(30))
+        .pool_max_idle_per_host(2)
+        .dns_resolver(Arc::new(OnlyChecked(Arc::clone(router))))
+        .build()
+        .map_err(|error| {
+            format!("requests cannot be made: {}; is the package ca-certificates installed?", causes(&error))
+        })?;
+    Ok(Started { runtime: Arc::new(runtime), http })
+}
+
+/// Answers with the addresses that were checked, and with no others.
+struct OnlyChecked(Arc<Router>);
+
+impl Resolve for OnlyChecked {
+    fn resolve(&self, name: Name) -> Resolving {
+        let found = self.0.checked(name.as_str());
+        Box::pin(async move {
+            let found = found.ok_or_else(|| std::io::Error::other("the name was not checked"))?;
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Requests that were begun and not waited for yet.
+pub struct Pending {
+    started: Started,
+    router: Arc<Router>,
+    cache: Arc<Mutex<Cache>>,
+    done: mpsc::UnboundedSender<(u32, Result<Response, WebError>)>,
+    finished: mpsc::UnboundedReceiver<(u32, Result<Response, WebError>)>,
+    running: HashMap<u32, AbortHandle>,
+    count: u32,
+}
+
+/// What was waited for.
+#[derive(Debug)]
+pub enum Waited {
+    /// A request is done.
+    Finished(u32, Box<Result<Response, WebError>>),
+    /// None is, within the time.
+    Nothing,
+    /// The bell rang.
+    Stopped,
+}
+
+impl Pending {
+    /// How many are not done.
+    pub fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Begins a request; its number.
+    pub fn begin(&mut self, request: Request) -> u32 {
+        self.count += 1;
+        let (id, done) = (self.count, self.done.clone());
+        let job = Job {
+            http: self.started.http.clone(),
+            router: Arc::clone(&self.router),
+            cache: Arc::clone(&self.cache),
+        };
+        let task = self.started.runtime.spawn(async move {
+            let outcome = job.run(request).await;
+            // Nobody waits any more when this fails.
+            let _ = done.send((id, outcome));
+        });
+        self.running.insert(id, task.abort_handle());
+        id
+    }
+
+    /// Waits until a request is done, for at most `time`, or until `bell` can be read.
+    pub fn next(&mut self, time: Duration, bell: Option<BorrowedFd<'_>>) -> Waited {
+        if self.running.is_empty() {
+            return Waited::Nothing;
+        }
+        let Self { started, finished, .. } = self;
+        let bell = bell.and_then(|bell| bell.try_clone_to_owned().ok());
+        let waited = started.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = rings(bell) => Waited::Stopped,
+                done = timeout(time, finished.recv()) => match done {
+                    Ok(Some((id, outcome))) => Waited::Finished(id, Box::new(outcome)),
+                    Ok(None) | Err(_) => Waited::Nothing,
+                },
+            }
+        });
+        if let Waited::Finished(id, _) = &waited {
+            self.running.remove(id);
+        }
+        waited
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        for task in self.running.values() {
+            task.abort();
+        }
+    }
+}
+
+/// Comes back when the descriptor can be read; never, where there is none.
+async fn rings(bell: Option<OwnedFd>) {
+    let Some(bell) = bell.and_then(|bell| AsyncFd::register(bell).ok()) else {
+        return std::future::pending().await;
+    };
+    let _ = bell.readable().await;
+}
+
+/// One request.
+struct Job {
+    http: reqwest::Client,
+    router: Arc<Router>,
+    cache: Arc<Mutex<Cache>>,
+}
+
+impl Job {
+    async fn run(self, request: Request) -> Result<Response, WebError> {
+        let time = request.timeout.min(MAX_TIME);
+        let url = request.url.clone();
+        timeout(time, self.fetch(request)).await.unwrap_or_else(|_| {
+            Err(WebError::TimedOut(format!("{url} did not answer within {} s", time.as_secs_f32())))
+        })
+    }
+
+    async fn fetch(self, request: Request) -> Result<Response, WebError> {
+        if request.url.len() > MAX_URL_BYTES {
+            return Err(WebError::Invalid(format!(
+                "the url has {} bytes; at most {MAX_URL_BYTES} are sent",
+                request.url.len()
+            )));
+        }
+        let mut url = Router::parse(&request.url)?;
+        url.set_fragment(None);
+        let mut headers = header_map(&request.headers)?;
+        let key =
+            (request.cached && request.method == Method::Get).then(|| cache_key(&url, &request.headers));
+        if let Some(found) = key.as_ref().and_then(|key| self.lock().get(key, Instant::now())) {
+            // The policy may not have changed, but it costs nothing to be sure.
+            self.router
+                .policy()
+                .check_host(url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0))
+                .map_err(|denial| WebError::Denied(denial.to_string()))?;
+            return Ok((*found).clone());
+        }
+        let (mut method, mut body) = (request.method, request.body);
+        for _ in 0..=MAX_REDIRECTS {
+            let answer = self.send(&url, method, &headers, &body).await?;
+            let follow = self.router.policy().redirects.value;
+            let Some(next) = redirect::next(&url, method, answer.status(), answer.headers(), follow)? else {
+                let response = read(url, answer).await?;
+                if let Some(key) = key.filter(|_| response.status == 200) {
+                    self.lock().put(key, Arc::new(response.clone()), Instant::now());
+                }
+                return Ok(response);
+            };
+            if next.elsewhere {
+                headers = keep_for_anybody(&headers);
+            }
+            if next.method == Method::Get {
+                body.clear();
+            }
+            (url, method) = (next.url, next.method);
+        }
+        Err(WebError::Failed(format!("{} redirects more than {MAX_REDIRECTS} times", request.url)))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn send(
+        &self,
+        url: &Url,
+        method: Method,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<reqwest::Response, WebError> {
+        let (router, target) = (Arc::clone(&self.router), url.clone());
+        let found = spawn_blocking(move || router.route(&target)).await;
+        let route =
+            routed.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))??;
+        let request = match method {
+            Method::Get => self.http.get(url.clone()),
+            Method::Post => self.http.post(url.clone()).body(body.to_vec()),
+        };
+        let answer = timeout(FIRST_BYTE_TIME, request.headers(headers.clone()).send()).await;
+        let late =
+            || WebError::TimedOut(format!("{url} sent nothing within {} s", FIRST_BYTE_TIME.as_secs()));
+        let answer =
+            answer.map_err(|_| late())?.map_err(|error| unreachable(url, &route.addresses, &error))?;
+        Ok(answer)
+    }
+}
+
+fn unreachable(url: &Url, addresses: &[SocketAddr], error: &reqwest::Error) -> WebError {
+    let host = url.host_str().unwrap_or_default();
+    if error.is_timeout() {
+        return WebError::TimedOut(format!(
+            "{host} did not accept a connection within {} s",
+            CONNECT_TIME.as_secs()
+        ));
+    }
+    tracing::debug!(%url, ?addresses, "request failed: {error:?}");
+    WebError::Failed(format!("{host} cannot be reached: {}", causes(error)))
+}
+
+async fn read(url: Url, answer: reqwest::Response) -> Result<Response, WebError> {
+    let status = answer.status().as_u16();
+    let headers = answer.headers().iter().filter(|(name, _)| *name != "set-cookie");
+    let headers = headers
+        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
+        .collect();
+    let body = body::read(answer, MAX_BODY_BYTES).await?;
+    Ok(Response { url: url.into(), status, headers, body })
+}
+
+fn header_map(headers: &[(String, String)]) -> Result<HeaderMap, WebError> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let invalid = || WebError::Invalid(format!("the header {name:?} cannot be sent"));
+        if OWN_HEADERS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+            return Err(invalid());
+        }
+        let name: HeaderName = name.parse().map_err(|_| invalid())?;
+        map.append(name, HeaderValue::from_str(value).map_err(|_| invalid())?);
+    }
+    Ok(map)
+}
+
+fn keep_for_anybody(headers: &HeaderMap) -> HeaderMap {
+    let kept = headers.iter().filter(|(name, _)| redirect::is_for_anybody(name.as_str()));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn cache_key(url: &Url, headers: &[(String, String)]) -> String {
+    let mut key = url.as_str().to_owned();
+    for (name, value) in headers {
+        key.extend(["\n", name, ": ", value]);
+    }
+    key
+}

@@ -1,0 +1,133 @@
+//! Where a request may go: from a URL to addresses that were checked.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use scorpiox_policy::{WebPolicy, WebVerdict};
+use scorpiox_proxy::{AddressPolicy, Resolve};
+use url::{Host, Url};
+
+use crate::error::WebError;
+
+/// Hosts whose addresses are kept.
+const MAX_HOSTS: usize = 1024;
+/// Until a name is looked up.
+const LOOKUP_TIME: Duration = Duration::from_secs(10);
+
+/// Decides where requests go.
+pub struct Router {
+    policy: WebPolicy,
+    addresses: AddressPolicy,
+    resolver: Arc<dyn Resolve>,
+    checked: Mutex<HashMap<String, Vec<SocketAddr>>>,
+}
+
+/// Where a request goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The host, as it is written in the URL.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Addresses of the host, each of which was checked.
+    pub addresses: Vec<SocketAddr>,
+}
+
+impl Router {
+    /// A router under this policy.
+    pub fn new(policy: WebPolicy, resolver: Arc<dyn Resolve>) -> Self {
+        let allow = policy.allow_private.iter().map(|rule| (rule.address, rule.prefix)).collect();
+        Self { policy, addresses: AddressPolicy { allow }, resolver, checked: Mutex::default() }
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &WebPolicy {
+        &self.policy
+    }
+
+    /// Reads a URL strictly.
+    pub fn parse(text: &str) -> Result<Url, WebError> {
+        let invalid = |why: &str| {
+            let shown: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
+            WebError::Invalid(format!(
+                "url {shown:?} {why}; write an absolute one, such as https://example.com/page"
+            ))
+        };
+        let url = Url::parse(text.trim()).map_err(|error| invalid(&format!("is not usable ({error})")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(invalid("is not of http or https"));
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(invalid("has no host"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(invalid("has a user name in it, which is not sent"));
+        }
+        Ok(url)
+    }
+
+    /// Where a request for a URL goes, if it may. Waits for the name to be looked up.
+    pub fn route(&self, url: &Url) -> Result<Route, WebError> {
+        let invalid = || WebError::Invalid(format!("{url} has no host"));
+        let host = url.host().ok_or_else(invalid)?;
+        let port = url.port_or_known_default().ok_or_else(invalid)?;
+        let written = url.host_str().ok_or_else(invalid)?.to_owned();
+        // A final dot is another name to a URL and the same to the resolver.
+        let name = written.strip_suffix('.').unwrap_or(&written);
+        let denied = |denial: scorpiox_policy::WebDenial| WebError::Denied(denial.to_string());
+        let verdict = self.policy.check_host(name, port).map_err(denied)?;
+        let addresses = match host {
+            Host::Ipv4(address) => vec![SocketAddr::new(address.into(), port)],
+            Host::Ipv6(address) => vec![SocketAddr::new(address.into(), port)],
+            Host::Domain(_) => self.look_up(name, port)?,
+        };
+        for address in &addresses {
+            self.check(name, address.ip(), &verdict)?;
+        }
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked.len() >= MAX_HOSTS {
+            checked.clear();
+        }
+        checked.insert(written.clone(), addresses.clone());
+        Ok(Route { host: written, port, addresses })
+    }
+
+    fn look_up(&self, name: &str, port: u16) -> Result<Vec<SocketAddr>, WebError> {
+        let found = self.resolver.resolve(name, port, LOOKUP_TIME).map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => {
+                WebError::TimedOut(format!("{name} was not found within {} s", LOOKUP_TIME.as_secs()))
+            }
+            _ => WebError::Failed(format!("{name} is not found: {error}")),
+        })?;
+        if found.is_empty() {
+            return Err(WebError::Failed(format!("{name} has no address")));
+        }
+        Ok(found)
+    }
+
+    /// Of several addresses one that is not open is enough to refuse: which of them is
+    /// connected to is not decided here.
+    fn check(&self, host: &str, address: IpAddr, verdict: &WebVerdict<'_>) -> Result<(), WebError> {
+        let denied = |denial: scorpiox_policy::WebDenial| WebError::Denied(denial.to_string());
+        self.policy.check_address(host, address, verdict).map_err(denied)?;
+        self.addresses.check(address).map_err(|kind| {
+            let of = if host == address.to_string() { String::new() } else { format!(" ({address})") };
+            WebError::Denied(format!(
+                "{host}{of} is an address {kind}, which is not reached; the operator can allow it with \
+                 `allow_private = [\"{address}/{}\"]` in [web] of policy.toml",
+                if address.is_ipv4() { 32 } else { 128 }
+            ))
+        })
+    }
+
+    /// The addresses that were checked for a host.
+    pub(crate) fn checked(&self, host: &str) -> Option<Vec<SocketAddr>> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

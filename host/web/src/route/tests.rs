@@ -1,0 +1,114 @@
+use std::path::Path;
+
+use scorpiox_policy::Policy;
+
+use super::*;
+
+/// Names and their addresses.
+struct Names(&'static [(&'static str, &'static [&'static str])]);
+
+impl Resolve for Names {
+    fn resolve(&self, host: &str, port: u16, _: Duration) -> io::Result<Vec<SocketAddr>> {
+        let found = self.0.iter().find(|(name, _)| *name == host);
+        let (_, addresses) = found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        let address = |text: &&str| SocketAddr::new(text.parse().expect("an address"), port);
+        Ok(addresses.iter().map(address).collect())
+    }
+}
+
+const NAMES: Names = Names(&[
+    ("example.com", &["93.184.215.14", "2606:2800:21f:cb07::1"]),
+    ("inside.example.com", &["10.0.0.7"]),
+    ("mixed.example.com", &["93.184.215.14", "127.0.0.1"]),
+    ("localhost", &["127.0.0.1"]),
+    ("metadata.example.com", &["169.254.169.254"]),
+]);
+
+fn route(policy: &str, url: &str) -> Result<Route, WebError> {
+    let policy = Policy::parse(&format!("version = 1\n[web]\n{policy}"), Path::new("policy.toml"));
+    let router = Router::new(policy.expect("a policy").web, Arc::new(NAMES));
+    router.route(&Router::parse(url)?)
+}
+
+fn denied(policy: &str, url: &str) -> String {
+    match route(policy, url) {
+        Err(WebError::Denied(text)) => text,
+        other => panic!("{url}: {other:?}"),
+    }
+}
+
+#[test]
+fn hosts_of_the_public_internet_are_reached_at_all_their_addresses() {
+    let route = route("", "https://example.com/page").expect("allowed");
+    assert_eq!((route.host.as_str(), route.port, route.addresses.len()), ("example.com", 443, 2));
+}
+
+#[test]
+fn one_address_inside_is_enough_to_refuse() {
+    for url in [
+        "http://inside.example.com/",
+        "http://mixed.example.com/",
+        "http://localhost/",
+        "http://metadata.example.com/latest/meta-data/",
+        "http://127.0.0.1:8080/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http://127.1/",
+        "http://0/",
+        "http://192.168.1.1/",
+        "http://100.64.0.1/",
+        "http://198.18.0.1/",
+        "http://localhost./",
+    ] {
+        let text = denied("", url);
+        assert!(text.contains("is an address") && text.contains("allow_private"), "{url}: {text}");
+    }
+}
+
+#[test]
+fn only_the_operator_opens_private_addresses() {
+    let policy = "allow_private = [\"127.0.0.1/32\"]";
+    assert!(route(policy, "http://localhost:8080/").is_ok());
+    assert!(route(policy, "http://127.0.0.1:8080/").is_ok());
+    assert!(route(policy, "http://inside.example.com/").is_err());
+    assert!(
+        route("allow_private = [\"10.0.0.0/8\"]\ndeny = [\"10.0.0.7/32\"]", "http://inside.example.com/")
+            .is_err()
+    );
+}
+
+#[test]
+fn a_name_is_decided_about_before_it_is_looked_up() {
+    let text = denied("deny = [\"*.example.org\"]", "https://not-looked-up.example.org/");
+    assert!(text.contains("denied by \"*.example.org\""), "{text}");
+    let missing = route("", "https://missing.example.org/");
+    assert!(
+        matches!(missing, Err(WebError::Failed(text)) if text.contains("missing.example.org is not found"))
+    );
+}
+
+#[test]
+fn urls_are_read_strictly() {
+    for url in [
+        "",
+        "example.com",
+        "/page",
+        "file:///etc/passwd",
+        "ftp://example.com/",
+        "http://",
+        "https://user:pw@example.com/",
+        "javascript:1",
+    ] {
+        let refused = Router::parse(url);
+        assert!(
+            matches!(&refused, Err(WebError::Invalid(text)) if text.contains("https://example.com/page")),
+            "{url}: {refused:?}"
+        );
+    }
+    assert_eq!(
+        Router::parse(" https://Bücher.example/ä ").expect("a URL").as_str(),
+        "https://xn--bcher-kva.example/%C3%A4"
+    );
+}
