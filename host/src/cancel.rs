@@ -1,10 +1,9 @@
 //! Telling a running call to stop.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
-
-use rustix::event::{EventfdFlags, eventfd};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Why a call must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +22,14 @@ pub struct Cancel(Arc<Flag>);
 struct Flag {
     reason: AtomicU8,
     /// For a call that waits for descriptors; made when the first one does.
-    bell: OnceLock<Option<OwnedFd>>,
+    bell: OnceLock<Option<Bell>>,
+}
+
+/// A pipe that nobody writes to: it can be read, to its end, once it is closed for writing.
+#[derive(Debug)]
+struct Bell {
+    rung: PipeReader,
+    open: Mutex<Option<PipeWriter>>,
 }
 
 impl Cancel {
@@ -32,7 +38,7 @@ impl Cancel {
         let reason = reason as u8 + 1;
         let _ = self.0.reason.compare_exchange(0, reason, Ordering::SeqCst, Ordering::SeqCst);
         if let Some(Some(bell)) = self.0.bell.get() {
-            ring(bell);
+            bell.ring();
         }
     }
 
@@ -53,19 +59,24 @@ impl Cancel {
     /// A descriptor that can be read once the flag is set. None where the process has no
     /// descriptor left; the flag has to be looked at now and then.
     pub fn bell(&self) -> Option<BorrowedFd<'_>> {
-        let bell =
-            self.0.bell.get_or_init(|| eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok());
+        let bell = self.0.bell.get_or_init(|| Bell::new().ok()).as_ref()?;
         // Set between the call's beginning and now: nobody rang.
-        if let (Some(bell), true) = (bell, self.is_set()) {
-            ring(bell);
+        if self.is_set() {
+            bell.ring();
         }
-        bell.as_ref().map(AsFd::as_fd)
+        Some(bell.rung.as_fd())
     }
 }
 
-fn ring(bell: &OwnedFd) {
-    // Fails only when it has rung 2^64 times.
-    let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
+impl Bell {
+    fn new() -> io::Result<Self> {
+        let (rung, open) = io::pipe()?;
+        Ok(Self { rung, open: Mutex::new(Some(open)) })
+    }
+
+    fn ring(&self) {
+        drop(self.open.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
 }
 
 #[cfg(test)]

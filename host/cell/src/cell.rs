@@ -4,7 +4,6 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,18 +11,12 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::packet;
 use crate::running::Running;
-use crate::wire::{Built, CellSpec, CommandSpec, Fault, Order};
+use crate::seam::{CellError, Helper};
+use crate::wire::{Built, CellSpec, CommandSpec, Order};
 
 /// Size of the pipe that a command's output goes through, in bytes: large enough that a
 /// command that prints much is not switched away from for each piece.
 const PIPE_BYTES: usize = 1024 * 1024;
-
-/// How to start the helper.
-#[derive(Debug, Clone)]
-pub struct Helper {
-    /// A program that calls [`crate::helper_main`] before anything else: the running one.
-    pub program: PathBuf,
-}
 
 /// A sandbox that is built and runs commands.
 #[derive(Debug)]
@@ -33,26 +26,7 @@ pub struct Cell {
     listener: Option<TcpListener>,
 }
 
-/// Why there is no cell, or no command.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum CellError {
-    /// The helper cannot be started or does not answer.
-    #[error("the sandbox helper failed: {0}")]
-    Helper(String),
-    /// The sandbox cannot be built, or the command not be put into it.
-    #[error("{0}")]
-    Fault(#[from] Fault),
-}
-
 impl CellError {
-    /// Whether the same might work now.
-    pub fn is_worth_repeating(&self) -> bool {
-        match self {
-            Self::Helper(_) => true,
-            Self::Fault(fault) => fault.changed,
-        }
-    }
-
     pub(crate) fn helper(error: impl std::fmt::Display) -> Self {
         Self::Helper(error.to_string())
     }

@@ -9,19 +9,31 @@
 //! only one with `unsafe`, all of it in `sys`. A command that cannot be confined as asked
 //! does not run.
 //!
-//! Linux only. [`Cell`] and [`Running`] are the seam: a helper for another system (Seatbelt on
-//! macOS, a job object on Windows) goes behind them.
+//! Linux only, so far. [`Cell`] and [`Running`] are the seam: a helper for another system
+//! (Seatbelt on macOS, a job object on Windows) goes behind them. Until there is one,
+//! `elsewhere` stands in its place, where no cell can be built.
 
+#[cfg(target_os = "linux")]
 mod cell;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
 mod helper;
+#[cfg(target_os = "linux")]
 mod packet;
+#[cfg(target_os = "linux")]
 mod running;
+mod seam;
+#[cfg(target_os = "linux")]
 mod sys;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody talks without a helper"))]
 mod wire;
 
-pub use cell::{Cell, CellError, Helper};
-pub use helper::main as helper_main;
-pub use running::{Happened, Running};
+#[cfg(target_os = "linux")]
+pub use self::{cell::Cell, helper::main as helper_main, running::Running};
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Cell, Running, helper_main};
+pub use seam::{CellError, Happened, Helper};
 pub use wire::{
     Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, Limits, Network, Outcome, RawPath,
     Status, Tier,

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::cell::CellError;
 use crate::packet;
+use crate::seam::{CellError, Happened};
 use crate::wire::{Event, Outcome, Stop};
 
 /// Bytes read at once.
@@ -26,17 +26,6 @@ pub struct Running {
     outcome: Option<(Outcome, Instant)>,
     output_ended: bool,
     listener: Option<TcpListener>,
-}
-
-/// What [`Running::next`] waited for.
-#[derive(Debug)]
-pub enum Happened<'a> {
-    /// It printed this.
-    Output(&'a [u8]),
-    /// The time is over, or the waker woke.
-    Nothing,
-    /// It has ended, and everything that it printed was given.
-    Done(Outcome),
 }
 
 impl Running {

@@ -1,14 +1,13 @@
 //! Accepting connections.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::{AddressPolicy, Decide, Limits, Resolve, connection};
 
@@ -30,7 +29,8 @@ pub struct Refusal {
 #[derive(Debug)]
 pub struct Proxy {
     shared: Arc<Shared>,
-    bell: Arc<OwnedFd>,
+    /// Closed to tell the thread that accepts.
+    bell: Option<PipeWriter>,
     accepts: Option<JoinHandle<()>>,
 }
 
@@ -73,15 +73,15 @@ impl Proxy {
         limits: Limits,
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+        let (rung, bell) = io::pipe()?;
         let shared = Arc::new(Shared { rules, resolver, addresses, limits, state: Mutex::default() });
         let accepts = {
-            let (shared, bell) = (Arc::clone(&shared), Arc::clone(&bell));
+            let shared = Arc::clone(&shared);
             thread::Builder::new()
                 .name("proxy".to_owned())
-                .spawn(move || accept(&listener, &shared, &bell))?
+                .spawn(move || accept(&listener, &shared, &rung))?
         };
-        Ok(Self { shared, bell, accepts: Some(accepts) })
+        Ok(Self { shared, bell: Some(bell), accepts: Some(accepts) })
     }
 
     /// What was refused since then, oldest first; at most the last 32.
@@ -100,16 +100,16 @@ impl Drop for Proxy {
             let _ = stream.shutdown(Shutdown::Both);
         }
         drop(state);
-        let _ = rustix::io::write(&*self.bell, &1_u64.to_ne_bytes());
+        drop(self.bell.take());
         if let Some(accepts) = self.accepts.take() {
             let _ = accepts.join();
         }
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>, bell: &OwnedFd) {
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, rung: &PipeReader) {
     loop {
-        let mut polled = [PollFd::new(listener, PollFlags::IN), PollFd::new(bell, PollFlags::IN)];
+        let mut polled = [PollFd::new(listener, PollFlags::IN), PollFd::new(rung, PollFlags::IN)];
         if poll(&mut polled, None).is_err() {
             continue;
         }

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use scorpiox_cell::Tier;
+use scorpiox_cell::{CellError, Tier};
 use scorpiox_rpc::Output;
 
 use super::environment::Environment;
 use super::terminal;
 use crate::cancel::Cancel;
+use crate::capabilities::shell::ShellError;
 use crate::database::Mode;
 use crate::server::Context;
 use crate::tools::Kind;
@@ -119,7 +120,11 @@ fn shell(report: &mut Report, context: &Context) {
                 report.note(format_args!("not in {higher}: {why}{}", hint(&why)));
             }
         }
-        Err(error) => report.bad(error),
+        Err(error) => match &*error {
+            // Nothing that anybody here could fix.
+            ShellError::Cell(error @ CellError::NoSandbox) => report.note(error),
+            error => report.bad(error),
+        },
     }
     shell.shut_down();
 }

@@ -81,6 +81,7 @@ fn durability() -> Result<Durability> {
 }
 
 /// This program, whatever lies at its path by now: commands may write where it was built.
+/// Asked for by cells alone, which only Linux has so far.
 pub(super) fn own_program() -> PathBuf {
     PathBuf::from("/proc/self/exe")
 }

@@ -1,6 +1,8 @@
 //! Attacks on the sandbox, from inside of it. Each test runs in each tier, and looks at what
 //! became of the machine, not only at what the attacker was told.
 
+#![cfg(target_os = "linux")]
+
 mod bed;
 mod files;
 mod kernel;

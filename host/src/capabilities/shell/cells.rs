@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use scorpiox_cell::{Access, Cell, Cover, Granted, Helper, Tier};
+use scorpiox_cell::{Access, Cell, CellError, Cover, Granted, Helper, Tier};
 use scorpiox_policy::{Policy, Profile};
 use scorpiox_proxy::Proxy;
 
@@ -127,6 +127,8 @@ fn build_best(setup: &ShellSetup, policy: &Policy, profile: &Profile) -> Result<
     for tier in TIERS.into_iter().filter(|tier| *tier >= min_tier) {
         match build(setup, profile, tier) {
             Ok(ready) => return Ok(ready),
+            // In no tier, and not without one.
+            Err(error @ ShellError::Cell(CellError::NoSandbox)) => return Err(error),
             Err(error) => tried.push((tier, error.to_string())),
         }
     }

@@ -1,0 +1,51 @@
+//! What the host knows of cells on every system.
+
+use std::path::PathBuf;
+
+use crate::wire::{Fault, Outcome};
+
+/// How to start the helper.
+#[derive(Debug, Clone)]
+pub struct Helper {
+    /// A program that calls [`crate::helper_main`] before anything else: the running one.
+    pub program: PathBuf,
+}
+
+/// Why there is no cell, or no command.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CellError {
+    /// The helper cannot be started or does not answer.
+    #[error("the sandbox helper failed: {0}")]
+    Helper(String),
+    /// The sandbox cannot be built, or the command not be put into it.
+    #[error("{0}")]
+    Fault(#[from] Fault),
+    /// Nobody has written a sandbox for this system, nor a way to start commands without one.
+    #[error(
+        "there is no sandbox for commands on this system yet (Linux only); without one none is run, \
+         whatever allow_unsandboxed says"
+    )]
+    NoSandbox,
+}
+
+impl CellError {
+    /// Whether the same might work now.
+    pub fn is_worth_repeating(&self) -> bool {
+        match self {
+            Self::Helper(_) => true,
+            Self::Fault(fault) => fault.changed,
+            Self::NoSandbox => false,
+        }
+    }
+}
+
+/// What [`crate::Running::next`] waited for.
+#[derive(Debug)]
+pub enum Happened<'a> {
+    /// It printed this.
+    Output(&'a [u8]),
+    /// The time is over, or the waker woke.
+    Nothing,
+    /// It has ended, and everything that it printed was given.
+    Done(Outcome),
+}
