@@ -10,7 +10,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use scorpiox_policy::WebPolicy;
 use scorpiox_proxy::SystemResolver;
-use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe::Receiver;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, spawn_blocking};
@@ -201,9 +201,9 @@ impl Drop for Pending {
     }
 }
 
-/// Comes back when the descriptor can be read; never, where there is none.
+/// Comes back when the descriptor, of a pipe, can be read; never, where there is none.
 async fn rings(bell: Option<OwnedFd>) {
-    let Some(bell) = bell.and_then(|bell| AsyncFd::register(bell).ok()) else {
+    let Some(bell) = bell.and_then(|bell| Receiver::from_owned_fd(bell).ok()) else {
         return std::future::pending().await;
     };
     let _ = bell.readable().await;
@@ -281,7 +281,7 @@ impl Job {
         let (router, target) = (Arc::clone(&self.router), url.clone());
         let found = spawn_blocking(move || router.route(&target)).await;
         let route =
-            routed.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))??;
+            found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))??;
         let request = match method {
             Method::Get => self.http.get(url.clone()),
             Method::Post => self.http.post(url.clone()).body(body.to_vec()),
