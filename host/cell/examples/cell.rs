@@ -52,17 +52,20 @@ fn run(tier: Tier, workspace: &Path, command: &str) -> Result<(), Box<dyn std::e
         landlock_at_most: None,
     };
     let cell = Cell::build(&Helper { program: std::env::current_exe()? }, &spec, None)?;
-    let mut running = cell.run(CommandSpec {
-        command: command.to_owned(),
-        environment: vec![
-            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
-            ("HOME".into(), home.display().to_string()),
-        ],
-        timeout_ms: Some(30_000),
-        limits: Limits { processes: 512, memory: 4 << 30, open_files: 4096, file_size: 16 << 30 },
-        covers: Vec::new(),
-        granted: vec![Granted { path: workspace.as_path().into(), access: Access::Write }],
-    })?;
+    let mut running = cell.run(
+        CommandSpec {
+            command: command.to_owned(),
+            environment: vec![
+                ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+                ("HOME".into(), home.display().to_string()),
+            ],
+            timeout_ms: Some(30_000),
+            limits: Limits { processes: 512, memory: 4 << 30, open_files: 4096, file_size: 16 << 30 },
+            covers: Vec::new(),
+            granted: vec![Granted { path: workspace.as_path().into(), access: Access::Write }],
+        },
+        None,
+    )?;
     running.wait_until_started()?;
     loop {
         match running.next(None, None)? {

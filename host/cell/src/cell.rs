@@ -58,13 +58,13 @@ impl Cell {
         self.listener.take()
     }
 
-    /// Starts a command.
-    pub fn run(&self, call: CommandSpec) -> Result<Running, CellError> {
+    /// Starts a command. Its standard input is `input`, or nothing.
+    pub fn run(&self, call: CommandSpec, input: Option<BorrowedFd<'_>>) -> Result<Running, CellError> {
         let (output, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(CellError::helper)?;
         // A smaller pipe works, too; how large it may be is a matter of the user's quota.
         let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE_BYTES);
         let (control, their_control) = packet::pair().map_err(CellError::helper)?;
-        let fds = [theirs.as_fd(), their_control.as_fd()];
+        let fds: Vec<_> = [their_control.as_fd(), theirs.as_fd()].into_iter().chain(input).collect();
         packet::send_large(self.socket.as_fd(), &Order::Run(call), &fds).map_err(CellError::helper)?;
         Ok(Running::new(output, control))
     }

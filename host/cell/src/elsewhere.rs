@@ -36,7 +36,7 @@ impl Cell {
     }
 
     /// Starts a command.
-    pub fn run(&self, _: CommandSpec) -> Result<Running, CellError> {
+    pub fn run(&self, _: CommandSpec, _: Option<BorrowedFd<'_>>) -> Result<Running, CellError> {
         match *self {}
     }
 

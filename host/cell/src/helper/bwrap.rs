@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -76,16 +76,17 @@ pub(super) fn probe(cell: &CellSpec) -> Result<(), Fault> {
 }
 
 /// Becomes bubblewrap, which starts this program again inside. Returns only what went wrong.
-pub(super) fn enter(inside: &Inside, control: &OwnedFd, output: &OwnedFd) -> Fault {
+///
+/// `fds` are taken along, in their order.
+pub(super) fn enter(inside: &Inside, fds: &[BorrowedFd<'_>]) -> Fault {
     let enter = || {
         let mut arguments = arguments(&inside.cell, &inside.order.covers)?;
         let order = packet::to_file(inside)?;
-        let numbers = [&order, control, output].map(|fd| fd.as_raw_fd().to_string());
-        for fd in [&order, control, output] {
-            rustix::io::fcntl_setfd(fd, FdFlags::empty())?;
-        }
         arguments.words(&["--as-pid-1", "--", INNER])?;
-        arguments.words(&numbers.each_ref().map(String::as_str))?;
+        for fd in [&[order.as_fd()], fds].concat() {
+            rustix::io::fcntl_setfd(fd, FdFlags::empty())?;
+            arguments.words(&[&fd.as_raw_fd().to_string()])?;
+        }
         arguments.exec()
     };
     match enter() {

@@ -21,16 +21,27 @@ use crate::wire::{CommandSpec, Event, Fault, Network, Tier};
 
 const BASH: &CStr = c"/bin/bash";
 
-/// Starts a command; `fds` are its output and the socket to its host. What goes wrong is
-/// reported there. Whether there is a process that will end.
+/// What a command is connected to.
+struct Streams {
+    output: OwnedFd,
+    /// Its standard input, where that is more than nothing.
+    input: Option<OwnedFd>,
+}
+
+/// Starts a command; `fds` are the socket to its host, its output, and its input if it has
+/// one. What goes wrong is reported there. Whether there is a process that will end.
 pub(super) fn start(
     cell: &mut Cell,
     order: &CommandSpec,
-    mut fds: Vec<OwnedFd>,
+    fds: Vec<OwnedFd>,
     host: &mut Option<OwnedFd>,
     children: &OwnedFd,
 ) -> bool {
-    let (Some(control), Some(output), None) = (fds.pop(), fds.pop(), fds.pop()) else { return false };
+    let mut fds = fds.into_iter();
+    let (Some(control), Some(output), input, None) = (fds.next(), fds.next(), fds.next(), fds.next()) else {
+        return false;
+    };
+    let streams = Streams { output, input };
     let report = |fault| packet::send(control.as_fd(), &Event::Failed(fault), &[]);
     if let Err(fault) = cell.reserved.hold(&order.covers) {
         let _ = report(fault);
@@ -50,7 +61,7 @@ pub(super) fn start(
         Ok(Side::Child) => {
             // The helper's line to the host is not the command's.
             drop(host.take());
-            match supervise(cell, order, &control, output, children) {
+            match supervise(cell, order, &control, streams, children) {
                 Ok(()) => sys::exit_now(0),
                 Err(fault) => give_up(&control, fault),
             }
@@ -63,7 +74,7 @@ fn supervise(
     cell: &Cell,
     order: &CommandSpec,
     control: &OwnedFd,
-    output: OwnedFd,
+    streams: Streams,
     children: &OwnedFd,
 ) -> Result<(), Fault> {
     if cell.spec.tier == Tier::T1b {
@@ -71,12 +82,14 @@ fn supervise(
         let expected = covers::expected(&covers)?;
         let order = CommandSpec { covers, ..order.clone() };
         let inside = Inside { cell: cell.spec.clone(), order, landlock: cell.landlock, expected };
-        return Err(bwrap::enter(&inside, control, &output));
+        let fds: Vec<_> =
+            [control, &streams.output].into_iter().chain(&streams.input).map(AsFd::as_fd).collect();
+        return Err(bwrap::enter(&inside, &fds));
     }
     let (rules, is_bounded) = prepare(cell, order)?;
-    let (shell, bound) = start_shell(cell, order, rules, is_bounded, control, &output)?;
+    let (shell, bound) = start_shell(cell, order, rules, is_bounded, control, &streams)?;
     // The end of the output is the end of the last process that has it: not this one.
-    drop(output);
+    drop(streams);
     rid_of_rights(cell.spec.tier)?;
     let tree = if cell.spec.tier == Tier::T1 { Tree::Namespace } else { Tree::Descendants };
     Supervisor::new(order, control, children, shell, tree, bound).run();
@@ -88,16 +101,18 @@ pub(super) fn inside(numbers: impl Iterator<Item = String>) -> Result<(), Fault>
     let step = "taking over from bubblewrap";
     let numbers: Vec<i32> =
         numbers.map(|number| number.parse()).collect::<Result<_, _>>().map_err(Fault::at(step))?;
-    let [file, control, output] = numbers[..] else { return Err(Fault::new(step, "the wrong arguments")) };
+    let (&[file, control, output], input) =
+        numbers.split_first_chunk().ok_or_else(|| Fault::new(step, "too few arguments"))?;
     let take = |number| sys::inherited(number).map_err(Fault::at(step));
     let (file, control, output) = (take(file)?, take(control)?, take(output)?);
-    for fd in [&control, &output] {
+    let streams = Streams { output, input: input.first().map(|number| take(*number)).transpose()? };
+    for fd in [&control, &streams.output].into_iter().chain(&streams.input) {
         rustix::io::fcntl_setfd(fd, FdFlags::CLOEXEC).map_err(Fault::at(step))?;
     }
-    run_inside(file, &control, output).or_else(|fault| give_up(&control, fault))
+    run_inside(file, &control, streams).or_else(|fault| give_up(&control, fault))
 }
 
-fn run_inside(file: OwnedFd, control: &OwnedFd, output: OwnedFd) -> Result<(), Fault> {
+fn run_inside(file: OwnedFd, control: &OwnedFd, streams: Streams) -> Result<(), Fault> {
     let inside: Inside = packet::from_file(file).map_err(Fault::at("reading the order"))?;
     let Inside { cell, order, landlock, expected } = inside;
     covers::check(&order.covers, &expected)?;
@@ -114,8 +129,8 @@ fn run_inside(file: OwnedFd, control: &OwnedFd, output: OwnedFd) -> Result<(), F
     let reserved = Reserved::new(&cell, None)?;
     let cell = Cell { spec: cell, filters, landlock, reserved };
     let rules = confine::rules(&cell.spec, &order, landlock)?;
-    let (shell, bound) = start_shell(&cell, &order, rules, false, control, &output)?;
-    drop(output);
+    let (shell, bound) = start_shell(&cell, &order, rules, false, control, &streams)?;
+    drop(streams);
     rid_of_rights(cell.spec.tier)?;
     Supervisor::new(&order, control, &children, shell, Tree::Namespace, bound).run();
     Ok(())
@@ -180,7 +195,7 @@ fn start_shell(
     rules: Rules,
     is_bounded: bool,
     control: &OwnedFd,
-    output: &OwnedFd,
+    streams: &Streams,
 ) -> Result<(rustix::process::Pid, Option<Bound>), Fault> {
     let text = |text: &str| CString::new(text).map_err(Fault::at("reading the command"));
     let command = text(&order.command)?;
@@ -192,7 +207,7 @@ fn start_shell(
     // The rules go with the shell's process: this one keeps their descriptor to its end.
     let child = || {
         let asks = asks.then_some(&theirs);
-        let fault = become_shell(cell, order, rules, asks, (control, output), &command, &variables);
+        let fault = become_shell(cell, order, rules, asks, (control, streams), &command, &variables);
         give_up(control, fault)
     };
     let shell = sys::run_in_borrowed_memory(child).map_err(Fault::at("starting the shell's process"))?;
@@ -210,7 +225,7 @@ fn become_shell(
     order: &CommandSpec,
     rules: Rules,
     asks: Option<&OwnedFd>,
-    (control, output): (&OwnedFd, &OwnedFd),
+    (control, streams): (&OwnedFd, &Streams),
     command: &CStr,
     variables: &[CString],
 ) -> Fault {
@@ -220,7 +235,7 @@ fn become_shell(
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         sys::unblock_signals().map_err(Fault::at("unblocking signals"))?;
         confine::limits(&order.limits)?;
-        confine::descriptors(output)?;
+        confine::descriptors(&streams.output, streams.input.as_ref())?;
         if cell.spec.tier != Tier::None {
             confine::capabilities()?;
             rules.apply()?;

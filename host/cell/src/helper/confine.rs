@@ -1,7 +1,7 @@
 //! From the supervisor's rights to a command's: done in the process that becomes the shell,
 //! in an order in which each step still may do what the next ones need.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::process::{Resource, Rlimit};
@@ -58,12 +58,12 @@ pub(super) const ETC: [&str; 27] = [
 ];
 
 /// Closes nothing yet, but makes sure that a program gets no more than its three standard
-/// descriptors: `/dev/null` to read, `output` to write.
-pub(super) fn descriptors(output: &OwnedFd) -> Result<(), Fault> {
+/// descriptors: `input` or `/dev/null` to read, `output` to write.
+pub(super) fn descriptors(output: &OwnedFd, input: Option<&OwnedFd>) -> Result<(), Fault> {
     let step = "connecting the command's input and output";
     let null = std::fs::File::open("/dev/null").map_err(Fault::at(step))?;
     let connect = || {
-        rustix::stdio::dup2_stdin(&null)?;
+        rustix::stdio::dup2_stdin(input.map_or(null.as_fd(), AsFd::as_fd))?;
         rustix::stdio::dup2_stdout(output)?;
         rustix::stdio::dup2_stderr(output)
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -131,6 +131,8 @@ pub(crate) struct Bed {
     pub limits: Limits,
     pub timeout: Duration,
     pub environment: Vec<(String, String)>,
+    /// The standard input of the next command.
+    pub input: Option<OwnedFd>,
     /// What happens after the workspace was looked through and before the command starts.
     pub meanwhile: Option<Box<dyn Fn()>>,
     /// As if the kernel knew no more of Landlock.
@@ -193,6 +195,7 @@ impl Bed {
             limits: Limits { processes: 256, memory: 2 << 30, open_files: 4096, file_size: 1 << 30 },
             timeout: Duration::from_secs(50),
             environment: Vec::new(),
+            input: None,
             meanwhile: None,
             landlock_at_most: None,
             cell: None,
@@ -277,7 +280,8 @@ impl Bed {
         if let Some(meanwhile) = &self.meanwhile {
             meanwhile();
         }
-        let mut running = self.cell().run(order)?;
+        let input = self.input.take();
+        let mut running = self.cell().run(order, input.as_ref().map(AsFd::as_fd))?;
         running.wait_until_started()?;
         Ok(running)
     }

@@ -1,7 +1,7 @@
 //! No process of a command does anything to one that is not of the command, or learns of it.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -384,5 +384,22 @@ fn objects_shared_between_processes_are_the_commands_own() {
         if bed.tier != Tier::T2 {
             assert!(finished.says("own memory: there"), "no memory of its own");
         }
+    });
+}
+
+#[test]
+fn a_command_that_is_talked_with_has_one_descriptor_for_it() {
+    for_each_tier(|bed| {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("two sockets");
+        bed.input = Some(theirs.into());
+        let mut running = bed
+            .start("exec 3<&0 4>&0 </dev/null; read -r word <&3; echo \"$word $word\" >&4; ls /proc/self/fd");
+        (&ours).write_all(b"echo\n").expect("it is there");
+        let mut answer = String::new();
+        // To the end: nobody has the other side any more.
+        (&ours).read_to_string(&mut answer).expect("an answer");
+        assert_eq!(answer, "echo echo\n");
+        let finished = finish(&mut running);
+        assert_eq!(finished.text.split_whitespace().collect::<Vec<_>>(), ["0", "1", "2", "3", "4", "5"]);
     });
 }

@@ -199,7 +199,7 @@ impl Shell {
             covers,
             granted,
         };
-        let mut running = cell.cell.run(command)?;
+        let mut running = cell.cell.run(command, None)?;
         running.wait_until_started()?;
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
