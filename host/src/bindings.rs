@@ -11,6 +11,8 @@ pub mod capabilities {
         world: "capabilities",
         imports: { default: trappable },
         trappable_error_type: {
+            "scorpiox:tool/files.error" => crate::capabilities::files::FilesFailure,
+            "scorpiox:tool/web.error" => crate::capabilities::web::WebFailure,
             "scorpiox:tool/shell.error" => crate::capabilities::shell::ShellFailure,
             "scorpiox:tool/store.error" => crate::capabilities::store::StoreFailure,
             "scorpiox:tool/timer.error" => crate::capabilities::timer::TimerFailure,

@@ -165,6 +165,8 @@ fn connect(host: &str, port: u16, shared: &Shared) -> Result<TcpStream, NoWay> {
     };
     // An answer that mixes both kinds is an attempt to get past this check.
     for address in &addresses {
+        let decided = shared.rules.decide_address(host, port, address.ip());
+        decided.map_err(|denied| refuse(denied.to_string()))?;
         if let Err(kind) = shared.addresses.check(address.ip()) {
             return Err(refuse(format!("its address {} is {kind}", address.ip())));
         }

@@ -17,6 +17,7 @@ mod socks;
 mod tunnel;
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 pub use address::AddressPolicy;
@@ -28,6 +29,12 @@ pub trait Decide: Send + Sync {
     /// Whether this host (a name, or an address; IPv6 in brackets) may be reached at this port.
     /// It is given as it was asked for, in lower case and without a dot at its end.
     fn decide(&self, host: &str, port: u16) -> Result<(), Denied>;
+
+    /// Whether it may be reached at an address that it has, or is, beside what
+    /// [`AddressPolicy`] says.
+    fn decide_address(&self, _host: &str, _port: u16, _address: IpAddr) -> Result<(), Denied> {
+        Ok(())
+    }
 }
 
 /// Why a host may not be reached, and which line of the policy would allow it.

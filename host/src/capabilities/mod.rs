@@ -6,11 +6,15 @@
 //! granted cannot be instantiated.
 
 pub mod clock;
+mod engines;
+pub mod files;
 pub mod log;
+mod progress;
 pub mod shell;
 pub mod skills;
 pub mod store;
 pub mod timer;
+pub mod web;
 
 use wasmtime::component::{HasSelf, Linker};
 
@@ -24,14 +28,22 @@ pub enum Capability {
     Store,
     /// The time of day.
     Clock,
+    /// What the operator set about search engines.
+    Engines,
+    /// Files of the workspace and of granted folders, to read.
+    Files,
     /// Lines in the operator's log.
     Log,
+    /// Telling how far a call is.
+    Progress,
     /// Commands, under the profile that the policy grants.
     Shell,
     /// The skill folders' files, to read.
     Skills,
     /// Timers, and messages that reach the client later.
     Timer,
+    /// Pages, as far as the policy allows.
+    Web,
 }
 
 impl Capability {
@@ -40,10 +52,14 @@ impl Capability {
         match self {
             Self::Store => "store",
             Self::Clock => "clock",
+            Self::Engines => "search-engines",
+            Self::Files => "files",
             Self::Log => "log",
+            Self::Progress => "progress",
             Self::Shell => "shell",
             Self::Skills => "skills",
             Self::Timer => "timer",
+            Self::Web => "web",
         }
     }
 
@@ -52,10 +68,14 @@ impl Capability {
         match self {
             Self::Store => "keep its own data for this workspace",
             Self::Clock => "read the time of day",
+            Self::Engines => "know which search engines the operator set up, with their keys",
+            Self::Files => "read files of the workspace and of folders that the policy names",
             Self::Log => "write to the log on standard error",
+            Self::Progress => "tell how far it is",
             Self::Shell => "run commands, as far as the policy grants it",
             Self::Skills => "read the files of skill folders",
             Self::Timer => "set timers and send their messages",
+            Self::Web => "fetch pages, as far as the policy allows",
         }
     }
 
@@ -64,6 +84,10 @@ impl Capability {
         match self {
             Self::Store => tool::store::add_to_linker::<_, Own>(linker, |state| state),
             Self::Clock => tool::clock::add_to_linker::<_, Own>(linker, |state| state),
+            Self::Engines => tool::search_engines::add_to_linker::<_, Own>(linker, |state| state),
+            Self::Files => tool::files::add_to_linker::<_, Own>(linker, |state| state),
+            Self::Progress => tool::progress::add_to_linker::<_, Own>(linker, |state| state),
+            Self::Web => tool::web::add_to_linker::<_, Own>(linker, |state| state),
             Self::Log => tool::log::add_to_linker::<_, Own>(linker, |state| state),
             Self::Shell => tool::shell::add_to_linker::<_, Own>(linker, |state| state),
             Self::Skills => tool::skills::add_to_linker::<_, Own>(linker, |state| state),

@@ -15,8 +15,10 @@ use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Cat
 use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
 use crate::cancel::Cancel;
 use crate::capabilities::Capability;
+use crate::capabilities::files::Files;
 use crate::capabilities::shell::{Shell, ShellView};
 use crate::capabilities::skills::{SkillFolders, SkillView, Source};
+use crate::capabilities::web::{Web, WebView};
 use crate::database::{Database, DatabaseError, LazyTransaction, Mode};
 
 /// The engine. It starts with the first call.
@@ -38,6 +40,12 @@ pub struct Setup {
     pub read_only: bool,
     /// Stops the call.
     pub cancel: Cancel,
+    /// Pages, for components that may fetch them.
+    pub web: Arc<Web>,
+    /// Files, for components that may read them.
+    pub files: Arc<Files>,
+    /// Told how far the call is.
+    pub on_progress: Arc<dyn Fn(&str) + Send + Sync>,
     /// Told when the call has to wait for another server's writing.
     pub on_wait: Arc<dyn Fn() + Send + Sync>,
 }
@@ -220,6 +228,9 @@ fn run<T>(
         timers_changed: false,
         shell: ShellView::new(Arc::clone(&setup.shell), setup.read_only, setup.cancel.clone()),
         skills: SkillView::new(Arc::clone(&setup.skills)),
+        web: WebView::new(Arc::clone(&setup.web), setup.cancel.clone()),
+        files: Arc::clone(&setup.files),
+        on_progress: Arc::clone(&setup.on_progress),
         log_lines: 0,
         meter: Meter::new(&component.limits),
     };

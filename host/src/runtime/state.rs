@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::limits::Meter;
+use crate::capabilities::files::Files;
 use crate::capabilities::shell::ShellView;
 use crate::capabilities::skills::SkillView;
+use crate::capabilities::web::WebView;
 use crate::database::LazyTransaction;
 
 /// The data of a call's store: the state of each capability, and the meter. Which of
@@ -18,6 +20,9 @@ pub struct CallState {
     pub(crate) timers_changed: bool,
     pub(crate) shell: ShellView,
     pub(crate) skills: SkillView,
+    pub(crate) web: WebView,
+    pub(crate) files: Arc<Files>,
+    pub(crate) on_progress: Arc<dyn Fn(&str) + Send + Sync>,
     pub(crate) log_lines: u32,
     pub(crate) meter: Meter,
 }

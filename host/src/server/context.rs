@@ -10,8 +10,10 @@ use super::inflight::InFlight;
 use super::session::Session;
 use super::subscriptions::Subscriptions;
 use crate::cancel::Cancel;
+use crate::capabilities::files::Files;
 use crate::capabilities::shell::{Shell, ShellSetup};
 use crate::capabilities::skills::SkillFolders;
+use crate::capabilities::web::Web;
 use crate::database::{Database, Durability};
 use crate::runtime::{Component, Fault, Runtime, Setup};
 use crate::server::callbacks::Deliveries;
@@ -55,6 +57,8 @@ pub struct Context {
     pub(crate) deliveries: Deliveries,
     pub(crate) listing: ListingCache,
     shell: Arc<Shell>,
+    web: Arc<Web>,
+    files: Arc<Files>,
 }
 
 impl Context {
@@ -73,6 +77,8 @@ impl Context {
             program,
         }));
         Self {
+            web: Arc::new(Web::new(Arc::clone(&shell))),
+            files: Arc::new(Files::new(Arc::clone(&shell))),
             shell,
             database: Arc::new(Database::new(path, durability)),
             skills: Arc::new(skills),
@@ -103,6 +109,11 @@ impl Context {
         &self.shell
     }
 
+    /// Pages.
+    pub fn web(&self) -> &Web {
+        &self.web
+    }
+
     /// The component behind a tool.
     pub(crate) fn component(&self, tool: &str) -> Option<&Arc<Component>> {
         match &self.registry.get(tool)?.kind {
@@ -117,6 +128,9 @@ impl Context {
             database: Arc::clone(&self.database),
             skills: Arc::clone(&self.skills),
             shell: Arc::clone(&self.shell),
+            web: Arc::clone(&self.web),
+            files: Arc::clone(&self.files),
+            on_progress: Arc::new(|_| {}),
             read_only: false,
             cancel,
             on_wait,

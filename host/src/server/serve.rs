@@ -129,6 +129,7 @@ impl Server {
             self.context.inflight.stop_all();
             self.workers.wait_until_idle(STOP_TIME);
         }
+        self.context.web().shut_down();
         self.context.shell().shut_down();
         self.say_goodbye();
     }

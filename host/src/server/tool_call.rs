@@ -88,6 +88,10 @@ fn run_component(
     let progress = scope.progress.clone();
     let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
     let mut setup = scope.context.setup(scope.cancel().clone(), on_wait);
+    if component.grants.contains(&Capability::Progress) {
+        let progress = scope.progress.clone();
+        setup.on_progress = Arc::new(move |message: &str| progress.report(message));
+    }
     if component.grants.contains(&Capability::Shell) {
         let plan = scope.context.active_plan();
         let plan =

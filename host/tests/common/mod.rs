@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use scorpiox_code::cancel::Cancel;
 use scorpiox_code::capabilities::Capability;
+use scorpiox_code::capabilities::files::Files;
 use scorpiox_code::capabilities::shell::{Shell, ShellSetup};
 use scorpiox_code::capabilities::skills::SkillFolders;
+use scorpiox_code::capabilities::web::Web;
 use scorpiox_code::database::{Database, Durability};
 use scorpiox_code::runtime::{Binary, Component, Limits, Setup};
 use scorpiox_code::server::{Context, End, Options, Server};
@@ -56,6 +58,9 @@ pub fn setup(folder: &Path) -> Setup {
         database: Arc::new(Database::new(folder.join("state/test.db"), Durability::Process)),
         skills: Arc::new(SkillFolders::new(folder, None, folder, &[])),
         shell: Arc::new(shell(folder)),
+        web: Arc::new(Web::new(Arc::new(shell(folder)))),
+        files: Arc::new(Files::new(Arc::new(shell(folder)))),
+        on_progress: Arc::new(|_| {}),
         read_only: false,
         cancel: Cancel::default(),
         on_wait: Arc::new(|| {}),

@@ -32,7 +32,7 @@ use scorpiox_proxy::{Proxy, Refusal};
 pub use background::{Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use host::{ShellFailure, ShellView};
-pub use plan::places;
+pub use plan::{places, tier as cell_tier};
 pub use run::{As, Completed, Request};
 
 use background::Tasks;

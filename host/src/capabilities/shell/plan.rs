@@ -160,7 +160,7 @@ fn make_folder(path: &Path) -> Result<(), ShellError> {
 }
 
 /// The least tier of a policy, in the sandbox's terms.
-pub(super) fn tier(tier: MinTier) -> Tier {
+pub fn tier(tier: MinTier) -> Tier {
     match tier {
         MinTier::T1 => Tier::T1,
         MinTier::T1b => Tier::T1b,

@@ -41,8 +41,14 @@ fn choose_profile(call: &Call<'_>) -> Result<Chosen, Failure> {
 
 impl From<Wrong> for Failure {
     fn from(wrong: Wrong) -> Self {
-        let (Wrong::InvalidInput(text) | Wrong::NotFound(text) | Wrong::Failed(text)) = wrong;
-        Self(text)
+        match wrong {
+            Wrong::InvalidInput(text)
+            | Wrong::NotFound(text)
+            | Wrong::Denied(text)
+            | Wrong::TimedOut(text)
+            | Wrong::Failed(text) => Self(text),
+            Wrong::Cancelled => Self("The call was cancelled.".to_owned()),
+        }
     }
 }
 

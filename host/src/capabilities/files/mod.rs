@@ -1,0 +1,106 @@
+//! Files to read: of the workspace, and of folders that the operator granted.
+//!
+//! A path is resolved, decided about, and then opened below the folder that it may be read in, part
+//! by part and without following a link: what was exchanged for a link in between is not read.
+
+mod host;
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
+
+use super::shell::{Shell, places};
+
+pub use host::FilesFailure;
+
+/// Why a file is not read. Each text is a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum FileError {
+    #[error("{0}")]
+    Denied(String),
+    #[error("{0}")]
+    NotFound(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("the file has {0} bytes")]
+    TooLarge(u64),
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Reads files under the operator's policy.
+pub struct Files {
+    shell: Arc<Shell>,
+}
+
+impl Files {
+    /// Files of the workspace that commands run in, too.
+    pub fn new(shell: Arc<Shell>) -> Self {
+        Self { shell }
+    }
+
+    /// The whole file at an absolute path, if it has at most `limit` bytes.
+    pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
+        let asked = Path::new(path);
+        if !asked.is_absolute() || path.contains('\0') {
+            return Err(FileError::Invalid(format!("{path:?} is no absolute path; write it from / on")));
+        }
+        let resolved = asked.canonicalize().map_err(|error| said(asked, &error))?;
+        let policy = self.shell.policy().map_err(|error| FileError::Denied(error.to_string()))?;
+        let places = places(self.shell.setup());
+        let folder = policy.files.check(&resolved, &places).map_err(|denial| {
+            let leads = if resolved == asked { String::new() } else { format!("{path} leads to it: ") };
+            FileError::Denied(format!("{leads}{denial}"))
+        })?;
+        let mut file = open(&folder, &resolved).map_err(|error| said(asked, &error))?;
+        let about = file.metadata().map_err(|error| said(asked, &error))?;
+        if !about.is_file() {
+            return Err(FileError::Invalid(format!("{path} is not a file")));
+        }
+        if about.len() > limit {
+            return Err(FileError::TooLarge(about.len()));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0));
+        // It may have grown since.
+        (&mut file).take(limit + 1).read_to_end(&mut bytes).map_err(|error| said(asked, &error))?;
+        if bytes.len() as u64 > limit {
+            return Err(FileError::TooLarge(bytes.len() as u64));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Opens a file below a folder, following no link.
+fn open(folder: &Path, path: &Path) -> io::Result<File> {
+    let folder = folder.canonicalize()?;
+    let inside = path.strip_prefix(&folder).unwrap_or(Path::new(""));
+    // What was granted may be a file itself.
+    let (folder, inside) = match (inside.file_name(), folder.parent(), folder.file_name()) {
+        (None, Some(parent), Some(name)) => (parent.to_owned(), PathBuf::from(name)),
+        _ => (folder.clone(), inside.to_owned()),
+    };
+    let mut reached = Dir::open_ambient_dir(folder, ambient_authority())?;
+    let name = inside.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    for part in inside.parent().into_iter().flat_map(Path::components) {
+        reached = reached.open_dir_nofollow(part)?;
+    }
+    // A pipe without a writer would be waited for.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    reached.open_with(name, OpenOptions::new().read(true).follow(FollowSymlinks::No).custom_flags(flags))
+}
+
+fn said(path: &Path, error: &io::Error) -> FileError {
+    let path = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => FileError::NotFound(format!("{path} does not exist")),
+        io::ErrorKind::PermissionDenied => {
+            FileError::Failed(format!("{path} cannot be read by the user of this server"))
+        }
+        _ => FileError::Failed(format!("{path} cannot be read: {error}")),
+    }
+}

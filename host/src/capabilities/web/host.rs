@@ -1,0 +1,141 @@
+//! The WIT interface `web`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use scorpiox_web as net;
+use scorpiox_web::{Pending, Waited, WebError};
+
+use super::Web;
+use crate::bindings::capabilities::scorpiox::tool::web::{
+    Error, Finished, Header, Host, Method, Rendered, Request, Response,
+};
+use crate::cancel::Cancel;
+use crate::runtime::CallState;
+use scorpiox_policy::Policy;
+
+/// Requests of one call at once.
+const MAX_PENDING: usize = 32;
+/// Longest wait of one `next`.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// What one call knows of the web.
+pub struct WebView {
+    web: Arc<Web>,
+    cancel: Cancel,
+    pending: Option<Pending>,
+}
+
+impl WebView {
+    /// For a call that stops with `cancel`.
+    pub(crate) fn new(web: Arc<Web>, cancel: Cancel) -> Self {
+        Self { web, cancel, pending: None }
+    }
+
+    /// The operator's policy, if it can be read.
+    pub(crate) fn policy(&self) -> Result<&Policy, WebError> {
+        self.web.policy().map_err(|error| WebError::Denied(error.to_string()))
+    }
+
+    fn pending(&mut self) -> Result<&mut Pending, WebError> {
+        if self.pending.is_none() {
+            self.pending = Some(self.web.fetcher()?.pending()?);
+        }
+        self.pending.as_mut().ok_or_else(|| WebError::Failed("no place for requests".to_owned()))
+    }
+}
+
+/// Why there is no answer, for the guest.
+#[derive(Debug)]
+pub struct WebFailure(Error);
+
+impl From<WebError> for WebFailure {
+    fn from(error: WebError) -> Self {
+        Self(failure(error))
+    }
+}
+
+fn failure(error: WebError) -> Error {
+    match error {
+        WebError::Denied(text) => Error::Denied(text),
+        WebError::Invalid(text) => Error::Invalid(text),
+        WebError::Moved(url) => Error::Moved(url),
+        WebError::TooLarge(bytes) => Error::TooLarge(bytes),
+        WebError::TimedOut(text) => Error::TimedOut(text),
+        WebError::Failed(text) => Error::Failed(text),
+        WebError::NoBrowser(text) => Error::NoBrowser(text),
+    }
+}
+
+impl Host for CallState {
+    fn fetch(&mut self, asked: Request) -> Result<Response, WebFailure> {
+        let web = &self.web.web;
+        let mut own = web.fetcher()?.pending()?;
+        own.begin(request(asked));
+        match own.next(MAX_WAIT + Duration::from_secs(1), self.web.cancel.bell()) {
+            Waited::Finished(_, outcome) => Ok(response((*outcome)?)),
+            Waited::Stopped => Err(WebFailure(Error::Cancelled)),
+            Waited::Nothing => Err(WebFailure(Error::TimedOut("nothing was answered".to_owned()))),
+        }
+    }
+
+    fn begin(&mut self, asked: Request) -> Result<u32, WebFailure> {
+        let pending = self.web.pending()?;
+        if pending.running() >= MAX_PENDING {
+            return Err(WebFailure(Error::Invalid(format!("{MAX_PENDING} requests are waited for already"))));
+        }
+        Ok(pending.begin(request(asked)))
+    }
+
+    fn next(&mut self, timeout_ms: u32) -> wasmtime::Result<Option<Finished>> {
+        let time = Duration::from_millis(timeout_ms.into()).min(MAX_WAIT);
+        let WebView { pending: Some(pending), cancel, .. } = &mut self.web else { return Ok(None) };
+        Ok(match pending.next(time, cancel.bell()) {
+            Waited::Finished(id, outcome) => {
+                Some(Finished { id, outcome: (*outcome).map(response).map_err(failure) })
+            }
+            // The call itself is stopped at its next step.
+            Waited::Nothing | Waited::Stopped => None,
+        })
+    }
+
+    fn render(&mut self, url: String, wait_ms: u32) -> Result<Rendered, WebFailure> {
+        let wait = Duration::from_millis(wait_ms.into()).min(MAX_WAIT);
+        let begun = Instant::now();
+        let page = self.web.web.render(&url, wait, &self.web.cancel);
+        tracing::debug!(url, time = ?begun.elapsed(), "rendered");
+        if self.web.cancel.is_set() {
+            return Err(WebFailure(Error::Cancelled));
+        }
+        let page = page?;
+        Ok(Rendered { url: page.url, status: page.status, html: page.html, notes: page.notes })
+    }
+
+    fn convert_error(&mut self, failure: WebFailure) -> wasmtime::Result<Error> {
+        Ok(failure.0)
+    }
+}
+
+fn request(asked: Request) -> net::Request {
+    net::Request {
+        method: match asked.method {
+            Method::Get => net::Method::Get,
+            Method::Post => net::Method::Post,
+        },
+        url: asked.url,
+        headers: asked.headers.into_iter().map(|header| (header.name, header.value)).collect(),
+        body: asked.body,
+        timeout: Duration::from_millis(asked.timeout_ms.into()),
+        cached: asked.cached,
+    }
+}
+
+fn response(answer: net::Response) -> Response {
+    let header = |(name, value)| Header { name, value };
+    Response {
+        url: answer.url,
+        status: answer.status,
+        headers: answer.headers.into_iter().map(header).collect(),
+        body: answer.body,
+    }
+}

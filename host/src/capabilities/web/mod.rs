@@ -1,0 +1,57 @@
+//! Pages of the web: fetched, or shown in a browser, under the operator's policy.
+//!
+//! `scorpiox-web` fetches; [`browser`] keeps a browser in a sandbox whose only way out is a
+//! proxy with the same checks; [`host`] gives both to components.
+
+mod browser;
+mod host;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use scorpiox_policy::Policy;
+use scorpiox_web::{Fetcher, WebError};
+
+use super::shell::{Shell, ShellError};
+use crate::cancel::Cancel;
+
+pub use browser::{Page, tier};
+pub use host::{WebFailure, WebView};
+
+use browser::Keeper;
+
+/// The web, for one server. Starts nothing before the first request.
+pub struct Web {
+    shell: Arc<Shell>,
+    fetcher: OnceLock<Fetcher>,
+    browser: Keeper,
+}
+
+impl Web {
+    /// The web under the policy that commands are under, too.
+    pub fn new(shell: Arc<Shell>) -> Self {
+        Self { shell, fetcher: OnceLock::new(), browser: Keeper::default() }
+    }
+
+    /// The operator's policy.
+    pub fn policy(&self) -> Result<&Policy, Arc<ShellError>> {
+        self.shell.policy()
+    }
+
+    /// What fetches pages. Without a policy that can be read nothing is fetched.
+    pub fn fetcher(&self) -> Result<&Fetcher, WebError> {
+        let policy = self.policy().map_err(|error| WebError::Denied(error.to_string()))?;
+        Ok(self.fetcher.get_or_init(|| Fetcher::new(policy.web.clone())))
+    }
+
+    /// Shows a page in a browser, and takes it `wait` after it has loaded.
+    pub fn render(&self, url: &str, wait: Duration, cancel: &Cancel) -> Result<Page, WebError> {
+        let router = self.fetcher()?.router();
+        self.browser.render(&self.shell, router, url, wait, cancel)
+    }
+
+    /// Ends the browser, if one runs.
+    pub fn shut_down(&self) {
+        self.browser.end();
+    }
+}
