@@ -56,6 +56,20 @@ pub fn error(id: Option<&Id<'_>>, code: i32, message: &str, data: Option<&impl S
     end(line)
 }
 
+/// A request of this side.
+pub fn request(id: &str, method: &str, params: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Request<'a, P> {
+        jsonrpc: &'a str,
+        id: &'a str,
+        method: &'a str,
+        params: P,
+    }
+    let mut line = Vec::with_capacity(512);
+    append(&mut line, &Request { jsonrpc: "2.0", id, method, params });
+    end(line)
+}
+
 /// A notification.
 pub fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]

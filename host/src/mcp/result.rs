@@ -64,6 +64,11 @@ impl Surround {
         }
     }
 
+    /// Of a result that says what the client has to bring along when it calls again.
+    pub fn input_required(revision: Revision) -> Self {
+        Self { result_type: Some("input_required"), ..Self::complete(revision) }
+    }
+
     /// Of a result that the client may keep for a while. It can depend on the user's and
     /// the workspace's files, so it is never shared with others.
     pub fn cacheable(revision: Revision, ttl_ms: u64) -> Self {
@@ -88,6 +93,11 @@ impl<T: Serialize> Surrounded<T> {
     /// `body` as a complete result.
     pub fn complete(revision: Revision, body: T) -> Self {
         Self { surround: Surround::complete(revision), body }
+    }
+
+    /// `body` as what the client has to bring along when it calls again.
+    pub fn input_required(revision: Revision, body: T) -> Self {
+        Self { surround: Surround::input_required(revision), body }
     }
 
     /// `body` as a result that may be kept for `ttl_ms`.

@@ -37,6 +37,10 @@ pub struct Features {
     pub descriptions: bool,
     /// Results say their type and who sent them; lists say how long they hold.
     pub result_envelope: bool,
+    /// Clients show forms to the person.
+    pub elicitation: bool,
+    /// A form says that it is one: there are other ways, too.
+    pub form_mode: bool,
     /// Notifications may come outside of a request.
     pub unsolicited: bool,
     /// Capabilities have extensions.
@@ -53,6 +57,8 @@ const FIRST: Features = Features {
     structured: false,
     descriptions: false,
     result_envelope: false,
+    elicitation: false,
+    form_mode: false,
     unsolicited: true,
     extensions: false,
 };
@@ -66,9 +72,15 @@ const TABLE: [(Revision, Features); 5] = {
         progress_message: true,
         ..r2024_11_05
     };
-    let r2025_06_18 =
-        Features { name: "2025-06-18", batches: false, titles: true, structured: true, ..r2025_03_26 };
-    let r2025_11_25 = Features { name: "2025-11-25", descriptions: true, ..r2025_06_18 };
+    let r2025_06_18 = Features {
+        name: "2025-06-18",
+        batches: false,
+        titles: true,
+        structured: true,
+        elicitation: true,
+        ..r2025_03_26
+    };
+    let r2025_11_25 = Features { name: "2025-11-25", descriptions: true, form_mode: true, ..r2025_06_18 };
     let r2026_07_28 = Features {
         name: "2026-07-28",
         handshake: false,

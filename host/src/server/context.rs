@@ -6,7 +6,9 @@ use std::sync::Arc;
 use scorpiox_rpc::Output;
 use scorpiox_settings::Settings;
 
+use super::client::Seal;
 use super::inflight::InFlight;
+use super::outgoing::Outgoing;
 use super::session::Session;
 use super::subscriptions::Subscriptions;
 use crate::cancel::Cancel;
@@ -56,6 +58,8 @@ pub struct Context {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) deliveries: Deliveries,
     pub(crate) listing: ListingCache,
+    pub(crate) outgoing: Outgoing,
+    pub(crate) seal: Seal,
     shell: Arc<Shell>,
     web: Arc<Web>,
     files: Arc<Files>,
@@ -92,6 +96,8 @@ impl Context {
             subscriptions: Subscriptions::default(),
             deliveries: Deliveries::new(delivers_messages),
             listing: ListingCache::default(),
+            outgoing: Outgoing::default(),
+            seal: Seal::new(),
         }
     }
 

@@ -6,10 +6,12 @@
 //! `callbacks` fires timers.
 
 mod callbacks;
+mod client;
 mod context;
 mod dispatch;
 mod handlers;
 mod inflight;
+mod outgoing;
 mod progress;
 mod serve;
 mod session;
@@ -17,6 +19,7 @@ mod subscriptions;
 mod tool_call;
 mod workers;
 
+pub use client::{Client, Unanswered};
 pub use context::{Context, Options};
 pub use progress::Progress;
 pub use serve::{End, Server};

@@ -365,8 +365,10 @@ impl Server {
                 self.notification(&method, params);
                 Step::Nothing
             }
-            Message::Response { .. } => {
-                tracing::debug!("a response to no request of ours");
+            Message::Response { id, outcome } => {
+                if !self.context.outgoing.answered(id.as_ref(), outcome) {
+                    tracing::debug!("a response to no request of ours");
+                }
                 Step::Nothing
             }
         }

@@ -15,6 +15,8 @@ pub(crate) struct Facts {
     pub log_level: Option<LogLevel>,
     /// The client shows messages of `notifications/claude/channel`.
     pub channel: bool,
+    /// The client shows forms to the person, in a revision that has such.
+    pub elicits: bool,
 }
 
 /// The facts, shared by all threads.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::client::Client;
 use super::dispatch::{Answer, Scope};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
@@ -36,7 +37,11 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let Some(tool) = scope.context.tool(&name) else {
         return Err(unknown_tool(scope, &name));
     };
-    let (outcome, messages_waiting) = run(scope, tool, arguments);
+    let client = Client::of(scope, tool.name, arguments)?;
+    let (outcome, messages_waiting) = run(scope, tool, arguments, &client);
+    if let Some(answer) = client.input_required() {
+        return answer;
+    }
     let mut messages = Vec::new();
     // An answer that nobody gets must not take messages along.
     if messages_waiting != Some(false) && scope.context.inflight.finish(scope.ticket) {
@@ -60,13 +65,19 @@ fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
 
 /// Runs one call, wherever the tool runs. Also whether messages wait for a result, where
 /// the call looked into the database.
-fn run(scope: &Scope<'_>, tool: &Tool, arguments: &str) -> (Result<Output, Failure>, Option<bool>) {
+fn run(
+    scope: &Scope<'_>,
+    tool: &Tool,
+    arguments: &str,
+    client: &Client<'_>,
+) -> (Result<Output, Failure>, Option<bool>) {
     match &tool.kind {
         Kind::Native(native) => {
             let call = Call {
                 arguments,
                 cancel: scope.cancel(),
                 progress: scope.progress,
+                client,
                 streams: scope.context.settings.streaming() && scope.progress.is_wanted(),
                 host: scope.context,
             };

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::cancel::Cancel;
 use crate::runtime::Component;
-use crate::server::{Context, Progress};
+use crate::server::{Client, Context, Progress};
 
 /// A tool, and where it runs.
 pub struct Tool {
@@ -51,6 +51,8 @@ pub struct Call<'a> {
     pub progress: &'a Progress,
     /// Whether output is to be told while it comes.
     pub streams: bool,
+    /// What the client can be asked for meanwhile.
+    pub client: &'a Client<'a>,
     /// What the server lets its own tools use.
     pub host: &'a Context,
 }

@@ -13,13 +13,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use scorpiox_browser::{Browser, BrowserError, Visit, arguments, find};
+use scorpiox_policy::{Redirects, WebPolicy};
+use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
+use scorpiox_web::{MAX_TIME, Router, WebError};
 use scorpiox_cell::{
     Cell, CellError, CellSpec, CommandSpec, Exposed, Happened, Helper, Limits, Network, PROXY_PORT, Running,
     Tier,
 };
-use scorpiox_policy::{Redirects, WebPolicy};
-use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
-use scorpiox_web::{MAX_TIME, Router, WebError};
 
 use crate::cancel::Cancel;
 use crate::capabilities::shell::{Shell, cell_tier};
@@ -64,7 +64,7 @@ struct Kept {
 /// A browser that runs. Ended in the order of the fields.
 struct Warm {
     browser: Browser,
-    _cell: Cell,
+    cell: Cell,
     proxy: Proxy,
 }
 
@@ -156,7 +156,7 @@ impl Keeper {
         let warm = self.lock().warm.take();
         if let Some(warm) = warm {
             // Ended here and now, whoever has it still.
-            warm._cell.end();
+            warm.cell.end();
         }
     }
 
@@ -276,7 +276,7 @@ fn start_in(tier: Tier, shell: &Shell, router: &Arc<Router>, program: &Path) -> 
         let words = last_words.lock().unwrap_or_else(PoisonError::into_inner);
         format!("{}: {error}{}{words}", program.display(), if words.is_empty() { "" } else { "; it said: " })
     })?;
-    Ok(Warm { browser, _cell: cell, proxy })
+    Ok(Warm { browser, cell, proxy })
 }
 
 /// Its two pipes are one socket, which is its standard input at first.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::mcp::params::Text;
 use crate::mcp::result::{Implementation, Surrounded};
 use crate::mcp::{LogLevel, Params, Revision};
+use crate::server::client::declares_forms;
 use crate::server::context::Context;
 use crate::server::dispatch::{Answer, Request};
 
@@ -38,6 +39,7 @@ pub(crate) fn initialize(context: &Context, request: &Request<'_>) -> Answer {
     context.session.update(|facts| {
         facts.revision = Some(revision);
         facts.channel = channel;
+        facts.elicits = revision.features().elicitation && declares_forms(&capabilities);
         facts.ready = false;
     });
     Ok(reply::result(

@@ -1,0 +1,180 @@
+//! What a tool may ask of the client while it runs: to show a form to the person.
+//!
+//! In the revisions with a handshake the form is a request of its own. In the newest, the call
+//! ends with a result that has the form in it, and the client calls again with the answer.
+
+use std::sync::OnceLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use scorpiox_rpc::reply;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::dispatch::{Answer, Scope};
+use super::outgoing::Unanswered as NoAnswer;
+use crate::mcp::result::Surrounded;
+use crate::mcp::{Params, RpcError};
+
+/// The name of the only thing that is asked at a time.
+const FORM: &str = "form";
+
+/// The client of one call.
+pub struct Client<'a> {
+    scope: Option<&'a Scope<'a>>,
+    way: Way,
+    /// What the client is to be asked before it calls again.
+    later: OnceLock<Form>,
+}
+
+/// How this client shows a form.
+enum Way {
+    /// Not at all.
+    None,
+    /// When it is asked to.
+    Request,
+    /// When it is told so by the result. It may have done that already.
+    Result { given: Option<Value>, seal: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Form {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'static str>,
+    message: String,
+    requested_schema: Value,
+}
+
+/// Why there is no answer to a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unanswered {
+    /// The client shows it and calls again. What the tool returns now reaches nobody.
+    Later,
+    /// The call is to stop.
+    Cancelled,
+    /// The client refused, or said what is no answer.
+    Failed(String),
+}
+
+impl<'a> Client<'a> {
+    /// The client of a call of the tool `name`.
+    pub(crate) fn of(scope: &'a Scope<'a>, name: &str, arguments: &str) -> Result<Self, RpcError> {
+        let request = scope.request;
+        let way = if request.revision.features().handshake {
+            if scope.context.session.facts().elicits { Way::Request } else { Way::None }
+        } else if request.meta.client_capabilities.as_ref().is_some_and(declares_forms) {
+            let seal = scope.context.seal.of(name, arguments);
+            Way::Result { given: given(&request.params, &seal)?, seal }
+        } else {
+            Way::None
+        };
+        Ok(Self { scope: Some(scope), way, later: OnceLock::new() })
+    }
+
+    /// Nobody who could be asked.
+    pub fn none() -> Self {
+        Self { scope: None, way: Way::None, later: OnceLock::new() }
+    }
+
+    /// The revision that forms are written for; `None` where the client shows none.
+    pub fn forms(&self) -> Option<&'static str> {
+        let scope = self.scope.filter(|_| !matches!(self.way, Way::None))?;
+        Some(scope.request.revision.name())
+    }
+
+    /// Shows a form; its answer: an object with `action` and `content`.
+    pub fn show(&self, message: String, schema: Value) -> Result<Value, Unanswered> {
+        let nobody = || Unanswered::Failed("the client shows no forms".to_owned());
+        let scope = self.scope.ok_or_else(nobody)?;
+        let mode = scope.request.revision.features().form_mode.then_some("form");
+        let form = Form { mode, message, requested_schema: schema };
+        match &self.way {
+            Way::None => Err(nobody()),
+            Way::Result { given: Some(given), .. } => Ok(given.clone()),
+            Way::Result { given: None, .. } => {
+                let _ = self.later.set(form);
+                Err(Unanswered::Later)
+            }
+            Way::Request => {
+                let news = || scope.progress.report("Waiting for the person's answer");
+                let asked = scope.context.outgoing.ask(
+                    &scope.context.output,
+                    "elicitation/create",
+                    &form,
+                    scope.cancel(),
+                    &news,
+                );
+                asked.map_err(|error| match error {
+                    NoAnswer::Cancelled => Unanswered::Cancelled,
+                    NoAnswer::Failed(why) => Unanswered::Failed(why),
+                })
+            }
+        }
+    }
+
+    /// The answer to a call that has to be made again, if it has to.
+    pub(crate) fn input_required(&self) -> Option<Answer> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct InputRequired<'a> {
+            input_requests: Value,
+            request_state: &'a str,
+        }
+        let (Some(form), Way::Result { seal, .. }, Some(scope)) = (self.later.get(), &self.way, self.scope)
+        else {
+            return None;
+        };
+        let request = json!({"method": "elicitation/create", "params": form});
+        let body = InputRequired { input_requests: json!({ FORM: request }), request_state: seal };
+        let result = Surrounded::input_required(scope.request.revision, body);
+        Some(Ok(reply::result(&scope.request.id, &result)))
+    }
+}
+
+/// Whether capabilities of a client say that it shows forms: an empty declaration means just
+/// that.
+pub(crate) fn declares_forms(capabilities: &Params<'_>) -> bool {
+    let declared = capabilities.object("elicitation").ok().flatten();
+    declared.is_some_and(|declared| declared.raw("form").is_some() || declared.raw("url").is_none())
+}
+
+/// The answer that comes with a call which was made again.
+fn given(params: &Params<'_>, seal: &str) -> Result<Option<Value>, RpcError> {
+    let Some(responses) = params.object("inputResponses")? else { return Ok(None) };
+    let state = params.raw("requestState").map(RawValue::get);
+    let state: Option<String> = state.and_then(|state| serde_json::from_str(state).ok());
+    if state.as_deref() != Some(seal) {
+        return Err(RpcError::invalid_params(
+            "requestState is not what this server gave for these arguments; call again without inputResponses",
+        ));
+    }
+    let given = responses.raw(FORM).and_then(|given| serde_json::from_str(given.get()).ok());
+    given
+        .map(Some)
+        .ok_or_else(|| RpcError::invalid_params(format!("inputResponses has no usable answer to {FORM:?}")))
+}
+
+/// Marks what this server gave, so that it knows it again.
+pub(crate) struct Seal(OnceLock<[u8; 32]>);
+
+impl Seal {
+    pub(crate) fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// The mark of a call with these arguments.
+    fn of(&self, name: &str, arguments: &str) -> String {
+        let key = self.0.get_or_init(|| {
+            let mut key = [0; 32];
+            // Without randomness a mark could be made up: by the client, about its own person.
+            let _ = getrandom::fill(&mut key);
+            key
+        });
+        let content = Sha256::new().chain_update(name).chain_update([0]).chain_update(arguments).finalize();
+        let sealed = Sha256::new().chain_update(key).chain_update(content).finalize();
+        URL_SAFE_NO_PAD.encode(sealed)
+    }
+}
