@@ -1,0 +1,39 @@
+//! The component: WIT types to the kit's and back.
+
+use scorpiox_tool_kit as kit;
+
+use crate::EngineSettings;
+
+wit_bindgen::generate!({ path: "../../wit", world: "web-search" });
+
+kit::bridge_tool!();
+kit::bridge_store!();
+kit::bridge_web!();
+
+use scorpiox::tool::search_engines;
+
+struct WebSearch;
+
+fn settings() -> Vec<EngineSettings> {
+    let set = |set: search_engines::Settings| EngineSettings {
+        name: set.name,
+        enabled: set.enabled,
+        base_url: set.base_url,
+        key: set.key,
+    };
+    search_engines::all().into_iter().map(set).collect()
+}
+
+impl exports::scorpiox::tool::tool::Guest for WebSearch {
+    fn list_tools() -> Vec<ToolDefinition> {
+        vec![tool_definition(crate::definition())]
+    }
+
+    fn call(_name: String, arguments: String) -> Result<ToolResult, ToolError> {
+        let result =
+            crate::call(&mut HostWeb, &settings(), &mut HostWeb, &mut HostStore, &clock::now, &arguments);
+        tool_result(result)
+    }
+}
+
+export!(WebSearch);

@@ -1,0 +1,47 @@
+//! `DuckDuckGo`, the page without scripts. Its web results are Bing's.
+
+use scorpiox_tool_kit::web::Response;
+
+use crate::engine::{Access, Answer, Engine, Family};
+use crate::page::{self, Shape};
+use crate::request::{Template, Value};
+use crate::url;
+
+pub(super) const ENGINE: Engine = Engine {
+    name: "duckduckgo",
+    label: "DuckDuckGo",
+    family: Family::Bing,
+    access: Access::Open,
+    base: "https://html.duckduckgo.com",
+    limit_ms: 5_000,
+    token: None,
+    request: Template::form(
+        "/html/",
+        &[("q", Value::Query), ("b", Value::Text("")), ("kl", Value::Text("wt-wt"))],
+    ),
+    read,
+};
+
+const SHAPE: Shape = Shape {
+    result: "div.web-result",
+    ad: ".result--ad",
+    link: "h2 a",
+    title: &["h2 a"],
+    snippet: &["a.result__snippet", ".result__snippet"],
+    address,
+    // Known.
+    nothing: ".no-results, .result--no-result",
+    nothing_says: &[],
+    // Known; the second is its newer form, which has no form of that id on some pages.
+    challenge: "#challenge-form, .anomaly-modal__title, form[action*='anomaly.js']",
+};
+
+fn read(response: &Response) -> Answer {
+    page::read(response, &SHAPE)
+}
+
+/// `//duckduckgo.com/l/?uddg=ADDRESS`; `/y.js?` leads to advertisers.
+fn address(href: &str) -> Option<String> {
+    let target = if href.contains("/l/?") { url::parameter(href, "uddg")? } else { url::absolute(href)? };
+    (!target.contains("/y.js?")).then_some(target)
+}

@@ -1,0 +1,103 @@
+//! One list of many: reciprocal rank fusion.
+//!
+//! A page scores 1 / (60 + rank) for each index that has it, with the best rank that an engine
+//! of this index gave it. The result depends on what the engines said, never on who said it
+//! first.
+
+use std::collections::BTreeMap;
+
+use crate::engine::{Engine, Family, Hit};
+use crate::{engines, url};
+
+/// The usual constant of the method (Cormack, Clarke, Büttcher 2009): first places do not
+/// outweigh everything.
+const K: f64 = 60.0;
+
+/// A page that at least one engine found.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Page {
+    pub url: String,
+    pub title: String,
+    pub snippet: String,
+    /// Names, in the order of the table.
+    pub engines: Vec<&'static str>,
+    pub score: f64,
+}
+
+/// A page while it is put together.
+struct Candidate<'a> {
+    best_rank: usize,
+    title: &'a str,
+    url: &'a str,
+    snippet: &'a str,
+    engines: Vec<&'static str>,
+    ranks: BTreeMap<Family, usize>,
+}
+
+/// All pages, best first.
+pub(crate) fn merge(mut lists: Vec<(&'static Engine, &[Hit])>) -> Vec<Page> {
+    // Of two engines that say equally much, the one that stands first in the table counts.
+    lists.sort_by_key(|(engine, _)| engines::position(engine));
+    let mut candidates: BTreeMap<String, Candidate<'_>> = BTreeMap::new();
+    for (engine, hits) in lists {
+        for (index, hit) in hits.iter().enumerate() {
+            let identity = url::identity(&hit.url);
+            let candidate = candidates.entry(identity).or_insert_with(|| Candidate::new(hit));
+            candidate.add(engine, index + 1, hit);
+        }
+    }
+    let mut pages: Vec<(usize, String, Page)> =
+        candidates.into_iter().map(|(identity, found)| (found.best_rank, identity, found.page())).collect();
+    pages.sort_by(|(rank, identity, page), (other_rank, other_identity, other)| {
+        other.score.total_cmp(&page.score).then(rank.cmp(other_rank)).then(identity.cmp(other_identity))
+    });
+    pages.into_iter().map(|(_, _, page)| page).collect()
+}
+
+impl<'a> Candidate<'a> {
+    fn new(hit: &'a Hit) -> Self {
+        Self {
+            best_rank: usize::MAX,
+            title: &hit.title,
+            url: &hit.url,
+            snippet: "",
+            engines: Vec::new(),
+            ranks: BTreeMap::new(),
+        }
+    }
+
+    fn add(&mut self, engine: &Engine, rank: usize, hit: &'a Hit) {
+        if rank < self.best_rank {
+            self.best_rank = rank;
+            self.title = &hit.title;
+        }
+        if preference(&hit.url) < preference(self.url) {
+            self.url = &hit.url;
+        }
+        if hit.snippet.chars().count() > self.snippet.chars().count() {
+            self.snippet = &hit.snippet;
+        }
+        if !self.engines.contains(&engine.name) {
+            self.engines.push(engine.name);
+        }
+        let best = self.ranks.entry(engine.family).or_insert(rank);
+        *best = rank.min(*best);
+    }
+
+    fn page(self) -> Page {
+        #[allow(clippy::cast_precision_loss)] // ranks are small
+        let score = self.ranks.values().map(|rank| 1.0 / (K + *rank as f64)).sum();
+        Page {
+            url: self.url.to_owned(),
+            title: self.title.to_owned(),
+            snippet: self.snippet.to_owned(),
+            engines: self.engines,
+            score,
+        }
+    }
+}
+
+/// Of two addresses of one page the smaller is shown: https, then the shorter.
+fn preference(url: &str) -> (bool, usize, &str) {
+    (!url.starts_with("https://"), url.len(), url)
+}

@@ -1,0 +1,115 @@
+//! Result pages in HTML: one shape an engine, one reader for all.
+
+use dom_query::{Document, Matcher, NodeRef, Selection};
+use scorpiox_tool_kit::web::Response;
+
+use crate::engine::{Answer, Hit};
+use crate::html;
+
+/// Where things stand on a result page: CSS selectors.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    /// Each result.
+    pub result: &'static str,
+    /// Results, of those, that were paid for. May be empty.
+    pub ad: &'static str,
+    /// Inside a result: the link, by its `href`.
+    pub link: &'static str,
+    /// Inside a result: the first of these that has text.
+    pub title: &'static [&'static str],
+    /// Inside a result: the first of these that has text.
+    pub snippet: &'static [&'static str],
+    /// The destination of an `href`; none for advertisements and the engine's own pages.
+    pub address: fn(&str) -> Option<String>,
+    /// What only a page without results has.
+    pub nothing: &'static str,
+    /// What a page without results says, in lower case.
+    pub nothing_says: &'static [&'static str],
+    /// What only a page has that asks whether a person asks.
+    pub challenge: &'static str,
+}
+
+/// What every engine's guards use: Cloudflare, reCAPTCHA, hCaptcha, ALTCHA, Anubis, and
+/// forms that name what they are.
+const CHALLENGE: &str = "#challenge-form, #challenge-running, #cf-challenge, .cf-turnstile, .g-recaptcha, \
+     .h-captcha, altcha-widget, #anubis_challenge, form[action*='captcha'], form[id*='captcha'], \
+     iframe[src*='captcha'], script[src*='/cdn-cgi/challenge-platform/']";
+
+/// Reads a page.
+pub(crate) fn read(response: &Response, shape: &Shape) -> Answer {
+    let html = String::from_utf8_lossy(&response.body);
+    let document = match html::parse(&html) {
+        Ok(document) => document,
+        Err(why) => return Answer::Unreadable(why),
+    };
+    let found = results(&document, shape);
+    if !found.is_empty() {
+        let candidates = found.len();
+        let hits = found.iter().filter_map(|result| hit(result, shape));
+        let answer = Answer::of(candidates, hits);
+        if matches!(answer, Answer::Hits(_)) {
+            return answer;
+        }
+    }
+    without_results(&document, shape, found.len())
+}
+
+/// Whether a page that has no results asks whether a person asks.
+pub(crate) fn is_challenge(response: &Response) -> bool {
+    let html = String::from_utf8_lossy(&response.body);
+    html::parse(&html).is_ok_and(|document| has(&document, CHALLENGE))
+}
+
+fn results<'a>(document: &'a Document, shape: &Shape) -> Vec<NodeRef<'a>> {
+    let Ok(result) = Matcher::new(shape.result) else { return Vec::new() };
+    let ad = Matcher::new(shape.ad).ok();
+    let nodes = document.select_matcher(&result);
+    let paid = |node: &NodeRef<'_>| ad.as_ref().is_some_and(|ad| node.is_match(ad));
+    nodes.nodes().iter().filter(|node| !paid(node)).copied().collect()
+}
+
+fn hit(result: &NodeRef<'_>, shape: &Shape) -> Option<Hit> {
+    let inside = Selection::from(*result);
+    let link = Matcher::new(shape.link).ok()?;
+    let href = inside.select_single_matcher(&link).attr("href")?;
+    let address = (shape.address)(href.trim())?;
+    Hit::new(&address, &first(&inside, shape.title), &first(&inside, shape.snippet))
+}
+
+/// The text of the first selector that has one.
+fn first(inside: &Selection<'_>, selectors: &[&str]) -> String {
+    let text = |selector: &&str| {
+        let matcher = Matcher::new(selector).ok()?;
+        let found = inside.select_single_matcher(&matcher);
+        let text = html::text(found.nodes().first()?);
+        (!text.trim().is_empty()).then_some(text)
+    };
+    selectors.iter().find_map(text).unwrap_or_default()
+}
+
+fn without_results(document: &Document, shape: &Shape, unusable: usize) -> Answer {
+    if has(document, shape.challenge) || has(document, CHALLENGE) {
+        return Answer::Challenge;
+    }
+    if has(document, shape.nothing) || says(document, shape.nothing_says) {
+        return Answer::Nothing;
+    }
+    Answer::Unreadable(if unusable > 0 {
+        format!("none of its {unusable} results has a usable address")
+    } else {
+        "its page has neither results nor a note that there are none; the engine may have changed".to_owned()
+    })
+}
+
+fn has(document: &Document, selector: &str) -> bool {
+    Matcher::new(selector).is_ok_and(|matcher| document.select_single_matcher(&matcher).exists())
+}
+
+fn says(document: &Document, phrases: &[&str]) -> bool {
+    if phrases.is_empty() {
+        return false;
+    }
+    let text = html::text(&document.root()).to_lowercase();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    phrases.iter().any(|phrase| text.contains(phrase))
+}

@@ -1,0 +1,26 @@
+//! The query as it may be asked.
+
+use scorpiox_tool_kit::{Args, Failure};
+
+/// Longest query, in characters. Engines cut longer ones or refuse them.
+const MAX_CHARS: usize = 400;
+
+/// The query of the arguments, trimmed.
+pub(crate) fn read(args: &Args<'_>) -> Result<String, Failure> {
+    let query = args.trimmed("query")?.ok_or_else(|| {
+        Failure::InvalidInput("query is missing; give the words to search the web for.".to_owned())
+    })?;
+    let length = query.chars().count();
+    if length > MAX_CHARS {
+        return Err(Failure::InvalidInput(format!(
+            "query has {length} characters; at most {MAX_CHARS} fit. Search for fewer words."
+        )));
+    }
+    if let Some(control) = query.chars().find(|c| c.is_control()) {
+        return Err(Failure::InvalidInput(format!(
+            "query contains the control character U+{:04X}; write it on one line, with spaces between words.",
+            u32::from(control)
+        )));
+    }
+    Ok(query)
+}

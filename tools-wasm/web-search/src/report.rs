@@ -1,0 +1,179 @@
+//! What is told: to the model as text and as data, and to who waits.
+
+use scorpiox_tool_kit::{Failure, Output, time};
+use serde::Serialize;
+
+use crate::breaker::Cause;
+use crate::merge::Page;
+use crate::round::{Outcome, Report};
+
+/// Results in the text.
+const MAX_SHOWN: usize = 20;
+/// Results in the data.
+const MAX_DATA: usize = 30;
+
+/// Why there is no search at all.
+pub(crate) const NONE_ENABLED: &str = "Every search engine is disabled in the operator's settings. Ask the operator to enable one; searching again does not help until then.";
+
+const ADVICE: &str = "Try again in a minute, or read a known address with ReadDocs. If this stays so, the operator can set a key for brave-api, tavily, exa, kagi or google, or the address of a SearXNG instance, in the settings.";
+
+#[derive(Serialize)]
+struct Data<'a> {
+    query: &'a str,
+    results: Vec<ResultData<'a>>,
+    engines: Vec<EngineData<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResultData<'a> {
+    rank: usize,
+    title: &'a str,
+    url: &'a str,
+    snippet: &'a str,
+    engines: &'a [&'static str],
+    score: f64,
+}
+
+#[derive(Serialize)]
+struct EngineData<'a> {
+    name: &'a str,
+    status: &'static str,
+    results: usize,
+    duration_ms: u64,
+    message: Option<String>,
+}
+
+/// The result of a search that at least one engine answered.
+pub(crate) fn output(query: &str, pages: &[Page], reports: &[Report]) -> Output {
+    let results = pages.iter().take(MAX_DATA).enumerate().map(|(index, page)| ResultData {
+        rank: index + 1,
+        title: &page.title,
+        url: &page.url,
+        snippet: &page.snippet,
+        engines: &page.engines,
+        score: (page.score * 1e6).round() / 1e6,
+    });
+    let engines = reports.iter().map(|report| EngineData {
+        name: report.engine.name,
+        status: status(&report.outcome),
+        results: count(&report.outcome),
+        duration_ms: report.duration_ms,
+        message: message(&report.outcome),
+    });
+    let data = Data { query, results: results.collect(), engines: engines.collect() };
+    Output::with_data(text(query, pages, reports), &data)
+}
+
+fn text(query: &str, pages: &[Page], reports: &[Report]) -> String {
+    let mut lines = vec![heading(query, pages.len())];
+    for (index, page) in pages.iter().take(MAX_SHOWN).enumerate() {
+        lines.push(String::new());
+        lines.push(format!("{}. {}", index + 1, page.title));
+        lines.push(format!("   {}", page.url));
+        if !page.snippet.is_empty() {
+            lines.push(format!("   {}", page.snippet));
+        }
+        lines.push(format!("   [{}]", page.engines.join(", ")));
+    }
+    lines.push(String::new());
+    let engines: Vec<String> =
+        reports.iter().map(|r| format!("{} {}", r.engine.name, brief(&r.outcome))).collect();
+    lines.push(format!("Engines: {}.", engines.join(", ")));
+    lines.join("\n")
+}
+
+fn heading(query: &str, found: usize) -> String {
+    match found {
+        0 => format!(
+            "Nothing was found for {query:?} by the engines that answered. Search for fewer or other words."
+        ),
+        1 => format!("1 result for {query:?}"),
+        _ if found > MAX_SHOWN => format!("The best {MAX_SHOWN} of {found} results for {query:?}"),
+        _ => format!("{found} results for {query:?}"),
+    }
+}
+
+/// The failure of a search that no engine answered.
+pub(crate) fn failure(query: &str, reports: &[Report]) -> Failure {
+    let table: Vec<String> = reports.iter().map(row).collect();
+    let table = table.join("\n");
+    if reports.iter().all(|report| matches!(report.outcome, Outcome::Denied(_))) {
+        return Failure::Denied(format!("No search engine may be asked.\n{table}"));
+    }
+    let suspended = |report: &Report| match report.outcome {
+        Outcome::Suspended { until, .. } => Some(until),
+        _ => None,
+    };
+    let ends: Option<Vec<u64>> = reports.iter().map(suspended).collect();
+    let first = ends.and_then(|ends| ends.into_iter().min());
+    let what = first.map_or_else(
+        || format!("No search engine answered {query:?}."),
+        |until| {
+            format!(
+                "All search engines are suspended after failures, the first until {}.",
+                time::rfc3339(until)
+            )
+        },
+    );
+    Failure::Failed(format!("{what}\n{table}\n{ADVICE}"))
+}
+
+fn row(report: &Report) -> String {
+    let name = report.engine.name;
+    let brief = brief(&report.outcome);
+    let message = message(&report.outcome).map(|message| format!(" ({message})")).unwrap_or_default();
+    format!("- {name}: {brief}{message}, {} ms", report.duration_ms)
+}
+
+/// One of the names in the output schema.
+fn status(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Hits(_) => "ok",
+        Outcome::Empty => "empty",
+        Outcome::Captcha | Outcome::Refused(_) => "blocked",
+        Outcome::TimedOut => "timed_out",
+        Outcome::Failed(_) => "failed",
+        Outcome::Denied(_) => "denied",
+        Outcome::Suspended { .. } => "suspended",
+    }
+}
+
+fn count(outcome: &Outcome) -> usize {
+    if let Outcome::Hits(hits) = outcome { hits.len() } else { 0 }
+}
+
+/// After the engine's name, in one or two words.
+fn brief(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Hits(hits) => hits.len().to_string(),
+        other => status(other).replace('_', " "),
+    }
+}
+
+/// Why there are no results.
+fn message(outcome: &Outcome) -> Option<String> {
+    Some(match outcome {
+        Outcome::Hits(_) | Outcome::Empty | Outcome::TimedOut => return None,
+        Outcome::Captcha => "it asks for a captcha".to_owned(),
+        Outcome::Refused(status) => format!("HTTP {status}"),
+        Outcome::Failed(why) | Outcome::Denied(why) => why.clone(),
+        Outcome::Suspended { until, cause } => {
+            let after = match cause {
+                Cause::Failures => "repeated failures",
+                Cause::Refused => "repeated refusals",
+                Cause::Captcha => "a captcha",
+            };
+            format!("until {}, after {after}", time::rfc3339(*until))
+        }
+    })
+}
+
+/// After the engine's label, for who waits.
+pub(crate) fn progress(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Hits(hits) if hits.len() == 1 => "1 result".to_owned(),
+        Outcome::Hits(hits) => format!("{} results", hits.len()),
+        Outcome::Empty => "nothing found".to_owned(),
+        other => brief(other),
+    }
+}

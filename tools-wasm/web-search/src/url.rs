@@ -1,0 +1,205 @@
+//! Addresses: which are usable, which name the same page, and what is inside a redirect.
+
+use std::fmt::Write as _;
+
+use crate::clean;
+
+/// Longest address, in bytes.
+const MAX_BYTES: usize = 2048;
+
+/// Parameters that name where a visitor came from, not what is shown.
+const TRACKING: [&str; 24] = [
+    "gclid",
+    "fbclid",
+    "msclkid",
+    "dclid",
+    "yclid",
+    "gbraid",
+    "wbraid",
+    "twclid",
+    "ttclid",
+    "igshid",
+    "igsh",
+    "srsltid",
+    "mc_cid",
+    "mc_eid",
+    "mkt_tok",
+    "_hsenc",
+    "_hsmi",
+    "_ga",
+    "_gl",
+    "ref_src",
+    "li_fat_id",
+    "vero_id",
+    "oly_anon_id",
+    "oly_enc_id",
+];
+
+/// An http or https address, cleaned; none for anything else.
+pub(crate) fn usable(raw: &str) -> Option<String> {
+    let raw = raw.trim();
+    if raw.len() > MAX_BYTES {
+        return None;
+    }
+    let (scheme, rest) = split_scheme(raw)?;
+    let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    if !is_authority(authority) {
+        return None;
+    }
+    let mut url = format!("{scheme}://{}", authority.to_lowercase());
+    if tail.is_empty() || !tail.starts_with('/') {
+        url.push('/');
+    }
+    for c in tail.chars() {
+        if c.is_whitespace() || clean::is_hidden(c) || matches!(c, '<' | '>' | '"' | '`' | '\\') {
+            push_encoded(&mut url, c);
+        } else {
+            url.push(c);
+        }
+    }
+    Some(url)
+}
+
+/// `http` or `https`, and what follows `://`.
+fn split_scheme(url: &str) -> Option<(&'static str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let known = ["https", "http"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known))?;
+    Some((known, rest))
+}
+
+/// A host with an optional port. Names and passwords in front of a host only deceive.
+fn is_authority(authority: &str) -> bool {
+    let host = authority.trim_start_matches('[');
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
+    host.starts_with(|c: char| c.is_alphanumeric() || c == ':') && authority.chars().all(fits)
+}
+
+/// What is the same for two addresses of one page: host, path and query without tracking
+/// parameters, escapes, case and a last `/` normalised. Not an address itself.
+pub(crate) fn identity(url: &str) -> String {
+    let rest = split_scheme(url).map_or(url, |(_, rest)| rest);
+    let rest = rest.split('#').next().unwrap_or_default();
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+    let host = [":443", ":80"].iter().find_map(|port| authority.strip_suffix(port)).unwrap_or(authority);
+    let host = host.trim_end_matches('.');
+    let mut identity = format!("{}/{}", host.to_lowercase(), normalised(path.trim_end_matches('/')));
+    let kept: Vec<String> = query
+        .split('&')
+        .filter(|part| !part.is_empty() && !is_tracking(part))
+        .map(normalised_query)
+        .collect();
+    if !kept.is_empty() {
+        identity.push('?');
+        identity.push_str(&kept.join("&"));
+    }
+    identity
+}
+
+fn is_tracking(part: &str) -> bool {
+    let name = part.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    name.starts_with("utm_") || TRACKING.contains(&name.as_str())
+}
+
+fn normalised_query(part: &str) -> String {
+    normalised(&part.replace('+', "%20"))
+}
+
+/// Escapes in upper case, only where an address needs them.
+fn normalised(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let escaped = if byte == b'%' { escape_at(bytes, at) } else { None };
+        at += if escaped.is_some() { 3 } else { 1 };
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!'()*,;:@$".contains(&byte);
+        match escaped {
+            Some(value) if plain(value) => out.push(char::from(value)),
+            Some(value) => push_byte(&mut out, value),
+            None if byte.is_ascii() => out.push(char::from(byte)),
+            None => push_byte(&mut out, byte),
+        }
+    }
+    out
+}
+
+fn escape_at(bytes: &[u8], at: usize) -> Option<u8> {
+    let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
+    u8::try_from(digit(at + 1)? * 16 + digit(at + 2)?).ok()
+}
+
+fn push_byte(out: &mut String, byte: u8) {
+    // Writing to a String cannot fail.
+    let _ = write!(out, "%{byte:02X}");
+}
+
+fn push_encoded(out: &mut String, c: char) {
+    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+        push_byte(out, byte);
+    }
+}
+
+/// Text as a part of an address or a form.
+pub(crate) fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() || "-._~".contains(c) {
+            out.push(c);
+        } else {
+            push_encoded(&mut out, c);
+        }
+    }
+    out
+}
+
+/// Text that was part of an address.
+pub(crate) fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let escaped = if byte == b'%' { escape_at(bytes, at) } else { None };
+        at += if escaped.is_some() { 3 } else { 1 };
+        out.push(escaped.unwrap_or(byte));
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The value of a parameter of an address, decoded.
+pub(crate) fn parameter(url: &str, name: &str) -> Option<String> {
+    let (_, query) = url.split('#').next()?.split_once('?')?;
+    let value = |part: &str| part.strip_prefix(name)?.strip_prefix('=').map(decode);
+    query.split('&').find_map(value)
+}
+
+/// Text in base64 with the alphabet for addresses, padded or not.
+pub(crate) fn base64url(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len() * 3 / 4);
+    let (mut bits, mut held) = (0u32, 0u32);
+    for byte in text.trim_end_matches('=').bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'-' | b'+' => 62,
+            b'_' | b'/' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(value);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push(u8::try_from((bits >> held) & 0xff).ok()?);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+/// An `href` that is an address by itself; the page's own scheme is https.
+pub(crate) fn absolute(href: &str) -> Option<String> {
+    if href.starts_with("//") {
+        return Some(format!("https:{href}"));
+    }
+    href.contains("://").then(|| href.to_owned())
+}
