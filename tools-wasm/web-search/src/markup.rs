@@ -55,7 +55,7 @@ pub(crate) fn plain(raw: &str) -> String {
         return raw.to_owned();
     }
     match html::parse(&escape_text(raw)) {
-        Ok(document) => html::text(&document.root()),
+        Ok(document) => html::text(&document.root()).trim().to_owned(),
         Err(_) => raw.replace(['<', '>'], " "),
     }
 }

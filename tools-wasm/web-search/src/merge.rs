@@ -4,6 +4,7 @@
 //! of this index gave it. The result depends on what the engines said, never on who said it
 //! first.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::engine::{Engine, Family, Hit};
@@ -46,12 +47,18 @@ pub(crate) fn merge(mut lists: Vec<(&'static Engine, &[Hit])>) -> Vec<Page> {
             candidate.add(engine, index + 1, hit);
         }
     }
-    let mut pages: Vec<(usize, String, Page)> =
-        candidates.into_iter().map(|(identity, found)| (found.best_rank, identity, found.page())).collect();
-    pages.sort_by(|(rank, identity, page), (other_rank, other_identity, other)| {
-        other.score.total_cmp(&page.score).then(rank.cmp(other_rank)).then(identity.cmp(other_identity))
-    });
-    pages.into_iter().map(|(_, _, page)| page).collect()
+    let mut pages: Vec<(String, Page)> =
+        candidates.into_iter().map(|(identity, found)| (identity, found.page())).collect();
+    pages.sort_by(order);
+    pages.into_iter().map(|(_, page)| page).collect()
+}
+
+/// By score; of equal ones first what more engines found, then what an earlier one found.
+fn order((identity, page): &(String, Page), (other_identity, other): &(String, Page)) -> Ordering {
+    let first = |page: &Page| engines::ENGINES.iter().position(|engine| page.engines.contains(&engine.name));
+    let by_score = other.score.total_cmp(&page.score);
+    let by_engines = other.engines.len().cmp(&page.engines.len());
+    by_score.then(by_engines).then(first(page).cmp(&first(other))).then(identity.cmp(other_identity))
 }
 
 impl<'a> Candidate<'a> {

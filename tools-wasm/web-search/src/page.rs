@@ -54,10 +54,19 @@ pub(crate) fn read(response: &Response, shape: &Shape) -> Answer {
     without_results(&document, shape, found.len())
 }
 
-/// Whether a page that has no results asks whether a person asks.
+/// How much of an answer is looked at for a challenge; such pages are short.
+const CHALLENGE_BYTES: usize = 256 << 10;
+
+/// Whether an answer that is not what it should be asks whether a person asks.
 pub(crate) fn is_challenge(response: &Response) -> bool {
-    let html = String::from_utf8_lossy(&response.body);
-    html::parse(&html).is_ok_and(|document| has(&document, CHALLENGE))
+    let length = response.body.len().min(CHALLENGE_BYTES);
+    let html = String::from_utf8_lossy(&response.body[..length]);
+    html.contains('<') && html::parse(&html).is_ok_and(|document| has_challenge(&document))
+}
+
+/// Whether a page has what the guards use that many engines share.
+pub(crate) fn has_challenge(document: &Document) -> bool {
+    has(document, CHALLENGE)
 }
 
 fn results<'a>(document: &'a Document, shape: &Shape) -> Vec<NodeRef<'a>> {
@@ -88,7 +97,7 @@ fn first(inside: &Selection<'_>, selectors: &[&str]) -> String {
 }
 
 fn without_results(document: &Document, shape: &Shape, unusable: usize) -> Answer {
-    if has(document, shape.challenge) || has(document, CHALLENGE) {
+    if has(document, shape.challenge) || has_challenge(document) {
         return Answer::Challenge;
     }
     if has(document, shape.nothing) || says(document, shape.nothing_says) {

@@ -1,9 +1,11 @@
 //! From what came back to what became of an engine.
+//!
+//! Readers look at the page for a challenge, as only they have taken it apart; here it is looked
+//! for in what came with the page.
 
 use scorpiox_tool_kit::web::{Response, WebError};
 
 use crate::engine::{Answer, Engine, Token};
-use crate::page;
 use crate::round::Outcome;
 
 /// What an answer means. A challenge is one whatever the status; nothing else is read from an
@@ -19,7 +21,7 @@ pub(crate) fn of(engine: &Engine, response: &Response) -> Outcome {
     match answer {
         Answer::Hits(hits) => Outcome::Hits(hits),
         Answer::Nothing => Outcome::Empty,
-        _ if is_challenge(response) => Outcome::Captcha,
+        Answer::Unreadable(_) if is_challenge(response) => Outcome::Captcha,
         Answer::Unreadable(why) => Outcome::Failed(why),
         Answer::Challenge => Outcome::Captcha,
     }
@@ -27,14 +29,19 @@ pub(crate) fn of(engine: &Engine, response: &Response) -> Outcome {
 
 /// The token in a page, or what became of the engine without it.
 pub(crate) fn of_token(token: &Token, response: &Response) -> Result<String, Outcome> {
+    let answer = (token.read)(response);
+    if answer == Err(Answer::Challenge) {
+        return Err(Outcome::Captcha);
+    }
     if !matches!(response.status, 200 | 203) {
         return Err(of_status(response));
     }
-    (token.read)(response).map_err(|answer| match answer {
-        Answer::Challenge => Outcome::Captcha,
+    answer.map_err(|answer| match answer {
         _ if is_challenge(response) => Outcome::Captcha,
         Answer::Unreadable(why) => Outcome::Failed(why),
-        Answer::Hits(_) | Answer::Nothing => Outcome::Failed("its first page is not what it was".to_owned()),
+        Answer::Hits(_) | Answer::Nothing | Answer::Challenge => {
+            Outcome::Failed("its first page is not what it was".to_owned())
+        }
     })
 }
 
@@ -54,9 +61,7 @@ fn of_status(response: &Response) -> Outcome {
 }
 
 fn is_challenge(response: &Response) -> bool {
-    response.header("cf-mitigated") == Some("challenge")
-        || leads_to_challenge(&response.url)
-        || page::is_challenge(response)
+    response.header("cf-mitigated") == Some("challenge") || leads_to_challenge(&response.url)
 }
 
 /// Whether an address is that of a page that asks whether a person asks.

@@ -6,7 +6,7 @@ use serde_json::{Deserializer, Value as Json};
 
 use crate::engine::{Access, Answer, Engine, Family, Hit, Token};
 use crate::request::{Template, Value};
-use crate::{html, json};
+use crate::{html, json, page};
 
 pub(super) const ENGINE: Engine = Engine {
     name: "startpage",
@@ -30,21 +30,28 @@ const COMPONENT: &str = "UIStartpage.AppSerpWeb";
 const WEB: &str = "web-google";
 
 fn read_token(response: &Response) -> Result<String, Answer> {
-    let page = String::from_utf8_lossy(&response.body);
-    let document = html::parse(&page).map_err(Answer::Unreadable)?;
+    let html = String::from_utf8_lossy(&response.body);
+    let document = html::parse(&html).map_err(Answer::Unreadable)?;
     let field = document.select_single("input[name='sc']");
     let value = field.attr("value").filter(|value| !value.is_empty());
-    value.map(|value| value.to_string()).ok_or_else(|| {
-        Answer::Unreadable("its first page has no value for sc; the engine may have changed".to_owned())
-    })
+    if let Some(value) = value {
+        return Ok(value.to_string());
+    }
+    if page::has_challenge(&document) {
+        return Err(Answer::Challenge);
+    }
+    Err(Answer::Unreadable("its first page has no value for sc; the engine may have changed".to_owned()))
 }
 
 fn read(response: &Response) -> Answer {
     if response.body.len() > html::MAX_BYTES {
         return Answer::Unreadable(format!("the page has more than {} bytes", html::MAX_BYTES));
     }
-    let page = String::from_utf8_lossy(&response.body);
-    let Some(properties) = properties(&page) else {
+    let html = String::from_utf8_lossy(&response.body);
+    let Some(properties) = properties(&html) else {
+        if page::is_challenge(response) {
+            return Answer::Challenge;
+        }
         return Answer::Unreadable(format!("its page has no {COMPONENT}; the engine may have changed"));
     };
     let Some(blocks) = properties.pointer("/render/presenter/regions/mainline").and_then(Json::as_array)
