@@ -7,6 +7,10 @@ use scorpiox_tool_kit::web::{Response, WebError};
 
 use crate::engine::{Answer, Engine, Token};
 use crate::round::Outcome;
+use crate::{clean, url};
+
+/// Longest reason, in characters.
+const MAX_MESSAGE_CHARS: usize = 300;
 
 /// What an answer means. A challenge is one whatever the status; nothing else is read from an
 /// answer that is not a success.
@@ -87,10 +91,12 @@ pub(crate) fn of_error(error: WebError, key: &str) -> Option<Outcome> {
     })
 }
 
-/// A message without the key: an address in it may contain it, and keys are for the operator.
+/// A message on one line and without the key: an address in it may contain it, and keys are
+/// for the operator.
 fn without(key: &str, message: &str) -> String {
     let pieces = std::iter::once(key).chain(key.split(':')).filter(|piece| !piece.is_empty());
-    pieces.fold(message.to_owned(), |message, piece| {
-        message.replace(piece, "…").replace(&crate::url::encode(piece), "…")
-    })
+    let message = pieces.fold(message.to_owned(), |message, piece| {
+        message.replace(piece, "…").replace(&url::encode(piece), "…")
+    });
+    clean::text(&message, MAX_MESSAGE_CHARS)
 }

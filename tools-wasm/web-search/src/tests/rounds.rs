@@ -196,7 +196,7 @@ fn errors_of_the_web_are_told_without_the_key() {
         ),
         (WebError::Moved("https://geo.example/captcha/".to_owned()), "blocked (it asks for a captcha)"),
         (WebError::TooLarge(10), "failed (its answer has more than 10 bytes)"),
-        (WebError::Failed("no route".to_owned()), "failed (no route)"),
+        (WebError::Failed("no\u{1b}[1m\nroute\u{202e}".to_owned()), "failed (no route)"),
         (WebError::Invalid("bad address".to_owned()), "failed (bad address)"),
     ];
     for (error, told) in errors {
