@@ -12,6 +12,7 @@ use wasmtime::component::Component;
 /// The written list.
 const IMPORTS: [(&str, &[&str]); 4] = [
     ("task-manager", &["clock", "store"]),
+    ("web-search", &["clock", "progress", "search-engines", "store", "web"]),
     ("plan-mode", &["clock", "store"]),
     ("invoke-skill", &["skills"]),
     ("set-callback", &["clock", "store", "timer"]),

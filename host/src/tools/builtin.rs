@@ -1,10 +1,13 @@
 //! The built-in tools, one line each.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Kind, NativeTool, Tool, shell};
-use crate::capabilities::Capability::{self, Clock, Skills, Store, Timer};
-use crate::runtime::{Binary, Component};
+use crate::capabilities::Capability::{self, Clock, Engines, Progress, Skills, Store, Timer, Web};
+use crate::runtime::{Binary, Component, Limits};
+
+const MIB: usize = 1024 * 1024;
 
 /// A component that was compiled with this program, and its definitions.
 macro_rules! embedded {
@@ -26,7 +29,19 @@ struct Embedded {
 impl Embedded {
     /// The tools of this component, which may do what `grants` lists.
     fn tools(&self, names: &[&'static str], grants: &'static [Capability]) -> Vec<Tool> {
-        let component = Arc::new(Component::new(self.name, Binary::Precompiled(self.code), grants));
+        self.limited(names, grants, Limits::default())
+    }
+
+    /// The same, with a budget of its own for each call.
+    fn limited(
+        &self,
+        names: &[&'static str],
+        grants: &'static [Capability],
+        limits: Limits,
+    ) -> Vec<Tool> {
+        let mut component = Component::new(self.name, Binary::Precompiled(self.code), grants);
+        component.limits = limits;
+        let component = Arc::new(component);
         let tool = |(at, name): (usize, &&'static str)| Tool {
             name,
             kind: Kind::Wasm {
@@ -47,6 +62,12 @@ fn native(name: &'static str, tool: impl NativeTool + 'static) -> Vec<Tool> {
 pub fn builtin() -> Vec<Tool> {
     [
         native("Bash", shell::Bash),
+        embedded!("web-search").limited(
+            &["WebSearch"],
+            &[Web, Engines, Progress, Store, Clock],
+            // Eleven pages are read, each of some megabytes at most.
+            Limits { cpu: Duration::from_secs(10), memory_bytes: 128 * MIB, ..Limits::default() },
+        ),
         embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock]),
         embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock]),
         embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills]),
