@@ -10,7 +10,8 @@ section "tool logic, natively"
 
 section "the host, in memory"
 cargo test --quiet --release -p scorpiox-precompile -p scorpiox-code
-cargo test --quiet --release -p scorpiox-rpc -p scorpiox-settings -p scorpiox-policy -p scorpiox-proxy -p scorpiox-transcript
+cargo test --quiet --release -p scorpiox-rpc -p scorpiox-settings -p scorpiox-policy -p scorpiox-proxy -p scorpiox-transcript \
+    -p scorpiox-ask -p scorpiox-browser -p scorpiox-web
 
 # Tests turn features of dependencies on that the program does not have, and cargo put what it
 # linked with them in the program's place.
@@ -22,6 +23,8 @@ scripts/need.sh curl curl
 cargo test --quiet --release -p scorpiox-cell
 
 section "the finished program"
+scripts/need.sh tmux tmux
+scripts/need.sh chromium chromium
 (cd tests && cargo test --quiet)
 
 section "real clients"

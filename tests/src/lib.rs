@@ -5,6 +5,7 @@ pub mod container;
 pub mod conversation;
 pub mod program;
 pub mod schema;
+pub mod site;
 pub mod store;
 
 pub use program::{Next, Program, Started};

@@ -5,6 +5,7 @@
 //! They are put into its linker one by one; a component that imports more than it was
 //! granted cannot be instantiated.
 
+pub mod ask;
 pub mod clock;
 mod engines;
 pub mod files;

@@ -2,6 +2,7 @@
 
 pub mod clients;
 
+mod ask;
 mod call;
 mod config;
 mod doctor;
@@ -67,6 +68,16 @@ enum Command {
         #[command(subcommand)]
         command: policy::PolicyCommand,
     },
+    /// Show questions in this terminal; the server starts it in one of its own
+    #[command(hide = true)]
+    Ask {
+        /// The questions
+        #[arg(long)]
+        request: PathBuf,
+        /// Where the answer goes
+        #[arg(long)]
+        answer: PathBuf,
+    },
     /// Print the entry for a client's configuration
     Config {
         /// The client
@@ -81,6 +92,10 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::start();
+    // Needs nothing of a project.
+    if let Some(Command::Ask { request, answer }) = &cli.command {
+        return finish(ask::run(request, answer));
+    }
     let outcome = Environment::read(cli.workspace).and_then(|environment| match cli.command {
         None => serve::run(&environment),
         Some(Command::Doctor) => Ok(doctor::run(&environment)),
@@ -88,7 +103,12 @@ pub fn main() -> ExitCode {
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Policy { command }) => policy::run(&environment, command),
         Some(Command::Config { client, write }) => config::run(&environment, client, write),
+        Some(Command::Ask { request, answer }) => ask::run(&request, &answer),
     });
+    finish(outcome)
+}
+
+fn finish(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         terminal::complain(&format!("scorpiox-code: {error:#}"));
         ExitCode::FAILURE

@@ -12,6 +12,7 @@ use super::outgoing::Outgoing;
 use super::session::Session;
 use super::subscriptions::Subscriptions;
 use crate::cancel::Cancel;
+use crate::capabilities::ask::Desk;
 use crate::capabilities::files::Files;
 use crate::capabilities::shell::{Shell, ShellSetup};
 use crate::capabilities::skills::SkillFolders;
@@ -63,6 +64,7 @@ pub struct Context {
     shell: Arc<Shell>,
     web: Arc<Web>,
     files: Arc<Files>,
+    desk: Desk,
 }
 
 impl Context {
@@ -83,6 +85,7 @@ impl Context {
         Self {
             web: Arc::new(Web::new(Arc::clone(&shell))),
             files: Arc::new(Files::new(Arc::clone(&shell))),
+            desk: Desk::new(Arc::clone(&shell)),
             shell,
             database: Arc::new(Database::new(path, durability)),
             skills: Arc::new(skills),
@@ -118,6 +121,11 @@ impl Context {
     /// Pages.
     pub fn web(&self) -> &Web {
         &self.web
+    }
+
+    /// The ways to ask the person outside of the client.
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     /// The component behind a tool.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Kind, NativeTool, Tool, shell};
+use super::{Kind, NativeTool, Tool, ask, shell};
 use crate::capabilities::Capability::{self, Clock, Engines, Progress, Skills, Store, Timer, Web};
 use crate::runtime::{Binary, Component, Limits};
 
@@ -33,12 +33,7 @@ impl Embedded {
     }
 
     /// The same, with a budget of its own for each call.
-    fn limited(
-        &self,
-        names: &[&'static str],
-        grants: &'static [Capability],
-        limits: Limits,
-    ) -> Vec<Tool> {
+    fn limited(&self, names: &[&'static str], grants: &'static [Capability], limits: Limits) -> Vec<Tool> {
         let mut component = Component::new(self.name, Binary::Precompiled(self.code), grants);
         component.limits = limits;
         let component = Arc::new(component);
@@ -70,6 +65,7 @@ pub fn builtin() -> Vec<Tool> {
         ),
         embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock]),
         embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock]),
+        native("AskUserQuestion", ask::AskUserQuestion),
         embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills]),
         native("BackgroundBash", shell::BackgroundBash),
         native("ReadBgOutput", shell::ReadBgOutput),

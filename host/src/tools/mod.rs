@@ -1,5 +1,6 @@
 //! The tools: what each is called, where it runs, what it may touch.
 
+mod ask;
 mod builtin;
 mod registry;
 mod shell;
@@ -7,4 +8,6 @@ mod tool;
 
 pub use builtin::builtin;
 pub use registry::Registry;
+use tool::schema;
+
 pub use tool::{Call, Definition, Failure, Hints, Kind, NativeTool, Output, OutputContent, Tool};

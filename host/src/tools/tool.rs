@@ -74,6 +74,11 @@ pub struct Definition {
     pub hints: Hints,
 }
 
+/// A schema of this folder, which is valid JSON.
+pub(super) fn schema(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap_or_default()
+}
+
 /// Hints about a call, never permissions.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // the protocol's four hints

@@ -1,5 +1,6 @@
 //! The finished program, over real pipes. One test binary, a module for each subject.
 
+mod ask;
 mod batches;
 mod bulk;
 mod callbacks;
@@ -13,3 +14,4 @@ mod skills;
 mod smoke;
 mod taskmanager;
 mod tools;
+mod web;

@@ -99,7 +99,11 @@ fn build(spec: CellSpec, lock: Option<OwnedFd>) -> Result<(Cell, Option<OwnedFd>
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(Fault::at("hiding the helper's memory"))?;
     let landlock = landlock::version(spec.landlock_at_most);
-    let needed = if spec.tier == Tier::T2 { 4 } else { 2 };
+    let needed = match spec.tier {
+        Tier::T1 | Tier::T1b => 2,
+        Tier::T2 => 4,
+        Tier::None => 0,
+    };
     if landlock < needed {
         return Err(Fault::new(
             "asking for Landlock",

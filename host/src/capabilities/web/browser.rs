@@ -13,13 +13,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use scorpiox_browser::{Browser, BrowserError, Visit, arguments, find};
-use scorpiox_policy::{Redirects, WebPolicy};
-use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
-use scorpiox_web::{MAX_TIME, Router, WebError};
 use scorpiox_cell::{
     Cell, CellError, CellSpec, CommandSpec, Exposed, Happened, Helper, Limits, Network, PROXY_PORT, Running,
     Tier,
 };
+use scorpiox_policy::{Redirects, WebPolicy};
+use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
+use scorpiox_web::{MAX_TIME, Router, WebError};
 
 use crate::cancel::Cancel;
 use crate::capabilities::shell::{Shell, cell_tier};

@@ -4,7 +4,7 @@ use scorpiox_tool_kit::Args;
 
 use super::{choose_profile, render};
 use crate::capabilities::shell::Request;
-use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output};
+use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
 
 const TASK_ID: &str = "task_id";
 
@@ -19,10 +19,10 @@ impl NativeTool for BackgroundBash {
             name: "BackgroundBash".into(),
             title: "Background command".into(),
             description: "Execute bash command in background, returns immediately".to_owned(),
-            input_schema: render::schema(
+            input_schema: schema(
                 r#"{"type":"object","properties":{"command":{"type":"string","description":"The bash command to execute"}},"required":["command"]}"#,
             ),
-            output_schema: Some(render::schema(render::TASK_SCHEMA)),
+            output_schema: Some(schema(render::TASK_SCHEMA)),
             hints: Hints { read_only: false, destructive: true, idempotent: false, open_world: true },
         }
     }
@@ -43,10 +43,10 @@ impl NativeTool for ReadBgOutput {
             name: "ReadBgOutput".into(),
             title: "Read background output".into(),
             description: "Read new output from a background task".to_owned(),
-            input_schema: render::schema(
+            input_schema: schema(
                 r#"{"type":"object","properties":{"task_id":{"type":"integer","description":"The task ID returned by BackgroundBash"}},"required":["task_id"]}"#,
             ),
-            output_schema: Some(render::schema(render::READ_SCHEMA)),
+            output_schema: Some(schema(render::READ_SCHEMA)),
             hints: Hints { read_only: true, destructive: false, idempotent: false, open_world: false },
         }
     }
@@ -63,8 +63,8 @@ impl NativeTool for ListBgTasks {
             name: "ListBgTasks".into(),
             title: "Background tasks".into(),
             description: "List all background tasks with status and runtime".to_owned(),
-            input_schema: render::schema(r#"{"type":"object","properties":{},"required":[]}"#),
-            output_schema: Some(render::schema(render::LIST_SCHEMA)),
+            input_schema: schema(r#"{"type":"object","properties":{},"required":[]}"#),
+            output_schema: Some(schema(render::LIST_SCHEMA)),
             hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
         }
     }
@@ -81,10 +81,10 @@ impl NativeTool for KillBgTask {
             name: "KillBgTask".into(),
             title: "End background task".into(),
             description: "Kill a running background task by ID".to_owned(),
-            input_schema: render::schema(
+            input_schema: schema(
                 r#"{"type":"object","properties":{"task_id":{"type":"integer","description":"The task ID to kill"}},"required":["task_id"]}"#,
             ),
-            output_schema: Some(render::schema(render::TASK_SCHEMA)),
+            output_schema: Some(schema(render::TASK_SCHEMA)),
             hints: Hints { read_only: false, destructive: true, idempotent: true, open_world: false },
         }
     }

@@ -6,7 +6,7 @@ use scorpiox_tool_kit::Args;
 
 use super::{choose_profile, render};
 use crate::capabilities::shell::Request;
-use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output};
+use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
 
 pub(crate) struct Bash;
 
@@ -16,10 +16,10 @@ impl NativeTool for Bash {
             name: "Bash".into(),
             title: "Bash".into(),
             description: "Execute a bash command".to_owned(),
-            input_schema: render::schema(
+            input_schema: schema(
                 r#"{"type":"object","properties":{"command":{"type":"string","description":"The bash command to execute"},"timeout":{"type":"integer","description":"Timeout in milliseconds (default: 30000)"}},"required":["command"]}"#,
             ),
-            output_schema: Some(render::schema(render::COMPLETED_SCHEMA)),
+            output_schema: Some(schema(render::COMPLETED_SCHEMA)),
             hints: Hints { read_only: false, destructive: true, idempotent: false, open_world: true },
         }
     }

@@ -20,11 +20,6 @@ pub(super) const LIST_SCHEMA: &str = r#"{"type":"object","properties":{"tasks":{
 /// Most folders that are named as closed.
 const MAX_CLOSED: usize = 4;
 
-/// One of the schemas of this folder, which are valid JSON.
-pub(super) fn schema(json: &str) -> Box<RawValue> {
-    RawValue::from_string(json.to_owned()).unwrap_or_default()
-}
-
 /// What ended a shell, as data has it.
 #[derive(Debug, Default, Serialize)]
 struct End {

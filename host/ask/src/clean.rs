@@ -1,0 +1,109 @@
+//! From any text to one that is safe to show.
+//!
+//! The questions come from a model that may repeat what it read somewhere, so they must not be
+//! able to move the cursor, to recolour the answer of another option, or to show it reversed.
+
+use vte::{Parser, Perform};
+
+/// Text of several lines, each without spaces around it. Escape sequences go as a whole.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}', '\u{85}'], "\n");
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.split('\n') {
+        let line = clean_line_part(line);
+        // One empty line separates paragraphs; more would push the options off the screen.
+        if !(line.is_empty() && lines.last().is_none_or(String::is_empty)) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n").trim().to_owned()
+}
+
+/// Text of one line.
+pub(crate) fn clean_line(text: &str) -> String {
+    clean_lines(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a character may be shown.
+pub(crate) fn is_shown(character: char) -> bool {
+    let is_hidden = matches!(
+        character,
+        // Bidi controls.
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        // What has no width at all, but for the joiners that scripts and emoji need.
+        | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}'
+        // Annotations and tags.
+        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+    );
+    !is_hidden && !character.is_control()
+}
+
+fn clean_line_part(line: &str) -> String {
+    let mut shown = Shown(String::with_capacity(line.len()));
+    // A parser for each line: a sequence that never ends must not swallow the lines after it.
+    Parser::new().advance(&mut shown, line.as_bytes());
+    shown.0.trim_end().to_owned()
+}
+
+struct Shown(String);
+
+impl Perform for Shown {
+    fn print(&mut self, character: char) {
+        if is_shown(character) {
+            self.0.push(character);
+        }
+    }
+
+    fn execute(&mut self, byte: u8) {
+        if byte == b'\t' {
+            self.0.push(' ');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_acts_on_a_terminal_is_taken_out() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("a\u{1b}]0;title\u{7}b", "ab"),
+            ("a\u{1b}]8;;http://x\u{1b}\\link", "alink"),
+            ("\u{1b}c\u{1b}[2Jwiped", "wiped"),
+            ("bell\u{7} del\u{7f} nul\0", "bell del nul"),
+            ("c1 \u{9b}31m", "c1 31m"),
+            ("\u{202e}desrever\u{202c}", "desrever"),
+            ("a\u{200b}b\u{feff}c", "abc"),
+            ("family 👨‍👩‍👧 and می‌خواهم", "family 👨‍👩‍👧 and می‌خواهم"),
+            ("tab\tbed", "tab bed"),
+        ] {
+            assert_eq!(clean_line(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(clean_lines("  a \r\nb\rc\u{2028}d\n\n\n\ne\n"), "a\nb\nc\nd\n\ne");
+        assert_eq!(clean_line("a\n b"), "a b");
+    }
+
+    #[test]
+    fn a_sequence_without_end_hides_no_other_line() {
+        assert_eq!(clean_lines("a\u{1b}]0;never\nb"), "a\nb");
+    }
+
+    proptest! {
+        #[test]
+        fn the_result_is_clean_and_stays_as_it_is(text in any::<String>()) {
+            let lines = clean_lines(&text);
+            prop_assert!(lines.chars().all(|c| c == '\n' || is_shown(c)));
+            prop_assert_eq!(clean_lines(&lines), lines.clone());
+            let line = clean_line(&text);
+            prop_assert_eq!(clean_line(&line), line);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! How to ask outside of the client: which programs there are, and how they are called.
+//!
+//! Decisions only; the caller starts the programs, without a shell between. It tries one way
+//! after the other until one of them asks: a window may fail to open, a popup is refused while
+//! there is another.
+
+mod dialog;
+mod tmux;
+mod window;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub use dialog::{Chosen, Dialog, DialogError, DialogTool};
+
+/// What the process knows about where it runs.
+pub struct Surroundings<'a> {
+    /// `TMUX`.
+    pub tmux: Option<OsString>,
+    /// `TMUX_PANE`.
+    pub tmux_pane: Option<OsString>,
+    /// `DISPLAY`.
+    pub display: Option<OsString>,
+    /// `WAYLAND_DISPLAY`.
+    pub wayland_display: Option<OsString>,
+    /// `SSH_CONNECTION`.
+    pub ssh_connection: Option<OsString>,
+    /// `TERM_PROGRAM`.
+    pub term_program: Option<OsString>,
+    /// `TERM_PROGRAM_VERSION`.
+    pub term_program_version: Option<OsString>,
+    /// `XDG_CURRENT_DESKTOP`.
+    pub desktop: Option<OsString>,
+    /// Whether this is a Mac, where windows need none of the variables.
+    pub is_mac: bool,
+    /// Whether windows may be opened at all.
+    pub may_open_windows: bool,
+    /// Looks a program up in `PATH`.
+    pub find: &'a dyn Fn(&str) -> Option<PathBuf>,
+}
+
+/// One way to ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// A terminal that runs the program which shows the screen.
+    Screen(Window),
+    /// A desktop dialog for each question.
+    Dialog(Dialog),
+}
+
+/// A terminal of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    /// For people: what opens.
+    pub name: &'static str,
+    /// What is started.
+    pub call: Call,
+    /// Whether the started program surely runs until the window is closed. If not, see
+    /// [`crate::request::is_asking`].
+    pub is_attended: bool,
+}
+
+/// A program to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// Its path and its arguments.
+    pub argv: Vec<OsString>,
+    /// What to add to its environment, which is otherwise this process's own: tmux and desktops
+    /// find their server by it.
+    pub env: Vec<(&'static str, &'static str)>,
+}
+
+impl Call {
+    fn new(program: PathBuf) -> Self {
+        Self { argv: vec![program.into()], env: Vec::new() }
+    }
+
+    fn args<T: Into<OsString>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
+        self.argv.extend(args.into_iter().map(Into::into));
+        self
+    }
+}
+
+impl<'a> Surroundings<'a> {
+    /// From the environment, a variable at a time.
+    pub fn new(
+        variable: impl Fn(&str) -> Option<OsString>,
+        find: &'a dyn Fn(&str) -> Option<PathBuf>,
+    ) -> Self {
+        // A variable that is empty is as good as none.
+        let variable = |name| variable(name).filter(|value| !value.is_empty());
+        Self {
+            tmux: variable("TMUX"),
+            tmux_pane: variable("TMUX_PANE"),
+            display: variable("DISPLAY"),
+            wayland_display: variable("WAYLAND_DISPLAY"),
+            ssh_connection: variable("SSH_CONNECTION"),
+            term_program: variable("TERM_PROGRAM"),
+            term_program_version: variable("TERM_PROGRAM_VERSION"),
+            desktop: variable("XDG_CURRENT_DESKTOP"),
+            is_mac: cfg!(target_os = "macos"),
+            may_open_windows: true,
+            find,
+        }
+    }
+
+    fn has_x11(&self) -> bool {
+        // Under SSH a display of this machine is not the person's; a forwarded one names a host.
+        let is_local = |display: &OsString| {
+            let display = display.to_string_lossy();
+            display.starts_with(':') || display.starts_with("unix:")
+        };
+        let is_reached = |display: &OsString| self.ssh_connection.is_none() || !is_local(display);
+        self.may_open_windows && self.display.as_ref().is_some_and(is_reached)
+    }
+
+    fn has_wayland(&self) -> bool {
+        self.may_open_windows && self.wayland_display.is_some() && self.ssh_connection.is_none()
+    }
+
+    fn has_mac(&self) -> bool {
+        self.may_open_windows && self.is_mac && self.ssh_connection.is_none()
+    }
+
+    fn has_windows(&self) -> bool {
+        self.has_x11() || self.has_wayland() || self.has_mac()
+    }
+
+    fn is_kde(&self) -> bool {
+        self.desktop.as_ref().is_some_and(|desktop| desktop.to_string_lossy().contains("KDE"))
+    }
+}
+
+/// All ways there are, best first. `ask` is what shows the screen, with its arguments.
+pub fn ways(around: &Surroundings<'_>, ask: &[OsString]) -> Vec<Way> {
+    let windows = tmux::windows(around, ask).into_iter().chain(window::windows(around, ask));
+    windows.map(Way::Screen).chain(dialog::dialogs(around).into_iter().map(Way::Dialog)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Desktop dialogs: one that lists the options of a question, and one for own words.
+//!
+//! What the dialogs print are numbers, never labels: those may hold any character.
+
+mod kdialog;
+mod osascript;
+mod zenity;
+
+use std::path::PathBuf;
+
+use super::{Call, Surroundings};
+use crate::answers::{Answer, AnswerError};
+use crate::questions::{Question, Questions};
+
+/// The window's title.
+const TITLE: &str = "scorpiox-code asks";
+/// The option that leads to own words.
+const OTHER: &str = "Other…";
+
+/// A program that shows dialogs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dialog {
+    /// Which one.
+    pub tool: DialogTool,
+    /// Where it is.
+    pub program: PathBuf,
+}
+
+/// The programs that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DialogTool {
+    /// GNOME's.
+    Zenity,
+    /// KDE's.
+    Kdialog,
+    /// The Mac's.
+    Osascript,
+}
+
+/// What was done with the list of options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Chosen {
+    /// The dialog was closed or cancelled: the person declines.
+    Closed,
+    /// Options, by their index, and whether own words are to come ([`Dialog::own_words`]).
+    Options {
+        /// In any order, from 0.
+        indices: Vec<usize>,
+        /// Whether to ask for them.
+        wants_other: bool,
+    },
+}
+
+/// Why a dialog asked nothing; another way may.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DialogError {
+    /// It ended in another way than by its buttons; `None` is a signal.
+    #[error("the dialog ended with exit code {0:?}")]
+    Failed(Option<i32>),
+    /// It printed something else.
+    #[error("the dialog printed {0:?}")]
+    Unexpected(String),
+}
+
+/// Those that are there, the desktop's own first.
+pub(super) fn dialogs(around: &Surroundings<'_>) -> Vec<Dialog> {
+    let mut tools = Vec::new();
+    if around.has_mac() {
+        tools.push(DialogTool::Osascript);
+    }
+    if around.has_x11() || around.has_wayland() {
+        tools.extend([DialogTool::Zenity, DialogTool::Kdialog]);
+        if around.is_kde() {
+            tools.reverse();
+        }
+    }
+    let dialog = |tool: DialogTool| Some(Dialog { tool, program: (around.find)(tool.name())? });
+    tools.into_iter().filter_map(dialog).collect()
+}
+
+impl DialogTool {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Zenity => "zenity",
+            Self::Kdialog => "kdialog",
+            Self::Osascript => "osascript",
+        }
+    }
+}
+
+impl Dialog {
+    /// Shows the options of a question, which is counted from 0.
+    pub fn choose(&self, questions: &Questions, index: usize) -> Option<Call> {
+        let question = questions.as_slice().get(index)?;
+        let call = Call::new(self.program.clone());
+        let text = heading(questions, index, question);
+        Some(match self.tool {
+            DialogTool::Zenity => zenity::choose(call, &text, question),
+            DialogTool::Kdialog => kdialog::choose(call, &text, question),
+            DialogTool::Osascript => osascript::choose(call, &text, question),
+        })
+    }
+
+    /// Reads what [`choose`](Self::choose) has led to.
+    pub fn read_chosen(
+        &self,
+        question: &Question,
+        exit_code: Option<i32>,
+        stdout: &[u8],
+    ) -> Result<Chosen, DialogError> {
+        let Some(text) = self.output(exit_code, stdout)? else { return Ok(Chosen::Closed) };
+        let (mut indices, mut wants_other) = (Vec::new(), false);
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            // One program prints the whole line of the list, which begins with the number.
+            let digits = line.trim().split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+            match digits.parse::<usize>() {
+                Ok(number) if (1..=question.options.len()).contains(&number) => indices.push(number - 1),
+                Ok(number) if number == question.options.len() + 1 => wants_other = true,
+                _ => return Err(DialogError::Unexpected(line.to_owned())),
+            }
+        }
+        Ok(Chosen::Options { indices, wants_other })
+    }
+
+    /// Asks for own words.
+    pub fn own_words(&self, questions: &Questions, index: usize) -> Option<Call> {
+        let question = questions.as_slice().get(index)?;
+        let call = Call::new(self.program.clone());
+        let text = heading(questions, index, question);
+        Some(match self.tool {
+            DialogTool::Zenity => zenity::own_words(call, &text),
+            DialogTool::Kdialog => kdialog::own_words(call, &text),
+            DialogTool::Osascript => osascript::own_words(call, &text),
+        })
+    }
+
+    /// Reads what [`own_words`](Self::own_words) has led to; `None` when the dialog was closed.
+    pub fn read_own_words(
+        &self,
+        exit_code: Option<i32>,
+        stdout: &[u8],
+    ) -> Result<Option<String>, DialogError> {
+        let text = self.output(exit_code, stdout)?;
+        Ok(text.map(|text| text.trim_end_matches('\n').to_owned()))
+    }
+
+    /// What it printed, unless it was closed.
+    fn output(&self, exit_code: Option<i32>, stdout: &[u8]) -> Result<Option<String>, DialogError> {
+        let text = String::from_utf8_lossy(stdout);
+        match self.tool {
+            DialogTool::Zenity => zenity::output(exit_code, &text),
+            DialogTool::Kdialog => kdialog::output(exit_code, &text),
+            DialogTool::Osascript => osascript::output(exit_code, &text),
+        }
+    }
+}
+
+impl Chosen {
+    /// The answer, with own words if there are any; `None` when the dialog was closed.
+    pub fn answer(&self, question: &Question, other: Option<&str>) -> Result<Option<Answer>, AnswerError> {
+        match self {
+            Self::Closed => Ok(None),
+            Self::Options { indices, .. } => {
+                let options = indices.iter().filter_map(|index| question.options.get(*index));
+                Answer::new(question, options.map(|option| option.label.as_str()), other).map(Some)
+            }
+        }
+    }
+}
+
+fn heading(questions: &Questions, index: usize, question: &Question) -> String {
+    match questions.as_slice().len() {
+        1 => question.text.clone(),
+        count => format!("{} of {count}: {}", index + 1, question.text),
+    }
+}
+
+/// Number, label and description of each line of the list.
+fn lines(question: &Question) -> impl Iterator<Item = (String, &str, String)> {
+    let options = question.options.iter().map(|option| {
+        let description = option.description.as_deref().unwrap_or_default();
+        (option.label.as_str(), description.replace('\n', " "))
+    });
+    let other = (OTHER, String::new());
+    (1..).zip(options.chain([other])).map(|(number, (label, text))| (number.to_string(), label, text))
+}

@@ -1,0 +1,252 @@
+//! What may be asked.
+
+use std::fmt;
+use std::fmt::Write;
+
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+
+use crate::parse;
+
+/// Largest `questions_json`, in bytes: more than all limits together, written with escapes.
+pub const MAX_JSON_BYTES: usize = 1 << 20;
+/// Most questions in one call.
+pub const MAX_QUESTIONS: usize = 4;
+/// Most options of one question.
+pub const MAX_OPTIONS: usize = 20;
+/// Longest question, in characters.
+pub const MAX_QUESTION_CHARS: usize = 2000;
+/// Longest header, in characters.
+pub const MAX_HEADER_CHARS: usize = 40;
+/// Longest label of an option, in characters.
+pub const MAX_LABEL_CHARS: usize = 200;
+/// Longest description of an option, in characters.
+pub const MAX_DESCRIPTION_CHARS: usize = 1000;
+
+/// One to [`MAX_QUESTIONS`] questions, within all limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Questions(Vec<Question>);
+
+/// A question with its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// What is asked, in one or several lines.
+    pub text: String,
+    /// A word or two that stand for it.
+    pub header: Option<String>,
+    /// What can be chosen; the labels differ.
+    pub options: Vec<Choice>,
+    /// Whether several options may be chosen.
+    pub multi_select: bool,
+}
+
+/// One option of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// What is shown, and what the answer says.
+    pub label: String,
+    /// What choosing it means, in one or several lines.
+    pub description: Option<String>,
+}
+
+impl Questions {
+    /// Reads the tool's argument: `{"questions": […]}` or the bare array, each question either
+    /// `{text, options: ["A", "B"]}` or `{question, header, options: [{label, description}],
+    /// multiSelect}`. Members that are not known are ignored.
+    pub fn parse(questions_json: &str) -> Result<Self, QuestionsError> {
+        parse::parse(questions_json).map(Self)
+    }
+
+    /// The questions, in order.
+    pub fn as_slice(&self) -> &[Question] {
+        &self.0
+    }
+
+    /// The questions as text, with numbers, for where there is no other way to ask.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (number, question) in (1..).zip(&self.0) {
+            if number > 1 {
+                text.push('\n');
+            }
+            let several = if question.multi_select { " (several may be chosen)" } else { "" };
+            let _ = writeln!(text, "{number}. {}{several}", question.text.replace('\n', "\n   "));
+            for (letter, option) in ('a'..).zip(&question.options) {
+                let _ = write!(text, "   {letter}) {}", option.label);
+                if let Some(description) = &option.description {
+                    let _ = write!(text, " – {}", description.replace('\n', " "));
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+impl Question {
+    /// The header, or what stands for it.
+    pub fn title(&self, index: usize) -> String {
+        self.header.clone().unwrap_or_else(|| format!("Question {}", index + 1))
+    }
+}
+
+/// Written in the second of the two shapes.
+impl Serialize for Questions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for question in &self.0 {
+            list.serialize_element(question)?;
+        }
+        list.end()
+    }
+}
+
+impl Serialize for Question {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("question", &self.text)?;
+        if let Some(header) = &self.header {
+            members.serialize_entry("header", header)?;
+        }
+        members.serialize_entry("options", &self.options)?;
+        members.serialize_entry("multiSelect", &self.multi_select)?;
+        members.end()
+    }
+}
+
+impl Serialize for Choice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("label", &self.label)?;
+        if let Some(description) = &self.description {
+            members.serialize_entry("description", description)?;
+        }
+        members.end()
+    }
+}
+
+/// Why there is nothing to ask. Each is one sentence for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuestionsError {
+    /// Larger than [`MAX_JSON_BYTES`].
+    #[error("questions_json has {bytes} bytes, but at most {MAX_JSON_BYTES} fit")]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+    },
+    /// No JSON.
+    #[error(r#"questions_json is no valid JSON ({reason}); {{"questions":[{{"question":"…","options":["A","B"]}}]}} fits"#)]
+    NotJson {
+        /// What the parser says, with line and column.
+        reason: String,
+    },
+    /// An empty list.
+    #[error("questions_json has no questions, but 1 to {MAX_QUESTIONS} fit")]
+    NoQuestions,
+    /// More than [`MAX_QUESTIONS`].
+    #[error(
+        "questions_json has {count} questions, but at most {MAX_QUESTIONS} fit; ask the rest in another call"
+    )]
+    TooManyQuestions {
+        /// How many there are.
+        count: usize,
+    },
+    /// A value of a wrong kind.
+    #[error("{at} is {found}, but {fits} fits")]
+    Wrong {
+        /// Where.
+        at: At,
+        /// What is there.
+        found: String,
+        /// What should be.
+        fits: &'static str,
+    },
+    /// A member that must be there is not.
+    #[error("{at} is missing, but {fits} is needed")]
+    Missing {
+        /// Where.
+        at: At,
+        /// What should be.
+        fits: &'static str,
+    },
+    /// A text that shows nothing.
+    #[error("{at} is {found}, which shows nothing, but 1 to {max} characters fit")]
+    Blank {
+        /// Where.
+        at: At,
+        /// What is there.
+        found: String,
+        /// Characters that fit.
+        max: usize,
+    },
+    /// A text beyond its limit.
+    #[error("{at} has {chars} characters ({found}), but at most {max} fit")]
+    TooLong {
+        /// Where.
+        at: At,
+        /// How it begins.
+        found: String,
+        /// How long it is.
+        chars: usize,
+        /// Characters that fit.
+        max: usize,
+    },
+    /// An empty list of options.
+    #[error("question {question} has no options, but 1 to {MAX_OPTIONS} fit")]
+    NoOptions {
+        /// Which, from 1.
+        question: usize,
+    },
+    /// More than [`MAX_OPTIONS`].
+    #[error("question {question} has {count} options, but at most {MAX_OPTIONS} fit")]
+    TooManyOptions {
+        /// Which, from 1.
+        question: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Two options that could not be told apart.
+    #[error(
+        "option {option} of question {question} has the label {label:?} as option {first} has, but labels must differ"
+    )]
+    Duplicate {
+        /// Which question, from 1.
+        question: usize,
+        /// Which option, from 1.
+        option: usize,
+        /// The one that has it already, from 1.
+        first: usize,
+        /// The label.
+        label: String,
+    },
+}
+
+/// A place in the argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// All of it.
+    Whole,
+    /// A question, from 1.
+    Question(usize),
+    /// A member of a question.
+    Of(usize, &'static str),
+    /// An option of a question, both from 1.
+    Option(usize, usize),
+    /// A member of an option.
+    OfOption(usize, usize, &'static str),
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => write!(f, "questions_json"),
+            Self::Question(question) => write!(f, "question {question}"),
+            Self::Of(question, member) => write!(f, "`{member}` of question {question}"),
+            Self::Option(question, option) => write!(f, "option {option} of question {question}"),
+            Self::OfOption(question, option, member) => {
+                write!(f, "`{member}` of option {option} of question {question}")
+            }
+        }
+    }
+}

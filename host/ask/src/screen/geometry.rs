@@ -1,0 +1,47 @@
+//! Where things are in a window.
+
+use ratatui::layout::{Rect, Size};
+
+/// Narrowest window that shows questions.
+pub const MIN_WIDTH: u16 = 20;
+/// Lowest window that shows questions.
+pub const MIN_HEIGHT: u16 = 6;
+
+/// From this height on there is space for rules above and below the page.
+const RULES_FROM_HEIGHT: u16 = 10;
+/// From this width on there is a margin left and right.
+const MARGIN_FROM_WIDTH: u16 = 40;
+
+/// The parts of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Geometry {
+    pub(super) tabs: Rect,
+    pub(super) rules: Option<[Rect; 2]>,
+    /// The text of the page.
+    pub(super) body: Rect,
+    /// One column, which shows how far the page is scrolled.
+    pub(super) scrollbar: Rect,
+    pub(super) footer: Rect,
+}
+
+impl Geometry {
+    /// `None` when the window is too small.
+    pub(super) fn of(size: Size) -> Option<Self> {
+        let Size { width, height } = size;
+        if width < MIN_WIDTH || height < MIN_HEIGHT {
+            return None;
+        }
+        let margin = u16::from(width >= MARGIN_FROM_WIDTH);
+        let rule = u16::from(height >= RULES_FROM_HEIGHT);
+        let row = |y| Rect::new(margin, y, width - 2 * margin, 1);
+        let body_height = height - 2 - 2 * rule;
+        let rules = [Rect::new(0, 1, width, 1), Rect::new(0, height - 2, width, 1)];
+        Some(Self {
+            tabs: row(0),
+            rules: (rule > 0).then_some(rules),
+            body: Rect::new(margin, 1 + rule, width - 2 * margin - 1, body_height),
+            scrollbar: Rect::new(width - 1, 1 + rule, 1, body_height),
+            footer: row(height - 1),
+        })
+    }
+}

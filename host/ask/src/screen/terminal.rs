@@ -1,0 +1,89 @@
+//! The terminal while the screen is on it, and as it was before.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Stdout, stdin, stdout};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, OwnedFd};
+use std::panic;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+
+/// Whether there is something to restore.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The process's terminal, which is restored on drop and before a panic is reported.
+pub(super) struct Taken {
+    /// Never dropped: then it would show the cursor, and panic when the terminal has gone.
+    pub(super) terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
+}
+
+/// Where keys come from: as the terminal library chooses.
+pub(super) fn input() -> io::Result<OwnedFd> {
+    if !stdout().is_terminal() {
+        return Err(no_terminal("stdout is no terminal"));
+    }
+    if stdin().is_terminal() {
+        return stdin().as_fd().try_clone_to_owned();
+    }
+    let file = File::options().read(true).write(true).open("/dev/tty");
+    Ok(file.map_err(|_| no_terminal("the process has no terminal"))?.into())
+}
+
+fn no_terminal(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, format!("{why}, so nothing can be asked on it"))
+}
+
+impl Taken {
+    pub(super) fn take() -> io::Result<Self> {
+        restore_on_panic();
+        IS_TAKEN.store(true, Ordering::Release);
+        Self::set_up().inspect_err(|_| restore())
+    }
+
+    fn set_up() -> io::Result<Self> {
+        enable_raw_mode()?;
+        execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        Ok(Self { terminal: ManuallyDrop::new(terminal) })
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives back the modes that a process inherits from its terminal, without writing to it.
+pub(super) fn restore_modes() {
+    // There is nothing left to do when the terminal is gone.
+    let _ = disable_raw_mode();
+}
+
+fn restore() {
+    if IS_TAKEN.swap(false, Ordering::AcqRel) {
+        let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
+        restore_modes();
+    }
+}
+
+/// A panic's message would be lost with the screen that it is written on.
+fn restore_on_panic() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let report = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            restore();
+            report(info);
+        }));
+    });
+}

@@ -1,0 +1,170 @@
+//! Waits for what happens: keys, a new size, the end of the terminal, a signal to end.
+//!
+//! The terminal library reads for ever from a terminal that has gone. So it is asked only for
+//! what is there, after a look at whether the terminal still is; and for the moment between
+//! the two there is a thread that ends the process if a signal to end has no effect.
+
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{self, Event, KeyCode};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+use signal_hook::flag;
+use signal_hook::iterator::{Handle, Signals};
+
+use super::terminal::{input, restore_modes};
+
+/// How long a signal to end may take, until the process is ended with a drawing or a read in
+/// the middle: a terminal may be stopped.
+const END_WITHIN: Duration = Duration::from_secs(1);
+
+/// How soon the rest of a key's sequence follows its first byte, which is that of Escape. A
+/// slow line must not turn an arrow into a refusal to answer.
+const REST_WITHIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+pub(super) struct Watch {
+    terminal: OwnedFd,
+    /// A byte comes in for each signal.
+    wake: UnixStream,
+    is_ending: Arc<AtomicBool>,
+    /// Set when signals to end shall end the process again.
+    is_over: Arc<AtomicBool>,
+    signals: Handle,
+    /// Dropped when the end was noticed.
+    noticed: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What there is on the terminal.
+#[derive(Default)]
+struct Seen {
+    is_gone: bool,
+    has_input: bool,
+}
+
+impl Watch {
+    pub(super) fn start() -> io::Result<Self> {
+        let terminal = input()?;
+        // Its handler of the new size has to run before ours, which makes it be asked.
+        event::poll(Duration::ZERO)?;
+        let (is_ending, is_over) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            flag::register_conditional_default(signal, Arc::clone(&is_over))?;
+        }
+        let signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGWINCH])?;
+        let handle = signals.handle();
+        let (wake, waker) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        waker.set_nonblocking(true)?;
+        let (noticed, is_noticed) = channel();
+        let ending = Arc::clone(&is_ending);
+        let thread = std::thread::Builder::new()
+            .name("ask-signals".to_owned())
+            .spawn(move || watch_signals(signals, &ending, waker, &is_noticed))?;
+        Ok(Self {
+            terminal,
+            wake,
+            is_ending,
+            is_over,
+            signals: handle,
+            noticed: Some(noticed),
+            thread: Some(thread),
+        })
+    }
+
+    /// The next event; `None` when there will be no more.
+    pub(super) fn next(&mut self) -> io::Result<Option<Event>> {
+        // Events may be left from what was read before.
+        let mut timeout = Some(Timespec::default());
+        loop {
+            let seen = self.wait(timeout.as_ref())?;
+            if seen.is_gone || self.is_ending() {
+                return Ok(None);
+            }
+            timeout = None;
+            if event::poll(Duration::ZERO)? {
+                let event = event::read()?;
+                if !(is_escape(&event) && self.drop_rest()?) {
+                    return Ok(Some(event));
+                }
+            }
+        }
+    }
+
+    /// Takes away what belongs to an Escape that is none. Whether there was anything.
+    fn drop_rest(&mut self) -> io::Result<bool> {
+        let seen = self.wait(Some(&REST_WITHIN))?;
+        if seen.is_gone || !seen.has_input {
+            return Ok(false);
+        }
+        while event::poll(Duration::ZERO)? {
+            event::read()?;
+        }
+        Ok(true)
+    }
+
+    /// Whether the process was told to end.
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Acquire)
+    }
+
+    /// Waits for input or a signal.
+    fn wait(&mut self, timeout: Option<&Timespec>) -> io::Result<Seen> {
+        let mut sources =
+            [PollFd::new(&self.terminal, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+        match poll(&mut sources, timeout) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Seen::default()),
+            Err(error) => return Err(error.into()),
+        }
+        let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        let on_terminal = sources[0].revents();
+        // Any number of signals is one reason to look.
+        while matches!(self.wake.read(&mut [0; 64]), Ok(count) if count > 0) {}
+        Ok(Seen { is_gone: on_terminal.intersects(gone), has_input: on_terminal.contains(PollFlags::IN) })
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+        self.noticed = None;
+        self.signals.close();
+        if let Some(thread) = self.thread.take() {
+            // A panic in there changes nothing here.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn is_escape(event: &Event) -> bool {
+    event.as_key_press_event().is_some_and(|key| key.code == KeyCode::Esc)
+}
+
+fn watch_signals(
+    mut signals: Signals,
+    is_ending: &AtomicBool,
+    mut waker: UnixStream,
+    is_noticed: &Receiver<()>,
+) {
+    for signal in signals.forever() {
+        if signal != SIGWINCH {
+            is_ending.store(true, Ordering::Release);
+        }
+        // A full pipe wakes as well.
+        let _ = waker.write(&[0]);
+        if signal != SIGWINCH
+            && is_noticed.recv_timeout(END_WITHIN) == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+        {
+            restore_modes();
+            std::process::exit(128 + signal);
+        }
+    }
+}

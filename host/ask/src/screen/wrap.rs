@@ -1,0 +1,145 @@
+//! Text in lines of a given width, measured in terminal cells.
+//!
+//! Widths are those of the terminal library, so that what is measured here is what is drawn.
+
+use ratatui::buffer::CellWidth;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Closing punctuation of East Asian text, which does not begin a line.
+const CLOSING: &str = "、。，．・：；？！」』）］｝】〉》〕ーぁぃぅぇぉっゃゅょァィゥェォッャュョ";
+/// Opening punctuation of East Asian text, which does not end a line.
+const OPENING: &str = "「『（［｛【〈《〔";
+
+/// Cells that a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.graphemes(true).map(|grapheme| usize::from(grapheme.cell_width())).sum()
+}
+
+/// Whether terminals disagree about the cells of a text: flags, families, skin tones.
+pub(super) fn is_uncertain(text: &str) -> bool {
+    let is_joined = |grapheme: &str| grapheme.chars().nth(1).is_some() && grapheme.cell_width() > 1;
+    !text.is_ascii() && text.graphemes(true).any(is_joined)
+}
+
+/// Breaks lines between words, and between East Asian characters; a word that is longer than
+/// a line is cut. Always gives a line.
+pub(super) fn wrap(text: &str, max: usize) -> Vec<String> {
+    text.split('\n').flat_map(|line| wrap_line(line, max.max(1))).collect()
+}
+
+/// The text, or as much of it as there is space for, with a sign that there is more.
+pub(super) fn fit(text: &str, max: usize) -> String {
+    if width(text) <= max {
+        return text.to_owned();
+    }
+    let (beginning, _) = cut(text, max.saturating_sub(1));
+    if max == 0 { String::new() } else { format!("{}…", beginning.trim_end()) }
+}
+
+fn wrap_line(line: &str, max: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut current = String::new();
+    for mut piece in pieces(line) {
+        if width(&current) + width(piece.trim_end()) > max && !current.is_empty() {
+            lines.push(current.trim_end().to_owned());
+            current.clear();
+        }
+        while width(piece.trim_end()) > max {
+            let (beginning, rest) = cut(piece, max);
+            lines.push(beginning.to_owned());
+            piece = rest;
+        }
+        current.push_str(piece);
+    }
+    if !current.trim_end().is_empty() || lines.is_empty() {
+        lines.push(current.trim_end().to_owned());
+    }
+    lines
+}
+
+/// Cuts before a line would be too long, but not before the first character.
+fn cut(text: &str, max: usize) -> (&str, &str) {
+    let mut taken = 0;
+    for (start, grapheme) in text.grapheme_indices(true) {
+        taken += usize::from(grapheme.cell_width());
+        if taken > max && start > 0 {
+            return text.split_at(start);
+        }
+    }
+    (text, "")
+}
+
+/// What is not broken: a word with the spaces after it, or a wide character.
+fn pieces(line: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let (mut start, mut previous) = (0, "");
+    for (index, grapheme) in line.grapheme_indices(true) {
+        if index > 0 && breaks_between(previous, grapheme) {
+            pieces.push(&line[start..index]);
+            start = index;
+        }
+        previous = grapheme;
+    }
+    pieces.push(&line[start..]);
+    pieces
+}
+
+fn breaks_between(before: &str, after: &str) -> bool {
+    if after == " " {
+        return false;
+    }
+    let is_wide = |grapheme: &str| grapheme.cell_width() > 1;
+    before == " "
+        || (is_wide(before) || is_wide(after)) && !CLOSING.contains(after) && !OPENING.contains(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrap("the quick  brown fox", 10), ["the quick", "brown fox"]);
+        assert_eq!(wrap("  indented words", 10), ["  indented", "words"]);
+        assert_eq!(wrap("a\n\nb", 10), ["a", "", "b"]);
+        assert_eq!(wrap("", 10), [""]);
+        assert_eq!(wrap("exactly ten", 7), ["exactly", "ten"]);
+    }
+
+    #[test]
+    fn long_words_are_cut() {
+        assert_eq!(wrap("a abcdefgh b", 4), ["a", "abcd", "efgh", "b"]);
+    }
+
+    #[test]
+    fn wide_characters_break_anywhere_but_at_punctuation() {
+        assert_eq!(wrap("日本語のテキスト", 6), ["日本語", "のテキ", "スト"]);
+        assert_eq!(wrap("あいう。えお", 6), ["あい", "う。え", "お"]);
+        assert_eq!(wrap("ab日本", 5), ["ab日", "本"]);
+        assert_eq!(wrap("👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧", 5), ["👨‍👩‍👧👨‍👩‍👧", "👨‍👩‍👧"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_ends_in_an_ellipsis() {
+        assert_eq!(fit("abc", 3), "abc");
+        assert_eq!(fit("abcd", 3), "ab…");
+        assert_eq!(fit("日本語", 4), "日…");
+    }
+
+    #[test]
+    fn joined_emoji_are_uncertain() {
+        assert!(["🇬🇧", "👨‍👩‍👧", "👍🏽", "❤️"].into_iter().all(is_uncertain));
+        assert!(!["plain", "日本語", "e\u{301}", "👍"].into_iter().any(is_uncertain));
+    }
+
+    proptest! {
+        #[test]
+        fn lines_fit_and_nothing_is_lost(text in "[a-z 日本。👍é]{0,60}", max in 2usize..20) {
+            let lines = wrap(&text, max);
+            prop_assert!(lines.iter().all(|line| width(line) <= max), "{:?}", lines);
+            let without_spaces = |text: &str| text.chars().filter(|c| *c != ' ').collect::<String>();
+            prop_assert_eq!(without_spaces(&lines.concat()), without_spaces(&text));
+        }
+    }
+}

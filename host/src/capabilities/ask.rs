@@ -1,0 +1,266 @@
+//! Asking the person outside of the client: in a terminal of its own, or in a desktop's dialog.
+//!
+//! What is started is this program or a known one, with arguments that no model chooses, by the
+//! helper that starts commands, too, and without a sandbox: a terminal has to reach the desktop.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scorpiox_ask::launch::{Call, Chosen, Dialog, Surroundings, Way, Window, ways};
+use scorpiox_ask::request::{is_asking, read_answer, write_request};
+use scorpiox_ask::{Answers, Questions};
+use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Helper, Limits, Network, Status, Tier};
+
+use super::shell::Shell;
+use crate::cancel::Cancel;
+
+/// Until a window that is not waited for has begun to ask.
+const OPEN_TIME: Duration = Duration::from_secs(5);
+/// How often it is looked whether it still asks.
+const LOOK_TIME: Duration = Duration::from_millis(200);
+/// Longest output that is kept of a dialog, in bytes.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+const LIMITS: Limits = Limits { processes: 4096, memory: 8 << 30, open_files: 4096, file_size: 1 << 40 };
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// The person answered, or declined.
+    Answered(Answers),
+    /// The call is to stop.
+    Cancelled,
+    /// There is no way to ask here, or none worked: why.
+    NoWay(String),
+}
+
+/// Asks with what this machine has.
+pub struct Desk {
+    shell: Arc<Shell>,
+}
+
+/// How a program ended, and what it printed.
+struct Ran {
+    code: Option<i32>,
+    output: Vec<u8>,
+}
+
+impl Desk {
+    /// For the server whose commands run in this shell.
+    pub fn new(shell: Arc<Shell>) -> Self {
+        Self { shell }
+    }
+
+    /// Tries one way after the other.
+    pub fn ask(&self, questions: &Questions, cancel: &Cancel) -> Asked {
+        let Ok(place) = Place::new(&self.shell.setup().own_home) else {
+            return Asked::NoWay("no folder for the questions can be made".to_owned());
+        };
+        let find = |name: &str| find(name);
+        let around = Surroundings::new(|name| env::var_os(name), &find);
+        let mut failed = Vec::new();
+        for way in ways(&around, &place.screen()) {
+            let asked = match &way {
+                Way::Screen(window) => self.on_screen(window, questions, &place, cancel),
+                Way::Dialog(dialog) => self.in_dialog(dialog, questions, cancel),
+            };
+            match asked {
+                _ if cancel.is_set() => return Asked::Cancelled,
+                Ok(answers) => return Asked::Answered(answers),
+                Err(why) => failed.push(why),
+            }
+        }
+        Asked::NoWay(if failed.is_empty() {
+            "there is no tmux, no terminal and no dialog to ask with".to_owned()
+        } else {
+            failed.join("; ")
+        })
+    }
+
+    fn on_screen(
+        &self,
+        window: &Window,
+        questions: &Questions,
+        place: &Place,
+        cancel: &Cancel,
+    ) -> Result<Answers, String> {
+        let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", window.name);
+        place.clear();
+        write_request(&place.request, questions).map_err(|error| failed(&error))?;
+        let ran = self.run(&window.call, cancel).map_err(|error| failed(&error))?;
+        if !window.is_attended {
+            wait_for_asking(&place.request, cancel);
+        }
+        match read_answer(&place.answer, questions) {
+            Ok(Some(answers)) => Ok(answers),
+            // Closed without a word, by somebody who saw it.
+            Ok(None) if ran.code == Some(0) && window.is_attended => Ok(Answers::Declined),
+            Ok(None) => {
+                let words = String::from_utf8_lossy(&ran.output);
+                Err(failed(&words.trim().lines().next_back().unwrap_or("it showed nothing")))
+            }
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    fn in_dialog(&self, dialog: &Dialog, questions: &Questions, cancel: &Cancel) -> Result<Answers, String> {
+        let name = dialog.program.display();
+        let failed = |why: &dyn std::fmt::Display| format!("{name}: {why}");
+        let mut answers = Vec::new();
+        for (index, question) in questions.as_slice().iter().enumerate() {
+            let call = dialog.choose(questions, index).ok_or_else(|| failed(&"no such question"))?;
+            let ran = self.run(&call, cancel).map_err(|error| failed(&error))?;
+            let chosen = dialog.read_chosen(question, ran.code, &ran.output).map_err(|e| failed(&e))?;
+            let mut other = None;
+            if matches!(chosen, Chosen::Options { wants_other: true, .. })
+                && let Some(call) = dialog.own_words(questions, index)
+            {
+                let ran = self.run(&call, cancel).map_err(|error| failed(&error))?;
+                other = dialog.read_own_words(ran.code, &ran.output).map_err(|error| failed(&error))?;
+            }
+            let answer = chosen.answer(question, other.as_deref()).map_err(|error| failed(&error))?;
+            let Some(answer) = answer else { return Ok(Answers::Declined) };
+            answers.push(answer);
+        }
+        Answers::answered(questions, answers).map_err(|error| failed(&error))
+    }
+
+    /// Runs a program to its end.
+    fn run(&self, call: &Call, cancel: &Cancel) -> Result<Ran, String> {
+        let setup = self.shell.setup();
+        let folder = setup.own_home.join("tmp");
+        let spec = CellSpec {
+            tier: Tier::None,
+            workspace: setup.workspace.as_path().into(),
+            exposed: Vec::new(),
+            home: folder.as_path().into(),
+            scratch: folder.join(format!("asks-{}", std::process::id())).into(),
+            tmp_bytes: 0,
+            network: Network::Host,
+            landlock_at_most: None,
+        };
+        let helper = Helper { program: setup.program.clone() };
+        let cell = Cell::build(&helper, &spec, None).map_err(|error| error.to_string())?;
+        let mut running = cell.run(command(call)?, None).map_err(|error| error.to_string())?;
+        running.wait_until_started().map_err(|error| error.to_string())?;
+        let mut output = Vec::new();
+        let mut stopped = false;
+        loop {
+            if cancel.is_set() && !stopped {
+                stopped = true;
+                running.stop(false);
+            }
+            let bell = if stopped { None } else { cancel.bell() };
+            match running.next(None, bell).map_err(|error| error.to_string())? {
+                Happened::Output(bytes) => {
+                    output.extend_from_slice(bytes);
+                    output.truncate(MAX_OUTPUT_BYTES);
+                }
+                Happened::Nothing => {}
+                Happened::Done(outcome) => {
+                    let code = match outcome.status {
+                        Status::Code(code) => Some(code),
+                        Status::Signal(_) => None,
+                    };
+                    return Ok(Ran { code, output });
+                }
+            }
+        }
+    }
+}
+
+/// The files of one question.
+struct Place {
+    folder: PathBuf,
+    request: PathBuf,
+    answer: PathBuf,
+}
+
+impl Place {
+    fn new(own_home: &Path) -> std::io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = own_home.join("tmp").join(format!("ask-{}-{count}", std::process::id()));
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let (request, answer) = (folder.join("request.json"), folder.join("answer.json"));
+        Ok(Self { folder, request, answer })
+    }
+
+    /// What shows the screen.
+    fn screen(&self) -> Vec<OsString> {
+        let own = env::current_exe().unwrap_or_else(|_| "scorpiox-code".into());
+        vec![
+            own.into(),
+            "ask".into(),
+            "--request".into(),
+            self.request.clone().into(),
+            "--answer".into(),
+            self.answer.clone().into(),
+        ]
+    }
+
+    fn clear(&self) {
+        let _ = std::fs::remove_file(&self.request);
+        let _ = std::fs::remove_file(&self.answer);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Waits while a window that was not waited for asks.
+fn wait_for_asking(request: &Path, cancel: &Cancel) {
+    let opened = Instant::now();
+    let mut has_asked = false;
+    while !cancel.is_set() {
+        match is_asking(request) {
+            Ok(true) => has_asked = true,
+            Ok(false) if has_asked || opened.elapsed() > OPEN_TIME => return,
+            Ok(false) => {}
+            Err(_) => return,
+        }
+        thread::sleep(LOOK_TIME);
+    }
+}
+
+fn command(call: &Call) -> Result<CommandSpec, String> {
+    let mut line = String::from("exec");
+    for word in &call.argv {
+        let word = std::str::from_utf8(word.as_bytes())
+            .map_err(|_| format!("{} is no UTF-8", word.to_string_lossy()))?;
+        line.push_str(&format!(" '{}'", word.replace('\'', r"'\''")));
+    }
+    let own = env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let more = call.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Ok(CommandSpec {
+        command: line,
+        environment: own.chain(more).collect(),
+        timeout_ms: None,
+        limits: LIMITS,
+        covers: Vec::new(),
+        granted: Vec::new(),
+    })
+}
+
+/// Looks a program up in `PATH`.
+fn find(name: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    let paths = env::var_os("PATH")?;
+    env::split_paths(&paths)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(is_program)
+}

@@ -1,0 +1,75 @@
+//! `AskUserQuestion`: a question to the person, in the best way that is there.
+
+use scorpiox_ask::{Answers, FormKind, Questions, form};
+use scorpiox_tool_kit::Args;
+
+use crate::capabilities::ask::Asked;
+use crate::server::Unanswered;
+use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output, OutputContent, schema};
+
+pub(crate) struct AskUserQuestion;
+
+impl NativeTool for AskUserQuestion {
+    fn definition(&self) -> Definition {
+        Definition {
+            name: "AskUserQuestion".into(),
+            title: "Ask the user".into(),
+            description: "Ask interactive multiple-choice questions via TUI".to_owned(),
+            input_schema: schema(
+                r#"{"type":"object","properties":{"questions_json":{"type":"string","description":"JSON string with questions and options"}},"required":["questions_json"]}"#,
+            ),
+            output_schema: Some(schema(
+                r#"{"type":"object","properties":{"answers":{"type":"array","items":{"type":"object","properties":{"question":{"type":"string"},"selected":{"type":["string","array","null"],"items":{"type":"string"}}},"required":["question","selected"]}},"declined":{"type":"boolean"}},"required":["answers"]}"#,
+            )),
+            hints: Hints { read_only: true, destructive: false, idempotent: false, open_world: false },
+        }
+    }
+
+    fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
+        let args = Args::parse(call.arguments)?;
+        let json = args.string("questions_json")?.ok_or_else(|| {
+            Failure("questions_json is missing: a JSON text such as {\"questions\":[{\"text\":\"Which?\",\"options\":[\"A\",\"B\"]}]}.".to_owned())
+        })?;
+        let questions = Questions::parse(&json).map_err(|error| Failure(format!("{error}.")))?;
+        let mut failed = Vec::new();
+        match through_client(call, &questions) {
+            Ok(Some(answers)) => return Ok(output(&answers, &questions)),
+            Ok(None) => {}
+            Err(Unanswered::Later | Unanswered::Cancelled) => return Err(cancelled()),
+            Err(Unanswered::Failed(why)) => failed.push(format!("the client: {why}")),
+        }
+        match call.host.desk().ask(&questions, call.cancel) {
+            Asked::Answered(answers) => Ok(output(&answers, &questions)),
+            Asked::Cancelled => Err(cancelled()),
+            Asked::NoWay(why) => {
+                failed.push(why);
+                Err(Failure(format!(
+                    "The person could not be asked ({}). Ask in the chat instead:\n\n{}",
+                    failed.join("; "),
+                    questions.to_text()
+                )))
+            }
+        }
+    }
+}
+
+fn cancelled() -> Failure {
+    Failure("The call was cancelled.".to_owned())
+}
+
+/// Asks by the client's own form; nothing, where it shows none.
+fn through_client(call: &Call<'_>, questions: &Questions) -> Result<Option<Answers>, Unanswered> {
+    let Some(revision) = call.client.forms() else { return Ok(None) };
+    let kind = FormKind::of_revision(revision);
+    let result = call.client.show(form::message(questions), form::schema(questions, kind))?;
+    let answers = form::read(questions, kind, &result);
+    answers.map(Some).map_err(|error| Unanswered::Failed(error.to_string()))
+}
+
+fn output(answers: &Answers, questions: &Questions) -> Output {
+    Output {
+        content: vec![OutputContent::Text(answers.to_text(questions))],
+        structured: Some(answers.to_json(questions).to_string()),
+        is_error: false,
+    }
+}

@@ -1,0 +1,328 @@
+//! `AskUserQuestion`: by the client's forms, in a terminal, or as text.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use scorpiox_tests::program::modern;
+use scorpiox_tests::schema::Schema;
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+const TWO: &str = r#"{"questions":[
+    {"text":"Which colour?","options":["Red","Grün"]},
+    {"question":"Which sizes?","header":"Sizes","multiSelect":true,
+     "options":[{"label":"S","description":"small"},{"label":"L","description":"large"}]}]}"#;
+
+fn ask(server: &mut Started, questions: &str) -> u64 {
+    server
+        .request("tools/call", json!({"name": "AskUserQuestion", "arguments": {"questions_json": questions}}))
+}
+
+/// A server whose client shows forms.
+fn eliciting(revision: &str) -> Started {
+    let mut server = program().start();
+    server.initialize_with(revision, json!({"elicitation": {}}));
+    server
+}
+
+/// A program that finds no terminal and no desktop.
+fn program() -> Program {
+    Program::new().with("PATH", "/usr/bin:/bin")
+}
+
+/// That a message is what the revision's schema says.
+fn check(revision: &str, name: &str, message: &Value) {
+    if let Some(mut schema) = Schema::of(revision) {
+        schema.check(name, message);
+    }
+}
+
+/// The server's request for a form.
+fn form(server: &mut Started) -> Value {
+    server.notification("elicitation/create")
+}
+
+fn accept(server: &mut Started, form: &Value, content: Value) {
+    server.send(
+        &json!({"jsonrpc": "2.0", "id": form["id"], "result": {"action": "accept", "content": content}}),
+    );
+}
+
+#[test]
+fn the_clients_form_is_used_where_it_has_one() {
+    for (revision, content) in [
+        ("2025-06-18", json!({"q1": "Grün", "q2_01": true, "q2_02": true})),
+        ("2025-11-25", json!({"q1": "Grün", "q2": ["S", "L"]})),
+    ] {
+        let mut server = eliciting(revision);
+        let id = ask(&mut server, TWO);
+        let form = form(&mut server);
+        assert!(form["id"].is_string(), "{form}");
+        check(revision, "ElicitRequest", &form);
+        let shown = form["params"].to_string();
+        for word in ["Which colour?", "Red", "Sizes", "small"] {
+            assert!(shown.contains(word), "{revision}: {shown}");
+        }
+        accept(&mut server, &form, content);
+        let answer = server.answer(id);
+        let result = &answer["result"];
+        assert_eq!(result["isError"], false, "{answer}");
+        let expected = json!({"answers": [
+            {"question": "Which colour?", "selected": "Grün"},
+            {"question": "Which sizes?", "selected": ["S", "L"]}
+        ]});
+        assert_eq!(result["structuredContent"], expected, "{revision}");
+        let text = result["content"][0]["text"].as_str().expect("text");
+        assert!(text.contains("Which colour?") && text.contains("Grün"), "{text}");
+    }
+}
+
+#[test]
+fn to_decline_is_an_answer() {
+    for action in ["decline", "cancel"] {
+        let mut server = eliciting("2025-11-25");
+        let id = ask(&mut server, TWO);
+        let form = form(&mut server);
+        server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": {"action": action}}));
+        let answer = server.answer(id);
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+        assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
+    }
+}
+
+#[test]
+fn own_words_are_an_answer() {
+    let mut server = eliciting("2025-11-25");
+    let id = ask(&mut server, r#"{"questions":[{"text":"Which?","options":["A","B"]}]}"#);
+    let form = form(&mut server);
+    accept(&mut server, &form, json!({"q1_other": "neither, 第三"}));
+    let answer = server.answer(id);
+    assert_eq!(answer["result"]["structuredContent"]["answers"][0]["selected"], "neither, 第三", "{answer}");
+}
+
+#[test]
+fn other_requests_are_answered_while_the_person_thinks() {
+    let mut server = eliciting("2025-11-25");
+    let id = ask(&mut server, TWO);
+    let form = form(&mut server);
+    server.text("PlanMode", json!({"action": "status"}));
+    server.ask("ping", json!({}));
+    accept(&mut server, &form, json!({"q1": "Red", "q2": []}));
+    assert_eq!(server.answer(id)["result"]["isError"], false);
+}
+
+#[test]
+fn a_cancelled_call_takes_its_form_back() {
+    let mut server = eliciting("2025-11-25");
+    let id = ask(&mut server, TWO);
+    let form = form(&mut server);
+    server.notify("notifications/cancelled", json!({"requestId": id}));
+    let cancelled = server.notification("notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], form["id"]);
+    // An answer that comes too late, and one to nothing, are ignored.
+    accept(&mut server, &form, json!({"q1": "Red"}));
+    server.send(&json!({"jsonrpc": "2.0", "id": "scorpiox-99", "result": {}}));
+    server.send(&json!({"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "x"}}));
+    server.ask("ping", json!({}));
+    assert!(server.received.iter().all(|message| message["id"] != id || message.get("method").is_some()));
+}
+
+#[test]
+fn a_client_that_fails_or_answers_nonsense_leaves_the_questions_as_text() {
+    let mut server = eliciting("2025-11-25");
+    for answer in [
+        json!({"error": {"code": -32601, "message": "Method not found"}}),
+        json!({"result": {"action": "maybe"}}),
+        json!({"result": {"action": "accept", "content": {"q1": "Blue"}}}),
+        json!({"result": {"action": "accept"}}),
+    ] {
+        let id = ask(&mut server, TWO);
+        let form = form(&mut server);
+        let mut message = json!({"jsonrpc": "2.0", "id": form["id"]});
+        for (name, value) in answer.as_object().expect("an object") {
+            message[name] = value.clone();
+        }
+        server.send(&message);
+        let result = server.answer(id)["result"].clone();
+        assert_eq!(result["isError"], true, "{answer}: {result}");
+        let text = result["content"][0]["text"].as_str().expect("text");
+        assert!(text.contains("the client: ") && text.contains("1. Which colour?"), "{text}");
+    }
+}
+
+#[test]
+fn without_any_way_to_ask_the_model_gets_the_questions_as_text() {
+    let mut server = program().start();
+    server.initialize("2025-11-25");
+    let id = ask(&mut server, TWO);
+    let result = server.answer(id)["result"].clone();
+    assert_eq!(result["isError"], true);
+    let text = result["content"][0]["text"].as_str().expect("text");
+    for piece in ["Ask in the chat", "Which colour?", "Red", "Grün", "Which sizes?", "large"] {
+        assert!(text.contains(piece), "{text}");
+    }
+}
+
+#[test]
+fn bad_questions_are_refused_with_the_reason() {
+    let mut server = eliciting("2025-11-25");
+    let many = format!("{{\"questions\":[{}]}}", vec![r#"{"text":"a","options":["b"]}"#; 5].join(","));
+    for (questions, piece) in [
+        ("not json", "JSON"),
+        ("{}", "question"),
+        (r#"{"questions":[]}"#, "question"),
+        (r#"{"questions":[{"text":"a"}]}"#, "option"),
+        (r#"{"questions":[{"text":"a","options":[]}]}"#, "option"),
+        (many.as_str(), "4"),
+    ] {
+        let id = ask(&mut server, questions);
+        let result = server.answer(id)["result"].clone();
+        assert_eq!(result["isError"], true, "{questions}");
+        let text = result["content"][0]["text"].as_str().expect("text");
+        assert!(text.contains(piece), "{questions}: {text}");
+    }
+    let result = server.call("AskUserQuestion", json!({}));
+    assert!(result["content"][0]["text"].as_str().expect("text").contains("questions_json is missing"));
+}
+
+/// Parameters of a client of the newest revision that shows forms.
+fn with_forms(params: Value) -> Value {
+    let mut params = modern(params);
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+    params
+}
+
+#[test]
+fn in_the_newest_revision_the_client_calls_again_with_the_answer() {
+    let mut server = program().start();
+    let call = json!({"name": "AskUserQuestion", "arguments": {"questions_json": TWO}});
+    let first = server.ask("tools/call", with_forms(call.clone()));
+    let result = &first["result"];
+    assert_eq!(result["resultType"], "input_required", "{first}");
+    check("2026-07-28", "InputRequiredResult", result);
+    check("2026-07-28", "ElicitRequest", &result["inputRequests"]["form"]);
+
+    let mut again = call.clone();
+    again["requestState"] = result["requestState"].clone();
+    again["inputResponses"] = json!({"form": {"action": "accept", "content": {"q1": "Red", "q2": ["L"]}}});
+    let second = server.ask("tools/call", with_forms(again.clone()));
+    assert_eq!(second["result"]["resultType"], "complete", "{second}");
+    assert_eq!(second["result"]["structuredContent"]["answers"][1]["selected"], json!(["L"]), "{second}");
+
+    // The state is of this call, and of this server.
+    again["arguments"]["questions_json"] = json!(r#"{"questions":[{"text":"Other?","options":["A"]}]}"#);
+    for state in [again["requestState"].clone(), json!("made up"), Value::Null] {
+        again["requestState"] = state;
+        let refused = server.ask("tools/call", with_forms(again.clone()));
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    }
+    // A client that shows none gets the text.
+    let text = server.ask("tools/call", modern(call));
+    assert_eq!(text["result"]["isError"], true, "{text}");
+}
+
+/// A tmux server of this test's own.
+struct Tmux(String);
+
+impl Tmux {
+    fn start(width: u16, height: u16) -> Self {
+        let tmux = Self(format!("scorpiox-test-{}-{width}x{height}", std::process::id()));
+        let size = [width.to_string(), height.to_string()];
+        tmux.run(&["-f", "/dev/null", "new-session", "-d", "-x", &size[0], "-y", &size[1], "sh"]);
+        tmux
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        let output = Command::new("tmux").args(["-L", &self.0]).args(arguments).output().expect("tmux runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// What the variable TMUX says in a pane.
+    fn variable(&self) -> String {
+        self.run(&["display-message", "-p", "#{socket_path},#{pid},0"]).trim().to_owned()
+    }
+
+    /// The text of the pane that came last, when it has this in it.
+    fn screen_with(&self, piece: &str) -> String {
+        let begin = Instant::now();
+        loop {
+            let panes = self.run(&["list-panes", "-F", "#{pane_id}"]);
+            let last = panes.lines().last().unwrap_or_default().to_owned();
+            let screen = self.run(&["capture-pane", "-p", "-t", &last]);
+            if screen.contains(piece) {
+                return screen;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(20), "no {piece:?} in:\n{screen}");
+            std::thread::yield_now();
+        }
+    }
+
+    fn press(&self, keys: &[&str]) {
+        let panes = self.run(&["list-panes", "-F", "#{pane_id}"]);
+        let last = panes.lines().last().unwrap_or_default().to_owned();
+        self.run(&[&["send-keys", "-t", &last], keys].concat());
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
+
+fn in_tmux(tmux: &Tmux) -> Started {
+    let program = program().with("TMUX", &tmux.variable()).with("TMUX_PANE", "%0").with("TERM", "screen");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    // Its folders must outlive it.
+    std::mem::forget(program);
+    server
+}
+
+#[test]
+fn in_tmux_the_questions_get_a_pane_of_their_own() {
+    let tmux = Tmux::start(100, 40);
+    let mut server = in_tmux(&tmux);
+    let id = ask(&mut server, TWO);
+    let screen = tmux.screen_with("Which colour?");
+    assert!(screen.contains("Red") && screen.contains("Grün"), "{screen}");
+    tmux.press(&["Down", "Enter"]);
+    tmux.screen_with("Which sizes?");
+    tmux.press(&["Space"]);
+    tmux.press(&["Enter"]);
+    tmux.screen_with("Send");
+    tmux.press(&["Enter"]);
+    let answer = server.answer(id);
+    let expected = json!({"answers": [
+        {"question": "Which colour?", "selected": "Grün"},
+        {"question": "Which sizes?", "selected": ["S"]}
+    ]});
+    assert_eq!(answer["result"]["structuredContent"], expected, "{answer}");
+    assert_eq!(tmux.run(&["list-panes"]).lines().count(), 1, "the pane is gone");
+}
+
+#[test]
+fn escape_declines() {
+    let tmux = Tmux::start(40, 30);
+    let mut server = in_tmux(&tmux);
+    let id =
+        ask(&mut server, r#"{"questions":[{"text":"Welche Größe? 大小","options":["klein 小","groß 大"]}]}"#);
+    tmux.screen_with("klein 小");
+    tmux.press(&["Escape"]);
+    let answer = server.answer(id);
+    assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
+}
+
+#[test]
+fn a_cancelled_call_closes_its_pane() {
+    let tmux = Tmux::start(100, 41);
+    let mut server = in_tmux(&tmux);
+    let id = ask(&mut server, TWO);
+    tmux.screen_with("Which colour?");
+    server.notify("notifications/cancelled", json!({"requestId": id}));
+    let begin = Instant::now();
+    while tmux.run(&["list-panes"]).lines().count() > 1 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "the pane stays");
+        std::thread::yield_now();
+    }
+}

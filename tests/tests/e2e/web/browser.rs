@@ -1,0 +1,232 @@
+//! Pages that need a browser, and what they cannot do in it.
+
+use std::net::{TcpListener, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scorpiox_tests::container::Refused;
+use scorpiox_tests::site::{Answer, Asked, Site};
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+use super::support::{failure, program, start, success};
+
+const SHELL: &str =
+    r#"<!DOCTYPE html><title>App</title><div id="root"></div><script src="/app.js"></script>"#;
+const SCRIPT: &str = r#"fetch('/data.json').then(r => r.json()).then(data => {
+    document.getElementById('root').innerHTML = '<main><h1>' + data.title + '</h1><p>' + 'Made by a script. '.repeat(30) + '</p></main>';
+    setTimeout(() => { document.querySelector('main').innerHTML += '<p>And later.</p>'; }, 700);
+});"#;
+
+fn app(asked: &Asked) -> Answer {
+    match asked.path.as_str() {
+        "/app.js" => Answer::of("text/javascript", SCRIPT),
+        "/data.json" => Answer::of("application/json", r#"{"title":"Größe"}"#),
+        "/" => Answer::html(SHELL),
+        "/away" => Answer::html(
+            "<title>x</title><script>location = 'http://127.0.0.2:9/there'</script><div id=root></div>",
+        ),
+        "/dialogs" => Answer::html(
+            "<div id=root></div><script>alert(1); confirm('x'); prompt('y'); document.title='t'; document.body.innerHTML = '<p>' + 'past the dialogs '.repeat(40)</script>",
+        ),
+        "/loop" => Answer::html("<div id=root></div><script>while (true) {}</script>"),
+        _ => Answer::not_found(),
+    }
+}
+
+fn rendered(server: &mut Started, url: &str, wait_ms: u32) -> Value {
+    server.call("ReadDocs", json!({ "url": url, "wait_ms": wait_ms }))
+}
+
+/// Something that no page may reach, and how often it was.
+struct Victim {
+    port: u16,
+    reached: Arc<AtomicUsize>,
+}
+
+impl Victim {
+    fn start() -> Self {
+        // Another address than the one that is allowed.
+        let listener = TcpListener::bind("127.0.0.2:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let reached = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&reached);
+        thread::spawn(move || {
+            for _ in listener.incoming() {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let socket = UdpSocket::bind(("127.0.0.2", port)).expect("the same port");
+        let count = Arc::clone(&reached);
+        thread::spawn(move || {
+            while socket.recv(&mut [0; 100]).is_ok() {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        Self { port, reached }
+    }
+
+    fn count(&self) -> usize {
+        self.reached.load(Ordering::SeqCst)
+    }
+}
+
+#[test]
+fn a_page_made_by_scripts_is_shown_in_a_browser() {
+    let site = Site::start(app);
+    let mut server = start(&program(""));
+    let result = server.call("ReadDocs", json!({ "url": site.url("/") }));
+    let text = success(&result);
+    assert!(text.contains("Größe") && text.contains("Made by a script."), "{text}");
+    assert_eq!(result["structuredContent"]["rendered"], true, "{result}");
+    // The second one finds a browser that runs.
+    let begin = Instant::now();
+    let later = rendered(&mut server, &site.url("/"), 1500);
+    assert!(success(&later).contains("And later."), "{later}");
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn the_browser_ends_with_the_server() {
+    let site = Site::start(app);
+    let program = program("");
+    let mut server = start(&program);
+    success(&rendered(&mut server, &site.url("/"), 0));
+    let profile = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        status.contains("--remote-debugging-pipe")
+    };
+    let browsers = || {
+        let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(|pid| profile(*pid) && belongs_to(*pid, server.child.id())).count()
+    };
+    assert!(browsers() > 0);
+    server.signal(rustix::process::Signal::KILL);
+    let begin = Instant::now();
+    while browsers() > 0 {
+        assert!(begin.elapsed() < Duration::from_secs(5), "{} processes stay", browsers());
+        thread::yield_now();
+    }
+}
+
+/// Whether a process descends from another one.
+fn belongs_to(pid: u32, ancestor: u32) -> bool {
+    let mut pid = pid;
+    while pid > 1 {
+        if pid == ancestor {
+            return true;
+        }
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+        pid = parent.unwrap_or(0);
+    }
+    false
+}
+
+#[test]
+fn a_page_reaches_no_address_inside_whatever_it_tries() {
+    let victim = Victim::start();
+    let port = victim.port;
+    let page = move |_: &Asked| {
+        let target = format!("127.0.0.2:{port}");
+        Answer::html(format!(
+            r#"<!DOCTYPE html><title>Attack</title>
+            <link rel="stylesheet" href="http://{target}/style"><link rel="prefetch" href="http://{target}/prefetch">
+            <link rel="preconnect" href="http://{target}"><img src="http://{target}/image">
+            <iframe src="http://{target}/frame"></iframe><object data="http://{target}/object"></object>
+            <video src="http://{target}/video"></video><script src="http://{target}/script"></script>
+            <p>{filler}</p><div id="log"></div>
+            <script>
+            const log = (what) => document.getElementById('log').append(what + '; ');
+            const hosts = ['{target}', '[::1]:{port}', 'localhost.:{port}', '2130706434:{port}', '0x7f.2:{port}', '[::ffff:127.0.0.2]:{port}'];
+            for (const host of hosts) {{
+                fetch('http://' + host + '/fetch', {{mode: 'no-cors'}}).then(() => log('fetched ' + host), () => log('refused'));
+                try {{ const s = new WebSocket('ws://' + host + '/socket'); s.onopen = () => log('socket ' + host); }} catch (e) {{}}
+                try {{ new EventSource('http://' + host + '/events').onopen = () => log('events ' + host); }} catch (e) {{}}
+                navigator.sendBeacon('http://' + host + '/beacon', 'x');
+            }}
+            try {{
+                const peer = new RTCPeerConnection({{iceServers: [{{urls: 'stun:{target}'}}]}});
+                peer.createDataChannel('x');
+                peer.createOffer().then(offer => peer.setLocalDescription(offer));
+            }} catch (e) {{}}
+            navigator.serviceWorker?.register('/worker.js').catch(() => {{}});
+            fetch('http://169.254.169.254/latest/meta-data/').then(() => log('metadata'), () => log('refused'));
+            window.open('http://{target}/window');
+            </script>"#,
+            filler = "A page with enough words to be one. ".repeat(20),
+        ))
+    };
+    let site = Site::start(move |asked| match asked.path.as_str() {
+        "/worker.js" => Answer::of(
+            "text/javascript",
+            format!("fetch('http://127.0.0.2:{port}/worker', {{mode: 'no-cors'}});"),
+        ),
+        _ => page(asked),
+    });
+    let mut server = start(&program(""));
+    let result = server.call("ReadDocs", json!({"url": site.url("/"), "wait_ms": 4000, "format": "text"}));
+    let text = success(&result);
+    for reached in ["fetched ", "socket ", "events ", "metadata"] {
+        assert!(!text.contains(reached), "{reached}: {text}");
+    }
+    assert!(text.contains("refused"), "{text}");
+    assert_eq!(victim.count(), 0, "the victim was reached");
+    let notes = result["structuredContent"]["notes"].to_string();
+    assert!(notes.contains("127.0.0.2") && notes.contains("of this machine"), "{notes}");
+    assert!(site.count("/worker.js") > 0, "the worker was tried");
+}
+
+#[test]
+fn a_page_that_leads_elsewhere_is_told_of() {
+    let site = Site::start(app);
+    let result = rendered(&mut start(&program("")), &site.url("/away"), 1000);
+    let text = result["content"][0]["text"].as_str().expect("text");
+    assert!(text.contains("http://127.0.0.2:9/there"), "{text}");
+}
+
+#[test]
+fn dialogs_and_endless_scripts_do_not_hold_it_up() {
+    let site = Site::start(app);
+    let mut server = start(&program(""));
+    let result = rendered(&mut server, &site.url("/dialogs"), 200);
+    assert!(success(&result).contains("past the dialogs"), "{result}");
+    let begin = Instant::now();
+    let result = rendered(&mut server, &site.url("/loop"), 200);
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+    drop(result);
+    let fine = rendered(&mut server, &site.url("/"), 0);
+    assert!(success(&fine).contains("Größe"), "{fine}");
+}
+
+#[test]
+fn without_a_browser_the_page_is_given_as_it_came() {
+    let site = Site::start(app);
+    for policy in ["browser = false\n", "browser_path = \"/nowhere/chrome\"\n"] {
+        let mut server = start(&program(policy));
+        let result = rendered(&mut server, &site.url("/"), 0);
+        let text = result["content"][0]["text"].as_str().expect("text");
+        assert!(text.contains("browser"), "{policy}: {text}");
+    }
+}
+
+#[test]
+fn where_no_sandbox_has_a_network_of_its_own_no_browser_runs() {
+    let site = Site::start(app);
+    let program: Program = program("").refusing(Refused::AllNamespaces);
+    let mut server = start(&program);
+    let result = rendered(&mut server, &site.url("/"), 0);
+    let text = result["content"][0]["text"].as_str().expect("text");
+    assert!(text.contains("sandbox"), "{text}");
+}
+
+#[test]
+fn a_page_that_no_browser_can_load_is_a_clear_error() {
+    let mut server = start(&program(""));
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let result = rendered(&mut server, &format!("http://127.0.0.1:{port}/"), 0);
+    assert!(failure(&result).contains("127.0.0.1"), "{result}");
+}

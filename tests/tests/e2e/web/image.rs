@@ -1,0 +1,190 @@
+//! `ReadImage` through the finished program.
+
+use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use scorpiox_tests::program::shared_data;
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+use super::support::{failure, start, success};
+
+/// One red dot.
+const DOT: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+
+fn dot() -> Vec<u8> {
+    STANDARD.decode(DOT).expect("base64")
+}
+
+fn read(server: &mut Started, path: &std::path::Path) -> Value {
+    server.call("ReadImage", json!({ "file_path": path }))
+}
+
+/// The image of a result: its type and its bytes.
+fn image(result: &Value) -> (String, Vec<u8>) {
+    let content = result["content"].as_array().expect("content");
+    let image = content.iter().find(|content| content["type"] == "image").expect("an image");
+    let data = image["data"].as_str().expect("data");
+    (image["mimeType"].as_str().expect("a type").to_owned(), STANDARD.decode(data).expect("base64"))
+}
+
+#[test]
+fn a_small_image_is_given_as_it_is() {
+    let program = Program::new();
+    let path = program.put("workspace/pictures/dot.png", dot());
+    let result = read(&mut start(&program), &path);
+    assert!(success(&result).contains("1") && success(&result).contains("png"), "{result}");
+    assert_eq!(image(&result), ("image/png".to_owned(), dot()));
+    let data = result["structuredContent"].to_string();
+    assert!(data.len() < 2000 && !data.contains(&DOT[20..40]), "no copy of the image: {data}");
+}
+
+#[test]
+fn real_images_are_shown_and_broken_ones_refused() {
+    let Some(data) = shared_data() else { return };
+    let program = Program::new();
+    let mut server = start(&program);
+    let (mut shown, mut refused) = (0, 0);
+    let mut folders = vec![data.join("images")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.to_ascii_lowercase().contains("license")
+                || name.ends_with(".txt")
+                || name.ends_with(".md")
+            {
+                continue;
+            }
+            let copy = program.put(&format!("workspace/{name}"), std::fs::read(&path).expect("readable"));
+            let result = read(&mut server, &copy);
+            if result["isError"] == true {
+                assert!(failure(&result).len() > 20, "{name}: {result}");
+                refused += 1;
+                continue;
+            }
+            let (mime_type, bytes) = image(&result);
+            assert!(
+                ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&mime_type.as_str()),
+                "{name}"
+            );
+            assert!(bytes.len() <= 700 * 1024, "{name}: {} bytes", bytes.len());
+            assert!(
+                !(name.starts_with('x') && path.parent().is_some_and(|p| p.ends_with("pngsuite"))),
+                "{name} is broken"
+            );
+            shown += 1;
+        }
+    }
+    assert!(shown >= 150, "{shown} shown, {refused} refused");
+}
+
+#[test]
+fn what_lies_outside_of_the_workspace_is_not_read() {
+    let program = Program::new();
+    let outside = program.put("home/secret.png", dot());
+    let workspace = program.workspace();
+    symlink(&outside, workspace.join("link.png")).expect("a link");
+    symlink(program.home(), workspace.join("folder")).expect("a link");
+    program.put("workspace/.env.png", dot());
+    std::fs::write(workspace.join("real.png"), dot()).expect("written");
+    symlink("real.png", workspace.join("inside.png")).expect("a link");
+    let mut server = start(&program);
+    for path in [
+        outside.clone(),
+        workspace.join("link.png"),
+        workspace.join("folder/secret.png"),
+        workspace.join("../home/secret.png"),
+        workspace.join(".env.png"),
+        "/etc/passwd".into(),
+    ] {
+        let result = read(&mut server, &path);
+        let text = failure(&result);
+        assert!(text.contains("[files]") || text.contains("does not exist"), "{}: {text}", path.display());
+    }
+    success(&read(&mut server, &workspace.join("inside.png")));
+    // The operator may say otherwise.
+    program.put(
+        "home/.scorpiox/policy.toml",
+        "version = 1\n[files]\nread = [\"@workspace\", \"~/secret.png\"]\n",
+    );
+    let mut server = start(&program);
+    success(&read(&mut server, &outside));
+    success(&read(&mut server, &workspace.join("link.png")));
+}
+
+#[test]
+fn what_is_no_image_is_refused_with_the_reason() {
+    let program = Program::new();
+    let mut server = start(&program);
+    for (name, content, piece) in [
+        ("a.png", b"just text".as_slice(), "text"),
+        ("b.png", b"%PDF-1.7 ...", "PDF"),
+        ("empty.png", b"", "empty"),
+        ("cut.png", &dot()[..40], "png"),
+    ] {
+        let path = program.put(&format!("workspace/{name}"), content);
+        let result = read(&mut server, &path);
+        let text = failure(&result);
+        assert!(text.to_lowercase().contains(&piece.to_lowercase()), "{name}: {text}");
+    }
+    for (path, piece) in [("relative.png", "absolute"), ("/nowhere/x.png", "does not exist")] {
+        let result = server.call("ReadImage", json!({ "file_path": path }));
+        assert!(failure(&result).contains(piece), "{result}");
+    }
+    assert!(failure(&read(&mut server, &program.workspace())).contains("not a file"));
+    let fifo = program.workspace().join("pipe.png");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .expect("a pipe");
+    assert!(failure(&read(&mut server, &fifo)).contains("not a file"));
+}
+
+/// A PNG of one colour, made row by row.
+fn large_png(width: u32, height: u32) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::Fast);
+    let mut writer = encoder.write_header().expect("a header");
+    let mut stream = writer.stream_writer().expect("a stream");
+    let row = vec![0x7f; width as usize * 3];
+    for _ in 0..height {
+        std::io::Write::write_all(&mut stream, &row).expect("a row");
+    }
+    stream.finish().expect("an end");
+    drop(writer);
+    file
+}
+
+#[test]
+fn a_hundred_megapixels_are_made_small_in_time() {
+    let program = Program::new();
+    let path = program.put("workspace/large.png", large_png(10_000, 10_000));
+    let mut server = start(&program);
+    let begin = Instant::now();
+    let result = read(&mut server, &path);
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    assert!(success(&result).contains("10000"), "{result}");
+    assert!(image(&result).1.len() <= 700 * 1024);
+    let bomb = program.put("workspace/bomb.png", {
+        let mut png = dot();
+        // The header says that it is larger than any image that is read.
+        png[16..24].copy_from_slice(&[0, 1, 0x86, 0xa0, 0, 1, 0x86, 0xa0]);
+        png
+    });
+    failure(&read(&mut server, &bomb));
+    success(&read(&mut server, &path));
+}
