@@ -8,4 +8,4 @@ pub mod schema;
 pub mod site;
 pub mod store;
 
-pub use program::{Next, Program, Started};
+pub use program::{Next, Program, Served, Started};

@@ -127,11 +127,36 @@ impl Program {
         Started::spawn(self.command())
     }
 
+    /// Starts it as a server that keeps its folders.
+    pub fn serve(self) -> Served {
+        Served { server: self.start(), program: self }
+    }
+
     /// Runs a command of it to its end: exit status, standard output, standard error.
     pub fn run(&self, arguments: &[&str]) -> (ExitStatus, String, String) {
         let output = self.command().args(arguments).stdin(Stdio::null()).output().expect("the program runs");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         (output.status, text(output.stdout), text(output.stderr))
+    }
+}
+
+/// A server together with its folders, which vanish after it.
+pub struct Served {
+    server: Started,
+    pub program: Program,
+}
+
+impl std::ops::Deref for Served {
+    type Target = Started;
+
+    fn deref(&self) -> &Started {
+        &self.server
+    }
+}
+
+impl std::ops::DerefMut for Served {
+    fn deref_mut(&mut self) -> &mut Started {
+        &mut self.server
     }
 }
 

@@ -23,6 +23,20 @@ pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole:
     let arguments: Value = serde_json::from_str(arguments).with_context(|| {
         format!("the arguments are not JSON; write them like {EXAMPLE}, but they are {arguments}")
     })?;
+    let result = result(environment, tool, &arguments)?;
+    if whole {
+        terminal::print(&format!("{result:#}\n"));
+    } else {
+        for content in result["content"].as_array().into_iter().flatten() {
+            let text = content["text"].as_str().map_or_else(|| format!("{content:#}"), str::to_owned);
+            terminal::print(&format!("{}\n", text.trim_end()));
+        }
+    }
+    Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The result of one call.
+pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -> Result<Value> {
     let options = Options { delivers_messages: false, ..environment.options() };
     let (mut requests, input) = memory::pipe(PIPE_BYTES);
     let (output, answers) = memory::pipe(PIPE_BYTES);
@@ -48,14 +62,5 @@ pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole:
     if let Some(message) = answer["error"]["message"].as_str() {
         bail!("{message}");
     }
-    let result = &answer["result"];
-    if whole {
-        terminal::print(&format!("{result:#}\n"));
-    } else {
-        for content in result["content"].as_array().into_iter().flatten() {
-            let text = content["text"].as_str().map_or_else(|| format!("{content:#}"), str::to_owned);
-            terminal::print(&format!("{}\n", text.trim_end()));
-        }
-    }
-    Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(answer["result"].clone())
 }

@@ -9,6 +9,7 @@ mod doctor;
 mod environment;
 mod logging;
 mod policy;
+mod search;
 mod serve;
 mod terminal;
 mod tools;
@@ -63,6 +64,11 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Search the web, and show how each engine answered
+    Search {
+        /// What to search for
+        query: String,
+    },
     /// Show and explain the policy: what commands may touch
     Policy {
         #[command(subcommand)]
@@ -101,6 +107,7 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor) => Ok(doctor::run(&environment)),
         Some(Command::Tools) => Ok(tools::run(&environment)),
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
+        Some(Command::Search { query }) => search::run(&environment, &query),
         Some(Command::Policy { command }) => policy::run(&environment, command),
         Some(Command::Config { client, write }) => config::run(&environment, client, write),
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),

@@ -8,6 +8,8 @@ use anyhow::{Result, bail};
 use clap::{Subcommand, ValueEnum};
 use scorpiox_policy::{Access, HostDecision, HostRules, Network, Policy, Profile, Verdict, render};
 
+use scorpiox_web::{Fetcher, Router};
+
 use super::environment::Environment;
 use super::terminal;
 use crate::capabilities::shell::{DEFAULT_PROFILE, Shell, ShellSetup};
@@ -43,6 +45,10 @@ pub(super) enum What {
     Host,
     /// Running a command
     Command,
+    /// Fetching a page
+    Url,
+    /// Reading a file with a tool such as `ReadImage`
+    File,
 }
 
 pub(super) fn run(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
@@ -66,6 +72,8 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> Result<E
                 What::Read => Ok(path(environment, profile, &subject, Access::Read)),
                 What::Write => Ok(path(environment, profile, &subject, Access::Write)),
                 What::Host => host(profile, &subject),
+                What::Url => Ok(url(&policy, &subject)),
+                What::File => Ok(file(environment, &policy, &subject)),
                 What::Command => describe_command(environment, &policy, profile, &subject),
             }
         }
@@ -143,6 +151,33 @@ fn host(profile: &Profile, subject: &str) -> Result<ExitCode> {
         },
     };
     Ok(print(&verdict, &format!("{name}:{port}")))
+}
+
+fn url(policy: &Policy, subject: &str) -> ExitCode {
+    let fetcher = Fetcher::new(policy.web.clone());
+    let route = Router::parse(subject).and_then(|url| fetcher.router().route(&url));
+    let (allowed, because) = match route {
+        Ok(route) => {
+            let addresses: Vec<_> = route.addresses.iter().map(|address| address.ip().to_string()).collect();
+            let origin = policy.web.allow_origin;
+            (true, format!("`allow` of [web] ({origin}) covers it, and so are {} open", addresses.join(", ")))
+        }
+        Err(error) => (false, error.to_string()),
+    };
+    print(&Verdict { allowed, because, would_allow: None }, subject)
+}
+
+fn file(environment: &Environment, policy: &Policy, subject: &str) -> ExitCode {
+    let places = crate::capabilities::shell::places(&setup(environment));
+    let path = resolve(&environment.workspace.path.join(subject));
+    let (allowed, because) = match policy.files.check(&path, &places) {
+        Ok(folder) => {
+            let origin = policy.files.read_origin;
+            (true, format!("`read` of [files] ({origin}) covers {}", folder.display()))
+        }
+        Err(denial) => (false, denial.to_string()),
+    };
+    print(&Verdict { allowed, because, would_allow: None }, &path.display().to_string())
 }
 
 fn describe_command(

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use scorpiox_tests::program::modern;
 use scorpiox_tests::schema::Schema;
-use scorpiox_tests::{Program, Started};
+use scorpiox_tests::{Program, Served, Started};
 use serde_json::{Value, json};
 
 const TWO: &str = r#"{"questions":[
@@ -19,8 +19,8 @@ fn ask(server: &mut Started, questions: &str) -> u64 {
 }
 
 /// A server whose client shows forms.
-fn eliciting(revision: &str) -> Started {
-    let mut server = program().start();
+fn eliciting(revision: &str) -> Served {
+    let mut server = program().serve();
     server.initialize_with(revision, json!({"elicitation": {}}));
     server
 }
@@ -152,7 +152,7 @@ fn a_client_that_fails_or_answers_nonsense_leaves_the_questions_as_text() {
 
 #[test]
 fn without_any_way_to_ask_the_model_gets_the_questions_as_text() {
-    let mut server = program().start();
+    let mut server = program().serve();
     server.initialize("2025-11-25");
     let id = ask(&mut server, TWO);
     let result = server.answer(id)["result"].clone();
@@ -194,7 +194,7 @@ fn with_forms(params: Value) -> Value {
 
 #[test]
 fn in_the_newest_revision_the_client_calls_again_with_the_answer() {
-    let mut server = program().start();
+    let mut server = program().serve();
     let call = json!({"name": "AskUserQuestion", "arguments": {"questions_json": TWO}});
     let first = server.ask("tools/call", with_forms(call.clone()));
     let result = &first["result"];
@@ -270,12 +270,10 @@ impl Drop for Tmux {
     }
 }
 
-fn in_tmux(tmux: &Tmux) -> Started {
+fn in_tmux(tmux: &Tmux) -> Served {
     let program = program().with("TMUX", &tmux.variable()).with("TMUX_PANE", "%0").with("TERM", "screen");
-    let mut server = program.start();
+    let mut server = program.serve();
     server.initialize("2025-11-25");
-    // Its folders must outlive it.
-    std::mem::forget(program);
     server
 }
 

@@ -5,9 +5,10 @@
 
 mod browser;
 mod host;
+mod recent;
 
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use scorpiox_policy::Policy;
 use scorpiox_web::{Fetcher, WebError};
@@ -19,18 +20,20 @@ pub use browser::{Page, tier};
 pub use host::{WebFailure, WebView};
 
 use browser::Keeper;
+use recent::Recent;
 
 /// The web, for one server. Starts nothing before the first request.
 pub struct Web {
     shell: Arc<Shell>,
     fetcher: OnceLock<Fetcher>,
     browser: Keeper,
+    recent: Mutex<Recent>,
 }
 
 impl Web {
     /// The web under the policy that commands are under, too.
     pub fn new(shell: Arc<Shell>) -> Self {
-        Self { shell, fetcher: OnceLock::new(), browser: Keeper::default() }
+        Self { shell, fetcher: OnceLock::new(), browser: Keeper::default(), recent: Mutex::default() }
     }
 
     /// The operator's policy.
@@ -44,10 +47,22 @@ impl Web {
         Ok(self.fetcher.get_or_init(|| Fetcher::new(policy.web.clone())))
     }
 
-    /// Shows a page in a browser, and takes it `wait` after it has loaded.
+    /// Shows a page in a browser, and takes it `wait` after it has loaded; or as it was shown in
+    /// the last minutes.
     pub fn render(&self, url: &str, wait: Duration, cancel: &Cancel) -> Result<Page, WebError> {
         let router = self.fetcher()?.router();
-        self.browser.render(&self.shell, router, url, wait, cancel)
+        if let Some(page) = self.recent().get(url, wait, Instant::now()) {
+            return Ok(page);
+        }
+        let page = self.browser.render(&self.shell, router, url, wait, cancel)?;
+        if page.status == 200 {
+            self.recent().put(url, wait, page.clone(), Instant::now());
+        }
+        Ok(page)
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the browser, if one runs.

@@ -7,7 +7,6 @@ use scorpiox_cell::{Ended, Outcome, Status};
 use scorpiox_tool_kit::args::shown;
 use scorpiox_transcript::{human_bytes, human_duration};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::capabilities::shell::{Completed, Listed, ReadPiece, TaskEnd, TaskState};
 use crate::tools::{Output, OutputContent};

@@ -11,7 +11,7 @@ use scorpiox_tests::site::{Answer, Asked, Site};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
-use super::support::{failure, program, start, success};
+use super::support::{failure, program, serve, start, success};
 
 const SHELL: &str =
     r#"<!DOCTYPE html><title>App</title><div id="root"></div><script src="/app.js"></script>"#;
@@ -76,7 +76,7 @@ impl Victim {
 #[test]
 fn a_page_made_by_scripts_is_shown_in_a_browser() {
     let site = Site::start(app);
-    let mut server = start(&program(""));
+    let mut server = serve(program(""));
     let result = server.call("ReadDocs", json!({ "url": site.url("/") }));
     let text = success(&result);
     assert!(text.contains("Größe") && text.contains("Made by a script."), "{text}");
@@ -167,7 +167,7 @@ fn a_page_reaches_no_address_inside_whatever_it_tries() {
         ),
         _ => page(asked),
     });
-    let mut server = start(&program(""));
+    let mut server = serve(program(""));
     let result = server.call("ReadDocs", json!({"url": site.url("/"), "wait_ms": 4000, "format": "text"}));
     let text = success(&result);
     for reached in ["fetched ", "socket ", "events ", "metadata"] {
@@ -183,7 +183,7 @@ fn a_page_reaches_no_address_inside_whatever_it_tries() {
 #[test]
 fn a_page_that_leads_elsewhere_is_told_of() {
     let site = Site::start(app);
-    let result = rendered(&mut start(&program("")), &site.url("/away"), 1000);
+    let result = rendered(&mut serve(program("")), &site.url("/away"), 1000);
     let text = result["content"][0]["text"].as_str().expect("text");
     assert!(text.contains("http://127.0.0.2:9/there"), "{text}");
 }
@@ -191,7 +191,7 @@ fn a_page_that_leads_elsewhere_is_told_of() {
 #[test]
 fn dialogs_and_endless_scripts_do_not_hold_it_up() {
     let site = Site::start(app);
-    let mut server = start(&program(""));
+    let mut server = serve(program(""));
     let result = rendered(&mut server, &site.url("/dialogs"), 200);
     assert!(success(&result).contains("past the dialogs"), "{result}");
     let begin = Instant::now();
@@ -206,7 +206,7 @@ fn dialogs_and_endless_scripts_do_not_hold_it_up() {
 fn without_a_browser_the_page_is_given_as_it_came() {
     let site = Site::start(app);
     for policy in ["browser = false\n", "browser_path = \"/nowhere/chrome\"\n"] {
-        let mut server = start(&program(policy));
+        let mut server = serve(program(policy));
         let result = rendered(&mut server, &site.url("/"), 0);
         let text = result["content"][0]["text"].as_str().expect("text");
         assert!(text.contains("browser"), "{policy}: {text}");
@@ -225,7 +225,7 @@ fn where_no_sandbox_has_a_network_of_its_own_no_browser_runs() {
 
 #[test]
 fn a_page_that_no_browser_can_load_is_a_clear_error() {
-    let mut server = start(&program(""));
+    let mut server = serve(program(""));
     let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
     let result = rendered(&mut server, &format!("http://127.0.0.1:{port}/"), 0);
     assert!(failure(&result).contains("127.0.0.1"), "{result}");

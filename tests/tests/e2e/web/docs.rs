@@ -7,7 +7,7 @@ use scorpiox_tests::Started;
 use scorpiox_tests::site::{Answer, Asked, Site};
 use serde_json::{Value, json};
 
-use super::support::{failure, program, start, success};
+use super::support::{failure, program, serve, start, success};
 
 const ARTICLE: &str = r#"<!DOCTYPE html><html lang="en"><head><title>On lakes | The Water Site</title>
     <meta name="author" content="Ana Lake"></head><body>
@@ -33,13 +33,13 @@ fn read(server: &mut Started, url: &str) -> Value {
 /// Reads the only page of a site, under a policy that allows it and no browser.
 fn read_one(answer: Answer) -> Value {
     let site = site_with(answer);
-    read(&mut start(&program("browser = false\n")), &site.url("/page"))
+    read(&mut serve(program("browser = false\n")), &site.url("/page"))
 }
 
 #[test]
 fn an_article_becomes_markdown_without_what_surrounds_it() {
     let site = site_with(Answer::html(ARTICLE));
-    let mut server = start(&program(""));
+    let mut server = serve(program(""));
     let result = read(&mut server, &site.url("/lakes"));
     let text = success(&result);
     for piece in [
@@ -130,7 +130,7 @@ fn redirects_are_followed_on_the_host_and_told_of_elsewhere() {
         "/away" => Answer::redirect(&elsewhere),
         _ => Answer::redirect("/again"),
     });
-    let mut server = start(&program(""));
+    let mut server = serve(program(""));
     let result = read(&mut server, &site.url("/a"));
     assert!(success(&result).contains("# On lakes"));
     assert_eq!(result["structuredContent"]["final_url"], site.url("/lakes"));
@@ -156,7 +156,7 @@ fn long_pages_are_given_in_parts() {
         body.push_str(&format!("<p>Paragraph number {at} of a very long text about nothing.</p>"));
     }
     let site = site_with(Answer::html(body));
-    let mut server = start(&program(""));
+    let mut server = serve(program(""));
     let first = read(&mut server, &site.url("/long"));
     let text = success(&first);
     let pages = first["structuredContent"]["pages"].as_u64().expect("a number");
@@ -206,7 +206,7 @@ fn addresses_inside_are_refused_unless_the_operator_allows_them() {
 #[test]
 fn a_silent_server_is_given_up_on_and_a_cancel_reaches_it() {
     let site = site_with(Answer::silence());
-    let mut server = start(&program(""));
+    let mut server = serve(program(""));
     let call = json!({"name": "ReadDocs", "arguments": {"url": site.url("/silent")}});
     let id = server.request("tools/call", call);
     while site.asked().is_empty() {
@@ -221,7 +221,7 @@ fn a_silent_server_is_given_up_on_and_a_cancel_reaches_it() {
 
 #[test]
 fn arguments_that_cannot_be_meant_are_refused_with_the_reason() {
-    let mut server = start(&program(""));
+    let mut server = serve(program(""));
     for (arguments, piece) in [
         (json!({}), "url is missing"),
         (json!({"url": "https://example.com/", "format": "pdf"}), "pdf"),
@@ -244,7 +244,7 @@ fn hostile_pages_end_one_call_and_no_more() {
         "/wide" => Answer::html(format!("<p title=\"{}\">a", "x".repeat(4 << 20))),
         _ => Answer::html(ARTICLE),
     });
-    let mut server = start(&program("browser = false\n"));
+    let mut server = serve(program("browser = false\n"));
     for path in ["/deep", "/inline", "/angle", "/table", "/wide"] {
         let begin = Instant::now();
         let result = read(&mut server, &site.url(path));

@@ -8,7 +8,7 @@ use scorpiox_tests::site::{Answer, Asked, Site};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
-use super::support::{failure, program, start, success};
+use super::support::{failure, program, serve, start, success};
 
 /// The engines that are asked without a key.
 const ENGINES: [&str; 11] = [
@@ -81,7 +81,7 @@ fn statuses(result: &Value) -> BTreeMap<String, String> {
 #[test]
 fn all_eleven_engines_are_asked_and_become_one_list() {
     let site = site(normal);
-    let result = search(&mut start(&searching(&site)), "rust wasm");
+    let result = search(&mut serve(searching(&site)), "rust wasm");
     let text = success(&result);
     assert!(text.contains("1. "), "{text}");
     let statuses = statuses(&result);
@@ -111,7 +111,7 @@ fn engines_that_fail_are_named_and_the_others_are_used() {
         _ => normal(engine, asked),
     });
     let begin = Instant::now();
-    let result = search(&mut start(&searching(&site)), "rust");
+    let result = search(&mut serve(searching(&site)), "rust");
     assert!(begin.elapsed() < Duration::from_secs(9), "{:?}", begin.elapsed());
     success(&result);
     let statuses = statuses(&result);
@@ -131,7 +131,7 @@ fn engines_that_fail_are_named_and_the_others_are_used() {
 #[test]
 fn when_all_fail_the_error_says_why_for_each() {
     let site = site(|_, _| Answer::html("oops").status("502 Bad Gateway"));
-    let mut server = start(&searching(&site));
+    let mut server = serve(searching(&site));
     let result = search(&mut server, "rust");
     let text = failure(&result).to_lowercase();
     for engine in ["bing", "brave", "wikipedia"] {
@@ -178,7 +178,7 @@ fn a_search_does_not_keep_others_from_writing() {
 #[test]
 fn progress_tells_which_engine_has_answered() {
     let site = site(normal);
-    let mut server = start(&searching(&site));
+    let mut server = serve(searching(&site));
     let params = json!({
         "name": "WebSearch", "arguments": {"query": "rust"}, "_meta": {"progressToken": "p"}
     });
@@ -193,7 +193,7 @@ fn progress_tells_which_engine_has_answered() {
 #[test]
 fn a_cancelled_search_ends_at_once() {
     let site = site(|_, _| Answer::silence());
-    let mut server = start(&searching(&site));
+    let mut server = serve(searching(&site));
     let id = server.request("tools/call", json!({"name": "WebSearch", "arguments": {"query": "rust"}}));
     while site.asked().len() < 5 {
         std::thread::yield_now();
@@ -209,7 +209,7 @@ fn a_cancelled_search_ends_at_once() {
 #[test]
 fn queries_that_cannot_be_meant_are_refused_with_the_reason() {
     let site = site(normal);
-    let mut server = start(&searching(&site));
+    let mut server = serve(searching(&site));
     for query in ["", "   ", &"a".repeat(500)] {
         let result = search(&mut server, query);
         assert!(failure(&result).contains("query"), "{result}");

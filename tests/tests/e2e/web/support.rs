@@ -1,6 +1,6 @@
 //! What the tests of the web share.
 
-use scorpiox_tests::{Program, Started};
+use scorpiox_tests::{Program, Served, Started};
 use serde_json::Value;
 
 /// The policy that lets a test's own site be reached, and more of it.
@@ -14,6 +14,13 @@ pub fn program(policy: &str) -> Program {
 /// A server after its handshake.
 pub fn start(program: &Program) -> Started {
     let mut server = program.start();
+    server.initialize("2025-11-25");
+    server
+}
+
+/// A server that keeps its folders, after its handshake.
+pub fn serve(program: Program) -> Served {
+    let mut server = program.serve();
     server.initialize("2025-11-25");
     server
 }
