@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
-GUESTS := task-manager plan-mode set-callback invoke-skill web-search
+GUESTS := task-manager plan-mode set-callback invoke-skill read-docs read-image web-search
 GUEST_OUT := tools-wasm/target/wasm32-unknown-unknown/release
 COMPONENTS := target/components
 BINARY := target/release/scorpiox-code

@@ -3,7 +3,8 @@
 use std::env;
 use std::path::PathBuf;
 
-const COMPONENTS: [&str; 5] = ["task-manager", "plan-mode", "invoke-skill", "set-callback", "web-search"];
+const COMPONENTS: [&str; 7] =
+    ["task-manager", "plan-mode", "invoke-skill", "set-callback", "read-docs", "read-image", "web-search"];
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());

@@ -10,8 +10,10 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 /// The written list.
-const IMPORTS: [(&str, &[&str]); 4] = [
+const IMPORTS: [(&str, &[&str]); 7] = [
     ("task-manager", &["clock", "store"]),
+    ("read-docs", &["progress", "web"]),
+    ("read-image", &["files"]),
     ("web-search", &["clock", "progress", "search-engines", "store", "web"]),
     ("plan-mode", &["clock", "store"]),
     ("invoke-skill", &["skills"]),
@@ -28,9 +30,9 @@ fn imports(engine: &Engine, name: &str) -> BTreeSet<String> {
     ty.imports(engine).map(|(import, _)| import.to_owned()).filter(|import| import != TYPES).collect()
 }
 
-/// The tools that run in the host: they start programs or reach the network, which no
-/// component can.
-const NATIVE: [&str; 5] = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
+/// The tools that run in the host: they start programs, which no component can.
+const NATIVE: [&str; 6] =
+    ["AskUserQuestion", "Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
 
 #[test]
 fn built_in_components_import_what_is_written_and_nothing_else() {

@@ -46,7 +46,7 @@ pub struct Visit<'a> {
     pub url: &'a Url,
     /// How long to wait after it has loaded.
     pub wait: Duration,
-    /// When it is taken as it is, loaded or not.
+    /// When it is taken at the latest, loaded or not.
     pub until: Instant,
     /// Whether the page may lead to another host.
     pub follow: bool,

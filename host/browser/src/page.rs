@@ -71,7 +71,15 @@ struct Progress {
 
 impl Page<'_> {
     fn call(&self, method: &str, params: &Value) -> Result<Value, BrowserError> {
-        self.connection.call(Some(self.session), method, params, Instant::now() + CALL_TIME, self.stopped)
+        let until = Instant::now() + CALL_TIME;
+        let answer = self.connection.call(Some(self.session), method, params, until, self.stopped);
+        match answer {
+            // The browser is fine, its page is not.
+            Err(BrowserError::Gone(_)) if self.connection.is_alive() => {
+                Err(BrowserError::Page(format!("{} is busy and does not let itself be read", self.visit.url)))
+            }
+            other => other,
+        }
     }
 
     fn show(&self, events: &Receiver<Event>) -> Result<Rendered, BrowserError> {
@@ -86,6 +94,10 @@ impl Page<'_> {
         self.navigate()?;
         self.watch(events, &mut progress, self.visit.until, true)?;
         let still_loading = !progress.loaded;
+        if still_loading {
+            // Scripts that do not end would keep it from being read, too.
+            self.connection.tell(self.session, "Runtime.terminateExecution", &json!({}))?;
+        }
         let until = self.visit.until.min(Instant::now() + self.visit.wait);
         self.watch(events, &mut progress, until, false)?;
         self.take(&progress, still_loading)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Kind, NativeTool, Tool, ask, shell};
-use crate::capabilities::Capability::{self, Clock, Engines, Progress, Skills, Store, Timer, Web};
+use crate::capabilities::Capability::{self, Clock, Engines, Files, Progress, Skills, Store, Timer, Web};
 use crate::runtime::{Binary, Component, Limits};
 
 const MIB: usize = 1024 * 1024;
@@ -57,6 +57,22 @@ fn native(name: &'static str, tool: impl NativeTool + 'static) -> Vec<Tool> {
 pub fn builtin() -> Vec<Tool> {
     [
         native("Bash", shell::Bash),
+        embedded!("read-image").limited(
+            &["ReadImage"],
+            &[Files],
+            // A hundred megapixels are read row by row.
+            Limits {
+                cpu: Duration::from_secs(15),
+                memory_bytes: 256 * MIB,
+                output_bytes: 2 * MIB,
+                ..Limits::default()
+            },
+        ),
+        embedded!("read-docs").limited(
+            &["ReadDocs"],
+            &[Web, Progress],
+            Limits { cpu: Duration::from_secs(10), memory_bytes: 192 * MIB, ..Limits::default() },
+        ),
         embedded!("web-search").limited(
             &["WebSearch"],
             &[Web, Engines, Progress, Store, Clock],

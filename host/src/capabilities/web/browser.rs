@@ -19,13 +19,15 @@ use scorpiox_cell::{
 };
 use scorpiox_policy::{Redirects, WebPolicy};
 use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
-use scorpiox_web::{MAX_TIME, Router, WebError};
+use scorpiox_web::{Router, WebError};
 
 use crate::cancel::Cancel;
 use crate::capabilities::shell::{Shell, cell_tier};
 
 /// How long a browser waits for the next page.
 const IDLE_TIME: Duration = Duration::from_mins(1);
+/// Until a page has loaded; then it is taken as it is.
+const LOAD_TIME: Duration = Duration::from_secs(20);
 /// Until it answers after its start.
 const START_TIME: Duration = Duration::from_secs(15);
 /// Refused hosts that a note names.
@@ -92,14 +94,14 @@ impl Keeper {
             tries += 1;
             let begun = Instant::now();
             let warm = self.get(shell, router)?;
-            let visit = Visit { url: &url, wait, until: begun + MAX_TIME, follow };
+            let visit = Visit { url: &url, wait, until: begun + LOAD_TIME + wait, follow };
             let shown = warm.browser.render(&visit, &|| cancel.is_set());
             self.lock().used = Some(Instant::now());
             match shown {
                 Ok(shown) => {
                     let mut notes = refusals(&warm.proxy, begun);
                     if shown.still_loading {
-                        notes.push(format!("the page was still loading after {} s", MAX_TIME.as_secs()));
+                        notes.push(format!("the page was still loading after {} s", LOAD_TIME.as_secs()));
                     }
                     return Ok(Page { url: shown.url, status: shown.status, html: shown.html, notes });
                 }

@@ -1,0 +1,67 @@
+//! Prints how good ReadDocs is: `cargo run --release --example quality`, with `SCORPIOX_DATA`
+//! naming the folder of the data when it is not beside the repository.
+
+#![allow(missing_docs, unreachable_pub, clippy::print_stdout)]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use support::{data, readability, turndown};
+
+fn main() {
+    if let Some(folder) = data::folder_or_skipped("readability") {
+        articles(&readability::measure(&folder));
+    }
+    if let Some(folder) = data::folder_or_skipped("turndown") {
+        let cases = turndown::cases(&folder);
+        let failing: Vec<_> = cases.iter().filter(|case| !case.agrees()).collect();
+        println!(
+            "\nturndown: {} of {} cases are rendered the same",
+            cases.len() - failing.len(),
+            cases.len()
+        );
+        for case in failing {
+            println!(
+                "- {}\n  in     {:?}\n  wanted {:?}\n  got    {:?}",
+                case.name,
+                case.input.trim(),
+                case.wanted,
+                case.got
+            );
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn articles(pages: &[readability::Measured]) {
+    println!(
+        "| page | F1 | F1 with head | tables | code | links | images | ms |\n|---|---|---|---|---|---|---|---|"
+    );
+    for page in pages {
+        println!(
+            "| {} | {:.4} | {:.4} | {}/{} | {}/{} | {}/{} | {}/{} | {:.1} |",
+            page.name,
+            page.f1,
+            page.f1_with_head,
+            page.tables.kept,
+            page.tables.wanted,
+            page.code_blocks.kept,
+            page.code_blocks.wanted,
+            page.links.0,
+            page.links.1,
+            page.images.0,
+            page.images.1,
+            page.time.as_secs_f64() * 1000.0
+        );
+    }
+    let mean =
+        |value: fn(&readability::Measured) -> f64| pages.iter().map(value).sum::<f64>() / pages.len() as f64;
+    let least = pages.iter().map(|page| page.f1).fold(f64::INFINITY, f64::min);
+    println!(
+        "\n{} pages: mean F1 {:.4} (with head {:.4}), least {least:.4}, {:.1} ms each",
+        pages.len(),
+        mean(|page| page.f1),
+        mean(|page| page.f1_with_head),
+        mean(|page| page.time.as_secs_f64() * 1000.0)
+    );
+}

@@ -1,0 +1,118 @@
+//! The arguments, checked.
+
+use scorpiox_tool_kit::args::shown;
+use scorpiox_tool_kit::{Args, Failure};
+use url::Url;
+
+/// Longest wait that a call may ask for, in milliseconds.
+const MAX_WAIT_MS: i64 = 30_000;
+/// Longest URL; servers refuse longer ones.
+const MAX_URL_CHARS: usize = 8192;
+/// What stands before the page's number at the end of a URL.
+const PAGE_SUFFIX: &str = "#page=";
+
+/// What a page is turned into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// CommonMark with the tables, task lists, strikethrough and footnotes of GitHub.
+    Markdown,
+    /// The same without markup.
+    Text,
+    /// The content's HTML, without what is only for looks.
+    Html,
+}
+
+impl Format {
+    /// As the argument is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Text => "text",
+            Self::Html => "html",
+        }
+    }
+
+    fn named(name: &str) -> Result<Self, Failure> {
+        let all = [Self::Markdown, Self::Text, Self::Html];
+        all.into_iter().find(|format| format.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
+            Failure::InvalidInput(format!("format {:?} is unknown; use markdown, text or html.", shown(name)))
+        })
+    }
+}
+
+/// What a call asks for.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    /// Without its fragment.
+    pub(crate) url: Url,
+    /// With the fragment, when that is a route which a page's scripts read (`#/guide`, `#!guide`).
+    pub(crate) url_for_browser: Url,
+    /// Which page of the result, from 1.
+    pub(crate) page: usize,
+    pub(crate) format: Format,
+    pub(crate) wait_ms: Option<u32>,
+}
+
+impl Ask {
+    pub(crate) fn read(args: &Args<'_>) -> Result<Self, Failure> {
+        let text = args.trimmed("url")?.ok_or_else(|| {
+            Failure::InvalidInput(
+                "url is missing; give the address of a page, such as https://example.org/.".to_owned(),
+            )
+        })?;
+        let (address, page) = split_page(&text)?;
+        let url_for_browser = parse(address)?;
+        let mut url = url_for_browser.clone();
+        url.set_fragment(None);
+        let is_route = |fragment: &str| fragment.starts_with(['/', '!']);
+        let url_for_browser = match url_for_browser.fragment() {
+            Some(fragment) if is_route(fragment) => url_for_browser,
+            _ => url.clone(),
+        };
+        let format = args.trimmed("format")?.map_or(Ok(Format::Markdown), |name| Format::named(&name))?;
+        let wait_ms = args.integer("wait_ms", 0, MAX_WAIT_MS)?.and_then(|wait| u32::try_from(wait).ok());
+        Ok(Self { url, url_for_browser, page, format, wait_ms })
+    }
+
+    /// The URL that asks for a page of the result.
+    pub(crate) fn url_of_page(&self, page: usize) -> String {
+        // A route stays in front of the suffix; `split_page` takes the last one.
+        format!("{}{PAGE_SUFFIX}{page}", self.url_for_browser)
+    }
+}
+
+/// The address without `#page=N`, and N.
+fn split_page(text: &str) -> Result<(&str, usize), Failure> {
+    let Some((address, number)) = text.rsplit_once(PAGE_SUFFIX) else { return Ok((text, 1)) };
+    match number.parse::<usize>() {
+        Ok(page) if page > 0 => Ok((address, page)),
+        _ => Err(Failure::InvalidInput(format!(
+            "The page in #page={} must be a number from 1.",
+            shown(number)
+        ))),
+    }
+}
+
+fn parse(address: &str) -> Result<Url, Failure> {
+    let refused = |why: String| Err(Failure::InvalidInput(format!("url {:?} {why}", shown(address))));
+    if address.chars().nth(MAX_URL_CHARS).is_some() {
+        return refused(format!("is too long; at most {MAX_URL_CHARS} characters fit."));
+    }
+    match Url::parse(address) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
+        // `localhost:3000/x` parses as a scheme and a path.
+        _ if looks_like_host_and_path(address) => {
+            refused(format!("has no scheme; write https://{address} (or http://{address})."))
+        }
+        Ok(url) => refused(format!("has the scheme {}; only http and https can be read.", url.scheme())),
+        Err(error) => refused(format!("is not usable: {error}; write it like https://example.org/page.")),
+    }
+}
+
+fn looks_like_host_and_path(address: &str) -> bool {
+    let host = address.split(['/', '?', '#']).next().unwrap_or_default();
+    let (name, port) = host.split_once(':').unwrap_or((host, "80"));
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_'));
+    let is_dotted = name.contains('.') && !name.starts_with('.') && !name.ends_with('.');
+    is_name && (is_dotted || name == "localhost") && port.parse::<u16>().is_ok()
+}

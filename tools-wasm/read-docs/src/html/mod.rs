@@ -1,0 +1,93 @@
+//! HTML: a guarded parse, the choice of the content, and what the writers write from.
+//!
+//! One DOM goes the whole way: parsed under limits ([`guard`], [`flatten`]), marked with what
+//! extraction would lose ([`mark`]), reduced to its content ([`choose`]), and copied to the
+//! smaller tree ([`tree`]) that the writers walk.
+
+mod choose;
+mod clean;
+mod code;
+mod flatten;
+mod footnotes;
+mod guard;
+mod head;
+mod links;
+mod mark;
+mod math;
+mod shell;
+mod space;
+mod tame;
+pub(crate) mod tree;
+
+use dom_query::Document as Dom;
+use url::Url;
+
+use crate::document::Document;
+use crate::{Format, write};
+
+/// Most bytes of a page that are parsed.
+const MAX_BYTES: usize = 5 * 1024 * 1024;
+
+/// A parsed page.
+pub(crate) struct Page {
+    dom: Dom,
+    elements: usize,
+    notes: Vec<String>,
+}
+
+impl Page {
+    pub(crate) fn parse(source: &str) -> Self {
+        let kept = &source[..source.floor_char_boundary(MAX_BYTES)];
+        let mut notes = Vec::new();
+        if kept.len() < source.len() {
+            notes.push(format!(
+                "The page has {} bytes of HTML; only the first {MAX_BYTES} were read.",
+                source.len()
+            ));
+        }
+        let parsed = guard::parse(&tame::attributes(kept));
+        notes.extend(parsed.cut.map(guard::Cut::note));
+        flatten::flatten(&parsed.dom);
+        Self { dom: parsed.dom, elements: parsed.elements, notes }
+    }
+
+    /// Whether the page shows little until its scripts run.
+    pub(crate) fn needs_scripts(&self) -> bool {
+        shell::is_shell(&self.dom)
+    }
+
+    /// Whether there is anything to read.
+    pub(crate) fn has_text(&self) -> bool {
+        shell::has_text(&self.dom)
+    }
+
+    /// The content in a format.
+    pub(crate) fn read(self, url: &Url, format: Format) -> Document {
+        mark::mark(&self.dom);
+        let mut content = choose::choose(self.dom, self.elements, url);
+        space::collapse(&mut content.root);
+        let head = head::write(&content.about, url, format);
+        Document {
+            head,
+            body: write::write(&content.root, format),
+            title: content.about.title,
+            byline: content.about.byline,
+            published: content.about.published,
+            notes: self.notes,
+        }
+    }
+}
+
+/// A page of HTML that came from a URL, which must be absolute, in a format.
+pub fn convert(source: &str, url: &Url, format: Format) -> Document {
+    Page::parse(source).read(url, format)
+}
+
+/// A piece of HTML, all of it, with its links as they are.
+pub fn convert_fragment(source: &str, format: Format) -> String {
+    let page = Page::parse(source);
+    mark::mark(&page.dom);
+    let mut root = tree::of(&page.dom.root(), &links::Links::as_they_are());
+    space::collapse(&mut root);
+    write::write(&root, format)
+}

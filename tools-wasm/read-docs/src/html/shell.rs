@@ -1,0 +1,59 @@
+//! Whether a page is only the frame that scripts fill.
+
+use dom_query::{Document as Dom, NodeRef};
+
+/// A page with more characters of text than this says something without scripts.
+const LITTLE_TEXT: usize = 400;
+/// A page with scripts and fewer characters than this is a frame, whatever it is made with.
+const HARDLY_ANY: usize = 40;
+
+/// Where frameworks put what they draw.
+const ROOTS: &str = "#root, #app, #__next, #__nuxt, #___gatsby, #svelte, #react-root, #q-app, #application, \
+    #main-app, #app-root, #root-app, #docsify, #swagger-ui, #redoc, app-root, [ng-app], [data-reactroot], \
+    [data-server-rendered], [data-ember-action], [ng-version], [data-v-app], rapi-doc, redoc, elements-api";
+
+pub(super) fn has_text(dom: &Dom) -> bool {
+    visible_chars(dom, 1) > 0 || dom.select("body img[src], body math, body svg text").exists()
+}
+
+pub(super) fn is_shell(dom: &Dom) -> bool {
+    let scripts = dom.select("script").nodes().iter().any(runs);
+    if !scripts {
+        return false;
+    }
+    let chars = visible_chars(dom, LITTLE_TEXT + 1);
+    let has_little = chars <= LITTLE_TEXT;
+    chars < HARDLY_ANY || has_little && (dom.select(ROOTS).exists() || asks_for_scripts(dom))
+}
+
+fn runs(script: &NodeRef<'_>) -> bool {
+    let kind = script.attr_or("type", "").to_ascii_lowercase();
+    kind.is_empty() || kind.contains("javascript") || kind == "module"
+}
+
+/// `<noscript>You need to enable JavaScript to run this app.</noscript>`
+fn asks_for_scripts(dom: &Dom) -> bool {
+    dom.select("noscript").nodes().iter().any(|noscript| {
+        let text = noscript.text().to_ascii_lowercase();
+        text.contains("javascript") || text.contains("java script")
+    })
+}
+
+/// Characters that a reader sees, without white space; counting ends at `enough`.
+fn visible_chars(dom: &Dom, enough: usize) -> usize {
+    let Some(body) = dom.body() else { return 0 };
+    let mut count = 0;
+    for text in body.descendants_it().filter(NodeRef::is_text) {
+        let is_unseen = |node: &NodeRef<'_>| {
+            ["script", "style", "noscript", "template", "title"].iter().any(|name| node.has_name(name))
+        };
+        if text.ancestors_it(None).any(|node| is_unseen(&node)) {
+            continue;
+        }
+        count += text.text().chars().filter(|c| !c.is_whitespace()).count();
+        if count >= enough {
+            break;
+        }
+    }
+    count
+}

@@ -1,0 +1,80 @@
+//! White space as a browser shows it: a run is one space, and none stands at the edge of a block.
+
+use super::tree::{Element, Node};
+use crate::write::names::{is_block, is_void};
+
+/// Collapses the white space below an element, except where it is preformatted.
+pub(super) fn collapse(root: &mut Element) {
+    let mut line = Line::default();
+    walk(root, &mut line);
+    line.end();
+}
+
+/// The line of text that is being put together.
+#[derive(Default)]
+struct Line<'a> {
+    last: Option<&'a mut String>,
+    /// A space may begin the next text although nothing is before it: an image is.
+    keeps_space: bool,
+}
+
+impl Line<'_> {
+    fn end(&mut self) {
+        if let Some(last) = self.last.take()
+            && last.ends_with(' ')
+        {
+            last.pop();
+        }
+        self.keeps_space = false;
+    }
+
+    fn wants_no_space(&self) -> bool {
+        !self.keeps_space && self.last.as_ref().is_none_or(|last| last.ends_with(' '))
+    }
+
+    fn pass(&mut self, element: &str, is_atom: bool) {
+        if is_block(element) || element == "br" {
+            self.end();
+        } else if is_void(element) || is_atom {
+            self.last = None;
+            self.keeps_space = true;
+        }
+    }
+}
+
+fn walk<'a>(element: &'a mut Element, line: &mut Line<'a>) {
+    let is_atom = element.attribute("data-x-tex").is_some();
+    let name = element.name.clone();
+    line.pass(&name, is_atom);
+    if &*name == "pre" || is_atom || element.children.is_empty() {
+        return;
+    }
+    for child in &mut element.children {
+        match child {
+            Node::Text(text) => {
+                *text = collapsed(text, line.wants_no_space());
+                if !text.is_empty() {
+                    line.last = Some(text);
+                }
+            }
+            Node::Element(element) => walk(element, line),
+        }
+    }
+    line.pass(&name, is_atom);
+}
+
+/// Only what HTML calls white space; a no-break space stays.
+fn collapsed(text: &str, wants_no_space: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut after_space = wants_no_space;
+    for c in text.chars() {
+        let is_space = matches!(c, ' ' | '\n' | '\r' | '\t' | '\x0c');
+        if !is_space {
+            out.push(c);
+        } else if !after_space {
+            out.push(' ');
+        }
+        after_space = is_space;
+    }
+    out
+}

@@ -1,0 +1,189 @@
+//! The tree that writers walk: elements, texts, and the few attributes that are written.
+
+use dom_query::{LocalName, NodeData, NodeRef};
+
+use super::links::Links;
+
+/// An element or a text.
+#[derive(Debug)]
+pub(crate) enum Node {
+    Text(String),
+    Element(Element),
+}
+
+/// An element with what is written of it.
+#[derive(Debug)]
+pub(crate) struct Element {
+    pub(crate) name: LocalName,
+    pub(crate) attributes: Vec<(LocalName, String)>,
+    pub(crate) children: Vec<Node>,
+}
+
+/// Attributes that are kept; those that begin with `data-x-` are the marks of [`super::mark`].
+const KEPT: [&str; 7] = ["href", "src", "alt", "title", "colspan", "rowspan", "start"];
+/// Where pages that load images late keep their address.
+const LATE_SOURCES: [&str; 5] = ["data-src", "data-original", "data-lazy-src", "data-srcset", "srcset"];
+
+impl Element {
+    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(known, _)| &**known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The elements directly below.
+    pub(crate) fn elements(&self) -> impl Iterator<Item = &Self> {
+        self.children.iter().filter_map(|node| match node {
+            Node::Element(element) => Some(element),
+            Node::Text(_) => None,
+        })
+    }
+
+    /// Whether any element below is of the kind.
+    pub(crate) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
+        self.elements().any(|element| is(element) || element.any(is))
+    }
+
+    /// All text below, with `<br>` as a line end.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        self.push_text(&mut text);
+        text
+    }
+
+    fn push_text(&self, text: &mut String) {
+        if &*self.name == "br" {
+            text.push('\n');
+        }
+        for child in &self.children {
+            match child {
+                Node::Text(own) => text.push_str(own),
+                Node::Element(element) => element.push_text(text),
+            }
+        }
+    }
+}
+
+impl Node {
+    /// Whether nothing but white space is in it.
+    pub(crate) fn is_white(&self) -> bool {
+        match self {
+            Self::Text(text) => text.trim().is_empty(),
+            Self::Element(element) => element.children.iter().all(Self::is_white),
+        }
+    }
+
+    /// The first character of its text.
+    pub(crate) fn first_char(&self) -> Option<char> {
+        match self {
+            Self::Text(text) => text.chars().next(),
+            Self::Element(element) => element.children.iter().find_map(Self::first_char),
+        }
+    }
+
+    /// The last character of its text.
+    pub(crate) fn last_char(&self) -> Option<char> {
+        match self {
+            Self::Text(text) => text.chars().next_back(),
+            Self::Element(element) => element.children.iter().rev().find_map(Self::last_char),
+        }
+    }
+}
+
+/// A copy of a node of the DOM and of all below it.
+pub(super) fn of(node: &NodeRef<'_>, links: &Links) -> Element {
+    match copy(node, links) {
+        Some(Node::Element(element)) => element,
+        _ => Element { name: LocalName::from("div"), attributes: Vec::new(), children: Vec::new() },
+    }
+}
+
+fn copy(node: &NodeRef<'_>, links: &Links) -> Option<Node> {
+    let mut element = node.query(|inner| match &inner.data {
+        NodeData::Text { contents } => Some(Node::Text(contents.to_string())),
+        NodeData::Element(element) => Some(Node::Element(Element {
+            name: element.name.local.clone(),
+            attributes: element
+                .attrs
+                .iter()
+                .filter(|attribute| is_kept(&attribute.name.local))
+                .map(|attribute| (attribute.name.local.clone(), attribute.value.to_string()))
+                .collect(),
+            children: Vec::new(),
+        })),
+        NodeData::Document | NodeData::Fragment => Some(Node::Element(Element {
+            name: LocalName::from("div"),
+            attributes: Vec::new(),
+            children: Vec::new(),
+        })),
+        _ => None,
+    })??;
+    if let Node::Element(element) = &mut element {
+        if is_dropped(element) {
+            return None;
+        }
+        resolve(element, node, links);
+        element.children = node.children_it(false).filter_map(|child| copy(&child, links)).collect();
+        if is_heading(&element.name) {
+            element.children.retain(|child| !is_permalink(child));
+        }
+    }
+    Some(element)
+}
+
+fn is_kept(name: &str) -> bool {
+    KEPT.contains(&name) || name.starts_with("data-x-")
+}
+
+fn is_dropped(element: &Element) -> bool {
+    let unseen = matches!(
+        &*element.name,
+        "script"
+            | "style"
+            | "template"
+            | "head"
+            | "noscript"
+            | "svg"
+            | "button"
+            | "select"
+            | "textarea"
+            | "input"
+    );
+    unseen && element.attribute("data-x-tex").is_none()
+}
+
+/// Makes the element's addresses absolute; one that leads nowhere is dropped.
+fn resolve(element: &mut Element, node: &NodeRef<'_>, links: &Links) {
+    if &*element.name == "img" && links.is_absolute() {
+        let has_source =
+            element.attribute("src").is_some_and(|src| !src.is_empty() && !src.starts_with("data:"));
+        let late = || LATE_SOURCES.iter().find_map(|name| node.attr(name));
+        if let (false, Some(late)) = (has_source, late()) {
+            let first = late.split([',', ' ']).find(|part| !part.is_empty()).unwrap_or_default().to_owned();
+            element.attributes.retain(|(name, _)| &**name != "src");
+            element.attributes.push((LocalName::from("src"), first));
+        }
+    }
+    element.attributes.retain_mut(|(name, value)| match &**name {
+        "href" | "src" if value.is_empty() => true,
+        "href" | "src" => match links.resolve(value) {
+            Some(absolute) => {
+                *value = absolute;
+                true
+            }
+            None => false,
+        },
+        _ => true,
+    });
+}
+
+fn is_heading(name: &str) -> bool {
+    matches!(name, "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+}
+
+/// The mark beside a heading that links to the heading itself.
+fn is_permalink(node: &Node) -> bool {
+    let Node::Element(element) = node else { return false };
+    let leads_to_part = element.attribute("href").is_some_and(|href| href.contains('#'));
+    leads_to_part
+        && matches!(element.text().trim(), "" | "#" | "¶" | "§" | "🔗" | "\u{200b}")
+        && !element.any(&|e| &*e.name == "img")
+}

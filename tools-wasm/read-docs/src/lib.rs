@@ -1,0 +1,51 @@
+//! ReadDocs: a page of the web as markdown, text or clean HTML.
+//!
+//! The host moves bytes and, where one is installed, drives a browser ([`Web`]); what the bytes
+//! mean is read here, inside the sandbox. Whatever a server sends, a call ends in a result or an
+//! error: sizes, depths and counts are limited where they are read, and nothing recurses deeper
+//! than those limits.
+
+mod ask;
+mod charset;
+#[cfg(target_arch = "wasm32")]
+mod component;
+mod document;
+mod html;
+mod json;
+mod kind;
+mod load;
+mod pages;
+mod pdf;
+mod report;
+mod status;
+mod write;
+
+use scorpiox_tool_kit::web::{Progress, Web};
+use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output};
+
+use ask::Ask;
+pub use ask::Format;
+pub use document::Document;
+pub use html::{convert, convert_fragment};
+
+/// What clients are told.
+pub fn definition() -> Definition {
+    Definition {
+        name: "ReadDocs",
+        title: "Read web page",
+        description: "Fetch URL content as markdown via headless browser".to_owned(),
+        input_schema: include_str!("input-schema.json"),
+        output_schema: Some(include_str!("output-schema.json")),
+        hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: true },
+    }
+}
+
+/// Runs one call.
+pub fn call(web: &mut impl Web, progress: &mut impl Progress, arguments: &str) -> Result<Output, Failure> {
+    let ask = Ask::read(&Args::parse(arguments)?)?;
+    let loaded = load::load(web, progress, &ask)?;
+    report::output(&ask, loaded)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! Long texts in pages, each cut where a block ends.
+//!
+//! The same text always gives the same pages, so that reading on needs nothing but a number.
+
+use std::borrow::Cow;
+
+use crate::Format;
+
+/// Most characters of a page.
+const PAGE_CHARS: usize = 100_000;
+/// A page is not cut before this part of it (a quarter) for the sake of a better place.
+const MIN_PART: usize = 4;
+
+/// How a text is divided.
+#[derive(Debug)]
+pub(crate) struct Pages<'a> {
+    text: &'a str,
+    /// Where each page begins.
+    starts: Vec<Start<'a>>,
+    /// Of the whole text.
+    pub(crate) total_chars: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Start<'a> {
+    at: usize,
+    /// The code block that the page begins in.
+    inside: Option<Fence<'a>>,
+}
+
+/// The line that opened a code block.
+#[derive(Debug, Clone, Copy)]
+struct Fence<'a> {
+    line: &'a str,
+    ticks: &'a str,
+}
+
+impl<'a> Fence<'a> {
+    fn opened_by(line: &'a str) -> Option<Self> {
+        let line = line.trim_end();
+        let from = line.find("```")?;
+        // Lists and quotations may be before it.
+        let is_mark = |c: char| matches!(c, ' ' | '>' | '-' | '*' | '.' | ')') || c.is_ascii_digit();
+        let info = line[from..].trim_start_matches('`');
+        let ticks = &line[from..line.len() - info.len()];
+        (line[..from].chars().all(is_mark) && !info.contains('`')).then_some(Self { line, ticks })
+    }
+
+    fn is_closed_by(self, line: &str) -> bool {
+        let line = line.trim_start_matches([' ', '>']).trim_end();
+        line.len() >= self.ticks.len() && line.bytes().all(|byte| byte == b'`')
+    }
+
+    /// What closes it, at its own indentation.
+    fn closing(self) -> String {
+        let before = &self.line[..self.line.len() - self.line.trim_start_matches([' ', '>']).len()];
+        format!("\n{before}{}", self.ticks)
+    }
+}
+
+impl<'a> Pages<'a> {
+    /// Divides a text.
+    pub(crate) fn of(text: &'a str, format: Format) -> Self {
+        Self::with_limit(text, format, PAGE_CHARS)
+    }
+
+    fn with_limit(text: &'a str, format: Format, limit: usize) -> Self {
+        let mut start = Start { at: 0, inside: None };
+        let mut starts = vec![start];
+        while let Some((end, _)) = text[start.at..].char_indices().nth(limit) {
+            let next = next_start(text, start, start.at + end, format);
+            starts.push(next);
+            start = next;
+        }
+        Self { text, starts, total_chars: text.chars().count() }
+    }
+
+    /// How many there are; at least one.
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// A page, from 1. A code block that is cut is closed before the cut and opened after it.
+    pub(crate) fn page(&self, number: usize) -> Option<Cow<'a, str>> {
+        let start = *self.starts.get(number.checked_sub(1)?)?;
+        let next = self.starts.get(number).copied().unwrap_or(Start { at: self.text.len(), inside: None });
+        let text = self.text[start.at..next.at].trim_matches('\n');
+        let opening = start.inside.map(|fence| format!("{}\n", fence.line));
+        let closing = next.inside.map(Fence::closing);
+        if opening.is_none() && closing.is_none() {
+            return Some(Cow::Borrowed(text));
+        }
+        let around = (opening.unwrap_or_default(), closing.unwrap_or_default());
+        Some(Cow::Owned(format!("{}{text}{}", around.0, around.1)))
+    }
+}
+
+/// Where the page after the one at `start` begins: at the last end of a block before `end`, or of
+/// a line, or of a word.
+fn next_start<'a>(text: &'a str, start: Start<'a>, end: usize, format: Format) -> Start<'a> {
+    let earliest = start.at + (end - start.at) / MIN_PART;
+    let mut inside = start.inside;
+    let (mut block, mut line_end) = (None, None);
+    let mut at = start.at;
+    for line in text[start.at..end].split_inclusive('\n') {
+        let here = Start { at, inside };
+        if at > earliest {
+            line_end = Some(here);
+            if inside.is_none() && (at == 0 || text[..at].ends_with("\n\n")) {
+                block = Some(here);
+            }
+        }
+        inside = match inside {
+            Some(fence) if fence.is_closed_by(line) => None,
+            None if format == Format::Markdown => Fence::opened_by(line),
+            same => same,
+        };
+        at += line.len();
+    }
+    let earliest = (earliest..end).find(|at| text.is_char_boundary(*at)).unwrap_or(end);
+    let word = || {
+        let space = text[earliest..end].rfind(' ')?;
+        Some(Start { at: earliest + space + 1, inside: None })
+    };
+    block.or(line_end).or_else(word).unwrap_or(Start { at: end, inside: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str, limit: usize) -> Vec<String> {
+        let pages = Pages::with_limit(text, Format::Markdown, limit);
+        (1..=pages.count()).filter_map(|page| pages.page(page)).map(Cow::into_owned).collect()
+    }
+
+    #[test]
+    fn pages_end_where_blocks_end() {
+        let text = "first block\n\nsecond block\n\nthird block";
+        assert_eq!(split(text, 30), ["first block\n\nsecond block", "third block"]);
+        assert_eq!(split(text, 100), [text]);
+        assert_eq!(split("", 10), [""]);
+    }
+
+    #[test]
+    fn a_long_block_is_cut_between_lines_and_a_long_line_between_words() {
+        assert_eq!(split("aaaa\nbbbb\ncccc\ndddd", 12), ["aaaa\nbbbb", "cccc\ndddd"]);
+        assert_eq!(split("one two three four", 10), ["one two ", "three four"]);
+        assert_eq!(split(&"é".repeat(25), 10), ["é".repeat(10), "é".repeat(10), "é".repeat(5)]);
+    }
+
+    #[test]
+    fn a_code_block_is_closed_and_opened_again() {
+        let text = "```rust\nlet a;\nlet b;\n\nlet c;\nlet d;\n```\n\nend";
+        assert_eq!(split(text, 30), ["```rust\nlet a;\nlet b;\n```", "```rust\nlet c;\nlet d;\n```\n\nend"]);
+    }
+
+    #[test]
+    fn nothing_is_lost_and_no_page_is_too_long() {
+        let words: String = (0..4000).fold(String::new(), |text, n| {
+            let gap = match n {
+                n if n % 7 == 0 => "\n\n",
+                n if n % 3 == 0 => "\n",
+                _ => " ",
+            };
+            text + &format!("w{n}{gap}")
+        });
+        let pages = Pages::with_limit(&words, Format::Text, 500);
+        assert_eq!(pages.total_chars, words.chars().count());
+        let all: Vec<_> = (1..=pages.count()).filter_map(|n| pages.page(n)).collect();
+        assert!(all.iter().all(|page| page.chars().count() <= 500));
+        let kept: Vec<&str> = all.iter().flat_map(|page| page.split_whitespace()).collect();
+        assert_eq!(kept, words.split_whitespace().collect::<Vec<_>>());
+    }
+}

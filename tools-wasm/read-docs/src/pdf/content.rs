@@ -1,0 +1,215 @@
+//! The operators of a page that place text (ISO 32000-1, 9.3 and 9.4).
+
+use hayro_cmap::BfString;
+use hayro_font::{Font, FontGlyph, UNITS_PER_EM};
+use hayro_syntax::content::TypedIter;
+use hayro_syntax::content::ops::TypedInstruction;
+use hayro_syntax::object::{Array, Dict, Number, Object, Stream};
+use hayro_syntax::object::{Name, String as PdfString};
+use hayro_syntax::page::{Page, Resources};
+
+use super::Fonts;
+use super::lines::{Glyph, Lines};
+use super::matrix::Matrix;
+
+/// Forms within forms. Files use three or four.
+const MAX_DEPTH: usize = 8;
+/// Operators of one page, with those of the forms on it.
+const MAX_OPERATORS: usize = 2_000_000;
+/// States saved within each other.
+const MAX_SAVED: usize = 64;
+
+/// What the operators change.
+#[derive(Clone)]
+struct State<'a> {
+    place: Matrix,
+    font: Option<Font<'a>>,
+    size: f64,
+    char_space: f64,
+    word_space: f64,
+    /// 1 for the usual width.
+    scale: f64,
+    leading: f64,
+    rise: f64,
+}
+
+pub(super) struct Reader<'r, 'a> {
+    fonts: &'r Fonts<'a>,
+    lines: &'r mut Lines,
+    state: State<'a>,
+    saved: Vec<State<'a>>,
+    /// Where the next character goes, and where its line began.
+    text: Matrix,
+    line: Matrix,
+    operators: usize,
+}
+
+impl<'r, 'a> Reader<'r, 'a> {
+    pub(super) fn new(fonts: &'r Fonts<'a>, lines: &'r mut Lines) -> Self {
+        let state = State {
+            place: Matrix::IDENTITY,
+            font: None,
+            size: 1.0,
+            char_space: 0.0,
+            word_space: 0.0,
+            scale: 1.0,
+            leading: 0.0,
+            rise: 0.0,
+        };
+        Self {
+            fonts,
+            lines,
+            state,
+            saved: Vec::new(),
+            text: Matrix::IDENTITY,
+            line: Matrix::IDENTITY,
+            operators: 0,
+        }
+    }
+
+    pub(super) fn page(&mut self, page: &Page<'a>) {
+        self.run(page.typed_operations(), page.resources(), 0);
+    }
+
+    fn run(&mut self, mut operators: TypedIter<'_>, resources: &Resources<'a>, depth: usize) {
+        while let Some(operator) = operators.next() {
+            self.operators += 1;
+            if self.operators > MAX_OPERATORS {
+                return;
+            }
+            match operator {
+                TypedInstruction::XObject(form) if depth < MAX_DEPTH => self.form(form.0, resources, depth),
+                TypedInstruction::TextFont(font) => {
+                    self.state.size = font.1.as_f64();
+                    self.state.font = self.font(font.0, resources);
+                }
+                operator => self.apply(&operator),
+            }
+        }
+    }
+
+    fn apply(&mut self, operator: &TypedInstruction<'_, '_>) {
+        match operator {
+            TypedInstruction::SaveState(_) if self.saved.len() < MAX_SAVED => {
+                self.saved.push(self.state.clone())
+            }
+            TypedInstruction::RestoreState(_) => {
+                if let Some(state) = self.saved.pop() {
+                    self.state = state;
+                }
+            }
+            TypedInstruction::Transform(m) => {
+                let m = matrix([&m.0, &m.1, &m.2, &m.3, &m.4, &m.5]);
+                self.state.place = m.then(self.state.place);
+            }
+            TypedInstruction::CharacterSpacing(space) => self.state.char_space = space.0.as_f64(),
+            TypedInstruction::WordSpacing(space) => self.state.word_space = space.0.as_f64(),
+            TypedInstruction::HorizontalScaling(scale) => self.state.scale = scale.0.as_f64() / 100.0,
+            TypedInstruction::TextLeading(leading) => self.state.leading = leading.0.as_f64(),
+            TypedInstruction::TextRise(rise) => self.state.rise = rise.0.as_f64(),
+            TypedInstruction::BeginText(_) => self.begin_line(Matrix::IDENTITY),
+            TypedInstruction::SetTextMatrix(m) => {
+                self.begin_line(matrix([&m.0, &m.1, &m.2, &m.3, &m.4, &m.5]));
+            }
+            TypedInstruction::NextLine(by) => self.next_line(by.0.as_f64(), by.1.as_f64()),
+            TypedInstruction::NextLineAndSetLeading(by) => {
+                self.state.leading = -by.1.as_f64();
+                self.next_line(by.0.as_f64(), by.1.as_f64());
+            }
+            TypedInstruction::NextLineUsingLeading(_) => self.next_line(0.0, -self.state.leading),
+            TypedInstruction::ShowText(text) => self.show(text.0),
+            TypedInstruction::ShowTexts(texts) => self.show_all(texts.0),
+            TypedInstruction::NextLineAndShowText(text) => {
+                self.next_line(0.0, -self.state.leading);
+                self.show(text.0);
+            }
+            TypedInstruction::ShowTextWithParameters(with) => {
+                self.state.word_space = with.0.as_f64();
+                self.state.char_space = with.1.as_f64();
+                self.next_line(0.0, -self.state.leading);
+                self.show(with.2);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_line(&mut self, line: Matrix) {
+        self.line = line;
+        self.text = line;
+    }
+
+    fn next_line(&mut self, x: f64, y: f64) {
+        self.begin_line(Matrix::shift(x, y).then(self.line));
+    }
+
+    fn font(&self, name: &Name<'_>, resources: &Resources<'a>) -> Option<Font<'a>> {
+        self.fonts.cache.font(&resources.get_font(name)?, &self.fonts.programs, &self.fonts.maps)
+    }
+
+    /// A form is drawn with the state of where it is used, which it cannot change.
+    fn form(&mut self, name: &Name<'_>, resources: &Resources<'a>, depth: usize) {
+        let Some(form) = resources.get_x_object(name) else { return };
+        let dict = form.dict();
+        if dict.get::<Name<'_>>("Subtype").is_none_or(|kind| kind.as_str() != "Form") {
+            return;
+        }
+        let Ok(content) = Stream::decoded(&form) else { return };
+        let outer = (self.state.clone(), std::mem::take(&mut self.saved), self.text, self.line);
+        if let Some(m) = dict.get::<Array<'_>>("Matrix") {
+            let numbers: Vec<f64> = m.iter::<f64>().collect();
+            if let Ok(numbers) = <[f64; 6]>::try_from(numbers) {
+                self.state.place = Matrix(numbers).then(self.state.place);
+            }
+        }
+        let own = dict.get::<Dict<'a>>("Resources").map(Resources::new);
+        self.run(TypedIter::new(&content), own.as_ref().unwrap_or(resources), depth + 1);
+        (self.state, self.saved, self.text, self.line) = outer;
+    }
+
+    fn show_all(&mut self, texts: &Array<'_>) {
+        for part in texts.iter::<Object<'_>>() {
+            match part {
+                Object::String(text) => self.show(&text),
+                Object::Number(space) => {
+                    let by = -space.as_f64() / f64::from(UNITS_PER_EM) * self.state.size * self.state.scale;
+                    self.text = Matrix::shift(by, 0.0).then(self.text);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn show(&mut self, text: &PdfString<'_>) {
+        let Some(font) = self.state.font.clone() else { return };
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            let (code, length) = font.read_code(bytes, at);
+            at += length.max(1);
+            let glyph = font.glyph(font.map_code(code), code);
+            let width = font.code_advance(code).x / f64::from(UNITS_PER_EM) * self.state.size;
+            let word_space = if code == 32 && length == 1 { self.state.word_space } else { 0.0 };
+            let advance = (width + self.state.char_space + word_space) * self.state.scale;
+            self.put(&glyph, width * self.state.scale);
+            self.text = Matrix::shift(advance, 0.0).then(self.text);
+        }
+    }
+
+    fn put(&mut self, glyph: &FontGlyph<'_>, width: f64) {
+        let text = match glyph {
+            FontGlyph::Outline(glyph) => glyph.as_unicode(),
+            FontGlyph::Type3(glyph) => glyph.as_unicode(),
+        };
+        let text = match text {
+            Some(BfString::Char(c)) => c.to_string(),
+            Some(BfString::String(text)) => text,
+            None => return,
+        };
+        let place = Matrix::shift(0.0, self.state.rise).then(self.text).then(self.state.place);
+        self.lines.add(&Glyph { text, place, size: self.state.size, width });
+    }
+}
+
+fn matrix(numbers: [&Number; 6]) -> Matrix {
+    Matrix(numbers.map(Number::as_f64))
+}

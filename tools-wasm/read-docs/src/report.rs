@@ -1,0 +1,95 @@
+//! What a call gives: the page that was asked for, what is known about it, and how to read on.
+
+use scorpiox_tool_kit::{Failure, Output};
+use serde::Serialize;
+
+use crate::ask::Ask;
+use crate::load::Loaded;
+use crate::pages::Pages;
+use crate::status;
+
+/// The result as data; see `output-schema.json`. The content itself is only in the text.
+#[derive(Serialize)]
+struct Data<'a> {
+    url: &'a str,
+    final_url: &'a str,
+    status: u16,
+    content_type: &'a str,
+    title: Option<&'a str>,
+    byline: Option<&'a str>,
+    published: Option<&'a str>,
+    format: &'a str,
+    page: usize,
+    pages: usize,
+    total_characters: usize,
+    rendered: bool,
+    notes: &'a [String],
+}
+
+pub(crate) fn output(ask: &Ask, loaded: Loaded) -> Result<Output, Failure> {
+    let document = &loaded.document;
+    let whole = document.text();
+    let pages = Pages::of(&whole, ask.format);
+    let page = pages.page(ask.page).ok_or_else(|| {
+        let count = pages.count();
+        let has = if count == 1 { "only 1 page".to_owned() } else { format!("{count} pages") };
+        Failure::InvalidInput(format!(
+            "Page {} does not exist: {} has {has} ({} characters).",
+            ask.page,
+            ask.url,
+            grouped(pages.total_chars)
+        ))
+    })?;
+    let mut text = String::with_capacity(page.len() + 512);
+    if loaded.status >= 400 {
+        text.push_str(&status::line(loaded.status));
+        text.push_str("\n\n");
+    }
+    text.push_str(&page);
+    for note in &document.notes {
+        text.push_str("\n\nNote: ");
+        text.push_str(note);
+    }
+    if pages.count() > 1 {
+        text.push_str("\n\n");
+        text.push_str(&position(ask, &pages));
+    }
+    let data = Data {
+        url: ask.url_for_browser.as_str(),
+        final_url: loaded.final_url.as_str(),
+        status: loaded.status,
+        content_type: &loaded.content_type,
+        title: document.title.as_deref(),
+        byline: document.byline.as_deref(),
+        published: document.published.as_deref(),
+        format: ask.format.name(),
+        page: ask.page,
+        pages: pages.count(),
+        total_characters: pages.total_chars,
+        rendered: loaded.rendered,
+        notes: &document.notes,
+    };
+    Ok(Output::with_data(text, &data))
+}
+
+fn position(ask: &Ask, pages: &Pages<'_>) -> String {
+    let at =
+        format!("Page {} of {} (of {} characters).", ask.page, pages.count(), grouped(pages.total_chars));
+    match ask.page < pages.count() {
+        true => format!("{at} Go on with {}", ask.url_of_page(ask.page + 1)),
+        false => format!("{at} This is the last page."),
+    }
+}
+
+/// 362411 as `362,411`.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,146 @@
+//! Mozilla's test pages: the whole pipeline against the content that Readability finds.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use dom_query::{Document as Dom, NodeRef};
+use read_docs::{Format, convert};
+use url::Url;
+
+use super::rendered::{Seen, seen};
+use super::shingles::{f1, words};
+
+/// What the pages' relative links are relative to.
+const ADDRESS: &str = "http://fakehost/test/page.html";
+
+/// How one page came out.
+#[derive(Debug)]
+pub struct Measured {
+    pub name: String,
+    /// Of the content.
+    pub f1: f64,
+    /// With the lines above the content, which are not in the expected page.
+    pub f1_with_head: f64,
+    pub tables: Kept,
+    pub code_blocks: Kept,
+    pub links: (usize, usize),
+    pub images: (usize, usize),
+    pub time: Duration,
+}
+
+/// How many of the wanted things are there, with their content.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Kept {
+    pub kept: usize,
+    pub wanted: usize,
+}
+
+/// All pages, by name.
+pub fn measure(folder: &Path) -> Vec<Measured> {
+    let url = Url::parse(ADDRESS).expect("a URL");
+    let mut pages: Vec<_> = std::fs::read_dir(folder)
+        .expect("a folder of pages")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("source.html").is_file())
+        .collect();
+    pages.sort();
+    pages.iter().map(|page| measure_page(page, &url)).collect()
+}
+
+fn measure_page(page: &Path, url: &Url) -> Measured {
+    let read = |name: &str| {
+        let bytes = std::fs::read(page.join(name)).expect("a file of the page");
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let (source, wanted) = (read("source.html"), Dom::from(read("expected.html")));
+    let start = Instant::now();
+    let document = convert(&source, url, Format::Markdown);
+    let time = start.elapsed();
+    let has_formulas = wanted.select("math").exists();
+    let got = seen(&document.body, has_formulas);
+    let wanted_text = text(&wanted);
+    Measured {
+        name: page.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        f1: f1(&got.text, &wanted_text),
+        f1_with_head: f1(&seen(&document.text(), has_formulas).text, &wanted_text),
+        tables: tables(&wanted, &got),
+        code_blocks: code_blocks(&wanted, &got),
+        links: (got.links, wanted.select("a[href]").length()),
+        images: (got.images, wanted.select("img[src]").length()),
+        time,
+    }
+}
+
+/// Tables of data: more than one column, and no table within.
+fn tables(wanted: &Dom, got: &Seen) -> Kept {
+    let mut kept = Kept::default();
+    let all_cells: Vec<Vec<String>> = got.tables.iter().map(|cells| words(&cells.join(" "))).collect();
+    for table in wanted.select("table").nodes() {
+        let columns =
+            table.descendants_it().filter(|n| n.has_name("tr")).map(|row| row.element_children().len()).max();
+        let nests = table.descendants_it().any(|n| n.has_name("table"));
+        let has_code = table.descendants_it().any(|n| n.has_name("pre"));
+        let is_layout = table.attr_or("role", "").as_ref() == "presentation";
+        if nests || has_code || is_layout || columns.unwrap_or_default() < 2 {
+            continue;
+        }
+        kept.wanted += 1;
+        let cells = words(&table_text(table));
+        kept.kept += usize::from(all_cells.contains(&cells));
+    }
+    kept
+}
+
+fn table_text(table: &NodeRef<'_>) -> String {
+    let cells = table.descendants_it().filter(|node| node.has_name("td") || node.has_name("th"));
+    cells.map(|cell| text_of(&cell)).collect::<Vec<_>>().join(" ")
+}
+
+fn code_blocks(wanted: &Dom, got: &Seen) -> Kept {
+    // The expected pages lost line breaks in code; what is in a line is compared.
+    let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let got: Vec<String> = got.code_blocks.iter().map(|code| dense(code)).collect();
+    let mut kept = Kept::default();
+    for code in wanted.select("pre").nodes() {
+        kept.wanted += 1;
+        kept.kept += usize::from(got.contains(&dense(&code.text())));
+    }
+    kept
+}
+
+fn text(page: &Dom) -> String {
+    page.body().map(|body| text_of(&body)).unwrap_or_default()
+}
+
+/// Text in which blocks part words.
+pub fn text_of(node: &NodeRef<'_>) -> String {
+    const INLINE: [&str; 30] = [
+        "a", "abbr", "b", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd", "label",
+        "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u",
+        "var", "wbr", "bdi",
+    ];
+    let mut out = String::new();
+    push_text(node, &INLINE, &mut out);
+    out
+}
+
+fn push_text(node: &NodeRef<'_>, inline: &[&str], out: &mut String) {
+    if node.is_text() {
+        out.push_str(&node.text());
+        return;
+    }
+    let name = node.node_name().unwrap_or_default().to_string();
+    if matches!(name.as_str(), "script" | "style" | "noscript" | "template" | "math") {
+        return;
+    }
+    let parts = !inline.contains(&name.as_str());
+    if parts {
+        out.push(' ');
+    }
+    for child in node.children_it(false) {
+        push_text(&child, inline, out);
+    }
+    if parts {
+        out.push(' ');
+    }
+}

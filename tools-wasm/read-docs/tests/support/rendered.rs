@@ -1,0 +1,194 @@
+//! Markdown as a renderer understands it.
+
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+
+fn parser(markdown: &str, more: Options) -> Parser<'_> {
+    Parser::new_ext(
+        markdown,
+        more | Options::ENABLE_TABLES
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_TASKLISTS
+            | Options::ENABLE_FOOTNOTES,
+    )
+}
+
+/// What is seen of a markdown text.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub text: String,
+    pub code_blocks: Vec<String>,
+    /// The cells of each table, row by row.
+    pub tables: Vec<Vec<String>>,
+    pub links: usize,
+    pub images: usize,
+    /// Only counted: pages have them as something else than TeX.
+    pub formulas: usize,
+}
+
+/// Formulas are looked for where a page has them: elsewhere dollars are money.
+pub fn seen(markdown: &str, has_formulas: bool) -> Seen {
+    let more = if has_formulas { Options::ENABLE_MATH } else { Options::empty() };
+    let mut seen = Seen::default();
+    let (mut code, mut cell): (Option<String>, Option<String>) = (None, None);
+    // What describes an image is not text of the page.
+    let mut in_image = false;
+    for event in parser(markdown, more) {
+        if ends_line(&event) {
+            seen.text.push('\n');
+        }
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => code = Some(String::new()),
+            Event::End(TagEnd::CodeBlock) => seen.code_blocks.extend(code.take()),
+            Event::Start(Tag::Table(_)) => seen.tables.push(Vec::new()),
+            Event::Start(Tag::TableCell) => cell = Some(String::new()),
+            Event::End(TagEnd::TableCell) => {
+                if let (Some(table), Some(cell)) = (seen.tables.last_mut(), cell.take()) {
+                    table.push(cell);
+                }
+            }
+            Event::Start(Tag::Link { .. }) => seen.links += 1,
+            Event::Start(Tag::Image { .. }) => {
+                seen.images += 1;
+                in_image = true;
+            }
+            Event::End(TagEnd::Image) => in_image = false,
+            _ if in_image => {}
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(code) = &mut code {
+                    code.push_str(&text);
+                }
+                if let Some(cell) = &mut cell {
+                    cell.push_str(&text);
+                }
+                seen.text.push_str(&text);
+            }
+            Event::FootnoteReference(label) => {
+                seen.text.push_str(&format!("[{label}]"));
+            }
+            Event::InlineMath(_) | Event::DisplayMath(_) => seen.formulas += 1,
+            Event::SoftBreak | Event::HardBreak | Event::Rule => {
+                if let Some(cell) = &mut cell {
+                    cell.push(' ');
+                }
+                seen.text.push(' ');
+            }
+            Event::InlineHtml(tag) | Event::Html(tag) if tag.starts_with("<br") => {
+                if let Some(cell) = &mut cell {
+                    cell.push(' ');
+                }
+                seen.text.push(' ');
+            }
+            _ => {}
+        }
+    }
+    seen
+}
+
+/// Whether what is before an event and what is after it are words apart.
+fn ends_line(event: &Event<'_>) -> bool {
+    let is_inline = |tag: &Tag<'_>| {
+        matches!(tag, Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. })
+    };
+    match event {
+        Event::Start(tag) => !is_inline(tag),
+        Event::End(end) => !matches!(
+            end,
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
+        ),
+        _ => false,
+    }
+}
+
+/// The tree of a text, in a form in which style makes no difference.
+pub fn tree(markdown: &str) -> String {
+    let mut out = String::new();
+    let mut in_code = false;
+    let mut list_items = 0_usize;
+    for event in parser(markdown, Options::empty()) {
+        match event {
+            // Whether a list is loose is style.
+            Event::Start(Tag::Paragraph) if list_items > 0 => open(&mut out, "¶"),
+            Event::End(TagEnd::Paragraph) if list_items > 0 => open(&mut out, "¶"),
+            Event::Start(Tag::CodeBlock(kind)) => {
+                in_code = true;
+                let language = match kind {
+                    CodeBlockKind::Fenced(language) => language.to_string(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                open(&mut out, &format!("<code {language}>"));
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                in_code = false;
+                out.truncate(out.trim_end_matches('\n').len());
+                open(&mut out, "</code>");
+            }
+            Event::Start(Tag::Link { link_type, dest_url, title, .. }) => {
+                let mail = if link_type == LinkType::Email { "mailto:" } else { "" };
+                out.push_str(&format!(
+                    "<a {mail}{dest_url} {:?}>",
+                    title.split_whitespace().collect::<Vec<_>>()
+                ));
+            }
+            Event::Start(Tag::Image { dest_url, title, .. }) => {
+                out.push_str(&format!("<img {dest_url} {:?}>", title.split_whitespace().collect::<Vec<_>>()));
+            }
+            Event::Start(Tag::List(start)) => open(&mut out, &format!("<list {start:?}>")),
+            Event::Start(tag) => {
+                list_items += usize::from(matches!(tag, Tag::Item));
+                start(&mut out, &tag);
+            }
+            Event::End(tag) => {
+                list_items -= usize::from(matches!(tag, TagEnd::Item));
+                end(&mut out, tag);
+            }
+            Event::Text(text) if in_code => out.push_str(&text),
+            Event::Text(text) => words(&mut out, &text),
+            Event::Code(text) => out.push_str(&format!("<c>{text}</c>")),
+            Event::SoftBreak => words(&mut out, " "),
+            Event::HardBreak => open(&mut out, "<br>"),
+            Event::Rule => open(&mut out, "<hr>"),
+            Event::Html(text) | Event::InlineHtml(text) => out.push_str(&text),
+            other => out.push_str(&format!("{other:?}")),
+        }
+    }
+    let one_paragraph_end = out.replace("¶\u{1}¶", "¶").replace('\u{1}', "");
+    one_paragraph_end.replace('¶', "").trim().to_owned()
+}
+
+fn words(out: &mut String, text: &str) {
+    for c in text.chars() {
+        let is_space = matches!(c, ' ' | '\n' | '\t');
+        if !is_space {
+            out.push(c);
+        } else if !out.ends_with([' ', '\u{1}']) {
+            out.push(' ');
+        }
+    }
+}
+
+/// A mark at whose sides white space means nothing.
+fn open(out: &mut String, mark: &str) {
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push_str(mark);
+    out.push('\u{1}');
+}
+
+fn start(out: &mut String, tag: &Tag<'_>) {
+    match tag {
+        Tag::Emphasis => out.push_str("<em>"),
+        Tag::Strong => out.push_str("<strong>"),
+        Tag::Strikethrough => out.push_str("<del>"),
+        other => open(out, &format!("<{other:?}>")),
+    }
+}
+
+fn end(out: &mut String, tag: TagEnd) {
+    match tag {
+        TagEnd::Emphasis => out.push_str("</em>"),
+        TagEnd::Strong => out.push_str("</strong>"),
+        TagEnd::Strikethrough => out.push_str("</del>"),
+        TagEnd::Link => out.push_str("</a>"),
+        TagEnd::Image => out.push_str("</img>"),
+        other => open(out, &format!("</{other:?}>")),
+    }
+}

@@ -1,0 +1,38 @@
+//! From a file's bytes to a picture. Each format has a module; each checks sizes before it
+//! allocates, and what it holds at once stays in the `Room`.
+
+mod frame;
+mod gif;
+mod jpeg;
+mod jpeg_header;
+mod png;
+mod svg;
+
+use crate::format::{Format, recognise};
+use crate::limits::Room;
+use crate::picture::Picture;
+use crate::problem::Problem;
+
+/// Decodes a file, or says why not.
+pub(crate) fn decode(bytes: &[u8]) -> Result<Picture, Problem> {
+    let format = recognise(bytes)?;
+    let room = Room::beside(bytes.len());
+    match format {
+        Format::Svg => svg::decode(bytes, room),
+        _ => decode_raster(bytes, format, room),
+    }
+}
+
+/// Decodes a file that is no drawing.
+fn decode_raster(bytes: &[u8], format: Format, room: Room) -> Result<Picture, Problem> {
+    match format {
+        Format::Png => png::decode(bytes, room),
+        Format::Jpeg => jpeg::decode(bytes, room),
+        Format::Gif => gif::decode(bytes, room),
+        Format::WebP => frame::webp(bytes, room),
+        Format::Bmp => frame::bmp(bytes, room),
+        Format::Tiff => frame::tiff(bytes, room),
+        Format::Ico => frame::ico(bytes, room),
+        Format::Svg => Err(Problem::Variety { format, what: "it is a drawing in a drawing".to_owned() }),
+    }
+}

@@ -1,0 +1,170 @@
+//! Formats that are decoded as one whole frame by the `image` crate: WebP, BMP, TIFF, ICO.
+//! Each says what its decoder holds beside the frame, so that it is refused before it allocates.
+
+use std::error::Error as _;
+use std::io::Cursor;
+
+use image::codecs::{bmp::BmpDecoder, ico::IcoDecoder, tiff::TiffDecoder, webp::WebPDecoder};
+use image::error::{ImageError, ImageResult};
+use image::{ColorType, ImageDecoder, Limits};
+
+use crate::format::Format;
+use crate::limits::{MAX_EDGE, Room, check_edges, pixels};
+use crate::picture::Picture;
+use crate::problem::Problem;
+use crate::reduce::{Layout, Reducer};
+
+/// Decodes a WebP file, or the first picture of an animated one.
+pub(crate) fn webp(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    let decoder = open(Format::WebP, WebPDecoder::new(Cursor::new(bytes)))?;
+    let animated = decoder.has_animation();
+    // What the decoder holds of a pixel beside the frame: for the lossy kind its planes, for
+    // the lossless kind a copy with alpha, for the extended kind either and an alpha plane.
+    let extra = match bytes.get(12..16) {
+        Some(b"VP8 ") => 2,
+        Some(b"VP8L") => 4,
+        _ => 7,
+    };
+    let size = decoder.dimensions();
+    let mut picture = self::decode(decoder, Format::WebP, room, pixels(size) * extra)?;
+    if animated {
+        picture.plain = false;
+        picture.notes.push("Animated WebP: only the first picture is shown.".to_owned());
+    }
+    Ok(picture)
+}
+
+/// Decodes a BMP file.
+pub(crate) fn bmp(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    decode(open(Format::Bmp, BmpDecoder::new(Cursor::new(bytes)))?, Format::Bmp, room, 0)
+}
+
+/// Decodes the first page of a TIFF file.
+pub(crate) fn tiff(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    let decoder = open(Format::Tiff, TiffDecoder::new(Cursor::new(bytes)))?;
+    // The decoder's own buffer, and at most as much again for strips.
+    let extra = decoder.total_bytes().saturating_mul(2);
+    let mut picture = decode(decoder, Format::Tiff, room, extra)?;
+    if has_more_pages(bytes) {
+        picture.notes.push("The TIFF file has more pages: only the first is shown.".to_owned());
+    }
+    Ok(picture)
+}
+
+/// Decodes the largest picture of an ICO file.
+pub(crate) fn ico(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    let count = bytes.get(4..6).map_or(1, |count| u16::from_le_bytes([count[0], count[1]]));
+    let decoder = open(Format::Ico, IcoDecoder::new(Cursor::new(bytes)))?;
+    let extra = decoder.total_bytes();
+    let mut picture = decode(decoder, Format::Ico, room, extra)?;
+    if count > 1 {
+        picture.notes.push(format!("The icon has {count} sizes: the largest is shown."));
+    }
+    Ok(picture)
+}
+
+fn open<D>(format: Format, decoder: ImageResult<D>) -> Result<D, Problem> {
+    decoder.map_err(|error| damaged(format, &error))
+}
+
+/// Decodes one whole frame; the decoder holds `extra` bytes beside it.
+pub(crate) fn decode(
+    mut decoder: impl ImageDecoder,
+    format: Format,
+    room: Room,
+    extra: u64,
+) -> Result<Picture, Problem> {
+    let size = decoder.dimensions();
+    check_edges(format, size)?;
+    let total = decoder.total_bytes();
+    room.check(format, size, total.saturating_add(extra))?;
+    let mut limits = Limits::no_limits();
+    limits.max_image_width = Some(MAX_EDGE);
+    limits.max_image_height = Some(MAX_EDGE);
+    limits.max_alloc = Some(room.bytes() - total);
+    decoder.set_limits(limits).map_err(|error| damaged(format, &error))?;
+    let orientation = decoder.orientation().map_err(|error| damaged(format, &error))?;
+    let colours = decoder.color_type();
+    let mut frame = vec![0; usize::try_from(total).unwrap_or(usize::MAX)];
+    decoder.read_image(&mut frame).map_err(|error| damaged(format, &error))?;
+    let (layout, sample) = samples(colours)
+        .ok_or_else(|| Problem::Variety { format, what: format!("its colours are {colours:?}") })?;
+    let mut reducer = Reducer::new(size, layout);
+    let mut narrow = Vec::new();
+    for row in frame.chunks_exact(size.0 as usize * usize::from(colours.bytes_per_pixel())) {
+        reducer.push(sample.narrow(row, &mut narrow));
+    }
+    Ok(Picture { format, size, orientation, pixels: reducer.finish(), plain: true, notes: Vec::new() })
+}
+
+/// How a sample of a colour is stored.
+#[derive(Clone, Copy)]
+enum Sample {
+    Byte,
+    Word,
+    Float,
+}
+
+impl Sample {
+    /// A row with a byte a sample.
+    fn narrow<'a>(self, row: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        buffer.clear();
+        match self {
+            Self::Byte => return row,
+            Self::Word => {
+                buffer
+                    .extend(row.as_chunks::<2>().0.iter().map(|&word| (u16::from_ne_bytes(word) >> 8) as u8));
+            }
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // such casts saturate
+            Self::Float => buffer
+                .extend(row.as_chunks::<4>().0.iter().map(|&f| (f32::from_ne_bytes(f) * 255.0 + 0.5) as u8)),
+        }
+        buffer
+    }
+}
+
+fn samples(colours: ColorType) -> Option<(Layout, Sample)> {
+    Some(match colours {
+        ColorType::L8 => (Layout::Gray, Sample::Byte),
+        ColorType::La8 => (Layout::GrayAlpha, Sample::Byte),
+        ColorType::Rgb8 => (Layout::Rgb, Sample::Byte),
+        ColorType::Rgba8 => (Layout::Rgba, Sample::Byte),
+        ColorType::L16 => (Layout::Gray, Sample::Word),
+        ColorType::La16 => (Layout::GrayAlpha, Sample::Word),
+        ColorType::Rgb16 => (Layout::Rgb, Sample::Word),
+        ColorType::Rgba16 => (Layout::Rgba, Sample::Word),
+        ColorType::Rgb32F => (Layout::Rgb, Sample::Float),
+        ColorType::Rgba32F => (Layout::Rgba, Sample::Float),
+        _ => return None,
+    })
+}
+
+/// The problem that an error of the `image` crate is.
+pub(crate) fn damaged(format: Format, error: &ImageError) -> Problem {
+    match error {
+        ImageError::Unsupported(error) => Problem::Variety { format, what: error.to_string() },
+        ImageError::Limits(_) => Problem::Work { format, why: "its data take too much memory".to_owned() },
+        // The cause speaks for itself; what stands around it names the format again.
+        ImageError::Decoding(error) => match error.source() {
+            Some(cause) => Problem::from_decoder(format, cause),
+            None => Problem::from_decoder(format, error),
+        },
+        error => Problem::from_decoder(format, error),
+    }
+}
+
+/// Whether the first directory of a classic TIFF file names a second one.
+fn has_more_pages(bytes: &[u8]) -> bool {
+    let big = bytes.starts_with(b"MM");
+    let number = |at: usize, length: usize| -> Option<usize> {
+        let digits = bytes.get(at..at.checked_add(length)?)?;
+        let sum = |sum, byte: &u8| sum << 8 | usize::from(*byte);
+        Some(if big { digits.iter().fold(0, sum) } else { digits.iter().rev().fold(0, sum) })
+    };
+    let next = || {
+        let directory = number(4, 4)?;
+        let entries = number(directory, 2)?;
+        number(directory.checked_add(2 + 12 * entries)?, 4)
+    };
+    number(2, 2) == Some(42) && next().is_some_and(|next| next != 0)
+}

@@ -1,0 +1,87 @@
+//! PNG: row by row, so that the largest need no more memory than small ones. Interlaced files
+//! hold their rows back until the end and are decoded whole.
+
+use std::io::Cursor;
+
+use png::{ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
+
+use crate::format::Format;
+use crate::limits::{Room, check_edges, pixels};
+use crate::picture::{Picture, orientation};
+use crate::problem::Problem;
+use crate::reduce::{Layout, Reducer};
+
+/// What the decoder may allocate for chunks, in bytes; rows and unpacking are beside it.
+const CHUNK_BYTES: usize = 16 * 1024 * 1024;
+
+type Rows<'a> = Reader<Cursor<&'a [u8]>>;
+
+/// Decodes a PNG file.
+pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: CHUNK_BYTES });
+    decoder.set_transformations(Transformations::normalize_to_color8());
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let size = decoder.read_header_info().map_err(|error| damaged(&error))?.size();
+    check_edges(Format::Png, size)?;
+    let mut reader = decoder.read_info().map_err(|error| damaged(&error))?;
+    let layout = layout(&reader);
+    let mut reducer = Reducer::new(size, layout);
+    if reader.info().interlaced {
+        whole(&mut reader, room, size, layout, &mut reducer)?;
+    } else {
+        while let Some(row) = reader.next_row().map_err(|error| damaged(&error))? {
+            reducer.push(row.data());
+        }
+    }
+    // To the end of the file: one that is cut off is noticed, and EXIF data may stand there.
+    reader.finish().map_err(|error| damaged(&error))?;
+    let (orientation, notes) = (orientation(reader.info().exif_metadata.as_deref()), animation(&reader));
+    let plain = notes.is_empty();
+    Ok(Picture { format: Format::Png, size, orientation, pixels: reducer.finish(), plain, notes })
+}
+
+fn whole(
+    reader: &mut Rows<'_>,
+    room: Room,
+    size: (u32, u32),
+    layout: Layout,
+    reducer: &mut Reducer,
+) -> Result<(), Problem> {
+    let needed = pixels(size) * layout.bytes() as u64;
+    room.check(Format::Png, size, needed)?;
+    let mut frame = vec![0; usize::try_from(needed).unwrap_or(usize::MAX)];
+    reader.next_frame(&mut frame).map_err(|error| damaged(&error))?;
+    frame.chunks_exact(size.0 as usize * layout.bytes()).for_each(|row| reducer.push(row));
+    Ok(())
+}
+
+fn layout(reader: &Rows<'_>) -> Layout {
+    match reader.output_color_type().0 {
+        ColorType::Grayscale => Layout::Gray,
+        ColorType::GrayscaleAlpha => Layout::GrayAlpha,
+        ColorType::Rgba => Layout::Rgba,
+        // Palettes are expanded.
+        ColorType::Rgb | ColorType::Indexed => Layout::Rgb,
+    }
+}
+
+/// A note if the file is an animation.
+fn animation(reader: &Rows<'_>) -> Vec<String> {
+    let frames = reader.info().animation_control().map_or(0, |control| control.num_frames);
+    if frames < 2 {
+        return Vec::new();
+    }
+    vec![format!("Animated PNG with {frames} frames: only the first picture is shown.")]
+}
+
+fn damaged(error: &DecodingError) -> Problem {
+    match error {
+        DecodingError::LimitsExceeded => {
+            let why = format!("a chunk takes more than {} MiB", CHUNK_BYTES >> 20);
+            Problem::Work { format: Format::Png, why }
+        }
+        DecodingError::IoError(error) => Problem::from_decoder(Format::Png, error),
+        error => Problem::from_decoder(Format::Png, error),
+    }
+}

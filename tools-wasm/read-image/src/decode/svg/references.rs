@@ -1,0 +1,184 @@
+//! How large a drawing grows when its references are followed: `use` copies elements, which
+//! may hold `use` again; patterns, masks and filters are drawn each time they are referred to;
+//! entities stand for text that may hold entities.
+
+use std::collections::{HashMap, HashSet};
+
+use resvg::usvg::roxmltree::{Document, Node, NodeId};
+
+use super::{MAX_DEPTH, work};
+use crate::problem::Problem;
+
+/// Most nodes of the text.
+pub(super) const MAX_XML_NODES: u32 = 250_000;
+/// Most elements after `use` has copied them.
+const MAX_ELEMENTS: u64 = 100_000;
+/// Most letters of one text, whose layout takes the square of their number, and of all texts.
+const MAX_TEXT_LETTERS: u64 = 10_000;
+const MAX_LETTERS: u64 = 100_000;
+/// Most elements after all references are followed; many are gradients, which cost little.
+const MAX_FOLLOWED: u64 = 1_000_000;
+/// Most bytes that entities become.
+const MAX_ENTITY_TEXT: usize = 4 * 1024 * 1024;
+/// References in one entity that the parser follows (`roxmltree` stops there).
+const NESTED_REFERENCES: usize = 256;
+
+/// Refuses text whose entities could grow out of bounds.
+pub(super) fn check_entities(text: &str) -> Result<(), Problem> {
+    let values: Vec<&str> = text.split("<!ENTITY").skip(1).filter_map(quoted).collect();
+    let longest = values.iter().map(|value| value.len()).max().unwrap_or(0);
+    let nested = if values.iter().any(|value| value.contains('&')) { NESTED_REFERENCES } else { 1 };
+    let uses = if longest > 0 { text.matches('&').count() } else { 0 };
+    if longest.saturating_mul(nested).saturating_mul(uses) > MAX_ENTITY_TEXT {
+        return Err(work(format!(
+            "its entities could grow to more than {} MiB of text",
+            MAX_ENTITY_TEXT >> 20
+        )));
+    }
+    Ok(())
+}
+
+fn quoted(declaration: &str) -> Option<&str> {
+    let start = declaration.find(['"', '\''])?;
+    let quote = char::from(declaration.as_bytes()[start]);
+    let value = &declaration[start + 1..];
+    Some(&value[..value.find(quote).unwrap_or(value.len())])
+}
+
+/// Refuses a drawing whose references grow out of bounds.
+pub(super) fn check(document: &Document<'_>) -> Result<(), Problem> {
+    let mut ids = HashMap::new();
+    for node in document.descendants() {
+        if let Some(id) = node.attribute("id") {
+            ids.entry(id).or_insert(node);
+        }
+    }
+    let mut walk = Walk { ids, styled: Vec::new(), known: HashMap::new(), open: HashSet::new() };
+    let sheets =
+        document.descendants().filter(|node| node.has_tag_name("style") || node.tag_name().name() == "style");
+    let texts: Vec<&str> = sheets.flat_map(|sheet| sheet.children()).filter_map(|text| text.text()).collect();
+    walk.styled = texts.iter().flat_map(|text| walk.urls(text)).collect();
+    let size = walk.size(document.root_element(), 0)?;
+    if size.elements > MAX_ELEMENTS {
+        return Err(work(format!(
+            "it has {} elements after copying; at most {MAX_ELEMENTS} are drawn",
+            size.elements
+        )));
+    }
+    if size.letters > MAX_LETTERS {
+        return Err(work(format!(
+            "it has {} letters of text; at most {MAX_LETTERS} are drawn",
+            size.letters
+        )));
+    }
+    if size.followed > MAX_FOLLOWED {
+        return Err(work(format!("its references lead to {} elements", size.followed)));
+    }
+    Ok(())
+}
+
+/// What an element grows to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    /// Elements, copies counted.
+    elements: u64,
+    /// Elements that are drawn, each as often as it is referred to.
+    followed: u64,
+    /// Letters of text, as often as they are drawn.
+    letters: u64,
+    /// Levels below and including it.
+    height: u32,
+}
+
+impl Size {
+    fn add(&mut self, other: Self, copied: bool) {
+        if copied {
+            self.elements = self.elements.saturating_add(other.elements);
+        }
+        self.followed = self.followed.saturating_add(other.followed);
+        self.letters = self.letters.saturating_add(other.letters);
+        self.height = self.height.max(other.height.saturating_add(1));
+    }
+}
+
+struct Walk<'d, 'i> {
+    ids: HashMap<&'d str, Node<'d, 'i>>,
+    /// What style sheets refer to. Which elements they style is not worked out: all might be.
+    styled: Vec<Node<'d, 'i>>,
+    known: HashMap<NodeId, Size>,
+    open: HashSet<NodeId>,
+}
+
+impl<'d, 'i> Walk<'d, 'i> {
+    fn size(&mut self, node: Node<'d, 'i>, depth: u32) -> Result<Size, Problem> {
+        if let Some(size) = self.known.get(&node.id()) {
+            let size = *size;
+            return if depth + size.height > MAX_DEPTH { Err(deep()) } else { Ok(size) };
+        }
+        if depth >= MAX_DEPTH {
+            return Err(deep());
+        }
+        if !self.open.insert(node.id()) {
+            return Err(work("its elements refer to each other in a circle".to_owned()));
+        }
+        let mut size = Size { elements: 1, followed: 1, letters: letters(node), height: 1 };
+        for child in node.children().filter(Node::is_element) {
+            size.add(self.size(child, depth + 1)?, true);
+        }
+        if node.tag_name().name() == "text" && size.letters > MAX_TEXT_LETTERS {
+            let letters = size.letters;
+            return Err(work(format!(
+                "a text has {letters} letters; at most {MAX_TEXT_LETTERS} are drawn as one"
+            )));
+        }
+        let copies = node.tag_name().name() == "use";
+        for target in self.targets(node) {
+            size.add(self.size(target, depth + 1)?, copies);
+        }
+        for target in self.styled.clone() {
+            // A circle here may be one that the style sheet does not make.
+            if !self.open.contains(&target.id()) {
+                size.add(self.size(target, depth + 1)?, false);
+            }
+        }
+        self.open.remove(&node.id());
+        self.known.insert(node.id(), size);
+        Ok(size)
+    }
+
+    /// The elements that an element's attributes refer to.
+    fn targets(&self, node: Node<'d, 'i>) -> Vec<Node<'d, 'i>> {
+        let mut targets = Vec::new();
+        for attribute in node.attributes() {
+            // A link's target is not drawn.
+            if attribute.name() == "href" && node.tag_name().name() != "a" {
+                let id = attribute.value().trim().strip_prefix('#');
+                targets.extend(id.and_then(|id| self.ids.get(id)));
+            }
+            targets.extend(self.urls(attribute.value()));
+        }
+        targets
+    }
+
+    /// The elements that `url(#id)` in a text name.
+    fn urls(&self, text: &str) -> Vec<Node<'d, 'i>> {
+        let ids = text.split("url(").skip(1).filter_map(|rest| {
+            let id = rest.split(')').next()?.trim().trim_matches(['"', '\'']);
+            id.trim().strip_prefix('#')
+        });
+        ids.filter_map(|id| self.ids.get(id).copied()).collect()
+    }
+}
+
+/// Letters in the texts of an element itself.
+fn letters(node: Node<'_, '_>) -> u64 {
+    if matches!(node.tag_name().name(), "style" | "script" | "metadata" | "title" | "desc") {
+        return 0;
+    }
+    let texts = node.children().filter(Node::is_text).filter_map(|text| text.text());
+    texts.map(|text| text.split_whitespace().map(|word| word.chars().count() as u64 + 1).sum::<u64>()).sum()
+}
+
+fn deep() -> Problem {
+    work(format!("its elements nest deeper than {MAX_DEPTH} levels, references included"))
+}

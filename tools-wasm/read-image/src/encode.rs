@@ -1,0 +1,131 @@
+//! From pixels to what is sent: PNG where it keeps drawings and transparency sharp and is small
+//! enough, else JPEG of falling quality, else a smaller picture.
+
+use std::collections::HashMap;
+
+use image::ExtendedColorType;
+use image::codecs::jpeg::JpegEncoder;
+use png::{BitDepth, ColorType, Encoder};
+
+use crate::limits::SENT_BYTES;
+use crate::picture::Pixels;
+use crate::resize;
+
+/// Qualities of JPEG that are tried before the picture is made smaller.
+const QUALITIES: [u8; 4] = [85, 75, 65, 50];
+/// Pictures of so few pixels are sent without loss.
+const SMALL: usize = 256 * 256;
+
+/// What is sent of a picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Encoded {
+    pub mime_type: &'static str,
+    pub width: u32,
+    pub height: u32,
+    pub data: Vec<u8>,
+    /// Transparent parts became white.
+    pub flattened: bool,
+}
+
+/// Encodes a picture in at most `SENT_BYTES`.
+pub(crate) fn encode(pixels: Pixels) -> Encoded {
+    if (!pixels.opaque || is_drawing(&pixels) || pixels.rgba.len() <= 4 * SMALL)
+        && let Some(data) = png(&pixels).filter(|data| data.len() <= SENT_BYTES)
+    {
+        let Pixels { width, height, .. } = pixels;
+        return Encoded { mime_type: "image/png", width, height, data, flattened: false };
+    }
+    let flattened = !pixels.opaque;
+    let mut pixels = on_white(pixels);
+    loop {
+        let (width, height) = (pixels.width, pixels.height);
+        for quality in QUALITIES {
+            let data = jpeg(&pixels, quality);
+            if data.len() <= SENT_BYTES {
+                return Encoded { mime_type: "image/jpeg", width, height, data, flattened };
+            }
+        }
+        pixels = resize::fit(pixels, width.max(height) * 3 / 4);
+    }
+}
+
+/// Whether many pixels are like the one before, as in screenshots and diagrams.
+fn is_drawing(pixels: &Pixels) -> bool {
+    let same = pixels.iter().zip(pixels.iter().skip(1)).filter(|(a, b)| a == b).count();
+    same * 2 >= pixels.rgba.len() / 4
+}
+
+fn on_white(mut pixels: Pixels) -> Pixels {
+    if !pixels.opaque {
+        for pixel in pixels.rgba.as_chunks_mut::<4>().0 {
+            let [r, g, b, a] = pixel.map(u32::from);
+            #[allow(clippy::cast_possible_truncation)] // a weighted mean of bytes is a byte
+            let mixed = |colour: u32| ((colour * a + 255 * (255 - a) + 127) / 255) as u8;
+            *pixel = [mixed(r), mixed(g), mixed(b), 255];
+        }
+        pixels.opaque = true;
+    }
+    pixels
+}
+
+fn jpeg(pixels: &Pixels, quality: u8) -> Vec<u8> {
+    let rgb: Vec<u8> = pixels.iter().flat_map(|[r, g, b, _]| [r, g, b]).collect();
+    let mut data = Vec::new();
+    let mut encoder = JpegEncoder::new_with_quality(&mut data, quality);
+    match encoder.encode(&rgb, pixels.width, pixels.height, ExtendedColorType::Rgb8) {
+        Ok(()) => data,
+        Err(error) => unreachable!("a picture of at most 3136 pixels an edge, into memory: {error}"),
+    }
+}
+
+/// The smallest PNG among palette, gray, and colours with or without alpha.
+fn png(pixels: &Pixels) -> Option<Vec<u8>> {
+    if let Some((palette, indices)) = palette(pixels) {
+        return write_png(pixels, ColorType::Indexed, Some(&palette), &indices);
+    }
+    if !pixels.opaque {
+        return write_png(pixels, ColorType::Rgba, None, &pixels.rgba);
+    }
+    if pixels.iter().all(|[r, g, b, _]| r == g && g == b) {
+        let gray: Vec<u8> = pixels.iter().map(|[gray, ..]| gray).collect();
+        return write_png(pixels, ColorType::Grayscale, None, &gray);
+    }
+    let rgb: Vec<u8> = pixels.iter().flat_map(|[r, g, b, _]| [r, g, b]).collect();
+    write_png(pixels, ColorType::Rgb, None, &rgb)
+}
+
+/// Up to 256 colours, and each pixel's place among them.
+fn palette(pixels: &Pixels) -> Option<(Vec<[u8; 4]>, Vec<u8>)> {
+    let mut colours = Vec::new();
+    let mut places = HashMap::new();
+    let mut indices = Vec::new();
+    for pixel in pixels.iter() {
+        let place = if let Some(place) = places.get(&pixel) {
+            *place
+        } else {
+            let place = u8::try_from(colours.len()).ok()?;
+            colours.push(pixel);
+            places.insert(pixel, place);
+            place
+        };
+        indices.push(place);
+    }
+    Some((colours, indices))
+}
+
+fn write_png(pixels: &Pixels, color: ColorType, palette: Option<&[[u8; 4]]>, data: &[u8]) -> Option<Vec<u8>> {
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, pixels.width, pixels.height);
+    encoder.set_color(color);
+    encoder.set_depth(BitDepth::Eight);
+    if let Some(palette) = palette {
+        encoder.set_palette(palette.iter().flat_map(|&[r, g, b, _]| [r, g, b]).collect::<Vec<u8>>());
+        if !pixels.opaque {
+            encoder.set_trns(palette.iter().map(|&[.., a]| a).collect::<Vec<u8>>());
+        }
+    }
+    let mut writer = encoder.write_header().ok()?;
+    writer.write_image_data(data).ok()?;
+    writer.finish().ok()?;
+    Some(file)
+}

@@ -1,0 +1,40 @@
+//! The `files` interface as a trait.
+
+use scorpiox_tool_kit::Failure;
+
+use crate::limits::MAX_FILE_BYTES;
+
+/// Why a file was not read; each text is a sentence that says what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FilesError {
+    /// The policy does not allow it, or a link leads out of what it allows.
+    Denied(String),
+    /// There is nothing at the path.
+    NotFound(String),
+    /// Not an absolute path, or not a file.
+    Invalid(String),
+    /// It has this many bytes.
+    TooLarge(u64),
+    /// It cannot be read.
+    Failed(String),
+}
+
+/// The `files` interface (see `wit/files.wit`).
+pub trait Files {
+    /// The whole file at an absolute path, if it has at most `limit` bytes.
+    fn read(&mut self, path: &str, limit: u64) -> Result<Vec<u8>, FilesError>;
+}
+
+impl From<FilesError> for Failure {
+    fn from(error: FilesError) -> Self {
+        match error {
+            FilesError::Denied(text) => Self::Denied(text),
+            FilesError::NotFound(text) => Self::NotFound(text),
+            FilesError::Invalid(text) => Self::InvalidInput(text),
+            FilesError::TooLarge(bytes) => Self::Failed(format!(
+                "The file has {bytes} bytes; images of at most {MAX_FILE_BYTES} bytes are read. Make a smaller copy of it and read that."
+            )),
+            FilesError::Failed(text) => Self::Failed(text),
+        }
+    }
+}

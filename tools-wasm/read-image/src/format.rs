@@ -1,0 +1,212 @@
+//! What a file is, by its content.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::problem::Problem;
+
+/// What to do instead, in errors.
+pub(crate) const SUPPORTED: &str = "Supported are PNG, JPEG, GIF, WebP, BMP, TIFF, ICO and SVG.";
+
+/// How many bytes are looked at to tell text from data.
+const LOOKED_AT: usize = 4096;
+
+/// A format that is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Format {
+    Png,
+    Jpeg,
+    Gif,
+    WebP,
+    Bmp,
+    Tiff,
+    Ico,
+    Svg,
+}
+
+impl Format {
+    /// The media type, if clients take files of this format as they are.
+    pub(crate) fn sent_as(self) -> Option<&'static str> {
+        match self {
+            Self::Png => Some("image/png"),
+            Self::Jpeg => Some("image/jpeg"),
+            Self::Gif => Some("image/gif"),
+            Self::WebP => Some("image/webp"),
+            Self::Bmp | Self::Tiff | Self::Ico | Self::Svg => None,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Png => "PNG",
+            Self::Jpeg => "JPEG",
+            Self::Gif => "GIF",
+            Self::WebP => "WebP",
+            Self::Bmp => "BMP",
+            Self::Tiff => "TIFF",
+            Self::Ico => "ICO",
+            Self::Svg => "SVG",
+        })
+    }
+}
+
+/// The format of a file with these bytes.
+pub(crate) fn recognise(bytes: &[u8]) -> Result<Format, Problem> {
+    let format = match bytes {
+        [] => return Err(Problem::Empty),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Format::Png,
+        [0xff, 0xd8, 0xff, ..] => Format::Jpeg,
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Format::Gif,
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Format::WebP,
+        [b'B', b'M', _, _, _, _, _, _, _, _, _, _, _, _, 12..=124, 0, 0, 0, ..] => Format::Bmp,
+        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => Format::Tiff,
+        [0, 0, 1, 0, 1..=255, 0, ..] => Format::Ico,
+        [0x1f, 0x8b, 8, ..] => Format::Svg, // compressed; what else it may be is told after unpacking
+        _ if root_element(bytes).is_some_and(|name| name == "svg") => Format::Svg,
+        _ => return Err(Problem::Other(describe(bytes))),
+    };
+    Ok(format)
+}
+
+/// What a file that is none of the formats looks like.
+pub(crate) fn describe(bytes: &[u8]) -> String {
+    known(bytes).map_or_else(|| unknown(bytes), str::to_owned)
+}
+
+fn known(bytes: &[u8]) -> Option<&'static str> {
+    let starts = |magic: &[u8]| bytes.starts_with(magic);
+    Some(match bytes {
+        _ if starts(b"%PDF-") => "a PDF document",
+        _ if starts(b"PK\x03\x04") || starts(b"PK\x05\x06") => {
+            "a ZIP archive (or an Office document, which is one)"
+        }
+        [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..] => match brand.get(..4).unwrap_or_default() {
+            b"heic" | b"heix" | b"hevc" | b"mif1" | b"msf1" | b"heim" | b"heis" => "a HEIC image",
+            b"avif" | b"avis" => "an AVIF image",
+            _ => "a video or another ISO media file",
+        },
+        _ if starts(&[0xff, 0x0a]) || starts(b"\0\0\0\x0cJXL ") => "a JPEG XL image",
+        _ if starts(b"\0\0\0\x0cjP  ") || starts(&[0xff, 0x4f, 0xff, 0x51]) => "a JPEG 2000 image",
+        _ if starts(b"8BPS") => "a Photoshop document",
+        _ if starts(b"gimp xcf") => "a GIMP document",
+        _ if starts(&[0, 0, 2, 0]) => "a Windows cursor",
+        _ if starts(b"qoif") => "a QOI image",
+        _ if starts(b"DDS ") => "a DDS texture",
+        _ if starts(b"#?RADIANCE") => "a Radiance HDR image",
+        _ if starts(&[0x76, 0x2f, 0x31, 0x01]) => "an OpenEXR image",
+        [b'P', b'1'..=b'7', b' ' | b'\t' | b'\n' | b'\r', ..] => "a PNM image",
+        _ if starts(b"\x1a\x45\xdf\xa3") => "a Matroska or WebM video",
+        [b'R', b'I', b'F', b'F', ..] => "a RIFF file such as WAV or AVI",
+        _ if starts(b"ID3") || starts(b"OggS") || starts(b"fLaC") => "an audio file",
+        _ if starts(b"\x7fELF") || starts(b"MZ") => "a program",
+        _ if starts(b"\0asm") => "a WebAssembly module",
+        _ if starts(&[0xfe, 0xff]) || starts(&[0xff, 0xfe]) => "text in UTF-16",
+        _ if starts(&[0x1f, 0x8b])
+            || starts(b"BZh")
+            || starts(b"\xfd7zXZ")
+            || starts(b"\x28\xb5\x2f\xfd") =>
+        {
+            "a compressed file"
+        }
+        _ if looks_like_broken_png(bytes) => {
+            "a PNG with a damaged signature, as a transfer in text mode leaves it"
+        }
+        _ => return None,
+    })
+}
+
+fn looks_like_broken_png(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(20)];
+    let has = |wanted: &[u8]| head.windows(wanted.len()).any(|window| window == wanted);
+    has(b"IHDR") || has(b"\x89PNG")
+}
+
+fn unknown(bytes: &[u8]) -> String {
+    let mut head = &bytes[..bytes.len().min(LOOKED_AT)];
+    if let Err(error) = std::str::from_utf8(head) {
+        // A character that the cut went through is no fault of the text.
+        if error.error_len().is_none() {
+            head = &head[..error.valid_up_to()];
+        }
+    }
+    let text = std::str::from_utf8(head).ok().filter(|text| !text.is_empty());
+    let binary = |c: char| c.is_control() && !c.is_whitespace() && c != '\u{1b}';
+    match (text, root_element(bytes)) {
+        (Some(_), Some(name)) if name.eq_ignore_ascii_case("html") => "an HTML page".to_owned(),
+        (Some(_), Some(name)) => format!("XML or HTML text whose first element is <{name}>"),
+        (Some(text), None) if !text.contains(binary) => "text".to_owned(),
+        _ => {
+            let first: Vec<String> = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            format!("data of an unknown kind (it begins with {})", first.join(" "))
+        }
+    }
+}
+
+/// The name of the first element of XML text, without its prefix.
+fn root_element(bytes: &[u8]) -> Option<&str> {
+    let mut rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    loop {
+        rest = if rest.starts_with(b"<?") {
+            after(rest, b"?>")?
+        } else if rest.starts_with(b"<!--") {
+            after(rest, b"-->")?
+        } else if rest.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"<!doctype")) {
+            let end = rest.iter().position(|&byte| byte == b'>' || byte == b'[')?;
+            if rest[end] == b'[' { after(after(&rest[end..], b"]")?, b">")? } else { &rest[end + 1..] }
+        } else {
+            break;
+        }
+        .trim_ascii_start();
+    }
+    let name = rest.strip_prefix(b"<")?;
+    let end = name.iter().position(|byte| b" \t\r\n/>".contains(byte))?;
+    let name = std::str::from_utf8(&name[..end.min(60)]).ok()?;
+    let local = name.rsplit(':').next()?;
+    (!local.is_empty() && local.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))).then_some(local)
+}
+
+fn after<'a>(bytes: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
+    let at = bytes.windows(end.len()).position(|window| window == end)?;
+    Some(&bytes[at + end.len()..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawings_are_recognised_behind_declarations() {
+        for text in [
+            "<svg/>",
+            "\u{feff}<?xml version='1.0'?>\n<!-- a > b --><svg xmlns='x'>",
+            "<!DOCTYPE svg [ <!ENTITY a 'b>c'> ]><svg:svg >",
+            "<!doctype svg>\n<svg\n>",
+        ] {
+            assert_eq!(recognise(text.as_bytes()), Ok(Format::Svg), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_named() {
+        for (bytes, what) in [
+            (&b"%PDF-1.7"[..], "a PDF document"),
+            (b"\0\0\0\x18ftypheic", "a HEIC image"),
+            (b"\0\0\0\x18ftypavif", "an AVIF image"),
+            (b"PK\x03\x04abc", "a ZIP archive"),
+            (b"hello there", "text"),
+            (b"BM is a town", "text"),
+            (b"<!DOCTYPE html><html>", "an HTML page"),
+            (b"<rss >", "first element is <rss>"),
+            (b"\x01\x02\x03", "begins with 01 02 03"),
+            (b"\x89PNG\n\x1a\n\0\0\0\x0dIHDR", "a PNG with a damaged signature"),
+        ] {
+            let text = recognise(bytes).expect_err("refused").to_string();
+            assert!(text.contains(what) && text.contains("Supported are PNG"), "{text}");
+        }
+        assert_eq!(recognise(b""), Err(Problem::Empty));
+    }
+}

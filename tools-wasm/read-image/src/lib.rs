@@ -1,0 +1,115 @@
+//! `ReadImage`: a picture for a model that sees, from any file that is one.
+//!
+//! A file goes through `format` (what it is), `decode` (pixels, at most twice the size that is
+//! sent), `resize` and `encode` (at most 1568 pixels and 700 KB), and `report`. Files that are
+//! small, upright and of a common format are sent as they are, but decoded all the same: what
+//! is sent is whole. No file makes the component allocate more than it has; `limits` says how
+//! much that is, and each decoder asks it first.
+
+#[cfg(target_arch = "wasm32")]
+mod component;
+mod decode;
+mod encode;
+mod files;
+mod format;
+mod limits;
+mod picture;
+mod problem;
+mod reduce;
+mod report;
+mod resize;
+
+use image::metadata::Orientation;
+use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output, args};
+
+pub use files::{Files, FilesError};
+
+use encode::Encoded;
+use limits::{MAX_FILE_BYTES, SENT_BYTES, SENT_EDGE};
+use picture::Picture;
+use report::{Report, Sent};
+
+/// What clients are told.
+pub fn definition() -> Definition {
+    Definition {
+        name: "ReadImage",
+        title: "Read image",
+        description: "Read an image file and display it visually".to_owned(),
+        input_schema: include_str!("input-schema.json"),
+        output_schema: Some(include_str!("output-schema.json")),
+        hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
+    }
+}
+
+/// Runs one call.
+pub fn call(files: &mut impl Files, arguments: &str) -> Result<Output, Failure> {
+    let args = Args::parse(arguments)?;
+    let path = path(&args)?;
+    let bytes = files.read(&path, MAX_FILE_BYTES)?;
+    let length = bytes.len();
+    let picture = decode::decode(&bytes)?;
+    let (format, (width, height)) = (picture.format, picture.size);
+    if let Some(mime_type) = untouched(&picture, length) {
+        let sent = Sent { mime_type, width, height, bytes: length };
+        let report = Report { path, format, width, height, bytes: length, sent, notes: Vec::new() };
+        return Ok(report.output(bytes));
+    }
+    // Encoding needs the room.
+    drop(bytes);
+    let (encoded, notes) = prepare(picture);
+    let sent = Sent {
+        mime_type: encoded.mime_type,
+        width: encoded.width,
+        height: encoded.height,
+        bytes: encoded.data.len(),
+    };
+    let report = Report { path, format, width, height, bytes: length, sent, notes };
+    Ok(report.output(encoded.data))
+}
+
+fn path(args: &Args<'_>) -> Result<String, Failure> {
+    let path = args.string("file_path")?.filter(|path| !path.is_empty()).ok_or_else(|| {
+        Failure::InvalidInput("file_path is missing; give the absolute path of an image file.".to_owned())
+    })?;
+    // A drive's letter counts too: which paths there are is the host's to know.
+    let drive = matches!(path.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
+    if path.starts_with('/') || path.starts_with(r"\\") || drive {
+        return Ok(path);
+    }
+    Err(Failure::InvalidInput(format!(
+        "file_path must be an absolute path, but was {:?}. Give the path from the root on.",
+        args::shown(&path)
+    )))
+}
+
+/// The media type with which the file itself may be sent.
+fn untouched(picture: &Picture, length: usize) -> Option<&'static str> {
+    let (width, height) = picture.size;
+    let small = length <= SENT_BYTES && width.max(height) <= SENT_EDGE;
+    let upright = picture.orientation == Orientation::NoTransforms;
+    if small && upright && picture.plain { picture.format.sent_as() } else { None }
+}
+
+/// What is sent of a picture, and what was done to it.
+fn prepare(picture: Picture) -> (Encoded, Vec<String>) {
+    let Picture { format, size, orientation, pixels, mut notes, .. } = picture;
+    if orientation != Orientation::NoTransforms {
+        notes.push(format!("Turned upright (EXIF orientation {}).", orientation.to_exif()));
+    }
+    let encoded = encode::encode(resize::fit(pixels, SENT_EDGE).turned(orientation));
+    let long = size.0.max(size.1);
+    let sent = encoded.width.max(encoded.height);
+    if sent < long {
+        notes.push(format!("Reduced to {} %.", (u64::from(sent) * 100).div_ceil(long.into())));
+    }
+    if encoded.flattened {
+        notes.push("Transparent parts are white.".to_owned());
+    }
+    if format.sent_as() != Some(encoded.mime_type) {
+        let kind = if encoded.mime_type == "image/png" { "PNG" } else { "JPEG" };
+        notes.push(format!("Converted from {format} to {kind}."));
+    } else if notes.is_empty() {
+        notes.push("Compressed more.".to_owned());
+    }
+    (encoded, notes)
+}
