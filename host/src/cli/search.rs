@@ -30,8 +30,8 @@ fn table(found: &Value) -> String {
             "{:<12} {:<10} {:>3} {:>7} ms  {message}",
             word(&engine["name"]),
             word(&engine["status"]).replace('_', " "),
-            engine["results"],
-            engine["duration_ms"],
+            number(&engine["results"]),
+            number(&engine["duration_ms"]),
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
@@ -40,7 +40,7 @@ fn table(found: &Value) -> String {
         let _ = write!(
             text,
             "\n{:>2}. {}\n    {}\n    {}\n",
-            result["rank"],
+            number(&result["rank"]),
             word(&result["title"]),
             word(&result["url"]),
             engines.join(", ")
@@ -54,6 +54,10 @@ fn table(found: &Value) -> String {
 
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
 }
 
 fn word(value: &Value) -> &str {

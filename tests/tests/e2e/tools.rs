@@ -1,7 +1,9 @@
 //! The tools as clients see them: what is listed, what results are made of, and who can
 //! switch them off.
 
+use base64::Engine as _;
 use scorpiox_tests::program::shared_data;
+use scorpiox_tests::site::{Answer, Site};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
@@ -123,6 +125,19 @@ fn every_structured_result_is_one_of_the_tool_s_output_schema() {
 fn results_are_structured_exactly_where_a_schema_says_so() {
     let program = Program::new();
     program.put("workspace/.claude/skills/s/SKILL.md", "---\nname: s\ndescription: D\n---\nBody\n");
+    // A page for who reads, and a list for one of the engines.
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/page" => Answer::html("<title>T</title><p>Some text."),
+        _ => Answer::of("application/json", r#"[{"URL":"https://a.example/","Title":"A","Snippet":"S"}]"#),
+    });
+    let policy = format!(
+        "version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\nbrowser = false\n[search.engine.wiby]\nbase_url = \"{}\"\n",
+        site.url("")
+    );
+    program.put("home/.scorpiox/policy.toml", policy);
+    let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+    let dot = base64::engine::general_purpose::STANDARD.decode(dot).expect("base64");
+    let image = program.put("workspace/dot.png", dot);
     let mut server = program.start();
     server.initialize(NEWEST);
     for tool in listed(&mut server) {
@@ -131,6 +146,11 @@ fn results_are_structured_exactly_where_a_schema_says_so() {
             "InvokeSkill" => json!({ "skill_name": "s" }),
             "PlanMode" => json!({ "action": "status" }),
             "Bash" => json!({ "command": "true" }),
+            "ReadImage" => json!({ "file_path": image }),
+            "ReadDocs" => json!({ "url": site.url("/page") }),
+            "WebSearch" => json!({ "query": "a" }),
+            // Has no result without a person: see `ask`.
+            "AskUserQuestion" => continue,
             "BackgroundBash" => json!({ "command": "sleep 1000" }),
             "ReadBgOutput" | "KillBgTask" => json!({ "task_id": 1 }),
             _ => json!({ "action": "list", "query": "" }),
