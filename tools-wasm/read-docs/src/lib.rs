@@ -46,6 +46,3 @@ pub fn call(web: &mut impl Web, progress: &mut impl Progress, arguments: &str) -
     let loaded = load::load(web, progress, &ask)?;
     report::output(&ask, loaded)
 }
-
-#[cfg(test)]
-mod tests;

@@ -24,7 +24,7 @@ pub(crate) enum Problem {
     Edges { format: Format, size: (u32, u32) },
     /// Decoding it would take too much memory.
     Memory { format: Format, size: (u32, u32), needed: u64, room: u64 },
-    /// Decoding it would take too much time; says what of it.
+    /// Decoding it would take too much, for what it is; says what of it.
     Work { format: Format, why: String },
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Problem {
             ),
             Self::Work { format, why } => write!(
                 f,
-                "The {format} image would take too long to decode: {why}. Make a simpler copy of it and read that."
+                "The {format} image takes too much time or memory to decode: {why}. Make a simpler copy of it and read that."
             ),
         }
     }

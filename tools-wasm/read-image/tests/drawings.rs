@@ -162,6 +162,16 @@ fn what_grows_without_end_is_refused() {
     );
     let deep = format!(r#"width="9" height="9">{}{}"#, "<g>".repeat(90_000), "</g>".repeat(90_000));
     refused_soon(svg(&deep), "deeper than 100 levels");
+    let corners = "L1 2".repeat(200_000);
+    refused_soon(
+        svg(&format!(
+            r#"width="9" height="9"><marker id="m"><rect width="2" height="2"/></marker><path marker-mid="url(#m)" d="M0 0{corners}"/>"#
+        )),
+        "elements after copying",
+    );
+    let rules = ".c g{fill:red}".repeat(9000);
+    let groups = "<g/>".repeat(9000);
+    refused_soon(svg(&format!(r#"width="9" height="9"><style>{rules}</style>{groups}"#)), "9000 selectors");
     let words = "word ".repeat(50_000);
     refused_soon(
         svg(&format!(r#"width="9" height="9"><text y="9">{words}</text>"#)),

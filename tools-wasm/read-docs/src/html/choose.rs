@@ -15,6 +15,9 @@ use super::tree::{self, Element};
 
 /// Extraction copies the DOM several times; larger pages are taken by their landmarks.
 const MAX_ELEMENTS_TO_EXTRACT: usize = 30_000;
+/// Extraction also writes HTML, and its writer looks at the rest of a text again for each
+/// character that it escapes: this many bytes take a fraction of a second.
+const MAX_COST_OF_WRITING: usize = 200_000_000;
 /// An article with a smaller share of the words of its landmark is not all of it (percent).
 const MIN_SHARE_OF_LANDMARK: usize = 40;
 /// The same for the whole body: there is always something around an article.
@@ -88,7 +91,8 @@ pub(super) fn choose(dom: Dom, elements: usize, url: &Url) -> Content {
     let links = Links::of_page(url, base.as_deref());
     let mut reader = reader(dom, url);
     let about = about(&reader);
-    if elements > MAX_ELEMENTS_TO_EXTRACT || is_documentation(&reader.doc, url) {
+    let is_too_much = elements > MAX_ELEMENTS_TO_EXTRACT || cost_of_writing(&reader.doc) > MAX_COST_OF_WRITING;
+    if is_too_much || is_documentation(&reader.doc, url) {
         return whole(&reader.doc, about, &links);
     }
     let spare = reader.doc.clone();
@@ -119,6 +123,15 @@ fn about(reader: &Readability) -> About {
         byline: known(data.byline),
         published: known(data.published_time),
     }
+}
+
+fn cost_of_writing(dom: &Dom) -> usize {
+    let cost = |text: NodeRef<'_>| {
+        let text = text.text();
+        let escaped = text.chars().filter(|c| matches!(c, '&' | '<' | '>' | '\u{a0}')).count();
+        escaped.saturating_mul(text.len())
+    };
+    dom.root().descendants_it().filter(NodeRef::is_text).map(cost).fold(0, usize::saturating_add)
 }
 
 fn is_documentation(dom: &Dom, url: &Url) -> bool {

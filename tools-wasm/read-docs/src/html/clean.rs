@@ -11,7 +11,7 @@ const NOISE: &str = "script, style, noscript, template, nav, aside, footer, dial
     a.headerlink, a.header-anchor, a.hash-link, a.doc-anchor, a.anchorjs-link, a.heading-link, \
     .sphinxsidebar, .breadcrumbs, .breadcrumb, .skip-link, .skiplink, .skip-to-content, .sr-only, \
     .mw-editsection, .mw-jump-link, .navbox, .catlinks, .printfooter, .theme-doc-toc-mobile, .pagination-nav, \
-    .cookie-banner, #cookie-banner, .rustdoc-toolbar, #copy-path, rustdoc-toolbar, rustdoc-topbar, \
+    summary.hideme, .rustdoc-breadcrumbs, .cookie-banner, #cookie-banner, .rustdoc-toolbar, #copy-path, rustdoc-toolbar, rustdoc-topbar, \
     .sidebar-toc, .table-of-contents, .edit-this-page, .prev-next-area, .rst-footer-buttons, .mobile-nav-chapters, \
     .nav-chapters, .nav-wrapper";
 

@@ -117,7 +117,7 @@ const KNOWN: [&str; 60] = [
 
 pub(super) fn mark(dom: &Dom) {
     dom.select(
-        "pre .linenos, pre .lineno, pre .line-number, pre .line-numbers, pre .line-numbers-rows, \
+        "pre .boring, pre .linenos, pre .lineno, pre .line-number, pre .line-numbers, pre .line-numbers-rows, \
          td.linenos, td.gutter, td.rouge-gutter, td.blob-num, td.hljs-ln-numbers, td.lineno, pre.lineno, \
          pre button, pre .copy-button, .code-copy",
     )

@@ -8,6 +8,9 @@ use super::{code, footnotes, math};
 /// Longest data about an article that is read, in bytes.
 const MAX_DATA_BYTES: usize = 256 * 1024;
 
+/// How our attributes begin.
+const PREFIX: &str = "data-x-";
+
 pub(super) fn mark(dom: &Dom) {
     drop_forged(dom);
     drop_broken_data(dom);
@@ -16,20 +19,32 @@ pub(super) fn mark(dom: &Dom) {
     footnotes::mark(dom);
     tasks(dom);
     alignment(dom);
+    headings(dom);
+}
+
+/// A heading that links to itself is a heading.
+fn headings(dom: &Dom) {
+    let links = "h1 a[href^='#'], h2 a[href^='#'], h3 a[href^='#'], h4 a[href^='#'], h5 a[href^='#'], h6 a[href^='#']";
+    for link in dom.select(links).nodes() {
+        if link.text().chars().any(char::is_alphanumeric) {
+            link.remove_attr("href");
+        }
+    }
 }
 
 /// Marks that the page brings itself would be taken for ours.
 fn drop_forged(dom: &Dom) {
-    for node in dom.root().descendants_it().filter(NodeRef::is_element) {
-        let forged = |name: &str| name.starts_with("data-x-");
-        let names: Vec<String> = node
-            .element_ref()
-            .map(|element| {
-                element.attrs.iter().map(|a| a.name.local.to_string()).filter(|n| forged(n)).collect()
-            })
-            .unwrap_or_default();
-        for name in names {
-            node.remove_attr(&name);
+    let has_forged = |node: &NodeRef<'_>| {
+        let element = node.element_ref();
+        element.is_some_and(|element| element.attrs.iter().any(|a| a.name.local.starts_with(PREFIX)))
+    };
+    let root = dom.root();
+    let forged: Vec<_> = root.descendants_it().filter(has_forged).collect();
+    for node in forged {
+        for attribute in node.attrs() {
+            if attribute.name.local.starts_with(PREFIX) {
+                node.remove_attr(&attribute.name.local);
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use dom_query::{LocalName, NodeData, NodeRef};
 
 use super::links::Links;
+use crate::write::names::is_block;
 
 /// An element or a text.
 #[derive(Debug)]
@@ -45,20 +46,34 @@ impl Element {
     /// All text below, with `<br>` as a line end.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        self.push_text(&mut text);
+        self.push_text(false, &mut text);
         text
     }
 
-    fn push_text(&self, text: &mut String) {
+    /// All text below, with blocks on lines of their own, as some highlighters have them.
+    pub(crate) fn code(&self) -> String {
+        let mut text = String::new();
+        for child in &self.children {
+            child.push_text(true, &mut text);
+        }
+        text
+    }
+
+    fn push_text(&self, parts_blocks: bool, text: &mut String) {
+        let is_line = parts_blocks && is_block(&self.name);
+        let end_line = |text: &mut String| {
+            if is_line && !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+        };
+        end_line(text);
         if &*self.name == "br" {
             text.push('\n');
         }
         for child in &self.children {
-            match child {
-                Node::Text(own) => text.push_str(own),
-                Node::Element(element) => element.push_text(text),
-            }
+            child.push_text(parts_blocks, text);
         }
+        end_line(text);
     }
 }
 
@@ -68,6 +83,13 @@ impl Node {
         match self {
             Self::Text(text) => text.trim().is_empty(),
             Self::Element(element) => element.children.iter().all(Self::is_white),
+        }
+    }
+
+    fn push_text(&self, parts_blocks: bool, text: &mut String) {
+        match self {
+            Self::Text(own) => text.push_str(own),
+            Self::Element(element) => element.push_text(parts_blocks, text),
         }
     }
 

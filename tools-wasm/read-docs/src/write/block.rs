@@ -51,7 +51,7 @@ impl Writer {
     }
 
     fn code_block(&self, site: Site<'_>, element: &Element) -> String {
-        let text = element.text();
+        let text = element.code();
         match site.place {
             Place::Block if self.is_plain => apart(&text),
             Place::Block => code::block(&text, element.attribute("data-x-lang").unwrap_or_default()),

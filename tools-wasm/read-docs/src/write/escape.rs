@@ -1,5 +1,8 @@
 //! Text that markdown would read as markup, escaped; no more of it than needed.
 
+/// How far a closing bracket is looked for, so that a flood of open ones takes no time.
+const NEAR: usize = 512;
+
 /// Text for markdown. `starts_line`: nothing is before it on its line.
 pub(crate) fn text(text: &str, starts_line: bool) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
@@ -31,7 +34,7 @@ fn is_markup(c: char, before: Option<char>, rest: &str) -> bool {
         // Within a word it does neither.
         '_' => !(is_word(before) && is_word(next)),
         '~' => next == Some('~') || before == Some('~'),
-        '[' => next == Some('^') || before == Some('!') || !rest.contains(']') || link_follows(rest),
+        '[' => next == Some('^') || before == Some('!') || link_follows(rest),
         ']' => matches!(next, Some('(' | '[' | ':')),
         '!' => next == Some('['),
         '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),
@@ -40,18 +43,21 @@ fn is_markup(c: char, before: Option<char>, rest: &str) -> bool {
     }
 }
 
-/// Whether what an opening bracket opens would be a link or a reference.
+/// Whether what an opening bracket opens would be a link, a reference or the box of a task.
 fn link_follows(rest: &str) -> bool {
-    let Some(end) = rest.find(']') else { return false };
-    rest[..end].trim().len() <= 1 && !rest[..end].chars().any(char::is_alphanumeric)
-        || rest[end + 1..].starts_with(['(', '[', ':'])
+    let near = &rest[..rest.floor_char_boundary(NEAR)];
+    let Some(end) = near.find(']') else { return true };
+    let is_box = matches!(near[..end].trim(), "" | "x" | "X");
+    is_box || rest[end + 1..].starts_with(['(', '[', ':'])
 }
 
 /// `amp;` or `#38;`
 fn is_entity(rest: &str) -> bool {
-    let Some((name, _)) = rest.split_once(';') else { return false };
+    const LONGEST: usize = 32;
+    let near = &rest[..rest.floor_char_boundary(LONGEST + 2)];
+    let Some((name, _)) = near.split_once(';') else { return false };
     let name = name.strip_prefix('#').unwrap_or(name);
-    (1..=32).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Marks that make a list, a heading, a quotation or a line at the start of a line.

@@ -4,6 +4,7 @@
 #![allow(dead_code)] // each user takes a part
 
 pub mod data;
+pub mod fake;
 pub mod readability;
 pub mod rendered;
 pub mod shingles;

@@ -27,9 +27,9 @@ use crate::limits::{Room, SENT_EDGE};
 use crate::picture::{Picture, Pixels};
 use crate::problem::Problem;
 
-/// Longest text, in bytes. What is built of it takes up to twelve times as much memory.
+/// Longest text, in bytes. What is built of it takes about twelve times as much memory.
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
-/// Deepest nesting, references included. The stack (see `build.rs`) holds three times as much.
+/// Deepest nesting, references included. It fits the stack of `build.rs`.
 const MAX_DEPTH: u32 = 100;
 /// Smaller drawings are enlarged to this edge, as a drawing can be.
 const SMALLEST_EDGE: f32 = 512.0;

@@ -17,9 +17,9 @@ use crate::limits::Room;
 use crate::problem::Problem;
 
 /// What the tree and the text take, in bytes.
-const TREE: f64 = 64.0 * 1024.0 * 1024.0;
-/// Most work, in pixels that are filled once: about ten seconds.
-const MAX_WORK: f64 = 8e8;
+const TREE: f64 = 90.0 * 1024.0 * 1024.0;
+/// Most work, in pixels that are filled once: some seconds.
+const MAX_WORK: f64 = 5e8;
 /// Bytes of a pixel of a layer.
 const LAYER: f64 = 4.0;
 /// Bytes that a point of a path takes while it is filled or stroked.

@@ -1,6 +1,7 @@
 //! How large a drawing grows when its references are followed: `use` copies elements, which
-//! may hold `use` again; patterns, masks and filters are drawn each time they are referred to;
-//! entities stand for text that may hold entities.
+//! may hold `use` again; a marker is copied to each corner of a path; patterns, masks and
+//! filters are drawn each time they are referred to; entities stand for text that may hold
+//! entities; each selector of a style sheet is compared with each element.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +19,8 @@ const MAX_TEXT_LETTERS: u64 = 10_000;
 const MAX_LETTERS: u64 = 100_000;
 /// Most elements after all references are followed; many are gradients, which cost little.
 const MAX_FOLLOWED: u64 = 1_000_000;
+/// Most pairs of a selector and an element, each of which is compared.
+const MAX_MATCHES: u64 = 20_000_000;
 /// Most bytes that entities become.
 const MAX_ENTITY_TEXT: usize = 4 * 1024 * 1024;
 /// References in one entity that the parser follows (`roxmltree` stops there).
@@ -57,11 +60,18 @@ pub(super) fn check(document: &Document<'_>) -> Result<(), Problem> {
     let sheets =
         document.descendants().filter(|node| node.has_tag_name("style") || node.tag_name().name() == "style");
     let texts: Vec<&str> = sheets.flat_map(|sheet| sheet.children()).filter_map(|text| text.text()).collect();
+    let selectors = texts.iter().map(|text| text.matches(['{', ',']).count() as u64).sum::<u64>();
     walk.styled = texts.iter().flat_map(|text| walk.urls(text)).collect();
     let size = walk.size(document.root_element(), 0)?;
     if size.elements > MAX_ELEMENTS {
         return Err(work(format!(
             "it has {} elements after copying; at most {MAX_ELEMENTS} are drawn",
+            size.elements
+        )));
+    }
+    if selectors.saturating_mul(size.elements) > MAX_MATCHES {
+        return Err(work(format!(
+            "its style sheets have {selectors} selectors for {} elements",
             size.elements
         )));
     }
@@ -91,6 +101,15 @@ struct Size {
 }
 
 impl Size {
+    fn times(self, times: u64) -> Self {
+        Self {
+            elements: self.elements.saturating_mul(times),
+            followed: self.followed.saturating_mul(times),
+            letters: self.letters.saturating_mul(times),
+            height: self.height,
+        }
+    }
+
     fn add(&mut self, other: Self, copied: bool) {
         if copied {
             self.elements = self.elements.saturating_add(other.elements);
@@ -132,13 +151,14 @@ impl<'d, 'i> Walk<'d, 'i> {
             )));
         }
         let copies = node.tag_name().name() == "use";
-        for target in self.targets(node) {
-            size.add(self.size(target, depth + 1)?, copies);
+        for (target, times) in self.targets(node) {
+            size.add(self.size(target, depth + 1)?.times(times), copies || is_marker(target));
         }
         for target in self.styled.clone() {
             // A circle here may be one that the style sheet does not make.
             if !self.open.contains(&target.id()) {
-                size.add(self.size(target, depth + 1)?, false);
+                let times = if is_marker(target) { corners(node) } else { 1 };
+                size.add(self.size(target, depth + 1)?.times(times), is_marker(target));
             }
         }
         self.open.remove(&node.id());
@@ -146,16 +166,19 @@ impl<'d, 'i> Walk<'d, 'i> {
         Ok(size)
     }
 
-    /// The elements that an element's attributes refer to.
-    fn targets(&self, node: Node<'d, 'i>) -> Vec<Node<'d, 'i>> {
+    /// The elements that an element's attributes refer to, and how often each is drawn.
+    fn targets(&self, node: Node<'d, 'i>) -> Vec<(Node<'d, 'i>, u64)> {
         let mut targets = Vec::new();
         for attribute in node.attributes() {
             // A link's target is not drawn.
             if attribute.name() == "href" && node.tag_name().name() != "a" {
                 let id = attribute.value().trim().strip_prefix('#');
-                targets.extend(id.and_then(|id| self.ids.get(id)));
+                targets.extend(id.and_then(|id| self.ids.get(id)).map(|target| (*target, 1)));
             }
-            targets.extend(self.urls(attribute.value()));
+            let once = matches!(attribute.name(), "marker-start" | "marker-end");
+            for target in self.urls(attribute.value()) {
+                targets.push((target, if is_marker(target) && !once { corners(node) } else { 1 }));
+            }
         }
         targets
     }
@@ -168,6 +191,16 @@ impl<'d, 'i> Walk<'d, 'i> {
         });
         ids.filter_map(|id| self.ids.get(id).copied()).collect()
     }
+}
+
+fn is_marker(node: Node<'_, '_>) -> bool {
+    node.tag_name().name() == "marker"
+}
+
+/// The most corners that a path can have, each of which gets a marker: two letters make one.
+fn corners(node: Node<'_, '_>) -> u64 {
+    let path = node.attribute("d").or_else(|| node.attribute("points")).unwrap_or_default();
+    path.len() as u64 / 2 + 1
 }
 
 /// Letters in the texts of an element itself.

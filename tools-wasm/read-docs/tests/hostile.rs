@@ -1,0 +1,130 @@
+//! Pages made to break a reader: every one ends in a result or an error, soon.
+
+#![allow(missing_docs, unreachable_pub)]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use support::fake::Fake;
+
+const MIB: usize = 1024 * 1024;
+/// Generous: tests run without optimisation, on shared machines.
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn repeated(piece: &str, bytes: usize) -> String {
+    piece.repeat(bytes / piece.len())
+}
+
+/// In a stack of the size that guests have, so that recursion is seen here.
+fn survives(name: &'static str, body: String) {
+    let run = move || {
+        for format in ["markdown", "text", "html"] {
+            let start = Instant::now();
+            let mut web = Fake::html(&body);
+            let result = web.call(&json!({"url": "https://example.org/x", "format": format}));
+            if let Ok(output) = result {
+                let page = output.text.chars().count();
+                assert!(page <= 110_000, "{name}: a page of {page} characters");
+            }
+            assert!(start.elapsed() < LIMIT, "{name} as {format} took {:?}", start.elapsed());
+        }
+    };
+    // Frames without optimisation are several times as large as those of a guest, which has 512 KiB.
+    let thread = std::thread::Builder::new().stack_size(3 * MIB).spawn(run).expect("a thread");
+    assert!(thread.join().is_ok(), "{name} failed");
+}
+
+#[test]
+fn deep_nesting() {
+    for tag in ["div", "b", "span", "blockquote", "ul><li", "table><tr><td", "dl><dd", "a href=x", "svg", "math", "details", "template"] {
+        survives("deep", repeated(&format!("<{tag}>x"), MIB));
+    }
+}
+
+#[test]
+fn nesting_within_the_limit_of_open_elements() {
+    for tag in ["div", "blockquote", "ul><li", "em", "font color=1"] {
+        let open = format!("<{tag}>x").repeat(450);
+        survives("900 deep", format!("<p>{}</p>{open}end", "word ".repeat(500)));
+    }
+}
+
+#[test]
+fn floods_of_one_character() {
+    for piece in ["<", "&", "`", "*", "[", "\\", "|", "<a ", "</p>", "&#x1F600;", "<!--", "\n\n", "<br>"] {
+        survives("flood", repeated(piece, 2 * MIB));
+    }
+}
+
+#[test]
+fn ten_megabytes_of_tags_that_do_not_close() {
+    survives("10 MB <", repeated("<", 10 * MIB));
+}
+
+#[test]
+fn what_is_never_closed() {
+    for piece in ["<p>text ", "<li>item", "<td>cell", "<option>x", "<h1>x", "<a href='", "<script>", "<textarea>", "<title>", "<pre>x\n"] {
+        survives("unclosed", repeated(piece, MIB));
+    }
+}
+
+#[test]
+fn huge_attributes_and_floods_of_them() {
+    let long = "x".repeat(4 * MIB);
+    survives("attribute", format!("<p title='{long}'>text</p><a href='/{long}'>link</a><img src='{long}' alt='{long}'>"));
+    let many = (0..200_000).fold(String::from("<p"), |tag, n| tag + " a" + &n.to_string());
+    survives("attributes", format!("{many}>text</p>"));
+}
+
+#[test]
+fn formatting_that_is_closed_in_the_wrong_order() {
+    survives("b/i", repeated("<b><i>x</b>y", MIB / 2));
+    survives("a/p", repeated("<a href=x><p>x</a>y", MIB / 2));
+    survives("foster", format!("<table>{}", repeated("<b>x<tr>", MIB / 2)));
+    survives("b*p*", format!("{}{}", "<b>".repeat(900), "<p>x</b>".repeat(5000)));
+}
+
+#[test]
+fn tables_that_span_more_than_there_is() {
+    survives("colspan", format!("<table>{}</table>", "<tr><td colspan=1000 rowspan=1000>x".repeat(5000)));
+    survives("wide", format!("<table><tr>{}</table>", "<td>x".repeat(60_000)));
+    survives("ragged", format!("<table><tr>{}{}</table>", "<td>x".repeat(1000), "<tr><td>y".repeat(30_000)));
+}
+
+#[test]
+fn indentation_of_many_lines_many_levels_deep() {
+    let open = "<blockquote><ul><li>".repeat(25);
+    survives("lines", format!("{open}{}", "a<br>".repeat(80_000)));
+}
+
+#[test]
+fn links_relative_to_a_very_long_address() {
+    let base = format!("https://example.org/{}/", "x".repeat(8000));
+    survives("base", format!("<base href='{base}'>{}", "<a href=y>z</a> ".repeat(50_000)));
+}
+
+#[test]
+fn footnotes_and_marks_that_a_page_forges() {
+    let page = "<p>a<sup><a href='#fn1'>1</a></sup><li id=fn1>n</li><span data-x-tex='$$' data-x-task='x'>t</span><p data-x-note=']'>p</p>";
+    survives("forged", page.repeat(5000));
+}
+
+#[test]
+fn broken_pdf() {
+    let files: [&[u8]; 5] = [
+        b"%PDF-1.7",
+        b"%PDF-1.7\nxref\n0 99999999\ntrailer<</Root 1 0 R/Prev 0>>\nstartxref\n9\n%%EOF",
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[2 0 R 2 0 R]/Count 2>>endobj trailer<</Root 1 0 R>>",
+        b"%PDF-1.4\n1 0 obj[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 1 0 R/Kids[1 0 R]>>endobj",
+    ];
+    for file in files {
+        let mut web = Fake::new("application/pdf", file);
+        assert!(web.refused(&json!({"url": "https://example.org/x.pdf"})).contains("PDF"));
+    }
+    let mut nested = b"%PDF-1.4\n1 0 obj".to_vec();
+    nested.extend(b"<</A[".repeat(100_000));
+    assert!(Fake::new("application/pdf", nested).call(&json!({"url": "https://example.org/x.pdf"})).is_err());
+}

@@ -1,0 +1,120 @@
+//! A web of a few pages.
+
+use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
+use scorpiox_tool_kit::{Failure, Output};
+use serde_json::{Value, json};
+
+/// One answer for every request, and one for the browser.
+pub struct Fake {
+    pub answer: Result<Response, WebError>,
+    pub rendered: Result<Rendered, WebError>,
+    pub requests: Vec<Request>,
+    pub renders: Vec<(String, u32)>,
+    pub reports: Vec<String>,
+}
+
+pub const NO_BROWSER: &str = "No browser was found; install Chromium, on Debian with apt-get install chromium.";
+
+impl Fake {
+    pub fn new(content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        let headers = match content_type {
+            "" => Vec::new(),
+            known => vec![("content-type".to_owned(), known.to_owned())],
+        };
+        let url = "https://example.org/docs/page".to_owned();
+        Self {
+            answer: Ok(Response { url, status: 200, headers, body: body.into() }),
+            rendered: Err(WebError::NoBrowser(NO_BROWSER.to_owned())),
+            requests: Vec::new(),
+            renders: Vec::new(),
+            reports: Vec::new(),
+        }
+    }
+
+    pub fn html(body: &str) -> Self {
+        Self::new("text/html; charset=utf-8", body)
+    }
+
+    pub fn failing(error: WebError) -> Self {
+        Self { answer: Err(error), ..Self::html("") }
+    }
+
+    pub fn status(mut self, status: u16) -> Self {
+        if let Ok(answer) = &mut self.answer {
+            answer.status = status;
+        }
+        self
+    }
+
+    pub fn at(mut self, url: &str) -> Self {
+        if let Ok(answer) = &mut self.answer {
+            url.clone_into(&mut answer.url);
+        }
+        self
+    }
+
+    pub fn with_browser(mut self, html: &str) -> Self {
+        self.rendered = Ok(Rendered {
+            url: "https://example.org/docs/page".to_owned(),
+            status: 200,
+            html: html.to_owned(),
+            notes: vec!["Two requests were refused.".to_owned()],
+        });
+        self
+    }
+
+    pub fn call(&mut self, arguments: &Value) -> Result<Output, Failure> {
+        let mut reports = Reports(Vec::new());
+        let result = read_docs::call(self, &mut reports, &arguments.to_string());
+        self.reports.append(&mut reports.0);
+        result
+    }
+
+    /// The page in markdown.
+    pub fn read(&mut self) -> Output {
+        self.call(&json!({"url": "https://example.org/docs/page"})).expect("a page")
+    }
+
+    pub fn refused(&mut self, arguments: &Value) -> String {
+        match self.call(arguments).expect_err("must be refused") {
+            Failure::InvalidInput(text)
+            | Failure::NotFound(text)
+            | Failure::Denied(text)
+            | Failure::TimedOut(text)
+            | Failure::Failed(text) => text,
+            Failure::Cancelled => "cancelled".to_owned(),
+        }
+    }
+}
+
+pub fn data(output: &Output) -> Value {
+    serde_json::from_str(output.structured.as_deref().expect("data")).expect("JSON")
+}
+
+struct Reports(Vec<String>);
+
+impl Progress for Reports {
+    fn report(&mut self, _done: u32, _total: Option<u32>, message: &str) {
+        self.0.push(message.to_owned());
+    }
+}
+
+impl Web for Fake {
+    fn fetch(&mut self, request: Request) -> Result<Response, WebError> {
+        self.requests.push(request);
+        self.answer.clone()
+    }
+
+    fn begin(&mut self, _request: Request) -> Result<u32, WebError> {
+        Err(WebError::Failed("ReadDocs asks for one thing at a time.".to_owned()))
+    }
+
+    fn next(&mut self, _timeout_ms: u32) -> Option<(u32, Result<Response, WebError>)> {
+        None
+    }
+
+    fn render(&mut self, url: &str, wait_ms: u32) -> Result<Rendered, WebError> {
+        self.renders.push((url.to_owned(), wait_ms));
+        self.rendered.clone()
+    }
+}
