@@ -15,16 +15,28 @@ fn main() {
     if let Some(folder) = data::folder_or_skipped("turndown") {
         let cases = turndown::cases(&folder);
         let failing: Vec<_> = cases.iter().filter(|case| !case.agrees()).collect();
-        println!("\nturndown: {} of {} cases are rendered the same", cases.len() - failing.len(), cases.len());
+        println!(
+            "\nturndown: {} of {} cases are rendered the same",
+            cases.len() - failing.len(),
+            cases.len()
+        );
         for case in failing {
-            println!("- {}\n  in     {:?}\n  wanted {:?}\n  got    {:?}", case.name, case.input.trim(), case.wanted, case.got);
+            println!(
+                "- {}\n  in     {:?}\n  wanted {:?}\n  got    {:?}",
+                case.name,
+                case.input.trim(),
+                case.wanted,
+                case.got
+            );
         }
     }
 }
 
 #[allow(clippy::cast_precision_loss)]
 fn articles(pages: &[readability::Measured]) {
-    println!("| page | F1 | F1 with head | tables | code | links | images | ms |\n|---|---|---|---|---|---|---|---|");
+    println!(
+        "| page | F1 | F1 with head | tables | code | links | images | ms |\n|---|---|---|---|---|---|---|---|"
+    );
     for page in pages {
         println!(
             "| {} | {:.4} | {:.4} | {}/{} | {}/{} | {}/{} | {}/{} | {:.1} |",
@@ -42,7 +54,8 @@ fn articles(pages: &[readability::Measured]) {
             page.time.as_secs_f64() * 1000.0
         );
     }
-    let mean = |value: fn(&readability::Measured) -> f64| pages.iter().map(value).sum::<f64>() / pages.len() as f64;
+    let mean =
+        |value: fn(&readability::Measured) -> f64| pages.iter().map(value).sum::<f64>() / pages.len() as f64;
     let least = pages.iter().map(|page| page.f1).fold(f64::INFINITY, f64::min);
     println!(
         "\n{} pages: mean F1 {:.4} (with head {:.4}), least {least:.4}, {:.1} ms each",

@@ -38,7 +38,20 @@ fn survives(name: &'static str, body: String) {
 
 #[test]
 fn deep_nesting() {
-    for tag in ["div", "b", "span", "blockquote", "ul><li", "table><tr><td", "dl><dd", "a href=x", "svg", "math", "details", "template"] {
+    for tag in [
+        "div",
+        "b",
+        "span",
+        "blockquote",
+        "ul><li",
+        "table><tr><td",
+        "dl><dd",
+        "a href=x",
+        "svg",
+        "math",
+        "details",
+        "template",
+    ] {
         survives("deep", repeated(&format!("<{tag}>x"), MIB));
     }
 }
@@ -65,7 +78,18 @@ fn ten_megabytes_of_tags_that_do_not_close() {
 
 #[test]
 fn what_is_never_closed() {
-    for piece in ["<p>text ", "<li>item", "<td>cell", "<option>x", "<h1>x", "<a href='", "<script>", "<textarea>", "<title>", "<pre>x\n"] {
+    for piece in [
+        "<p>text ",
+        "<li>item",
+        "<td>cell",
+        "<option>x",
+        "<h1>x",
+        "<a href='",
+        "<script>",
+        "<textarea>",
+        "<title>",
+        "<pre>x\n",
+    ] {
         survives("unclosed", repeated(piece, MIB));
     }
 }
@@ -73,7 +97,10 @@ fn what_is_never_closed() {
 #[test]
 fn huge_attributes_and_floods_of_them() {
     let long = "x".repeat(4 * MIB);
-    survives("attribute", format!("<p title='{long}'>text</p><a href='/{long}'>link</a><img src='{long}' alt='{long}'>"));
+    survives(
+        "attribute",
+        format!("<p title='{long}'>text</p><a href='/{long}'>link</a><img src='{long}' alt='{long}'>"),
+    );
     let many = (0..200_000).fold(String::from("<p"), |tag, n| tag + " a" + &n.to_string());
     survives("attributes", format!("{many}>text</p>"));
 }

@@ -91,7 +91,8 @@ pub(super) fn choose(dom: Dom, elements: usize, url: &Url) -> Content {
     let links = Links::of_page(url, base.as_deref());
     let mut reader = reader(dom, url);
     let about = about(&reader);
-    let is_too_much = elements > MAX_ELEMENTS_TO_EXTRACT || cost_of_writing(&reader.doc) > MAX_COST_OF_WRITING;
+    let is_too_much =
+        elements > MAX_ELEMENTS_TO_EXTRACT || cost_of_writing(&reader.doc) > MAX_COST_OF_WRITING;
     if is_too_much || is_documentation(&reader.doc, url) {
         return whole(&reader.doc, about, &links);
     }

@@ -35,7 +35,9 @@ impl Writer {
             }
             "q" => format!("“{}”", content()),
             _ if self.is_plain => content(),
-            "em" | "i" | "dfn" | "var" if nests(element, &["em", "i", "dfn", "var"]) => tagged(&content(), "em"),
+            "em" | "i" | "dfn" | "var" if nests(element, &["em", "i", "dfn", "var"]) => {
+                tagged(&content(), "em")
+            }
             "em" | "i" | "dfn" | "var" => emphasis(&content(), "*", "em", around),
             "strong" | "b" if nests(element, &["strong", "b"]) => tagged(&content(), "strong"),
             "strong" | "b" => emphasis(&content(), "**", "strong", around),

@@ -13,7 +13,8 @@ pub struct Fake {
     pub reports: Vec<String>,
 }
 
-pub const NO_BROWSER: &str = "No browser was found; install Chromium, on Debian with apt-get install chromium.";
+pub const NO_BROWSER: &str =
+    "No browser was found; install Chromium, on Debian with apt-get install chromium.";
 
 impl Fake {
     pub fn new(content_type: &str, body: impl Into<Vec<u8>>) -> Self {

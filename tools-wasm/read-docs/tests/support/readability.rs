@@ -76,7 +76,8 @@ fn tables(wanted: &Dom, got: &Seen) -> Kept {
     let mut kept = Kept::default();
     let all_cells: Vec<Vec<String>> = got.tables.iter().map(|cells| words(&cells.join(" "))).collect();
     for table in wanted.select("table").nodes() {
-        let columns = table.descendants_it().filter(|n| n.has_name("tr")).map(|row| row.element_children().len()).max();
+        let columns =
+            table.descendants_it().filter(|n| n.has_name("tr")).map(|row| row.element_children().len()).max();
         let nests = table.descendants_it().any(|n| n.has_name("table"));
         let has_code = table.descendants_it().any(|n| n.has_name("pre"));
         let is_layout = table.attr_or("role", "").as_ref() == "presentation";
@@ -114,8 +115,9 @@ fn text(page: &Dom) -> String {
 /// Text in which blocks part words.
 pub fn text_of(node: &NodeRef<'_>) -> String {
     const INLINE: [&str; 30] = [
-        "a", "abbr", "b", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd", "label", "mark", "q",
-        "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "bdi",
+        "a", "abbr", "b", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd", "label",
+        "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u",
+        "var", "wbr", "bdi",
     ];
     let mut out = String::new();
     push_text(node, &INLINE, &mut out);

@@ -5,7 +5,10 @@ use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEn
 fn parser(markdown: &str, more: Options) -> Parser<'_> {
     Parser::new_ext(
         markdown,
-        more | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_FOOTNOTES,
+        more | Options::ENABLE_TABLES
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_TASKLISTS
+            | Options::ENABLE_FOOTNOTES,
     )
 }
 
@@ -121,7 +124,10 @@ pub fn tree(markdown: &str) -> String {
             }
             Event::Start(Tag::Link { link_type, dest_url, title, .. }) => {
                 let mail = if link_type == LinkType::Email { "mailto:" } else { "" };
-                out.push_str(&format!("<a {mail}{dest_url} {:?}>", title.split_whitespace().collect::<Vec<_>>()));
+                out.push_str(&format!(
+                    "<a {mail}{dest_url} {:?}>",
+                    title.split_whitespace().collect::<Vec<_>>()
+                ));
             }
             Event::Start(Tag::Image { dest_url, title, .. }) => {
                 out.push_str(&format!("<img {dest_url} {:?}>", title.split_whitespace().collect::<Vec<_>>()));

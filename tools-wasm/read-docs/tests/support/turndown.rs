@@ -31,7 +31,8 @@ pub fn cases(folder: &Path) -> Vec<Case> {
         .nodes()
         .iter()
         .map(|case| {
-            let part = |class: &str| case.descendants_it().find(|node| node.has_class(class)).expect("a part");
+            let part =
+                |class: &str| case.descendants_it().find(|node| node.has_class(class)).expect("a part");
             let input = part("input").inner_html().to_string();
             let got = convert_fragment(&input, Format::Markdown);
             Case {

@@ -27,6 +27,8 @@ const POINT: f64 = 200.0;
 /// Work for a point of a path, and for a path.
 const POINT_WORK: f64 = 100.0;
 const PATH_WORK: f64 = 1000.0;
+/// Work for a pixel whose colour is computed.
+const GRADIENT_WORK: f64 = 2.5;
 /// Work for a pixel of a path's length: its edges are followed in four lines for each row.
 const EDGE_WORK: f64 = 20.0;
 
@@ -171,7 +173,8 @@ impl Estimate {
         let mut cost = Cost { memory: points * POINT, work: PATH_WORK + points * POINT_WORK };
         let strokes = path.stroke().map(Stroke::paint);
         for paint in path.fill().map(resvg::usvg::Fill::paint).into_iter().chain(strokes) {
-            cost.work += area + edges;
+            let colours = if matches!(paint, Paint::Color(_)) { 1.0 } else { GRADIENT_WORK };
+            cost.work += area * colours + edges;
             let pattern = self.paint(paint, whole);
             cost = Cost { memory: cost.memory + pattern.memory, work: cost.work + pattern.work };
         }
