@@ -1,4 +1,4 @@
-//! Prints how good ReadDocs is: `cargo run --release --example quality`, with `SCORPIOX_DATA`
+//! Prints how good `ReadDocs` is: `cargo run --release --example quality`, with `SCORPIOX_DATA`
 //! naming the folder of the data when it is not beside the repository.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout)]

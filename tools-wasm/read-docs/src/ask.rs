@@ -14,7 +14,7 @@ const PAGE_SUFFIX: &str = "#page=";
 /// What a page is turned into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// CommonMark with the tables, task lists, strikethrough and footnotes of GitHub.
+    /// `CommonMark` with the tables, task lists, strikethrough and footnotes of GitHub.
     Markdown,
     /// The same without markup.
     Text,

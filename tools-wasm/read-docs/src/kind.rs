@@ -38,7 +38,7 @@ fn by_type(essence: &str) -> Kind {
     match (family, name) {
         ("text", "html") | ("application", "xhtml+xml") => Kind::Html,
         ("text", "markdown" | "x-markdown") => Kind::Markdown,
-        ("application", "json") | ("text", "json") => Kind::Json,
+        ("application" | "text", "json") => Kind::Json,
         ("application", "pdf" | "x-pdf") => Kind::Pdf,
         (_, name) if name.ends_with("+json") => Kind::Json,
         ("image", _) => Kind::Image,

@@ -1,4 +1,4 @@
-//! ReadDocs: a page of the web as markdown, text or clean HTML.
+//! `ReadDocs`: a page of the web as markdown, text or clean HTML.
 //!
 //! The host moves bytes and, where one is installed, drives a browser ([`Web`]); what the bytes
 //! mean is read here, inside the sandbox. Whatever a server sends, a call ends in a result or an
@@ -44,5 +44,5 @@ pub fn definition() -> Definition {
 pub fn call(web: &mut impl Web, progress: &mut impl Progress, arguments: &str) -> Result<Output, Failure> {
     let ask = Ask::read(&Args::parse(arguments)?)?;
     let loaded = load::load(web, progress, &ask)?;
-    report::output(&ask, loaded)
+    report::output(&ask, &loaded)
 }

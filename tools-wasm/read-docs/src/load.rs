@@ -9,6 +9,7 @@ use crate::charset;
 use crate::document::Document;
 use crate::html::Page;
 use crate::kind::{self, Kind};
+use crate::write::escape;
 use crate::{Format, json, pdf, status};
 
 /// Until a server has answered.
@@ -148,8 +149,7 @@ fn json_document(text: String, format: Format) -> Document {
 }
 
 fn in_pre(document: Document) -> Document {
-    let text = document.body.replace('&', "&amp;").replace('<', "&lt;");
-    Document { body: format!("<pre>{text}</pre>"), ..document }
+    Document { body: format!("<pre>{}</pre>", escape::html(&document.body)), ..document }
 }
 
 fn empty(status: u16, url: &Url) -> Failure {

@@ -26,7 +26,7 @@ struct Data<'a> {
     notes: &'a [String],
 }
 
-pub(crate) fn output(ask: &Ask, loaded: Loaded) -> Result<Output, Failure> {
+pub(crate) fn output(ask: &Ask, loaded: &Loaded) -> Result<Output, Failure> {
     let document = &loaded.document;
     let whole = document.text();
     let pages = Pages::of(&whole, ask.format);
@@ -75,9 +75,10 @@ pub(crate) fn output(ask: &Ask, loaded: Loaded) -> Result<Output, Failure> {
 fn position(ask: &Ask, pages: &Pages<'_>) -> String {
     let at =
         format!("Page {} of {} (of {} characters).", ask.page, pages.count(), grouped(pages.total_chars));
-    match ask.page < pages.count() {
-        true => format!("{at} Go on with {}", ask.url_of_page(ask.page + 1)),
-        false => format!("{at} This is the last page."),
+    if ask.page < pages.count() {
+        format!("{at} Go on with {}", ask.url_of_page(ask.page + 1))
+    } else {
+        format!("{at} This is the last page.")
     }
 }
 

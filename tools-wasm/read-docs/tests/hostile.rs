@@ -11,7 +11,7 @@ use support::fake::Fake;
 
 const MIB: usize = 1024 * 1024;
 /// Generous: tests run without optimisation, on shared machines.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 fn repeated(piece: &str, bytes: usize) -> String {
     piece.repeat(bytes / piece.len())

@@ -132,7 +132,11 @@ fn cost_of_writing(dom: &Dom) -> usize {
         let escaped = text.chars().filter(|c| matches!(c, '&' | '<' | '>' | '\u{a0}')).count();
         escaped.saturating_mul(text.len())
     };
-    dom.root().descendants_it().filter(NodeRef::is_text).map(cost).fold(0, usize::saturating_add)
+    let is_written = |text: &NodeRef<'_>| {
+        text.is_text()
+            && !text.parent().is_some_and(|parent| parent.has_name("script") || parent.has_name("style"))
+    };
+    dom.root().descendants_it().filter(is_written).map(cost).fold(0, usize::saturating_add)
 }
 
 fn is_documentation(dom: &Dom, url: &Url) -> bool {
@@ -156,13 +160,10 @@ fn is_address_of_documentation(url: &Url) -> bool {
 
 /// The landmark, else the body, cleaned.
 fn whole(dom: &Dom, mut about: About, links: &Links) -> Content {
-    let root = match landmark(dom) {
-        Some(root) => root,
-        None => {
-            clean::drop_banner(dom);
-            dom.body().unwrap_or_else(|| dom.root())
-        }
-    };
+    let root = landmark(dom).unwrap_or_else(|| {
+        clean::drop_banner(dom);
+        dom.body().unwrap_or_else(|| dom.root())
+    });
     clean::clean(dom, &root);
     // The page's own heading goes to the top, with what is known of the page.
     let headings: Vec<_> = root.descendants_it().filter(|node| node.has_name("h1")).collect();
@@ -181,14 +182,14 @@ fn whole(dom: &Dom, mut about: About, links: &Links) -> Content {
 
 /// The element that holds the content, when the page names one.
 fn landmark(dom: &Dom) -> Option<NodeRef<'_>> {
-    let single = |selector: &&str| {
+    let single = |selector: &str| {
         let found = dom.select(selector);
         match found.nodes() {
             [only] => Some(*only),
             _ => None,
         }
     };
-    CONTENT.iter().chain(&LANDMARKS).filter_map(|selector| single(&selector)).find(has_words)
+    CONTENT.iter().chain(&LANDMARKS).filter_map(|selector| single(selector)).find(has_words)
 }
 
 fn has_words(node: &NodeRef<'_>) -> bool {
@@ -199,18 +200,18 @@ fn has_words(node: &NodeRef<'_>) -> bool {
 /// Whether the page has much more content than was found.
 fn has_more(spare: &Dom, found: &NodeRef<'_>) -> bool {
     let found_words = words(found, &|_| false);
-    let (around, share) = match landmark(spare) {
+    let (whole, least) = match landmark(spare) {
         Some(landmark) => (landmark, MIN_SHARE_OF_LANDMARK),
         None => match spare.body() {
             Some(body) => (body, MIN_SHARE_OF_BODY),
             None => return false,
         },
     };
-    let all = words(&around, &is_no_content);
-    if found_words * 100 >= all * share {
+    let all = words(&whole, &is_no_content);
+    if found_words * 100 >= all * least {
         return false;
     }
-    let unlinked = words(&around, &|node| is_no_content(node) || node.has_name("a"));
+    let unlinked = words(&whole, &|node| is_no_content(node) || node.has_name("a"));
     found_words == 0 || (all - unlinked) * 100 < all * MAX_SHARE_OF_LINKS
 }
 

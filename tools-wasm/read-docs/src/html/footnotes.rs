@@ -32,7 +32,7 @@ pub(super) fn mark(dom: &Dom) {
 }
 
 /// Elements that can be notes, by their ids.
-fn by_id<'a>(dom: &'a Dom) -> HashMap<String, NodeRef<'a>> {
+fn by_id(dom: &Dom) -> HashMap<String, NodeRef<'_>> {
     let notes = dom.select("li[id], p[id], div[id], aside[id], dd[id]");
     let mut all = HashMap::new();
     for note in notes.nodes() {
@@ -69,8 +69,9 @@ fn label_of(link: &NodeRef<'_>, used: &HashSet<String>) -> String {
     if !own.is_empty() && !used.contains(&own) {
         return own;
     }
-    let free = (1..).map(|n| format!("n{n}")).find(|label| !used.contains(label));
-    free.unwrap_or_default()
+    // More names than are taken, so that one is free.
+    let names = (used.len()..=2 * used.len()).map(|n| format!("n{n}"));
+    names.into_iter().find(|label| !used.contains(label)).unwrap_or_default()
 }
 
 fn drop_backlinks(note: &NodeRef<'_>) {

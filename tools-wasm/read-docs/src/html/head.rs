@@ -25,7 +25,7 @@ pub(super) fn write(about: &About, url: &Url, format: Format) -> String {
             title.unwrap_or_default() + &joined(facts)
         }
         Format::Html => {
-            let address = escape::html(url.as_str());
+            let address = escape::html_value(url.as_str());
             let link = format!("<a href=\"{address}\">{address}</a>");
             let facts =
                 [byline.map(|b| escape::html(&b)), about.published.as_deref().map(escape::html), Some(link)];

@@ -91,7 +91,7 @@ impl<'r, 'a> Reader<'r, 'a> {
     fn apply(&mut self, operator: &TypedInstruction<'_, '_>) {
         match operator {
             TypedInstruction::SaveState(_) if self.saved.len() < MAX_SAVED => {
-                self.saved.push(self.state.clone())
+                self.saved.push(self.state.clone());
             }
             TypedInstruction::RestoreState(_) => {
                 if let Some(state) = self.saved.pop() {

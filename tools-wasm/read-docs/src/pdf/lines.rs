@@ -41,15 +41,15 @@ struct Last {
 
 impl Lines {
     pub(super) fn add(&mut self, glyph: &Glyph) {
-        let [a, b, c, d, x, y] = glyph.place.0;
-        let stretch = a.hypot(b);
-        let size = (glyph.size * c.hypot(d)).abs();
+        let [right, up, lean, rise, x, y] = glyph.place.0;
+        let stretch = right.hypot(up);
+        let size = (glyph.size * lean.hypot(rise)).abs();
         let is_usable = stretch > 0.0 && size > 0.0 && stretch.is_finite() && size.is_finite();
         if !is_usable || !x.is_finite() || !y.is_finite() {
             return;
         }
         // The direction of the line, so that turned text is read as well.
-        let (along_x, along_y) = (a / stretch, b / stretch);
+        let (along_x, along_y) = (right / stretch, up / stretch);
         let along = x * along_x + y * along_y;
         let across = y * along_x - x * along_y;
         let is_white = glyph.text.trim().is_empty();

@@ -13,14 +13,9 @@ impl Matrix {
 
     /// This one first, then the other.
     pub(super) fn then(self, other: Self) -> Self {
-        let ([a, b, c, d, e, f], [p, q, r, s, t, u]) = (self.0, other.0);
-        Self([
-            a * p + b * r,
-            a * q + b * s,
-            c * p + d * r,
-            c * q + d * s,
-            e * p + f * r + t,
-            e * q + f * s + u,
-        ])
+        let (one, two) = (self.0, other.0);
+        let row = |x: f64, y: f64| (x * two[0] + y * two[2], x * two[1] + y * two[3]);
+        let (first, second, shift) = (row(one[0], one[1]), row(one[2], one[3]), row(one[4], one[5]));
+        Self([first.0, first.1, second.0, second.1, shift.0 + two[4], shift.1 + two[5]])
     }
 }

@@ -7,6 +7,7 @@ mod content;
 mod lines;
 mod matrix;
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
@@ -25,7 +26,11 @@ const MAX_TEXT: usize = 16 * 1024 * 1024;
 
 pub(crate) fn read(body: Vec<u8>) -> Result<Document, Failure> {
     let pdf = Pdf::new(body).map_err(explain)?;
-    let fonts = Fonts { cache: FontCache::new(), programs: Arc::new(program), maps: Arc::new(|_| None) };
+    let fonts = Fonts {
+        cache: FontCache::new(),
+        programs: Arc::new(|query| Some(program(query))),
+        maps: Arc::new(|_| None),
+    };
     let count = pdf.pages().len();
     let mut text = String::new();
     let mut read = 0;
@@ -39,7 +44,7 @@ pub(crate) fn read(body: Vec<u8>) -> Result<Document, Failure> {
                 text.push_str("\n\n");
             }
             if count > 1 {
-                text.push_str(&format!("[PDF page {read}]\n\n"));
+                let _ = write!(text, "[PDF page {read}]\n\n");
             }
             text.push_str(&page_text);
         }
@@ -70,12 +75,12 @@ struct Fonts<'a> {
 }
 
 /// Fonts that a file does not bring come with the crate.
-fn program(query: &FontQuery) -> Option<(hayro_font::FontData, u32)> {
+fn program(query: &FontQuery) -> (hayro_font::FontData, u32) {
     let font = match query {
         FontQuery::Standard(font) => *font,
         FontQuery::Fallback(query) => query.pick_standard_font(),
     };
-    Some(font.get_font_data())
+    font.get_font_data()
 }
 
 fn explain(error: LoadPdfError) -> Failure {

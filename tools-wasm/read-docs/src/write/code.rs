@@ -7,7 +7,7 @@ pub(super) fn span(text: &str) -> String {
         return text;
     }
     let runs = runs_of_backticks(&text);
-    let fence = "`".repeat((1..).find(|length| !runs.contains(length)).unwrap_or(1));
+    let fence = "`".repeat((1..=runs.len() + 1).find(|length| !runs.contains(length)).unwrap_or(1));
     let is_padded = text.starts_with(' ') && text.ends_with(' ') && !text.trim().is_empty();
     let pad = if text.starts_with('`') || text.ends_with('`') || is_padded { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")

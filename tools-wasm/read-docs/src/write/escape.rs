@@ -65,12 +65,11 @@ fn starts_block(c: char, rest: &str) -> bool {
     let next = rest.chars().next();
     let ends_mark = |next: Option<char>| next.is_none_or(char::is_whitespace);
     match c {
-        '-' => ends_mark(next) || next == Some('-'),
+        '-' | ':' => ends_mark(next) || next == Some('-'),
         '+' => ends_mark(next),
         '=' => ends_mark(next) || next == Some('='),
         '>' | '|' => true,
         '~' => rest.starts_with("~~"),
-        ':' => ends_mark(next) || next == Some('-'),
         '#' => {
             let after = rest.trim_start_matches('#');
             rest.len() - after.len() < 6 && ends_mark(after.chars().next())
@@ -91,7 +90,12 @@ fn ends_number(c: char, before: &str, rest: &str, starts_line: bool) -> bool {
 
 /// Text for HTML.
 pub(crate) fn html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// A value between quotes for HTML.
+pub(crate) fn html_value(text: &str) -> String {
+    html(text).replace('"', "&quot;")
 }
 
 #[cfg(test)]

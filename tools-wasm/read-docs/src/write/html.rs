@@ -14,9 +14,7 @@ pub(super) fn write(root: &Element) -> String {
 
 fn push(node: &Node, in_pre: bool, out: &mut String) {
     match node {
-        Node::Text(text) => {
-            out.push_str(&text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
-        }
+        Node::Text(text) => out.push_str(&escape::html(text)),
         Node::Element(element) => push_element(element, in_pre, out),
     }
 }
@@ -31,7 +29,7 @@ fn push_element(element: &Element, in_pre: bool, out: &mut String) {
     }
     let name = &*element.name;
     let is_block = names::is_block(name) && !in_pre;
-    let is_pre = in_pre || name == "pre";
+    let keeps_space = in_pre || name == "pre";
     let attributes = attributes(element);
     // What only grouped or dressed text says nothing here.
     let is_needless =
@@ -46,7 +44,7 @@ fn push_element(element: &Element, in_pre: bool, out: &mut String) {
         out.push('>');
     }
     for child in &element.children {
-        push(child, is_pre, out);
+        push(child, keeps_space, out);
     }
     if !is_needless && !names::is_void(name) {
         out.push_str("</");
@@ -64,7 +62,7 @@ fn attributes(element: &Element) -> String {
         out.push(' ');
         out.push_str(name);
         out.push_str("=\"");
-        out.push_str(&escape::html(value));
+        out.push_str(&escape::html_value(value));
         out.push('"');
     };
     for (name, value) in &element.attributes {

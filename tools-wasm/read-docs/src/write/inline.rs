@@ -111,13 +111,15 @@ impl Edges {
         let trailing = &text[text.trim_end().len()..];
         let ends_in_space = |node: &Node| !is_block(node) && node.last_char() == Some(' ');
         let starts_in_space = |node: &Node| !is_block(node) && node.first_char() == Some(' ');
-        let leading = match site.previous().is_some_and(ends_in_space) {
-            true => leading.trim_start_matches(is_ascii_space),
-            false => leading,
+        let leading = if site.previous().is_some_and(ends_in_space) {
+            leading.trim_start_matches(is_ascii_space)
+        } else {
+            leading
         };
-        let trailing = match site.next().is_some_and(starts_in_space) {
-            true => trailing.trim_end_matches(is_ascii_space),
-            false => trailing,
+        let trailing = if site.next().is_some_and(starts_in_space) {
+            trailing.trim_end_matches(is_ascii_space)
+        } else {
+            trailing
         };
         let no_breaks = |edge: &str| edge.replace('\n', "");
         Self { leading: no_breaks(leading), trailing: no_breaks(trailing) }
@@ -144,9 +146,13 @@ fn emphasis(content: &str, mark: &str, tag: &str, (before, after): (Option<char>
     }
     let is_mark = |c: char| mark.starts_with(c);
     let is_word = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace() && !is_punctuation(c));
-    let opens = !(is_punctuation(first) && is_word(before)) && !before.is_some_and(is_mark);
-    let closes = !(is_punctuation(last) && is_word(after)) && !after.is_some_and(is_mark);
-    if opens && closes { format!("{mark}{content}{mark}") } else { tagged(content, tag) }
+    let is_kept_from =
+        |at: char, beside: Option<char>| beside.is_some_and(is_mark) || is_punctuation(at) && is_word(beside);
+    if is_kept_from(first, before) || is_kept_from(last, after) {
+        tagged(content, tag)
+    } else {
+        format!("{mark}{content}{mark}")
+    }
 }
 
 /// Whether an element has others of its kind in it, whose marks would end its own.

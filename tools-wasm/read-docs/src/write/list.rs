@@ -128,7 +128,8 @@ fn flatten_groups<'a>(element: &'a Element, parts: &mut Vec<&'a Element>) {
 
 /// Whether a list of the same kind is directly before.
 fn follows_list(site: Site<'_>, name: &str) -> bool {
-    let before = site.parent.children[..site.index].iter().rev();
+    const NEAR: usize = 1000;
+    let before = site.parent.children[..site.index].iter().rev().take(NEAR);
     let mut lists = before.take_while(|node| match node {
         Node::Text(text) => text.trim().is_empty(),
         Node::Element(element) => &*element.name == name,

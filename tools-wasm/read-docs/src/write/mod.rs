@@ -77,8 +77,10 @@ impl<'a> Site<'a> {
 
     /// The character after it on its line.
     fn after(self) -> Option<char> {
+        // Elements without text in a row are looked past, but not thousands for each of them.
+        const NEAR: usize = 16;
         let following = &self.parent.children[self.index + 1..];
-        following.iter().find_map(|node| match node {
+        following.iter().take(NEAR).find_map(|node| match node {
             Node::Element(element) if names::is_block(&element.name) || &*element.name == "br" => Some('\n'),
             node => node.first_char(),
         })

@@ -1,5 +1,7 @@
 //! Markdown as a renderer understands it.
 
+use std::fmt::Write as _;
+
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 fn parser(markdown: &str, more: Options) -> Parser<'_> {
@@ -63,7 +65,7 @@ pub fn seen(markdown: &str, has_formulas: bool) -> Seen {
                 seen.text.push_str(&text);
             }
             Event::FootnoteReference(label) => {
-                seen.text.push_str(&format!("[{label}]"));
+                let _ = write!(seen.text, "[{label}]");
             }
             Event::InlineMath(_) | Event::DisplayMath(_) => seen.formulas += 1,
             Event::SoftBreak | Event::HardBreak | Event::Rule => {
@@ -107,8 +109,9 @@ pub fn tree(markdown: &str) -> String {
     for event in parser(markdown, Options::empty()) {
         match event {
             // Whether a list is loose is style.
-            Event::Start(Tag::Paragraph) if list_items > 0 => open(&mut out, "¶"),
-            Event::End(TagEnd::Paragraph) if list_items > 0 => open(&mut out, "¶"),
+            Event::Start(Tag::Paragraph) | Event::End(TagEnd::Paragraph) if list_items > 0 => {
+                open(&mut out, "¶");
+            }
             Event::Start(Tag::CodeBlock(kind)) => {
                 in_code = true;
                 let language = match kind {
@@ -124,13 +127,12 @@ pub fn tree(markdown: &str) -> String {
             }
             Event::Start(Tag::Link { link_type, dest_url, title, .. }) => {
                 let mail = if link_type == LinkType::Email { "mailto:" } else { "" };
-                out.push_str(&format!(
-                    "<a {mail}{dest_url} {:?}>",
-                    title.split_whitespace().collect::<Vec<_>>()
-                ));
+                let title: Vec<_> = title.split_whitespace().collect();
+                let _ = write!(out, "<a {mail}{dest_url} {title:?}>");
             }
             Event::Start(Tag::Image { dest_url, title, .. }) => {
-                out.push_str(&format!("<img {dest_url} {:?}>", title.split_whitespace().collect::<Vec<_>>()));
+                let title: Vec<_> = title.split_whitespace().collect();
+                let _ = write!(out, "<img {dest_url} {title:?}>");
             }
             Event::Start(Tag::List(start)) => open(&mut out, &format!("<list {start:?}>")),
             Event::Start(tag) => {
@@ -143,12 +145,16 @@ pub fn tree(markdown: &str) -> String {
             }
             Event::Text(text) if in_code => out.push_str(&text),
             Event::Text(text) => words(&mut out, &text),
-            Event::Code(text) => out.push_str(&format!("<c>{text}</c>")),
+            Event::Code(text) => {
+                let _ = write!(out, "<c>{text}</c>");
+            }
             Event::SoftBreak => words(&mut out, " "),
             Event::HardBreak => open(&mut out, "<br>"),
             Event::Rule => open(&mut out, "<hr>"),
             Event::Html(text) | Event::InlineHtml(text) => out.push_str(&text),
-            other => out.push_str(&format!("{other:?}")),
+            other => {
+                let _ = write!(out, "{other:?}");
+            }
         }
     }
     let one_paragraph_end = out.replace("¶\u{1}¶", "¶").replace('\u{1}', "");

@@ -1,4 +1,4 @@
-//! Bounds that the quality of ReadDocs may not fall below.
+//! Bounds that the quality of `ReadDocs` may not fall below.
 
 #![allow(missing_docs, unreachable_pub)]
 
@@ -38,7 +38,8 @@ fn fragments_are_rendered_as_turndown_has_them() {
     let Some(folder) = data::folder_or_skipped("turndown") else { return };
     let cases = turndown::cases(&folder);
     assert_eq!(cases.len(), 147);
-    let failing: Vec<&str> = cases.iter().filter(|case| !case.agrees()).map(|case| case.name.as_str()).collect();
+    let failing: Vec<&str> =
+        cases.iter().filter(|case| !case.agrees()).map(|case| case.name.as_str()).collect();
     let reasons = OTHERWISE.map(|(name, _)| name);
     assert_eq!(failing, reasons, "{cases:#?}");
 }

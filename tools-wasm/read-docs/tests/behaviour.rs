@@ -12,7 +12,8 @@ use support::fake::{Fake, NO_BROWSER, data};
 const URL: &str = "https://example.org/docs/page";
 
 fn article(body: &str) -> String {
-    let filler = "This is a sentence of the article, with commas, and long enough to count as text. ".repeat(4);
+    let filler =
+        "This is a sentence of the article, with commas, and long enough to count as text. ".repeat(4);
     format!(
         "<html><head><title>The title</title><meta name=author content='Jane Doe'>\
          <meta property='article:published_time' content='2024-05-06'></head>\
@@ -92,7 +93,10 @@ fn an_article_has_its_title_author_date_and_address_on_top() {
 fn code_keeps_its_language_and_lines() {
     let cases = [
         ("<pre><code class='language-rust'>fn x() {}\n  y</code></pre>", "```rust\nfn x() {}\n  y\n```"),
-        ("<div class='highlight-python notranslate'><div class=highlight><pre>def f():\n    pass</pre></div></div>", "```python\ndef f():\n    pass\n```"),
+        (
+            "<div class='highlight-python notranslate'><div class=highlight><pre>def f():\n    pass</pre></div></div>",
+            "```python\ndef f():\n    pass\n```",
+        ),
         ("<div class='highlight highlight-source-js'><pre>let a;</pre></div>", "```js\nlet a;\n```"),
         ("<pre class='brush: js; ruler: true'>a<br><br>b</pre>", "```js\na\n\nb\n```"),
         ("<pre class='sourceCode haskell'><code>x</code></pre>", "```haskell\nx\n```"),
@@ -113,15 +117,25 @@ fn tables_keep_every_cell_in_its_column() {
     let wanted = "| A | B | C |\n| --- | ---: | --- |\n| wide |  | x\\|y |\n| tall | 1 | `a\\|b` |\n|  | 2 | one<br>• two |";
     assert!(content(spanning).contains(wanted), "{}", content(spanning));
     let headless = "<table><tr><td>1, and</td><td>2</td></tr><tr><td>3, or</td><td>4</td></tr></table>";
-    assert!(content(headless).contains("|  |  |\n| --- | --- |\n| 1, and | 2 |\n| 3, or | 4 |"), "{}", content(headless));
+    assert!(
+        content(headless).contains("|  |  |\n| --- | --- |\n| 1, and | 2 |\n| 3, or | 4 |"),
+        "{}",
+        content(headless)
+    );
 }
 
 #[test]
 fn lists_nest_and_know_tasks_and_terms() {
     let cases = [
         ("<ul><li>a, b<ol start=3><li>c<li>d</ol><li>e</ul>", "- a, b\n  3. c\n  4. d\n- e"),
-        ("<ul><li><input type=checkbox checked> done<li><input type=checkbox> to do</ul>", "- [x] done\n- [ ] to do"),
-        ("<dl><dt>Term<dd>What it is<dt>Other<dd><p>One</p><p>Two</p></dl>", "- **Term**: What it is\n- **Other**\n\n  One\n\n  Two"),
+        (
+            "<ul><li><input type=checkbox checked> done<li><input type=checkbox> to do</ul>",
+            "- [x] done\n- [ ] to do",
+        ),
+        (
+            "<dl><dt>Term<dd>What it is<dt>Other<dd><p>One</p><p>Two</p></dl>",
+            "- **Term**: What it is\n- **Other**\n\n  One\n\n  Two",
+        ),
         ("<ul><li>a</ul><ul><li>b</ul>", "- a\n\n* b"),
     ];
     for (html, wanted) in cases {
@@ -132,7 +146,9 @@ fn lists_nest_and_know_tasks_and_terms() {
 #[test]
 fn formulas_are_kept_as_tex_and_only_once() {
     let mathml = "<math><semantics><mrow><mi>x</mi></mrow><annotation encoding='application/x-tex'>x_1</annotation></semantics></math>";
-    let katex = format!("<span class=katex><span class=katex-mathml>{mathml}</span><span class=katex-html aria-hidden=true>x1</span></span>");
+    let katex = format!(
+        "<span class=katex><span class=katex-mathml>{mathml}</span><span class=katex-html aria-hidden=true>x1</span></span>"
+    );
     let cases = [
         (format!("<p>Let {mathml} be.</p>"), "Let $x_1$ be."),
         (format!("<p>Let {katex} be.</p>"), "Let $x_1$ be."),
@@ -140,7 +156,11 @@ fn formulas_are_kept_as_tex_and_only_once() {
         ("<p>Let <script type='math/tex'>a*b</script> be.</p>".to_owned(), "Let $a*b$ be."),
         ("<script type='math/tex; mode=display'>\\sum</script>".to_owned(), "$$\n\\sum\n$$"),
         ("<p>Let <math alttext='y^2'><mi>y</mi></math> be.</p>".to_owned(), "Let $y^2$ be."),
-        ("<p>Let <math><mfrac><mi>a</mi><msup><mi>b</mi><mn>2</mn></msup></mfrac></math> be.</p>".to_owned(), "Let $\\frac{a}{b^2}$ be."),
+        (
+            "<p>Let <math><mfrac><mi>a</mi><msup><mi>b</mi><mn>2</mn></msup></mfrac></math> be.</p>"
+                .to_owned(),
+            "Let $\\frac{a}{b^2}$ be.",
+        ),
     ];
     for (html, wanted) in cases {
         let got = content(&html);
@@ -161,9 +181,12 @@ fn what_else_means_something_is_kept() {
     let cases = [
         ("<p><a href='../x y'>there</a></p>", "[there](https://example.org/x%20y)"),
         ("<p>x <img src=i.png alt='A dog' title=T></p>", "![A dog](https://example.org/docs/i.png \"T\")"),
-        ("<p>Press <kbd>Ctrl</kbd>, E=mc<sup>2</sup>, H<sub>2</sub>O, <del>gone</del></p>", "Press <kbd>Ctrl</kbd>, E=mc<sup>2</sup>, H<sub>2</sub>O, ~~gone~~"),
+        (
+            "<p>Press <kbd>Ctrl</kbd>, E=mc<sup>2</sup>, H<sub>2</sub>O, <del>gone</del></p>",
+            "Press <kbd>Ctrl</kbd>, E=mc<sup>2</sup>, H<sub>2</sub>O, ~~gone~~",
+        ),
         ("<details><summary>More</summary><p>Within, here.</p></details>", "**More**\n\nWithin, here."),
-        ("<p>a<b>&quot;b&quot;</b>c and <i>x</i><i>y</i></p>", "a<strong>\"b\"</strong>c and <em>x</em><em>y</em>"),
+        ("<p>a<b>&quot;b&quot;</b>c and <i>x</i><i>y</i></p>", "a<strong>\"b\"</strong>c and *x*<em>y</em>"),
         ("<blockquote><p>a, b</p><blockquote>c</blockquote></blockquote>", "> a, b\n>\n> > c"),
         ("<h2>Part <a href='#part'>#</a></h2><p>x, y</p>", "## Part\n"),
     ];
@@ -178,16 +201,25 @@ fn documentation_is_taken_by_its_landmark() {
         <main><section id=main-content><h1>Struct Vec</h1><a href=src.html>Source</a><table><tr><th>a<th>b<tr><td>1<td>2</table>\
         <ul><li><a href=a.html>one of many</a><li><a href=b.html>another link of the list</a></ul><p>Few words of text stand here, more than twenty with all the rest of it, for a section must have some.</section></main></body></html>";
     let output = Fake::html(page).read();
-    assert!(output.text.starts_with("# Struct Vec\n\n<https://example.org/docs/page>\n\n[Source]"), "{}", output.text);
+    assert!(
+        output.text.starts_with("# Struct Vec\n\n<https://example.org/docs/page>\n\n[Source]"),
+        "{}",
+        output.text
+    );
     assert!(output.text.contains("| a | b |") && output.text.contains("[another link of the list]"));
     assert!(!output.text.contains("Crates"));
 }
 
 #[test]
 fn text_is_the_same_without_markup_and_html_without_looks() {
-    let page = article("<h2 class=x>Part</h2><p style='color:red'>a <b>bold</b> <a href=/l onclick=evil()>link</a></p><pre><code class=language-c>int x;</code></pre><script>evil()</script>");
+    let page = article(
+        "<h2 class=x>Part</h2><p style='color:red'>a <b>bold</b> <a href=/l onclick=evil()>link</a></p><pre><code class=language-c>int x;</code></pre><script>evil()</script>",
+    );
     let text = Fake::html(&page).call(&asked("text")).expect("text").text;
-    assert!(text.starts_with("The title\n\nBy Jane Doe · 2024-05-06 · https://example.org/docs/page\n\n"), "{text}");
+    assert!(
+        text.starts_with("The title\n\nBy Jane Doe · 2024-05-06 · https://example.org/docs/page\n\n"),
+        "{text}"
+    );
     assert!(text.contains("Part\n\na bold link\n\nint x;\n"), "{text}");
     let html = Fake::html(&page).call(&asked("html")).expect("html").text;
     assert!(html.starts_with("<h1>The title</h1>\n<p>By Jane Doe"), "{html}");
@@ -237,9 +269,8 @@ fn other_types_are_read_as_what_they_are() {
         ("text/csv", "a,b\n1,2", "a,b\n1,2"),
         ("application/rss+xml", "<rss><channel/></rss>", "<rss><channel/></rss>"),
         ("", "<!doctype html><p>Hello</p>", "<https://example.org/docs/page>\n\nHello"),
-        ("text/html; charset=windows-1251", "", ""),
     ];
-    for (kind, body, wanted) in cases.into_iter().filter(|(_, body, _)| !body.is_empty()) {
+    for (kind, body, wanted) in cases {
         assert_eq!(Fake::new(kind, body).read().text, wanted, "{kind}");
     }
     let broken = Fake::new("application/json", "{a:1}").read();
@@ -290,15 +321,20 @@ fn a_refusing_status_stands_first_and_without_text_is_an_error() {
 
 #[test]
 fn errors_of_the_web_come_through() {
-    let moved = Fake::failing(WebError::Moved("https://other.org/x".to_owned())).refused(&json!({"url": URL}));
-    assert!(moved.contains("redirects to another host: https://other.org/x. Call ReadDocs again with url \"https://other.org/x\""));
+    let moved =
+        Fake::failing(WebError::Moved("https://other.org/x".to_owned())).refused(&json!({"url": URL}));
+    assert!(moved.contains(
+        "redirects to another host: https://other.org/x. Call ReadDocs again with url \"https://other.org/x\""
+    ));
     let denied = WebError::Denied("policy.toml, [web] deny: example.org.".to_owned());
     assert_eq!(
         Fake::failing(denied).call(&json!({"url": URL})),
         Err(Failure::Denied("policy.toml, [web] deny: example.org.".to_owned()))
     );
     assert_eq!(Fake::failing(WebError::Cancelled).call(&json!({"url": URL})), Err(Failure::Cancelled));
-    assert!(Fake::failing(WebError::TooLarge(10)).refused(&json!({"url": URL})).contains("more than 10 bytes"));
+    assert!(
+        Fake::failing(WebError::TooLarge(10)).refused(&json!({"url": URL})).contains("more than 10 bytes")
+    );
 }
 
 #[test]
@@ -308,12 +344,22 @@ fn long_pages_are_cut_and_say_how_to_read_on() {
     let mut web = Fake::new("text/markdown", text.clone());
     let first = web.call(&json!({"url": format!("{URL}#part")})).expect("page 1");
     let total = "252,500";
-    assert!(first.text.ends_with(&format!("Page 1 of 3 (of {total} characters). Go on with {URL}#page=2")), "{}", &first.text[first.text.len() - 200..]);
+    assert!(
+        first.text.ends_with(&format!("Page 1 of 3 (of {total} characters). Go on with {URL}#page=2")),
+        "{}",
+        &first.text[first.text.len() - 200..]
+    );
     assert_eq!((&data(&first)["pages"], &data(&first)["total_characters"]), (&json!(3), &json!(252_500)));
     let last = web.call(&json!({"url": format!("{URL}#page=3")})).expect("page 3");
     assert!(last.text.ends_with(&format!("Page 3 of 3 (of {total} characters). This is the last page.")));
     let all: usize = (1..=3)
-        .map(|page| web.call(&json!({"url": format!("{URL}#page={page}")})).expect("a page").text.matches("word").count())
+        .map(|page| {
+            web.call(&json!({"url": format!("{URL}#page={page}")}))
+                .expect("a page")
+                .text
+                .matches("word")
+                .count()
+        })
         .sum();
     assert_eq!(all, 2500 * 20);
     let refused = web.refused(&json!({"url": format!("{URL}#page=4")}));
@@ -325,18 +371,26 @@ fn long_pages_are_cut_and_say_how_to_read_on() {
 fn pages_past_the_limits_are_read_in_part_with_a_note() {
     let long = format!("<p>{}</p>", "word ".repeat(1_200_000));
     let output = Fake::html(&long).read();
-    assert!(data(&output)["notes"][0].as_str().is_some_and(|note| note.contains("only the first 5242880 were read")));
+    assert!(
+        data(&output)["notes"][0]
+            .as_str()
+            .is_some_and(|note| note.contains("only the first 5242880 were read"))
+    );
     let deep = format!("<p>Before, with some words to see.</p>{}", "<div>".repeat(5000));
     let output = Fake::html(&deep).read();
     assert!(output.text.contains("Before, with some words"));
-    assert!(data(&output)["notes"][0].as_str().is_some_and(|note| note.contains("more than 1000 elements within each other")));
+    assert!(
+        data(&output)["notes"][0]
+            .as_str()
+            .is_some_and(|note| note.contains("more than 1000 elements within each other"))
+    );
 }
 
 #[test]
 fn a_pdf_gives_its_text() {
     let mut pdf = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n\
         3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj\n\
-        5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\n6 0 obj<</Title(A small file)>>endobj\n"
+        5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>endobj\n6 0 obj<</Title(A small file)>>endobj\n"
         .to_vec();
     let content = "BT /F 12 Tf 20 200 Td (Hello from) Tj 0 -14 Td [(a P)20(DF)-400(file.)] TJ 0 -40 Td (Caf\\351) Tj ET";
     pdf.extend(format!("4 0 obj<</Length {}>>stream\n{content}\nendstream endobj\ntrailer<</Root 1 0 R/Info 6 0 R>>\n%%EOF", content.len()).into_bytes());
