@@ -10,8 +10,12 @@ import { fileURLToPath } from 'node:url';
 
 const TOOLS = [
   'Bash',
+  'ReadImage',
+  'ReadDocs',
+  'WebSearch',
   'TaskManager',
   'PlanMode',
+  'AskUserQuestion',
   'InvokeSkill',
   'BackgroundBash',
   'ReadBgOutput',

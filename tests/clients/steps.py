@@ -8,8 +8,12 @@ from typing import Any
 
 TOOLS = [
     "Bash",
+    "ReadImage",
+    "ReadDocs",
+    "WebSearch",
     "TaskManager",
     "PlanMode",
+    "AskUserQuestion",
     "InvokeSkill",
     "BackgroundBash",
     "ReadBgOutput",

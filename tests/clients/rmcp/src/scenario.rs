@@ -10,10 +10,14 @@ use crate::client::{Client, Era};
 use crate::session::Session;
 use crate::steps::{Outcome, Steps, contains, equal};
 
-const TOOLS: [&str; 9] = [
+const TOOLS: [&str; 13] = [
     "Bash",
+    "ReadImage",
+    "ReadDocs",
+    "WebSearch",
     "TaskManager",
     "PlanMode",
+    "AskUserQuestion",
     "InvokeSkill",
     "BackgroundBash",
     "ReadBgOutput",
