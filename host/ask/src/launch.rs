@@ -48,6 +48,16 @@ pub enum Way {
     Dialog(Dialog),
 }
 
+impl Way {
+    /// For people: what opens.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Screen(window) => window.name,
+            Self::Dialog(dialog) => dialog.tool.name(),
+        }
+    }
+}
+
 /// A terminal of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {

@@ -5,6 +5,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -63,10 +64,8 @@ impl Desk {
         let Ok(place) = Place::new(&self.shell.setup().own_home) else {
             return Asked::NoWay("no folder for the questions can be made".to_owned());
         };
-        let find = |name: &str| find(name);
-        let around = Surroundings::new(|name| env::var_os(name), &find);
         let mut failed = Vec::new();
-        for way in ways(&around, &place.screen()) {
+        for way in here(&place.screen()) {
             let asked = match &way {
                 Way::Screen(window) => self.on_screen(window, questions, &place, cancel),
                 Way::Dialog(dialog) => self.in_dialog(dialog, questions, cancel),
@@ -147,8 +146,8 @@ impl Desk {
             landlock_at_most: None,
         };
         let helper = Helper { program: setup.program.clone() };
-        let cell = Cell::build(&helper, &spec, None).map_err(|error| error.to_string())?;
-        let mut running = cell.run(command(call)?, None).map_err(|error| error.to_string())?;
+        let built = Cell::build(&helper, &spec, None).map_err(|error| error.to_string())?;
+        let mut running = built.run(command(call)?, None).map_err(|error| error.to_string())?;
         running.wait_until_started().map_err(|error| error.to_string())?;
         let mut output = Vec::new();
         let mut stopped = false;
@@ -233,12 +232,23 @@ fn wait_for_asking(request: &Path, cancel: &Cancel) {
     }
 }
 
+/// All ways to ask here, best first. `screen` is what shows the screen, with its arguments.
+fn here(screen: &[OsString]) -> Vec<Way> {
+    let find = |name: &str| find(name);
+    ways(&Surroundings::new(|name| env::var_os(name), &find), screen)
+}
+
+/// For people: what would be tried to ask them, best first.
+pub fn ways_here() -> Vec<&'static str> {
+    here(&[]).iter().map(Way::name).collect()
+}
+
 fn command(call: &Call) -> Result<CommandSpec, String> {
     let mut line = String::from("exec");
     for word in &call.argv {
         let word = std::str::from_utf8(word.as_bytes())
             .map_err(|_| format!("{} is no UTF-8", word.to_string_lossy()))?;
-        line.push_str(&format!(" '{}'", word.replace('\'', r"'\''")));
+        let _ = write!(line, " '{}'", word.replace('\'', r"'\''"));
     }
     let own = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

@@ -64,6 +64,13 @@ impl Capability {
         }
     }
 
+    /// What no component can do without a capability, and which gives it.
+    pub const POWERS: [(&str, &[Self]); 3] = [
+        ("open files", &[Self::Files, Self::Skills]),
+        ("start programs", &[Self::Shell]),
+        ("reach the network", &[Self::Web]),
+    ];
+
     /// What it allows, for people.
     pub fn describe(self) -> &'static str {
         match self {

@@ -28,11 +28,21 @@ pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole:
         terminal::print(&format!("{result:#}\n"));
     } else {
         for content in result["content"].as_array().into_iter().flatten() {
-            let text = content["text"].as_str().map_or_else(|| format!("{content:#}"), str::to_owned);
+            let text = content["text"].as_str().map_or_else(|| described(content), str::to_owned);
             terminal::print(&format!("{}\n", text.trim_end()));
         }
     }
     Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Content that is no text: for a person, what it is.
+fn described(content: &Value) -> String {
+    match (content["mimeType"].as_str(), content["data"].as_str()) {
+        (Some(mime_type), Some(data)) => {
+            format!("({mime_type}, {} bytes; --json shows them)", data.len() / 4 * 3)
+        }
+        _ => format!("{content:#}"),
+    }
 }
 
 /// The result of one call.

@@ -5,11 +5,14 @@ use std::process::ExitCode;
 
 use scorpiox_cell::{CellError, Tier};
 use scorpiox_rpc::Output;
+use scorpiox_web::Fetcher;
 
 use super::environment::Environment;
 use super::terminal;
 use crate::cancel::Cancel;
+use crate::capabilities::ask::ways_here;
 use crate::capabilities::shell::ShellError;
+use crate::capabilities::web::browser;
 use crate::database::Mode;
 use crate::server::Context;
 use crate::tools::Kind;
@@ -47,6 +50,8 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
     installation(&mut report, environment);
     tools(&mut report, &context);
     shell(&mut report, &context);
+    web(&mut report, &context);
+    questions(&mut report);
     store(&mut report, &context);
     settings(&mut report, environment);
     skills(&mut report, &context);
@@ -97,7 +102,7 @@ fn tools(report: &mut Report, context: &Context) {
             report.note(format_args!("{}: switched off by the settings", tool.name));
         }
     }
-    report.good("what each tool may touch is fixed in this program; see `scorpiox-code tools`");
+    report.good("what each tool may touch: see `scorpiox-code tools` and `scorpiox-code policy show`");
 }
 
 /// Which sandbox commands get here, and what is missing for a better one.
@@ -127,6 +132,41 @@ fn shell(report: &mut Report, context: &Context) {
         },
     }
     shell.shut_down();
+}
+
+/// Whether pages can be fetched and shown.
+fn web(report: &mut Report, context: &Context) {
+    report.section("Web");
+    // What is wrong with the policy was said.
+    let Ok(policy) = context.shell().policy() else { return };
+    if !policy.web.enabled.value {
+        return report
+            .note(format_args!("no pages: `enabled = false` in [web] ({})", policy.web.enabled.source));
+    }
+    match context.web().fetcher().and_then(Fetcher::check) {
+        Ok(()) => report.good("pages can be fetched"),
+        Err(error) => report.bad(error),
+    }
+    if !policy.web.browser.value {
+        return report
+            .note(format_args!("no browser: `browser = false` in [web] ({})", policy.web.browser.source));
+    }
+    match browser(context.shell()) {
+        Ok((program, tier)) => {
+            report.good(format_args!("browser {}, in a sandbox of tier {tier}", program.display()));
+        }
+        Err(why) => report.note(format_args!("pages are read without a browser: {why}")),
+    }
+}
+
+/// How a person can be asked where the client shows no form.
+fn questions(report: &mut Report) {
+    report.section("Questions");
+    let ways = ways_here();
+    if ways.is_empty() {
+        return report.note("only by the client's own form, or in the chat: no tmux, no terminal, no dialog");
+    }
+    report.good(format_args!("where the client shows no form: {}, then the chat", ways.join(", ")));
 }
 
 /// What usually stands behind a refusal of the system.

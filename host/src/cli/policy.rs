@@ -159,8 +159,20 @@ fn url(policy: &Policy, subject: &str) -> ExitCode {
     let (allowed, because) = match route {
         Ok(route) => {
             let addresses: Vec<_> = route.addresses.iter().map(|address| address.ip().to_string()).collect();
-            let origin = policy.web.allow_origin;
-            (true, format!("`allow` of [web] ({origin}) covers it, and so are {} open", addresses.join(", ")))
+            let private = policy
+                .web
+                .allow_private
+                .iter()
+                .find(|rule| route.addresses.iter().any(|address| rule.contains(address.ip())));
+            let private = private.map(|rule| format!("; `allow_private` has {rule} ({})", rule.source));
+            let because = format!(
+                "`allow` of [web] ({}) covers {}, which is at {}{}",
+                policy.web.allow_origin,
+                route.host,
+                addresses.join(", "),
+                private.unwrap_or_default()
+            );
+            (true, because)
         }
         Err(error) => (false, error.to_string()),
     };

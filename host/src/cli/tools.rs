@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::environment::Environment;
 use super::terminal;
+use crate::capabilities::Capability;
 use crate::tools::{Kind, Tool};
 
 pub(super) fn run(environment: &Environment) -> ExitCode {
@@ -15,7 +16,9 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
         let state = if on { state(tool) } else { "  (switched off)" };
         let _ = writeln!(text, "{}{state}", tool.name);
         match &tool.kind {
-            Kind::Native(_) => text.push_str("  runs in the host\n"),
+            Kind::Native(tool) => {
+                let _ = writeln!(text, "  runs in the host\n  may {}", tool.may());
+            }
             Kind::Wasm { component, .. } => {
                 let limits = &component.limits;
                 let _ = writeln!(
@@ -28,7 +31,11 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
                 for grant in component.grants {
                     let _ = writeln!(text, "  may {} ({})", grant.describe(), grant.name());
                 }
-                text.push_str("  may not: open files, start programs, reach the network\n");
+                let without = Capability::POWERS.iter().filter(|(_, given_by)| {
+                    !given_by.iter().any(|capability| component.grants.contains(capability))
+                });
+                let without: Vec<_> = without.map(|(power, _)| *power).collect();
+                let _ = writeln!(text, "  may not: {}", without.join(", "));
             }
         }
     }

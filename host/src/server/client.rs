@@ -24,19 +24,19 @@ const FORM: &str = "form";
 /// The client of one call.
 pub struct Client<'a> {
     scope: Option<&'a Scope<'a>>,
-    way: Way,
+    way: Way<'a>,
     /// What the client is to be asked before it calls again.
     later: OnceLock<Form>,
 }
 
 /// How this client shows a form.
-enum Way {
+enum Way<'a> {
     /// Not at all.
     None,
     /// When it is asked to.
     Request,
     /// When it is told so by the result. It may have done that already.
-    Result { given: Option<Value>, seal: String },
+    Result { given: Option<Value>, name: &'a str, arguments: &'a str },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -61,13 +61,13 @@ pub enum Unanswered {
 
 impl<'a> Client<'a> {
     /// The client of a call of the tool `name`.
-    pub(crate) fn of(scope: &'a Scope<'a>, name: &str, arguments: &str) -> Result<Self, RpcError> {
+    pub(crate) fn of(scope: &'a Scope<'a>, name: &'a str, arguments: &'a str) -> Result<Self, RpcError> {
         let request = scope.request;
         let way = if request.revision.features().handshake {
             if scope.context.session.facts().elicits { Way::Request } else { Way::None }
         } else if request.meta.client_capabilities.as_ref().is_some_and(declares_forms) {
-            let seal = scope.context.seal.of(name, arguments);
-            Way::Result { given: given(&request.params, &seal)?, seal }
+            let seal = || scope.context.seal.of(name, arguments);
+            Way::Result { given: given(&request.params, seal)?, name, arguments }
         } else {
             Way::None
         };
@@ -123,12 +123,14 @@ impl<'a> Client<'a> {
             input_requests: Value,
             request_state: &'a str,
         }
-        let (Some(form), Way::Result { seal, .. }, Some(scope)) = (self.later.get(), &self.way, self.scope)
+        let (Some(form), Way::Result { name, arguments, .. }, Some(scope)) =
+            (self.later.get(), &self.way, self.scope)
         else {
             return None;
         };
+        let seal = scope.context.seal.of(name, arguments);
         let request = json!({"method": "elicitation/create", "params": form});
-        let body = InputRequired { input_requests: json!({ FORM: request }), request_state: seal };
+        let body = InputRequired { input_requests: json!({ FORM: request }), request_state: &seal };
         let result = Surrounded::input_required(scope.request.revision, body);
         Some(Ok(reply::result(&scope.request.id, &result)))
     }
@@ -142,11 +144,11 @@ pub(crate) fn declares_forms(capabilities: &Params<'_>) -> bool {
 }
 
 /// The answer that comes with a call which was made again.
-fn given(params: &Params<'_>, seal: &str) -> Result<Option<Value>, RpcError> {
+fn given(params: &Params<'_>, seal: impl Fn() -> String) -> Result<Option<Value>, RpcError> {
     let Some(responses) = params.object("inputResponses")? else { return Ok(None) };
     let state = params.raw("requestState").map(RawValue::get);
     let state: Option<String> = state.and_then(|state| serde_json::from_str(state).ok());
-    if state.as_deref() != Some(seal) {
+    if state != Some(seal()) {
         return Err(RpcError::invalid_params(
             "requestState is not what this server gave for these arguments; call again without inputResponses",
         ));

@@ -25,6 +25,10 @@ impl NativeTool for AskUserQuestion {
         }
     }
 
+    fn may(&self) -> &'static str {
+        "show a form in the client, or open a terminal or dialog of its own"
+    }
+
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let args = Args::parse(call.arguments)?;
         let json = args.string("questions_json")?.ok_or_else(|| {

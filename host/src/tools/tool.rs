@@ -37,6 +37,8 @@ pub enum Kind {
 pub trait NativeTool: Send + Sync {
     /// What clients are told.
     fn definition(&self) -> Definition;
+    /// What it may touch, for people: "may …".
+    fn may(&self) -> &'static str;
     /// Runs one call. Must return soon after `call.cancel` is set.
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure>;
 }

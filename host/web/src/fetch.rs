@@ -64,6 +64,11 @@ impl Fetcher {
         &self.router
     }
 
+    /// Whether requests can be made at all: that there are authorities to trust, for one.
+    pub fn check(&self) -> Result<(), WebError> {
+        self.started().map(drop)
+    }
+
     fn started(&self) -> Result<&Started, WebError> {
         let started = self.started.get_or_init(|| start(&self.router));
         started.as_ref().map_err(|error| WebError::Failed(error.clone()))

@@ -79,7 +79,7 @@ pub(super) fn dialogs(around: &Surroundings<'_>) -> Vec<Dialog> {
 }
 
 impl DialogTool {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Zenity => "zenity",
             Self::Kdialog => "kdialog",

@@ -212,8 +212,8 @@ fn refusals(proxy: &Proxy, since: Instant) -> Vec<String> {
 
 /// Starts a browser in the best tier that will do; why not, as a sentence.
 fn start(shell: &Shell, router: &Arc<Router>) -> Result<Warm, String> {
-    let chosen = router.policy().browser_path.as_ref().map(|path| PathBuf::from(&path.value));
-    let program = find(chosen.as_deref())?;
+    let chosen = router.policy().browser_path.as_ref().map(|path| Path::new(&path.value));
+    let program = find(chosen)?;
     let least = shell.policy().map_err(|error| error.to_string())?.shell.min_tier.value;
     let mut tried = Vec::new();
     for tier in TIERS.into_iter().filter(|tier| *tier >= cell_tier(least)) {
@@ -225,12 +225,17 @@ fn start(shell: &Shell, router: &Arc<Router>) -> Result<Warm, String> {
     Err(format!("no browser can be started in a sandbox: {}", tried.join("; ")))
 }
 
-/// The best tier that a browser can be confined in here, found by building a cell.
-pub fn tier(shell: &Shell) -> Result<Tier, String> {
+/// The browser that is there, and the best tier that it can be confined in, found by building a
+/// cell.
+pub fn browser(shell: &Shell) -> Result<(PathBuf, Tier), String> {
+    let policy = shell.policy().map_err(|error| error.to_string())?;
+    let chosen = policy.web.browser_path.as_ref().map(|path| Path::new(&path.value));
+    let program = find(chosen)?;
+    let least = cell_tier(policy.shell.min_tier.value);
     let mut tried = Vec::new();
-    for tier in TIERS {
-        match cell(tier, shell, Path::new("/usr")) {
-            Ok(_) => return Ok(tier),
+    for tier in TIERS.into_iter().filter(|tier| *tier >= least) {
+        match cell(tier, shell, &program) {
+            Ok(_) => return Ok((program, tier)),
             Err(error) => tried.push(format!("{tier}: {error}")),
         }
     }

@@ -16,7 +16,7 @@ use scorpiox_web::{Fetcher, WebError};
 use super::shell::{Shell, ShellError};
 use crate::cancel::Cancel;
 
-pub use browser::{Page, tier};
+pub use browser::{Page, browser};
 pub use host::{WebFailure, WebView};
 
 use browser::Keeper;

@@ -27,6 +27,10 @@ impl NativeTool for BackgroundBash {
         }
     }
 
+    fn may(&self) -> &'static str {
+        super::MAY_RUN
+    }
+
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let args = Args::parse(call.arguments)?;
         let command = args.string("command")?.ok_or_else(|| Failure("command is missing.".to_owned()))?;
@@ -51,6 +55,10 @@ impl NativeTool for ReadBgOutput {
         }
     }
 
+    fn may(&self) -> &'static str {
+        "read what commands of this server print"
+    }
+
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let read = call.host.shell().read_task(None, task_id(call)?)?;
         Ok(render::read(&read))
@@ -67,6 +75,10 @@ impl NativeTool for ListBgTasks {
             output_schema: Some(schema(render::LIST_SCHEMA)),
             hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
         }
+    }
+
+    fn may(&self) -> &'static str {
+        "see the commands of this server"
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
@@ -87,6 +99,10 @@ impl NativeTool for KillBgTask {
             output_schema: Some(schema(render::TASK_SCHEMA)),
             hints: Hints { read_only: false, destructive: true, idempotent: true, open_world: false },
         }
+    }
+
+    fn may(&self) -> &'static str {
+        "end commands of this server"
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {

@@ -24,6 +24,10 @@ impl NativeTool for Bash {
         }
     }
 
+    fn may(&self) -> &'static str {
+        super::MAY_RUN
+    }
+
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let args = Args::parse(call.arguments)?;
         let command = args.string("command")?.ok_or_else(|| Failure("command is missing.".to_owned()))?;

@@ -39,6 +39,10 @@ fn choose_profile(call: &Call<'_>) -> Result<Chosen, Failure> {
     })
 }
 
+/// What commands may touch, for people.
+const MAY_RUN: &str =
+    "run commands, in a sandbox and under a profile of the policy: see `scorpiox-code policy show`";
+
 impl From<Wrong> for Failure {
     fn from(wrong: Wrong) -> Self {
         match wrong {
