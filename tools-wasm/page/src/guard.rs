@@ -1,97 +1,71 @@
-//! Parsing under limits: how deep elements are open within each other, and how many there are.
-//!
-//! The parser itself has none, and takes time that grows with the square of the depth. Where a
-//! limit is reached the rest of the page is left out; what was read until then is a page.
+//! The parser with limits: how deep elements are within each other, and how many there are.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use dom_query::{Document as Dom, NodeId};
+use dom_query::{Document, NodeId};
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tree_builder::TreeBuilderOpts;
 use html5ever::{Attribute, ParseOpts, QualName};
 
-/// Elements open within each other. Pages with thousands of unclosed tags exist; the parser needs
-/// a fraction of a second for this many.
-const MAX_OPEN: u32 = 1000;
-/// Elements of a page. The longest pages of documentation have about 100,000.
-const MAX_ELEMENTS: usize = 120_000;
+use crate::{Cut, Limits, Page};
+
 /// Bytes between two looks at the limits.
 const CHUNK: usize = 4096;
 
-/// Why the rest of a page was left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
-    Depth,
-    Elements,
-}
-
-impl Cut {
-    pub(super) fn note(self) -> String {
-        let why = match self {
-            Self::Depth => format!("nests more than {MAX_OPEN} elements within each other"),
-            Self::Elements => format!("has more than {MAX_ELEMENTS} elements"),
-        };
-        format!("The page {why}; what comes after that was left out.")
-    }
-}
-
-/// A parsed page.
-pub(super) struct Parsed {
-    pub(super) dom: Dom,
-    pub(super) elements: usize,
-    pub(super) cut: Option<Cut>,
-}
-
-pub(super) fn parse(source: &str) -> Parsed {
+pub(crate) fn parse(source: &str, limits: Limits) -> Page {
     let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let options = ParseOpts { tree_builder, ..ParseOpts::default() };
     let mut parser = html5ever::parse_document(Guard::default(), options);
     let mut rest = source;
     let mut cut = None;
     while !rest.is_empty() && cut.is_none() {
-        let (chunk, after) = rest.split_at(rest.floor_char_boundary(CHUNK).max(1).min(rest.len()));
+        let (chunk, after) = rest.split_at(rest.ceil_char_boundary(CHUNK));
         parser.process(StrTendril::from(chunk));
         rest = after;
-        cut = parser.tokenizer.sink.sink.reached();
+        cut = parser.tokenizer.sink.sink.reached(limits);
     }
     let guard = parser.finish();
-    Parsed { dom: guard.dom, elements: guard.elements.get(), cut }
+    Page { document: guard.document, elements: guard.elements.get(), cut }
 }
 
-/// The DOM as the parser's sink, with counters, and without its list of errors.
+/// The document as the parser's sink, with counters. Errors of the markup are dropped: hostile
+/// pages have millions.
 #[derive(Default)]
 struct Guard {
-    dom: Dom,
+    document: Document,
     depths: RefCell<HashMap<NodeId, u32>>,
     deepest: Cell<u32>,
-    elements: Cell<usize>,
+    elements: Cell<u32>,
 }
 
 impl Guard {
-    fn reached(&self) -> Option<Cut> {
+    fn reached(&self, limits: Limits) -> Option<Cut> {
         match () {
-            () if self.deepest.get() > MAX_OPEN => Some(Cut::Depth),
-            () if self.elements.get() > MAX_ELEMENTS => Some(Cut::Elements),
+            () if self.deepest.get() > limits.depth => Some(Cut::Depth(limits.depth)),
+            () if self.elements.get() > limits.elements => Some(Cut::Elements(limits.elements)),
             () => None,
         }
     }
 
-    fn is_below(&self, parent: NodeId, child: &NodeOrText<NodeId>) {
-        let NodeOrText::AppendNode(child) = child else { return };
-        let mut depths = self.depths.borrow_mut();
-        let depth = depths.get(&parent).copied().unwrap_or_default() + 1;
-        depths.insert(*child, depth);
-        self.deepest.set(self.deepest.get().max(depth));
+    fn depth(&self, node: NodeId) -> u32 {
+        self.depths.borrow().get(&node).copied().unwrap_or(0)
+    }
+
+    fn placed(&self, child: &NodeOrText<NodeId>, depth: u32) {
+        if let NodeOrText::AppendNode(node) = child {
+            self.depths.borrow_mut().insert(*node, depth);
+            self.deepest.set(self.deepest.get().max(depth));
+        }
     }
 }
 
 impl TreeSink for Guard {
     type Handle = NodeId;
     type Output = Self;
-    type ElemName<'a> = <Dom as TreeSink>::ElemName<'a>;
+    type ElemName<'a> = <Document as TreeSink>::ElemName<'a>;
 
     fn finish(self) -> Self {
         self
@@ -100,42 +74,42 @@ impl TreeSink for Guard {
     fn parse_error(&self, _message: Cow<'static, str>) {}
 
     fn get_document(&self) -> NodeId {
-        self.dom.get_document()
+        self.document.get_document()
     }
 
     fn elem_name<'a>(&'a self, target: &'a NodeId) -> Self::ElemName<'a> {
-        TreeSink::elem_name(&self.dom, target)
+        TreeSink::elem_name(&self.document, target)
     }
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, flags: ElementFlags) -> NodeId {
         self.elements.set(self.elements.get() + 1);
-        self.dom.create_element(name, attributes, flags)
+        self.document.create_element(name, attributes, flags)
     }
 
     fn create_comment(&self, text: StrTendril) -> NodeId {
-        self.dom.create_comment(text)
+        self.document.create_comment(text)
     }
 
     fn create_pi(&self, target: StrTendril, data: StrTendril) -> NodeId {
-        self.dom.create_pi(target, data)
+        self.document.create_pi(target, data)
     }
 
     fn append(&self, parent: &NodeId, child: NodeOrText<NodeId>) {
-        self.is_below(*parent, &child);
-        TreeSink::append(&self.dom, parent, child);
+        self.placed(&child, self.depth(*parent) + 1);
+        TreeSink::append(&self.document, parent, child);
     }
 
     fn append_based_on_parent_node(&self, element: &NodeId, previous: &NodeId, child: NodeOrText<NodeId>) {
-        self.is_below(*element, &child);
-        self.dom.append_based_on_parent_node(element, previous, child);
+        self.placed(&child, self.depth(*element).max(self.depth(*previous) + 1));
+        self.document.append_based_on_parent_node(element, previous, child);
     }
 
     fn append_doctype_to_document(&self, name: StrTendril, public: StrTendril, system: StrTendril) {
-        self.dom.append_doctype_to_document(name, public, system);
+        self.document.append_doctype_to_document(name, public, system);
     }
 
     fn get_template_contents(&self, target: &NodeId) -> NodeId {
-        self.dom.get_template_contents(target)
+        self.document.get_template_contents(target)
     }
 
     fn same_node(&self, one: &NodeId, other: &NodeId) -> bool {
@@ -143,23 +117,23 @@ impl TreeSink for Guard {
     }
 
     fn set_quirks_mode(&self, mode: QuirksMode) {
-        self.dom.set_quirks_mode(mode);
+        self.document.set_quirks_mode(mode);
     }
 
     fn append_before_sibling(&self, sibling: &NodeId, child: NodeOrText<NodeId>) {
-        self.is_below(*sibling, &child);
-        self.dom.append_before_sibling(sibling, child);
+        self.placed(&child, self.depth(*sibling));
+        self.document.append_before_sibling(sibling, child);
     }
 
     fn add_attrs_if_missing(&self, target: &NodeId, attributes: Vec<Attribute>) {
-        self.dom.add_attrs_if_missing(target, attributes);
+        self.document.add_attrs_if_missing(target, attributes);
     }
 
     fn remove_from_parent(&self, target: &NodeId) {
-        self.dom.remove_from_parent(target);
+        self.document.remove_from_parent(target);
     }
 
     fn reparent_children(&self, node: &NodeId, parent: &NodeId) {
-        self.dom.reparent_children(node, parent);
+        self.document.reparent_children(node, parent);
     }
 }

@@ -9,7 +9,7 @@ const MAX_ATTRIBUTES: usize = 500;
 ///
 /// Scripts and comments are not told apart from markup, which does no harm: `>` always ends what
 /// is left out, and only a row of hundreds of words after a `<` is touched.
-pub(super) fn attributes(source: &str) -> Cow<'_, str> {
+pub(crate) fn attributes(source: &str) -> Cow<'_, str> {
     let bytes = source.as_bytes();
     let mut out = String::new();
     let mut kept = 0;

@@ -14,7 +14,7 @@ use super::links::Links;
 use super::tree::{self, Element};
 
 /// Extraction copies the DOM several times; larger pages are taken by their landmarks.
-const MAX_ELEMENTS_TO_EXTRACT: usize = 30_000;
+const MAX_ELEMENTS_TO_EXTRACT: u32 = 30_000;
 /// Extraction also writes HTML, and its writer looks at the rest of a text again for each
 /// character that it escapes: this many bytes take a fraction of a second.
 const MAX_COST_OF_WRITING: usize = 200_000_000;
@@ -86,7 +86,7 @@ pub(super) struct Content {
     pub(super) root: Element,
 }
 
-pub(super) fn choose(dom: Dom, elements: usize, url: &Url) -> Content {
+pub(super) fn choose(dom: Dom, elements: u32, url: &Url) -> Content {
     let base = dom.base_uri().map(|base| base.to_string());
     let links = Links::of_page(url, base.as_deref());
     let mut reader = reader(dom, url);

@@ -1,6 +1,6 @@
 //! HTML: a guarded parse, the choice of the content, and what the writers write from.
 //!
-//! One DOM goes the whole way: parsed under limits ([`guard`], [`flatten`]), marked with what
+//! One DOM goes the whole way: parsed under limits (`scorpiox_page`, [`flatten`]), marked with what
 //! extraction would lose ([`mark`]), reduced to its content ([`choose`]), and copied to the
 //! smaller tree ([`tree`]) that the writers walk.
 
@@ -9,17 +9,16 @@ mod clean;
 mod code;
 mod flatten;
 mod footnotes;
-mod guard;
 mod head;
 mod links;
 mod mark;
 mod math;
 mod shell;
 mod space;
-mod tame;
 pub(crate) mod tree;
 
 use dom_query::Document as Dom;
+use scorpiox_page::Limits;
 use url::Url;
 
 use crate::document::Document;
@@ -28,10 +27,14 @@ use crate::{Format, write};
 /// Most bytes of a page that are parsed.
 const MAX_BYTES: usize = 5 * 1024 * 1024;
 
+/// Pages with thousands of unclosed tags exist; the longest pages of documentation have about
+/// 100,000 elements.
+const LIMITS: Limits = Limits { depth: 1000, elements: 120_000 };
+
 /// A parsed page.
 pub(crate) struct Page {
     dom: Dom,
-    elements: usize,
+    elements: u32,
     notes: Vec<String>,
 }
 
@@ -45,10 +48,10 @@ impl Page {
                 source.len()
             ));
         }
-        let parsed = guard::parse(&tame::attributes(kept));
-        notes.extend(parsed.cut.map(guard::Cut::note));
-        flatten::flatten(&parsed.dom);
-        Self { dom: parsed.dom, elements: parsed.elements, notes }
+        let parsed = scorpiox_page::parse(kept, LIMITS);
+        notes.extend(parsed.cut.map(|cut| format!("What follows was left out: {cut}.")));
+        flatten::flatten(&parsed.document);
+        Self { dom: parsed.document, elements: parsed.elements, notes }
     }
 
     /// Whether the page shows little until its scripts run.

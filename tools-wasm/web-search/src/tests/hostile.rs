@@ -48,7 +48,7 @@ fn pages_made_to_cost_time_or_memory_are_refused_in_time() {
 #[test]
 fn the_limits_are_named() {
     let why = |page: &str| html::parse(page).err().unwrap_or_default();
-    assert_eq!(why(&"<div>".repeat(1_000)), "the page is nested deeper than 512");
+    assert_eq!(why(&"<div>".repeat(1_000)), "the page nests more than 512 elements within each other");
     assert_eq!(why(&"<br>".repeat(100_001)), "the page has more than 100000 elements");
     assert_eq!(why(&"x".repeat(html::MAX_BYTES + 1)), "the page has 2097153 bytes, more than 2097152");
     assert!(html::parse(&"<div>".repeat(400)).is_ok());

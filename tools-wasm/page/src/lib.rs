@@ -1,0 +1,86 @@
+//! HTML that comes from outside, parsed within limits.
+//!
+//! The parser itself has none: its time grows with the square of the depth, and with the square of
+//! a tag's attributes. Here tags lose what is too much, and where a page is too deep or too large
+//! the rest of it is left out. Its length is the caller's to bound.
+
+mod guard;
+mod tame;
+
+use std::fmt;
+
+pub use dom_query::Document;
+
+/// What is read of a page.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Elements within each other. Browsers stop at 512.
+    pub depth: u32,
+    /// Elements in all.
+    pub elements: u32,
+}
+
+/// A page, as far as the limits allow.
+pub struct Page {
+    /// Its tree.
+    pub document: Document,
+    /// Elements in it.
+    pub elements: u32,
+    /// Which limit ended it.
+    pub cut: Option<Cut>,
+}
+
+/// Why the rest of a page was left out: the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// [`Limits::depth`].
+    Depth(u32),
+    /// [`Limits::elements`].
+    Elements(u32),
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Depth(most) => write!(f, "the page nests more than {most} elements within each other"),
+            Self::Elements(most) => write!(f, "the page has more than {most} elements"),
+        }
+    }
+}
+
+/// Parses a page, in which scripts are taken for switched off.
+pub fn parse(source: &str, limits: Limits) -> Page {
+    guard::parse(&tame::attributes(source), limits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { depth: 100, elements: 1000 };
+
+    #[test]
+    fn a_page_within_the_limits_is_whole() {
+        let page = parse(&"<p>text</p>".repeat(900), LIMITS);
+        assert_eq!(page.cut, None);
+        assert_eq!(page.document.select("p").length(), 900);
+    }
+
+    #[test]
+    fn what_is_too_deep_or_too_much_is_left_out() {
+        let deep = parse(&"<div>".repeat(100_000), LIMITS);
+        assert_eq!(deep.cut, Some(Cut::Depth(100)));
+        let long = parse(&"<br>".repeat(1_000_000), LIMITS);
+        assert_eq!(long.cut, Some(Cut::Elements(1000)));
+        // Looked at from time to time only.
+        assert!(deep.elements < 2000 && long.elements < 3000, "{} {}", deep.elements, long.elements);
+    }
+
+    #[test]
+    fn a_tag_of_a_million_attributes_is_parsed_at_once() {
+        let attributes: String =
+            (0..1_000_000).fold(String::new(), |all, number| all + &format!(" a{number}"));
+        let page = parse(&format!("<p{attributes}>text</p>"), LIMITS);
+        assert_eq!(page.document.select("p").text().as_ref(), "text");
+    }
+}
