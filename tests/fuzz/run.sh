@@ -13,6 +13,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 root=../../target/fuzz
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
+images=../../../shared/data/images
 
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
@@ -21,7 +22,7 @@ cargo build --quiet --release --target "$host"
 
 targets=("$@")
 if [ ${#targets[@]} = 0 ]; then
-    targets=(framing envelope settings front_matter task_manager plan_mode set_callback invoke_skill questions read_docs web_search \
+    targets=(framing envelope settings front_matter task_manager plan_mode set_callback invoke_skill questions read_docs read_image web_search \
         policy hosts proxy_head transcript)
 fi
 
@@ -31,6 +32,7 @@ for target in "${targets[@]}"; do
     mkdir -p "$corpus" "$root/findings"
     seeds=()
     [ -d "seeds/$target" ] && seeds=("seeds/$target")
+    [ "$target" = read_image ] && [ -d "$images" ] && seeds=("$images")
     log=$root/$target.log
     if "target/$host/release/$target" "$corpus" "${seeds[@]}" -max_total_time="$seconds" -timeout=10 \
         -rss_limit_mb=2048 -max_len=16384 -artifact_prefix="$root/findings/$target-" >"$log" 2>&1; then

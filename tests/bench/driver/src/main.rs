@@ -6,6 +6,7 @@
 
 mod calls;
 mod measure;
+mod parse;
 mod requests;
 mod server;
 mod shell;
@@ -27,6 +28,9 @@ use table::Row;
 
 /// Room for a command with a thousand processes.
 const MANY_PROCESSES: &str = "[shell.profile.workspace]\nlimits = { processes = 2048 }\n";
+
+/// Pages come from this process.
+const OWN_PAGES: &str = "[web]\nallow_private = [\"127.0.0.1/32\"]\n";
 
 /// How often things are measured.
 #[derive(Clone, Copy)]
@@ -82,6 +86,8 @@ struct Programs {
     ours_power: Program,
     ours_few_tasks: Program,
     ours_many_tasks: Program,
+    /// May read pages of this machine.
+    reader: Program,
     shells: Shells,
 }
 
@@ -122,6 +128,7 @@ fn main() -> Result<()> {
         ours_power: program("ours", ours)?.with("SCORPIOX_DURABILITY", "power"),
         ours_few_tasks: program("ours", ours)?,
         ours_many_tasks: program("ours", ours)?,
+        reader: program("ours", ours)?.with_policy(OWN_PAGES)?,
         shells: Shells {
             warm: program("ours", ours)?.with_policy(MANY_PROCESSES)?,
             large: program("ours", ours)?
@@ -144,6 +151,7 @@ fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     let mut rows = starts.start_rows();
     rows.extend(calls::rows(programs, effort)?);
     rows.extend(tasks::rows(programs, effort)?);
+    rows.extend(parse::rows(programs, effort)?);
     rows.extend(shell::rows(programs, effort)?);
     rows.extend(starts.memory_and_end_rows());
     Ok(rows)

@@ -57,6 +57,11 @@ impl Program {
         Ok(self)
     }
 
+    /// Where it runs.
+    pub fn workspace(&self) -> PathBuf {
+        self.folder.join("workspace")
+    }
+
     fn command(&self) -> Command {
         let home = self.folder.join("home");
         let mut parts = self.launcher.iter().chain([&self.binary]);

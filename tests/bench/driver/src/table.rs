@@ -24,8 +24,8 @@ pub enum Target {
     AtMost(f64),
     /// At least so much.
     AtLeast(f64),
-    /// At most `most` times what it is with `tasks` tasks, which is `base`.
-    TimesFewer { most: f64, base: f64, tasks: usize },
+    /// At most `most` times another figure, `base`, which is the one of `of`.
+    Times { most: f64, base: f64, of: &'static str },
     /// Nothing: it is there to compare with.
     None,
 }
@@ -63,21 +63,21 @@ impl Row {
 
     fn cells(&self) -> [String; 7] {
         let show = |value: Option<f64>| value.map_or("-".to_owned(), |value| self.unit.show(value));
-        let ratio = match self.target {
-            Target::TimesFewer { base, .. } => Some(self.ours / base),
+        let ratio = match &self.target {
+            Target::Times { base, .. } => Some(self.ours / base),
             Target::TimesFloor(_) => self.floor.map(|floor| self.ours / floor),
             _ => self.rmcp.map(|rmcp| self.ours / rmcp),
         };
-        let (target, met) = match self.target {
-            Target::TimesRmcp(most) => (format!("<= {most} x rmcp"), ratio.map(|ratio| ratio <= most)),
+        let (target, met) = match &self.target {
+            Target::TimesRmcp(most) => (format!("<= {most} x rmcp"), ratio.map(|ratio| ratio <= *most)),
             Target::FasterThanRmcp(least) => {
-                (format!(">= {least} x rmcp"), ratio.map(|ratio| ratio >= least))
+                (format!(">= {least} x rmcp"), ratio.map(|ratio| ratio >= *least))
             }
-            Target::TimesFloor(most) => (format!("<= {most} x floor"), ratio.map(|ratio| ratio <= most)),
-            Target::AtLeast(least) => (format!(">= {}", self.unit.show(least)), Some(self.ours >= least)),
-            Target::AtMost(most) => (format!("<= {}", self.unit.show(most)), Some(self.ours <= most)),
-            Target::TimesFewer { most, tasks, .. } => {
-                (format!("<= {most} x {tasks} tasks"), ratio.map(|ratio| ratio <= most))
+            Target::TimesFloor(most) => (format!("<= {most} x floor"), ratio.map(|ratio| ratio <= *most)),
+            Target::AtLeast(least) => (format!(">= {}", self.unit.show(*least)), Some(self.ours >= *least)),
+            Target::AtMost(most) => (format!("<= {}", self.unit.show(*most)), Some(self.ours <= *most)),
+            Target::Times { most, of, .. } => {
+                (format!("<= {most} x {of}"), ratio.map(|ratio| ratio <= *most))
             }
             Target::None => ("-".to_owned(), None),
         };

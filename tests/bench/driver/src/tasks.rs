@@ -44,7 +44,7 @@ pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
         Row::ours(format!("TaskManager {action}, {few} tasks"), Unit::Seconds, value, Target::None)
     };
     let many_row = |action, value, base| {
-        let target = Target::TimesFewer { most: 1.3, base, tasks: few };
+        let target = Target::Times { most: 1.3, base, of: "few tasks" };
         Row::ours(format!("TaskManager {action}, {many} tasks"), Unit::Seconds, value, target)
     };
     Ok(vec![
