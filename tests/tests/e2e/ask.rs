@@ -1,7 +1,9 @@
 //! `AskUserQuestion`: by the client's forms, in a terminal, or as text.
 
-use std::process::Command;
-use std::time::{Duration, Instant};
+mod pane;
+mod popup;
+mod screens;
+mod tmux;
 
 use scorpiox_tests::program::modern;
 use scorpiox_tests::schema::Schema;
@@ -166,7 +168,7 @@ fn without_any_way_to_ask_the_model_gets_the_questions_as_text() {
 #[test]
 fn bad_questions_are_refused_with_the_reason() {
     let mut server = eliciting("2025-11-25");
-    let many = format!("{{\"questions\":[{}]}}", vec![r#"{"text":"a","options":["b"]}"#; 5].join(","));
+    let many = format!("{{\"questions\":[{}]}}", [r#"{"text":"a","options":["b"]}"#; 5].join(","));
     for (questions, piece) in [
         ("not json", "JSON"),
         ("{}", "question"),
@@ -219,108 +221,4 @@ fn in_the_newest_revision_the_client_calls_again_with_the_answer() {
     // A client that shows none gets the text.
     let text = server.ask("tools/call", modern(call));
     assert_eq!(text["result"]["isError"], true, "{text}");
-}
-
-/// A tmux server of this test's own.
-struct Tmux(String);
-
-impl Tmux {
-    fn start(width: u16, height: u16) -> Self {
-        let tmux = Self(format!("scorpiox-test-{}-{width}x{height}", std::process::id()));
-        let size = [width.to_string(), height.to_string()];
-        tmux.run(&["-f", "/dev/null", "new-session", "-d", "-x", &size[0], "-y", &size[1], "sh"]);
-        tmux
-    }
-
-    fn run(&self, arguments: &[&str]) -> String {
-        let output = Command::new("tmux").args(["-L", &self.0]).args(arguments).output().expect("tmux runs");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    /// What the variable TMUX says in a pane.
-    fn variable(&self) -> String {
-        self.run(&["display-message", "-p", "#{socket_path},#{pid},0"]).trim().to_owned()
-    }
-
-    /// The text of the pane that came last, when it has this in it.
-    fn screen_with(&self, piece: &str) -> String {
-        let begin = Instant::now();
-        loop {
-            let panes = self.run(&["list-panes", "-F", "#{pane_id}"]);
-            let last = panes.lines().last().unwrap_or_default().to_owned();
-            let screen = self.run(&["capture-pane", "-p", "-t", &last]);
-            if screen.contains(piece) {
-                return screen;
-            }
-            assert!(begin.elapsed() < Duration::from_secs(20), "no {piece:?} in:\n{screen}");
-            std::thread::yield_now();
-        }
-    }
-
-    fn press(&self, keys: &[&str]) {
-        let panes = self.run(&["list-panes", "-F", "#{pane_id}"]);
-        let last = panes.lines().last().unwrap_or_default().to_owned();
-        self.run(&[&["send-keys", "-t", &last], keys].concat());
-    }
-}
-
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        self.run(&["kill-server"]);
-    }
-}
-
-fn in_tmux(tmux: &Tmux) -> Served {
-    let program = program().with("TMUX", &tmux.variable()).with("TMUX_PANE", "%0").with("TERM", "screen");
-    let mut server = program.serve();
-    server.initialize("2025-11-25");
-    server
-}
-
-#[test]
-fn in_tmux_the_questions_get_a_pane_of_their_own() {
-    let tmux = Tmux::start(100, 40);
-    let mut server = in_tmux(&tmux);
-    let id = ask(&mut server, TWO);
-    let screen = tmux.screen_with("Which colour?");
-    assert!(screen.contains("Red") && screen.contains("Grün"), "{screen}");
-    tmux.press(&["Down", "Enter"]);
-    tmux.screen_with("Which sizes?");
-    tmux.press(&["Space"]);
-    tmux.press(&["Enter"]);
-    tmux.screen_with("Send");
-    tmux.press(&["Enter"]);
-    let answer = server.answer(id);
-    let expected = json!({"answers": [
-        {"question": "Which colour?", "selected": "Grün"},
-        {"question": "Which sizes?", "selected": ["S"]}
-    ]});
-    assert_eq!(answer["result"]["structuredContent"], expected, "{answer}");
-    assert_eq!(tmux.run(&["list-panes"]).lines().count(), 1, "the pane is gone");
-}
-
-#[test]
-fn escape_declines() {
-    let tmux = Tmux::start(40, 30);
-    let mut server = in_tmux(&tmux);
-    let id =
-        ask(&mut server, r#"{"questions":[{"text":"Welche Größe? 大小","options":["klein 小","groß 大"]}]}"#);
-    tmux.screen_with("klein 小");
-    tmux.press(&["Escape"]);
-    let answer = server.answer(id);
-    assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
-}
-
-#[test]
-fn a_cancelled_call_closes_its_pane() {
-    let tmux = Tmux::start(100, 41);
-    let mut server = in_tmux(&tmux);
-    let id = ask(&mut server, TWO);
-    tmux.screen_with("Which colour?");
-    server.notify("notifications/cancelled", json!({"requestId": id}));
-    let begin = Instant::now();
-    while tmux.run(&["list-panes"]).lines().count() > 1 {
-        assert!(begin.elapsed() < Duration::from_secs(20), "the pane stays");
-        std::thread::yield_now();
-    }
 }

@@ -1,0 +1,85 @@
+//! The screen in a popup, over a tmux that somebody is in. A popup is no pane: it is seen in
+//! the pane of another tmux, which the client of the first one is in.
+
+use serde_json::json;
+
+use super::tmux::{Tmux, until};
+use super::{TWO, ask};
+
+/// What stands where the popup comes.
+const BEHIND: &str = "behind the popup";
+
+/// A tmux with a client, and one in which that client is seen.
+fn attached(width: u16, height: u16) -> (Tmux, Tmux) {
+    let inner = Tmux::with_window(width, height, &["cat"]);
+    // A client that knows of the outer one refuses to be in it.
+    let client = ["env", "-u", "TMUX", "tmux", "-u", "-S", &inner.socket(), "attach"];
+    let outer = Tmux::with_window(width, height, &client);
+    let size = format!("{width}x{height}");
+    until(|| {
+        let clients = inner.run(&["list-clients", "-F", "#{client_width}x#{client_height}"]);
+        if clients.trim() == size { Ok(()) } else { Err(format!("no client of {size}, but {clients:?}")) }
+    });
+    inner.scribble(BEHIND);
+    outer.screen_with(BEHIND);
+    (inner, outer)
+}
+
+#[test]
+fn where_somebody_is_in_tmux_the_questions_come_over_it() {
+    let (inner, outer) = attached(80, 24);
+    let mut server = inner.serve();
+    let id = ask(&mut server, TWO);
+    outer.shows("popup_80x24");
+    assert_eq!(inner.panes(), 1, "a popup is no pane");
+    outer.press(&["Down", "Enter", "Space", "End"]);
+    outer.write("größer, 大");
+    outer.shows("popup_written_80x24");
+    outer.press(&["Enter", "Enter"]);
+    let answer = server.answer(id);
+    let expected = json!({"answers": [
+        {"question": "Which colour?", "selected": "Grün"},
+        {"question": "Which sizes?", "selected": ["S", "größer, 大"]}
+    ]});
+    assert_eq!(answer["result"]["structuredContent"], expected, "{answer}");
+    outer.screen_with(BEHIND);
+}
+
+#[test]
+fn a_popup_has_the_size_of_its_client() {
+    let (inner, outer) = attached(80, 24);
+    let mut server = inner.serve();
+    ask(&mut server, TWO);
+    outer.shows("popup_80x24");
+    outer.run(&["resize-window", "-x", "40", "-y", "12"]);
+    outer.shows("popup_40x12");
+    outer.run(&["resize-window", "-x", "80", "-y", "24"]);
+    outer.shows("popup_80x24");
+}
+
+#[test]
+fn escape_in_a_popup_declines() {
+    let (inner, outer) = attached(80, 24);
+    let mut server = inner.serve();
+    let id = ask(&mut server, TWO);
+    outer.screen_with("Which colour?");
+    outer.press(&["Enter"]);
+    outer.screen_with("Which sizes?");
+    outer.press(&["Escape"]);
+    let answer = server.answer(id);
+    assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
+    outer.screen_with(BEHIND);
+    // It is not asked again in a pane.
+    assert_eq!(inner.panes(), 1);
+}
+
+#[test]
+fn a_cancelled_call_closes_its_popup() {
+    let (inner, outer) = attached(80, 24);
+    let mut server = inner.serve();
+    let id = ask(&mut server, TWO);
+    outer.screen_with("Which colour?");
+    server.notify("notifications/cancelled", json!({"requestId": id}));
+    outer.screen_with(BEHIND);
+    assert_eq!(inner.panes(), 1, "it is not asked again in a pane");
+}

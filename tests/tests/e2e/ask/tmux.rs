@@ -1,0 +1,188 @@
+//! A tmux of a test's own, and what is seen in the pane that asks.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use scorpiox_tests::Served;
+use tempfile::TempDir;
+
+use super::program;
+
+/// Longest wait for what shall be seen.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a screen stays as it is before it is written as the expected one.
+const UNCHANGED: Duration = Duration::from_secs(1);
+
+/// The lowest pane: it is the one that asks, as soon as there is one.
+const ASKING: &str = "{bottom}";
+
+/// A tmux server, by the folder of its socket, which tmux itself would leave behind. Ended
+/// when dropped.
+pub(super) struct Tmux(TempDir);
+
+impl Tmux {
+    /// A window whose lower half has this size.
+    pub(super) fn with_pane(width: u16, height: u16) -> Self {
+        Self::with_window(width, 2 * height + 1, &["cat"])
+    }
+
+    /// A window of this size, with a command in its one pane.
+    pub(super) fn with_window(width: u16, height: u16, command: &[&str]) -> Self {
+        let tmux = Self(TempDir::new().expect("a temporary folder"));
+        let size = [width.to_string(), height.to_string()];
+        let start = ["-f", "/dev/null", "new-session", "-d", "-x", &size[0], "-y", &size[1]];
+        tmux.run(&[&start, command, &[";", "set-option", "-g", "status", "off"]].concat());
+        tmux
+    }
+
+    pub(super) fn socket(&self) -> String {
+        self.0.path().join("tmux").display().to_string()
+    }
+
+    /// A server in its first pane, whose client shows no forms.
+    pub(super) fn serve(&self) -> Served {
+        let variable = self.run(&["display-message", "-p", "#{socket_path},#{pid},0"]);
+        let program = program().with("TMUX", variable.trim()).with("TMUX_PANE", "%0").with("TERM", "screen");
+        let mut server = program.serve();
+        server.initialize("2025-11-25");
+        server
+    }
+
+    /// Runs commands, with `;` between them, that must succeed; what they print.
+    pub(super) fn run(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "tmux {}: {errors}", arguments.join(" "));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        // Without `-u` what it prints depends on the locale.
+        let mut command = Command::new("tmux");
+        command.args(["-u", "-S", &self.socket()]).args(arguments).output().expect("tmux runs")
+    }
+
+    pub(super) fn panes(&self) -> usize {
+        self.run(&["list-panes"]).lines().count()
+    }
+
+    /// Waits until the first pane is alone.
+    pub(super) fn waits_for_one_pane(&self) {
+        until(|| (self.panes() == 1).then_some(()).ok_or_else(|| "the pane stays".to_owned()));
+    }
+
+    /// The text of the pane that asks, when it has this in it.
+    pub(super) fn screen_with(&self, piece: &str) -> String {
+        until(|| {
+            let screen = self.text();
+            if screen.contains(piece) { Ok(screen) } else { Err(format!("no {piece:?} in:\n{screen}")) }
+        })
+    }
+
+    /// Waits until the pane that asks is as in the file `tests/screens/<name>.txt`.
+    /// `BLESS=1` writes it anew.
+    pub(super) fn shows(&self, name: &str) {
+        let path = folder().join(format!("{name}.txt"));
+        if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+            return std::fs::write(&path, self.settled()).expect("the screen is written");
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        until(|| {
+            let screen = self.screen();
+            let differs = || format!("{name} is now (BLESS=1 accepts it)\n{screen}\nbut was\n{expected}");
+            if screen == expected { Ok(()) } else { Err(differs()) }
+        });
+    }
+
+    /// Waits until the text of the pane that asks is what it was.
+    pub(super) fn is_again(&self, before: &str) {
+        until(|| {
+            let screen = self.text();
+            if screen == before { Ok(()) } else { Err(format!("now\n{screen}\nbut was\n{before}")) }
+        });
+    }
+
+    fn text(&self) -> String {
+        self.run(&["capture-pane", "-p", "-t", ASKING])
+    }
+
+    /// The pane that asks: its text, its size and its cursor.
+    fn screen(&self) -> String {
+        let more =
+            "#{pane_width}x#{pane_height}, cursor: #{?cursor_flag,column #{cursor_x}#, row #{cursor_y},none}";
+        let text = ["capture-pane", "-p", "-t", ASKING, ";"];
+        self.run(&[&text[..], &["display-message", "-p", "-t", ASKING, more]].concat())
+    }
+
+    /// The screen that nothing more happens to, for all that can be seen from outside.
+    fn settled(&self) -> String {
+        let (mut screen, mut since) = (self.screen(), Instant::now());
+        while since.elapsed() < UNCHANGED {
+            let now = self.screen();
+            if now != screen {
+                (screen, since) = (now, Instant::now());
+            }
+        }
+        screen
+    }
+
+    /// Presses keys, by their names.
+    pub(super) fn press(&self, keys: &[&str]) {
+        self.run(&[&["send-keys", "-t", ASKING], keys].concat());
+    }
+
+    /// Types a text as it is.
+    pub(super) fn write(&self, text: &str) {
+        self.press(&["-l", text]);
+    }
+
+    /// Pastes a text, as a terminal that says so.
+    pub(super) fn paste(&self, text: &str) {
+        self.run(&["set-buffer", text, ";", "paste-buffer", "-p", "-t", ASKING]);
+    }
+
+    /// Writes over the screen from outside, as what a terminal has left of something else.
+    pub(super) fn scribble(&self, text: &str) {
+        const ROW: u16 = 4;
+        let tty = self.run(&["display-message", "-p", "-t", ASKING, "#{pane_tty}"]);
+        let mut tty = OpenOptions::new().write(true).open(tty.trim()).expect("the pane's terminal");
+        write!(tty, "\x1b7\x1b[{ROW};1H{text}\x1b8").expect("the pane's terminal");
+        self.screen_with(text);
+    }
+
+    /// Gives the pane that asks another size.
+    pub(super) fn resize(&self, width: u16, height: u16) {
+        let (width, height) = (width.to_string(), height.to_string());
+        self.run(&["resize-window", "-x", &width, ";", "resize-pane", "-t", ASKING, "-y", &height]);
+    }
+
+    /// Closes the pane that asks.
+    pub(super) fn close_pane(&self) {
+        self.run(&["kill-pane", "-t", ASKING]);
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.output(&["kill-server"]);
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("screens")
+}
+
+/// Looks until there is what is looked for, or says why there was none.
+pub(super) fn until<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
+    let begin = Instant::now();
+    loop {
+        match look() {
+            Ok(found) => return found,
+            Err(why) => assert!(begin.elapsed() < PATIENCE, "{why}"),
+        }
+        std::thread::yield_now();
+    }
+}
