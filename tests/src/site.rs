@@ -158,8 +158,11 @@ fn write(mut stream: &TcpStream, asked: &Asked, answer: &Answer) -> std::io::Res
     if asked.method != "HEAD" {
         stream.write_all(&answer.body)?;
     }
-    while answer.then == Then::Endless {
-        stream.write_all(&[b'x'; 8192])?;
+    if answer.then == Then::Endless {
+        // Until the other side has enough.
+        loop {
+            stream.write_all(&[b'x'; 8192])?;
+        }
     }
     Ok(())
 }

@@ -94,9 +94,9 @@ impl Desk {
         place.clear();
         write_request(&place.request, questions).map_err(|error| failed(&error))?;
         let ran = self.run(&window.call, cancel).map_err(|error| failed(&error))?;
-        if !window.is_attended {
-            wait_for_asking(&place.request, cancel);
-        }
+        // A popup that is closed ends before the screen in it, which is yet to say so.
+        let open_time = if window.is_attended { Duration::ZERO } else { OPEN_TIME };
+        wait_for_asking(&place.request, open_time, cancel);
         match read_answer(&place.answer, questions) {
             Ok(Some(answers)) => Ok(answers),
             // Closed without a word, by somebody who saw it.
@@ -217,14 +217,14 @@ impl Drop for Place {
     }
 }
 
-/// Waits while a window that was not waited for asks.
-fn wait_for_asking(request: &Path, cancel: &Cancel) {
+/// Waits while a window asks, and for it to begin for as long as `open_time`.
+fn wait_for_asking(request: &Path, open_time: Duration, cancel: &Cancel) {
     let opened = Instant::now();
     let mut has_asked = false;
     while !cancel.is_set() {
         match is_asking(request) {
             Ok(true) => has_asked = true,
-            Ok(false) if has_asked || opened.elapsed() > OPEN_TIME => return,
+            Ok(false) if has_asked || opened.elapsed() >= open_time => return,
             Ok(false) => {}
             Err(_) => return,
         }

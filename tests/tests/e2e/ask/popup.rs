@@ -83,3 +83,18 @@ fn a_cancelled_call_closes_its_popup() {
     outer.screen_with(BEHIND);
     assert_eq!(inner.panes(), 1, "it is not asked again in a pane");
 }
+
+#[test]
+fn to_close_a_popup_is_to_decline() {
+    for close in [&["display-popup", "-C"][..], &["detach-client", "-s", "0"]] {
+        let (inner, outer) = attached(80, 24);
+        let mut server = inner.serve();
+        let id = ask(&mut server, TWO);
+        outer.screen_with("Esc decline");
+        inner.run(close);
+        let answer = server.answer(id);
+        assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
+        // It is not asked again in a pane.
+        assert_eq!(inner.panes(), 1);
+    }
+}

@@ -123,7 +123,7 @@ fn engines_that_fail_are_named_and_the_others_are_used() {
         ("qwant", "timed out"),
         ("wiby", "ok"),
     ] {
-        let found = statuses[engine].replace('_', " ").replace('-', " ");
+        let found = statuses[engine].replace(['_', '-'], " ");
         assert_eq!(found, expected, "{engine}: {statuses:?}");
     }
 }
