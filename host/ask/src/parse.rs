@@ -19,8 +19,9 @@ pub(crate) fn parse(json: &str) -> Result<Vec<Question>, QuestionsError> {
     if json.len() > MAX_JSON_BYTES {
         return Err(QuestionsError::TooLarge { bytes: json.len() });
     }
-    let value: Value =
-        serde_json::from_str(json).map_err(|error| QuestionsError::NotJson { reason: error.to_string() })?;
+    let not_json =
+        |error: serde_json::Error| QuestionsError::NotJson { reason: error.to_string(), begin: quote(json) };
+    let value: Value = serde_json::from_str(json).map_err(not_json)?;
     let list = list_of_questions(&value)?;
     if list.is_empty() {
         return Err(QuestionsError::NoQuestions);

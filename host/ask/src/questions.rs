@@ -136,10 +136,12 @@ pub enum QuestionsError {
         bytes: usize,
     },
     /// No JSON.
-    #[error(r#"questions_json is no valid JSON ({reason}); {{"questions":[{{"question":"…","options":["A","B"]}}]}} fits"#)]
+    #[error(r#"questions_json is no valid JSON ({reason}; it begins {begin}); {{"questions":[{{"question":"…","options":["A","B"]}}]}} fits"#)]
     NotJson {
         /// What the parser says, with line and column.
         reason: String,
+        /// Its first characters, in quotes.
+        begin: String,
     },
     /// An empty list.
     #[error("questions_json has no questions, but 1 to {MAX_QUESTIONS} fit")]

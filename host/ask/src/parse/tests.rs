@@ -109,7 +109,7 @@ fn errors_name_the_place_the_value_and_what_fits() {
     let text = Questions::parse("[{").unwrap_err().to_string();
     assert_eq!(
         text,
-        r#"questions_json is no valid JSON (EOF while parsing an object at line 1 column 2); {"questions":[{"question":"…","options":["A","B"]}]} fits"#
+        r#"questions_json is no valid JSON (EOF while parsing an object at line 1 column 2; it begins "[{"); {"questions":[{"question":"…","options":["A","B"]}]} fits"#
     );
 }
 
