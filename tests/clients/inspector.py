@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from steps import PLAN_MODE_OFF, TOOLS, Session, Steps, contains, equal
+from pictures import CONVERTED, UNTOUCHED, Picture, check_picture
+from steps import PLAN_MODE_OFF, QUESTIONS, TOOLS, Session, Steps, contains, equal
 
 PROGRAM = Path(__file__).parent / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 
@@ -81,6 +82,23 @@ def ordinary_steps(inspector: Inspector, session: Session, steps: Steps) -> None
             contains(text, f'<skill_content name="{name}">', "Ada Lovelace")
 
 
+def picture_steps(inspector: Inspector, session: Session, steps: Steps) -> None:
+    """Nothing where `run.sh` has no pictures to put there."""
+
+    def shown(picture: Picture) -> bytes:
+        result = inspector.call("ReadImage", {"file_path": str(session.pictures / picture.name)})
+        equal([block["type"] for block in result["content"]], ["text", "image"])
+        image = result["content"][1]
+        return check_picture(picture, image["mimeType"], image["data"], result["structuredContent"]["sent"])
+
+    if not session.pictures.exists():
+        return
+    with steps.step("shows an image, untouched"):
+        equal(shown(UNTOUCHED), (session.pictures / UNTOUCHED.name).read_bytes())
+    with steps.step("shows an image that was converted to PNG"):
+        shown(CONVERTED)
+
+
 def wrong_steps(inspector: Inspector, steps: Steps) -> None:
     with steps.step("does not find an unknown tool"):
         done = inspector.run("tools/call", "--tool-name", "NoSuchTool")
@@ -89,6 +107,12 @@ def wrong_steps(inspector: Inspector, steps: Steps) -> None:
         arguments = ("--tool-name", "PlanMode", "--tool-args-json", '{"action":7}')
         done = inspector.run("tools/call", *arguments)
         equal((done.returncode, json.loads(done.stdout)["result"]["isError"]), (TOOL_FAILED, True))
+    with steps.step("is given questions as text, without forms of its own"):
+        asked = json.dumps({"questions_json": json.dumps(QUESTIONS["ask"])})
+        done = inspector.run("tools/call", "--tool-name", "AskUserQuestion", "--tool-args-json", asked)
+        result = json.loads(done.stdout)["result"]
+        equal((done.returncode, result["isError"]), (TOOL_FAILED, True))
+        equal([block["text"] for block in result["content"]], [QUESTIONS["unasked"]["text"]])
     with steps.step("is told that a prompt is unknown"):
         done = inspector.run("prompts/get", "--prompt-name", "no-such-skill")
         equal(done.returncode, FAILED)
@@ -112,6 +136,7 @@ def main() -> None:
     with steps.step(f"agrees on {revision}"):
         equal(inspector.result("initialize")["protocolVersion"], revision)
     ordinary_steps(inspector, session, steps)
+    picture_steps(inspector, session, steps)
     wrong_steps(inspector, steps)
     if revision == "2026-07-28":
         skill_steps(inspector, session, steps)

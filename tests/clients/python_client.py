@@ -6,9 +6,11 @@ import time
 import warnings
 
 import anyio
+from forms import Person, form_steps, formless_steps
 from lock_database import write_lock
 from mcp import Client, MCPError, StdioServerParameters
-from mcp.types import CallToolResult
+from mcp.types import CallToolResult, ImageContent
+from pictures import CONVERTED, UNTOUCHED, Picture, check_picture
 from steps import PLAN_MODE_OFF, TOOLS, Session, Steps, absent, contains, equal
 
 # What each era is in this SDK, and the revision that must come of it.
@@ -80,6 +82,24 @@ async def ordinary_steps(client: Client, session: Session, steps: Steps) -> None
             contains(prompt.messages[0].content.text, f'<skill_content name="{name}">', "Ada Lovelace")
 
 
+async def picture_steps(client: Client, session: Session, steps: Steps) -> None:
+    """Nothing where `run.sh` has no pictures to put there."""
+
+    async def shown(picture: Picture) -> bytes:
+        result = await client.call_tool("ReadImage", {"file_path": str(session.pictures / picture.name)})
+        equal([block.type for block in result.content], ["text", "image"])
+        image = result.content[1]
+        assert isinstance(image, ImageContent), f"{type(image)}"
+        return check_picture(picture, image.mime_type, image.data, result.structured_content["sent"])
+
+    if not session.pictures.exists():
+        return
+    with steps.step("shows an image, untouched"):
+        equal(await shown(UNTOUCHED), (session.pictures / UNTOUCHED.name).read_bytes())
+    with steps.step("shows an image that was converted to PNG"):
+        await shown(CONVERTED)
+
+
 async def wrong_steps(client: Client, steps: Steps) -> None:
     with steps.step("is told that a tool is unknown: -32602"):
         try:
@@ -139,16 +159,23 @@ async def converse(era: str, session: Session, steps: Steps) -> None:
     unexpected = Unexpected()
     logging.basicConfig(handlers=[unexpected], level=logging.DEBUG)
     server = StdioServerParameters(command=session.server)
-    async with Client(server, mode=mode, read_timeout_seconds=PATIENCE) as client:
+    person = Person()
+    async with Client(
+        server, mode=mode, read_timeout_seconds=PATIENCE, elicitation_callback=person.fill_in
+    ) as client:
         with steps.step(f"agrees on {revision}"):
             equal(client.protocol_version, revision)
         await ordinary_steps(client, session, steps)
+        await picture_steps(client, session, steps)
+        await form_steps(client, person, steps)
         await wrong_steps(client, steps)
         await cancel_steps(client, session, steps)
         closing = time.monotonic()
     with steps.step("ends the server within a second"):
         took = time.monotonic() - closing
         assert took < 1, f"took {took:.2f} s"
+    async with Client(server, mode=mode, read_timeout_seconds=PATIENCE) as client:
+        await formless_steps(client, steps)
     with steps.step("got no message that it did not expect"):
         equal(unexpected.found, [])
 

@@ -14,6 +14,7 @@ fi
 binary=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 shared_skills=$here/../../../shared/data/skills
+shared_images=$here/../../../shared/data/images
 
 # Longest time for one conversation, in seconds.
 patience=60
@@ -93,6 +94,10 @@ make_session() {
     for skill in executing-plans test-driven-development; do
         [ ! -d "$shared_skills/$skill" ] || cp -R "$shared_skills/$skill" "$skills"
     done
+    if [ -d "$shared_images" ]; then
+        mkdir "$1/workspace/pictures"
+        cp "$shared_images/pngsuite/cdhn2c08.png" "$shared_images/misc/rgb16.bmp" "$1/workspace/pictures"
+    fi
     {
         echo '#!/usr/bin/env bash'
         printf 'exec env -i HOME=%q PATH=%q SCORPIOX_HOME=%q SCORPIOX_WORKSPACE=%q %q "$@" 2>>%q\n' \
@@ -148,6 +153,8 @@ check_server_errors() {
 set_up_python
 set_up_node
 set_up_rust
+
+[ -d "$shared_images" ] || echo "skipped: no client shows images, the shared test data is not beside the project"
 
 sessions=$(mktemp -d)
 trap 'rm -rf "$sessions"' EXIT

@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { formlessSteps, formSteps, Person } from './forms.mjs';
+import { pictureSteps } from './pictures.mjs';
+import { contains, Session, Steps, text } from './steps.mjs';
 
 const TOOLS = [
   'Bash',
@@ -36,41 +37,6 @@ const LOOK = 100;
 
 // Longest time for an answer that has nothing to wait for, in milliseconds.
 const AT_ONCE = 1000;
-
-// The folders that `run.sh` made for one client, and the command that starts the server in them.
-class Session {
-  constructor(folder) {
-    this.server = join(folder, 'server');
-    this.state = join(folder, 'home/.scorpiox/state');
-    this.skills = readdirSync(join(folder, 'workspace/.scorpiox/skills')).sort();
-  }
-}
-
-// Prints one line a step and counts the failed ones.
-class Steps {
-  failed = 0;
-
-  constructor(client, era) {
-    this.prefix = `${client.padEnd(13)} ${era.padEnd(22)}`;
-  }
-
-  async step(what, body) {
-    try {
-      await body();
-      console.log(`ok    ${this.prefix} ${what}`);
-    } catch (error) {
-      this.failed += 1;
-      console.log(`FAIL  ${this.prefix} ${what}: ${String(error).replaceAll('\n', ' ')}`);
-      console.error(error);
-    }
-  }
-}
-
-const text = result => result.content.map(block => block.text).join('\n');
-
-function contains(found, ...parts) {
-  for (const part of parts) assert.ok(found.includes(part), `${JSON.stringify(part)} is not in ${JSON.stringify(found)}`);
-}
 
 async function tasks(adapter, action, what = '') {
   const result = await adapter.call('TaskManager', { action, query: '', text: what });
@@ -180,10 +146,12 @@ async function cancelSteps(adapter, session, steps, revision) {
   });
 }
 
-async function converse(adapter, session, steps, revision) {
+async function converse({ adapter, formless, person, revision }, session, steps) {
   const agreed = await adapter.connect(session.server);
   await steps.step(`agrees on ${revision}`, async () => assert.equal(agreed, revision));
   await ordinarySteps(adapter, session, steps, revision);
+  await pictureSteps(adapter, session, steps, revision);
+  await formSteps(adapter, person, steps, revision);
   await wrongSteps(adapter, steps);
   await cancelSteps(adapter, session, steps, revision);
   await steps.step('ends the server within a second', async () => {
@@ -195,16 +163,19 @@ async function converse(adapter, session, steps, revision) {
   await steps.step('got no message that it did not expect', async () => {
     assert.deepEqual(adapter.unexpected, []);
   });
+  await formlessSteps(formless, session, steps);
 }
 
-// Runs the program `CLIENT.mjs ERA SESSION_FOLDER`; `adapterFor` gives the adapter of an era and
-// the revision that must come of it.
+// Runs the program `CLIENT.mjs ERA SESSION_FOLDER`; `adapterFor` gives the adapter of an era, which
+// shows forms if it is given what fills them in, and the revision that must come of it.
 export async function main(client, adapterFor) {
   const [era, folder] = process.argv.slice(2);
   const steps = new Steps(client, era);
-  const { adapter, revision } = adapterFor(era);
+  const person = new Person();
+  const { adapter, revision } = adapterFor(era, person.fillIn);
+  const { adapter: formless } = adapterFor(era);
   try {
-    await converse(adapter, new Session(folder), steps, revision);
+    await converse({ adapter, formless, person, revision }, new Session(folder), steps);
   } catch (error) {
     await steps.step('comes to the end of the conversation', () => Promise.reject(error));
     await adapter.close();

@@ -1,5 +1,6 @@
 """What the Python programs of these tests share: a session's folder, and steps that are printed."""
 
+import json
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ TOOLS = [
     "SetCallback",
 ]
 
+# What AskUserQuestion is given, and what must come of it.
+QUESTIONS = json.loads((Path(__file__).parent / "questions.json").read_text(encoding="utf-8"))
+
 PLAN_MODE_OFF = {"active": False, "goal": "", "plan_file": "", "started_at": None}
 
 
@@ -32,6 +36,7 @@ class Session:
         self.folder = Path(folder)
         self.server = str(self.folder / "server")
         self.state = self.folder / "home/.scorpiox/state"
+        self.pictures = self.folder / "workspace/pictures"
         self.skills = sorted(path.name for path in (self.folder / "workspace/.scorpiox/skills").iterdir())
 
 

@@ -37,9 +37,12 @@ function howTo(era) {
   }
 }
 
-function adapterFor(era) {
+function adapterFor(era, fillIn) {
   const { revision = MODERN, options, Transport = StdioClientTransport, connecting } = howTo(era);
-  const client = new Client({ name: 'tests', version: '1' }, options);
+  const capabilities = fillIn ? { elicitation: { form: {} } } : {};
+  const client = new Client({ name: 'tests', version: '1' }, { ...options, capabilities });
+  const onForm = (request, context) => fillIn(context.mcpReq.id, request.params);
+  if (fillIn) client.setRequestHandler('elicitation/create', onForm);
   const unexpected = [];
   client.onerror = error => unexpected.push(error.message);
   const limits = { timeout: PATIENCE };

@@ -3,11 +3,14 @@
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { CallToolResultSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { CallToolResultSchema, ElicitRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { main, PATIENCE } from './scenario.mjs';
 
-function adapterFor(era) {
-  const client = new Client({ name: 'tests', version: '1' });
+function adapterFor(era, fillIn) {
+  const capabilities = fillIn ? { elicitation: {} } : {};
+  const client = new Client({ name: 'tests', version: '1' }, { capabilities });
+  const onForm = (request, extra) => fillIn(extra.requestId, request.params);
+  if (fillIn) client.setRequestHandler(ElicitRequestSchema, onForm);
   const unexpected = [];
   client.onerror = error => unexpected.push(error.message);
   const limits = { timeout: PATIENCE };
