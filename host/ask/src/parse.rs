@@ -56,11 +56,13 @@ fn parse_question(number: usize, value: &Value) -> Result<Question, QuestionsErr
     };
     let text = required_text(members, name, At::Of(number, name), MAX_QUESTION_CHARS, clean_lines)?;
     let header = optional_text(members, "header", At::Of(number, "header"), MAX_HEADER_CHARS, clean_line)?;
-    let multi_select = match present(members, "multiSelect") {
+    // Models write both.
+    let name = if present(members, "multi_select").is_some() { "multi_select" } else { "multiSelect" };
+    let multi_select = match present(members, name) {
         None => false,
         Some(Value::Bool(several)) => *several,
         Some(other) => {
-            let at = At::Of(number, "multiSelect");
+            let at = At::Of(number, name);
             return Err(QuestionsError::Wrong { at, found: describe(other), fits: "true or false" });
         }
     };
