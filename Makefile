@@ -22,8 +22,9 @@ prerequisites:
 # The precompile step and the host share one build of their dependencies: both packages are
 # named each time, so that cargo chooses the same features.
 components: prerequisites
-	@scripts/build-guests.sh tools-wasm
-	@$(CARGO) build --quiet --release -p scorpiox-precompile -p scorpiox-code --bin scorpiox-precompile
+	@scripts/build-guests.sh tools-wasm & guests=$$!; \
+		$(CARGO) build --quiet --release -p scorpiox-precompile -p scorpiox-code --bin scorpiox-precompile; host=$$?; \
+		wait $$guests && exit $$host
 	@target/release/scorpiox-precompile --target $(TARGET) --out $(COMPONENTS) \
 		$(foreach guest,$(GUESTS),$(guest)=$(GUEST_OUT)/$(subst -,_,$(guest)).wasm)
 
@@ -40,7 +41,7 @@ test: build test-components ## Run all tests
 test-components: components
 	@scripts/build-guests.sh tests/guests
 	@target/release/scorpiox-precompile --target $(TARGET) --out target/test-components \
-		$(foreach guest,commander misbehave,$(guest)=tests/guests/target/wasm32-unknown-unknown/release/$(guest).wasm)
+		$(foreach guest,commander kinds misbehave,$(guest)=tests/guests/target/wasm32-unknown-unknown/release/$(guest).wasm)
 
 bench: build ## Measure against the C floor and the rmcp echo: target/bench.txt
 	@tests/bench/run.sh

@@ -1,7 +1,7 @@
 //! An MCP server whose tools run in WebAssembly component sandboxes.
 //!
 //! Reading order: [`mcp`] (the protocol's shapes), [`server`] (requests and answers),
-//! [`tools`] (what there is to call), [`runtime`] (running a component),
+//! [`tools`] and [`plugins`] (what there is to call), [`runtime`] (running a component),
 //! [`capabilities`] (what a component may do), [`database`] (where state lives).
 //! `scorpiox-rpc`, beside this crate, has the framing and the envelope.
 //!
@@ -15,6 +15,7 @@ pub mod cli;
 pub mod database;
 pub mod hygiene;
 pub mod mcp;
+pub mod plugins;
 pub mod runtime;
 pub mod server;
 pub mod tools;

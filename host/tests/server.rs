@@ -41,7 +41,7 @@ fn tool(
     name: &'static str,
     run: impl Fn(&Call<'_>) -> Result<Output, Failure> + Send + Sync + 'static,
 ) -> Tool {
-    Tool { name, kind: Kind::Native(Arc::new(Native(name, run))) }
+    Tool { name: name.into(), kind: Kind::Native(Arc::new(Native(name, run))) }
 }
 
 fn echo() -> Tool {
@@ -301,8 +301,8 @@ fn a_member_of_a_batch_that_waits_can_be_cancelled() {
 fn a_guest_that_fails_gives_an_error_result_and_the_next_call_works() {
     let component =
         Arc::new(misbehave(&[Store, Log], Limits { cpu: Duration::from_millis(50), ..Limits::default() }));
-    let faulty = |name| Tool {
-        name,
+    let faulty = |name: &'static str| Tool {
+        name: name.into(),
         kind: Kind::Wasm { component: Arc::clone(&component), definitions: "[]", conditional: false },
     };
     let mut client = Connected::initialized(["trap", "loop", "allocate", "echo"].map(faulty).into());

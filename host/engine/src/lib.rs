@@ -1,8 +1,10 @@
-//! The one wasmtime configuration.
+//! The one wasmtime configuration, and how a component is asked for its tools.
 //!
 //! Built-in components are compiled while the project is built and loaded by the
 //! running host; both sides must agree on every setting here, or the host refuses
 //! to load them. That is why the configuration is a crate of its own.
+
+pub mod definitions;
 
 /// Stack that one guest may use. Deep recursion in a guest traps here, long
 /// before it could reach the host's own frames.

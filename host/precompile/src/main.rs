@@ -7,13 +7,14 @@
 //! nor starts a component to list it. Files that would not change are not written, so
 //! that nothing is rebuilt for them.
 
-mod definitions;
-
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
+use scorpiox_engine::definitions::{TOOL_INTERFACE, read};
+use serde_json::Value;
 use wasmtime::Engine;
+use wasmtime::component::Component;
 use wit_component::ComponentEncoder;
 
 struct Arguments {
@@ -57,10 +58,19 @@ fn prepare(engine: &Engine, out: &Path, name: &str, guest: &Path) -> Result<()> 
     let core = fs::read(guest).with_context(|| format!("cannot read {}", guest.display()))?;
     let component = ComponentEncoder::default().module(&core)?.validate(true).encode()?;
     let native = engine.precompile_component(&component)?;
-    let tools = definitions::read(engine, &component)?;
+    let tools = tools(engine, &component)?;
     write_if_changed(&out.join(format!("{name}.component.wasm")), &component)?;
     write_if_changed(&out.join(format!("{name}.cwasm")), &native)?;
     write_if_changed(&out.join(format!("{name}.tools.json")), tools.to_string().as_bytes())
+}
+
+/// The definitions of its tools. Functions without the interface have none: their types say all.
+fn tools(engine: &Engine, component: &[u8]) -> Result<Value> {
+    let compiled = Component::new(engine, component)?;
+    if compiled.get_export_index(None, TOOL_INTERFACE).is_none() {
+        return Ok(Value::Array(Vec::new()));
+    }
+    read(engine, &compiled)
 }
 
 fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<()> {

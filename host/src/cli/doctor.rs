@@ -85,10 +85,13 @@ fn installation(report: &mut Report, environment: &Environment) {
 
 fn tools(report: &mut Report, context: &Context) {
     report.section("Tools");
-    for tool in context.registry.tools() {
+    for tool in &context.tools() {
         let grants = match &tool.kind {
             Kind::Native(_) => "runs in the host".to_owned(),
-            Kind::Wasm { component, .. } => match context.runtime.check(component) {
+            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => match context
+                .runtime
+                .check(component)
+            {
                 Ok(()) => component.grants.iter().map(|grant| grant.name()).collect::<Vec<_>>().join(", "),
                 Err(fault) => {
                     report.bad(format_args!("{}: {fault}", tool.name));

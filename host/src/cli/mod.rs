@@ -8,6 +8,7 @@ mod config;
 mod doctor;
 mod environment;
 mod logging;
+mod plugin;
 mod policy;
 mod search;
 mod serve;
@@ -74,6 +75,11 @@ enum Command {
         #[command(subcommand)]
         command: policy::PolicyCommand,
     },
+    /// Install plugins, and decide what they may touch
+    Plugin {
+        #[command(subcommand)]
+        command: plugin::PluginCommand,
+    },
     /// Show questions in this terminal; the server starts it in one of its own
     #[command(hide = true)]
     Ask {
@@ -109,6 +115,7 @@ pub fn main() -> ExitCode {
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Search { query }) => search::run(&environment, &query),
         Some(Command::Policy { command }) => policy::run(&environment, command),
+        Some(Command::Plugin { command }) => plugin::run(&environment, command),
         Some(Command::Config { client, write }) => config::run(&environment, client, write),
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),
     });

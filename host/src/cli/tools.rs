@@ -6,20 +6,22 @@ use std::process::ExitCode;
 use super::environment::Environment;
 use super::terminal;
 use crate::capabilities::Capability;
+use crate::plugins::Plugins;
 use crate::tools::{Kind, Tool};
 
 pub(super) fn run(environment: &Environment) -> ExitCode {
     let mut text = String::new();
-    for tool in environment.registry.tools() {
+    let plugins = Plugins::new(&environment.own_home).tools();
+    for tool in environment.registry.tools().chain(&plugins) {
         let settings = &environment.settings;
-        let on = settings.tools_enabled() && settings.tool_enabled(tool.name);
+        let on = settings.tools_enabled() && settings.tool_enabled(&tool.name);
         let state = if on { state(tool) } else { "  (switched off)" };
         let _ = writeln!(text, "{}{state}", tool.name);
         match &tool.kind {
             Kind::Native(tool) => {
                 let _ = writeln!(text, "  runs in the host\n  may {}", tool.may());
             }
-            Kind::Wasm { component, .. } => {
+            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
                 let limits = &component.limits;
                 let _ = writeln!(
                     text,
@@ -28,7 +30,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
                     limits.memory_bytes / (1024 * 1024),
                     limits.output_bytes / 1024
                 );
-                for grant in component.grants {
+                for grant in component.grants.iter() {
                     let _ = writeln!(text, "  may {} ({})", grant.describe(), grant.name());
                 }
                 let without = Capability::POWERS.iter().filter(|(_, given_by)| {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use wasmtime::{Engine, Store, UpdateDeadline};
 
-use super::component::Loaded;
+use super::component::{Calls, Loaded};
 use super::fault::Stop;
 use super::limits::Meter;
 use super::ticker::TICK;
@@ -83,12 +83,16 @@ impl Runtime {
         name: &str,
         arguments: &str,
     ) -> Result<Finished<Result<ToolResult, ToolError>>, Fault> {
+        let _place = component.enter().ok_or(Fault::Busy(component.most_calls))?;
         self.transact(
             component,
             setup,
-            |loaded, store| {
-                let tool = loaded.tool.instantiate(&mut *store)?;
-                tool.scorpiox_tool_tool().call_call(store, name, arguments)
+            |loaded, store| match &loaded.calls {
+                Calls::Tool(tool) => {
+                    let tool = tool.instantiate(&mut *store)?;
+                    tool.scorpiox_tool_tool().call_call(store, name, arguments)
+                }
+                Calls::Functions(functions) => functions.call(&loaded.template, store, name, arguments),
             },
             |result| match result {
                 Ok(result) => Verdict::Keep { output_bytes: output_bytes(result) },
@@ -103,8 +107,8 @@ impl Runtime {
             component,
             setup,
             |loaded, store| {
-                let tool = loaded.tool.instantiate(&mut *store)?;
-                tool.scorpiox_tool_tool().call_list_tools(store)
+                let Calls::Tool(tool) = &loaded.calls else { return Ok(Vec::new()) };
+                tool.instantiate(&mut *store)?.scorpiox_tool_tool().call_list_tools(store)
             },
             |_| Verdict::Discard,
         )?;
@@ -236,6 +240,9 @@ fn run<T>(
     };
     let mut store = Store::new(loaded.template.engine(), state);
     store.limiter(|state| &mut state.meter);
+    if component.is_shipped() {
+        store.set_hostcall_fuel(SHIPPED_TRANSFER_BYTES);
+    }
     stop_in_time(&mut store, &component.limits, setup.cancel.clone());
     let outcome = body(loaded, &mut store);
     let state = store.into_data();
@@ -247,6 +254,10 @@ fn run<T>(
         }
     }
 }
+
+/// What the host holds at once of what a component of others gives it, in bytes. A list's items take
+/// about forty bytes each there, whatever their type.
+const SHIPPED_TRANSFER_BYTES: usize = 48 * 1024 * 1024;
 
 /// What becomes of a call's writes.
 enum Verdict {

@@ -1,10 +1,14 @@
 //! A component that is ready to run.
 
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use scorpiox_engine::definitions::TOOL_INTERFACE;
 use wasmtime::Engine;
 use wasmtime::component::{Component as Compiled, InstancePre, Linker};
 
+use super::functions::Functions;
 use super::{CallState, Fault, Limits};
 use crate::bindings::any_tool::AnyToolPre;
 use crate::bindings::plan_aware::PlanAwarePre;
@@ -13,23 +17,30 @@ use crate::bindings::timed::TimedPre;
 use crate::capabilities::Capability;
 
 /// Where a component's code comes from.
-#[derive(Clone, Copy)]
 pub enum Binary {
     /// Compiled while this program was built, by `scorpiox-precompile` with the same
     /// engine configuration, and part of this program.
     Precompiled(&'static [u8]),
     /// A WebAssembly component that is compiled when it is first used.
     Wasm(&'static [u8]),
+    /// Shipped by others: whoever has it compiles it, or has kept it compiled.
+    Shipped(Box<Load>),
 }
+
+/// Gives the compiled code of a component.
+pub type Load = dyn Fn(&Engine) -> wasmtime::Result<Compiled> + Send + Sync;
 
 /// A component with what it is granted. Loaded when it is first called.
 pub struct Component {
     /// Names its data; unique.
     pub name: Arc<str>,
     /// What it may do.
-    pub grants: &'static [Capability],
+    pub grants: Cow<'static, [Capability]>,
     /// What a call of it may use.
     pub limits: Limits,
+    /// Most calls of it that run at once.
+    pub most_calls: u32,
+    running: AtomicU32,
     binary: Binary,
     loaded: OnceLock<Result<Loaded, String>>,
 }
@@ -37,29 +48,67 @@ pub struct Component {
 /// The instance template, and the exports that it turned out to have.
 pub(super) struct Loaded {
     pub(super) template: InstancePre<CallState>,
-    pub(super) tool: AnyToolPre<CallState>,
+    pub(super) calls: Calls,
     pub(super) plan: Option<PlanAwarePre<CallState>>,
     pub(super) timed: Option<TimedPre<CallState>>,
     pub(super) skills: Option<SkillReaderPre<CallState>>,
 }
 
+/// How its tools are called.
+pub(super) enum Calls {
+    /// By the project's own interface.
+    Tool(AnyToolPre<CallState>),
+    /// Each is a function.
+    Functions(Functions),
+}
+
 impl Component {
     /// A component that is not loaded yet.
-    pub fn new(name: &str, binary: Binary, grants: &'static [Capability]) -> Self {
-        Self { name: name.into(), grants, limits: Limits::default(), binary, loaded: OnceLock::new() }
+    pub fn new(name: &str, binary: Binary, grants: impl Into<Cow<'static, [Capability]>>) -> Self {
+        let (grants, limits) = (grants.into(), Limits::default());
+        Self {
+            name: name.into(),
+            grants,
+            limits,
+            most_calls: u32::MAX,
+            running: AtomicU32::new(0),
+            binary,
+            loaded: OnceLock::new(),
+        }
+    }
+
+    /// A place for one more call; none when as many run as may.
+    pub(super) fn enter(&self) -> Option<Place<'_>> {
+        let more = |running| (running < self.most_calls).then(|| running + 1);
+        let entered = self.running.try_update(Ordering::AcqRel, Ordering::Acquire, more);
+        entered.is_ok().then_some(Place(&self.running))
+    }
+
+    /// Whether others made it.
+    pub(super) fn is_shipped(&self) -> bool {
+        matches!(self.binary, Binary::Shipped(_))
     }
 
     pub(super) fn load(&self, engine: &Engine) -> Result<&Loaded, Fault> {
         let loaded = self.loaded.get_or_init(|| {
-            let loaded = Loaded::new(engine, self.binary, self.grants);
+            let loaded = Loaded::new(engine, &self.binary, &self.grants);
             loaded.map_err(|error| format!("{error:#}"))
         });
         loaded.as_ref().map_err(|error| Fault::Unusable(error.clone()))
     }
 }
 
+/// A call that runs.
+pub(super) struct Place<'a>(&'a AtomicU32);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl Loaded {
-    fn new(engine: &Engine, binary: Binary, grants: &[Capability]) -> wasmtime::Result<Self> {
+    fn new(engine: &Engine, binary: &Binary, grants: &[Capability]) -> wasmtime::Result<Self> {
         let compiled = compiled(engine, binary)?;
         let mut linker = Linker::new(engine);
         for grant in grants {
@@ -67,7 +116,7 @@ impl Loaded {
         }
         let template = linker.instantiate_pre(&compiled)?;
         Ok(Self {
-            tool: AnyToolPre::new(template.clone())?,
+            calls: calls(engine, &compiled, &template)?,
             plan: PlanAwarePre::new(template.clone()).ok(),
             timed: TimedPre::new(template.clone()).ok(),
             skills: SkillReaderPre::new(template.clone()).ok(),
@@ -76,7 +125,18 @@ impl Loaded {
     }
 }
 
-fn compiled(engine: &Engine, binary: Binary) -> wasmtime::Result<Compiled> {
+fn calls(engine: &Engine, compiled: &Compiled, template: &InstancePre<CallState>) -> wasmtime::Result<Calls> {
+    if compiled.get_export_index(None, TOOL_INTERFACE).is_some() {
+        return Ok(Calls::Tool(AnyToolPre::new(template.clone())?));
+    }
+    let (functions, _) = Functions::of(engine, compiled);
+    if functions.is_empty() {
+        return Err(wasmtime::Error::msg(format!("it exports neither {TOOL_INTERFACE} nor a function")));
+    }
+    Ok(Calls::Functions(functions))
+}
+
+fn compiled(engine: &Engine, binary: &Binary) -> wasmtime::Result<Compiled> {
     match binary {
         // SAFETY: `deserialize` trusts its input like a shared library. These bytes were made
         // by this project's own build and are part of this program's file; whoever can change
@@ -84,5 +144,6 @@ fn compiled(engine: &Engine, binary: Binary) -> wasmtime::Result<Compiled> {
         #[allow(unsafe_code)]
         Binary::Precompiled(bytes) => unsafe { Compiled::deserialize(engine, bytes) },
         Binary::Wasm(bytes) => Compiled::new(engine, bytes),
+        Binary::Shipped(load) => load(engine),
     }
 }

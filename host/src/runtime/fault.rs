@@ -35,6 +35,9 @@ pub enum Fault {
     /// The guest ended itself: an internal error of the tool.
     #[error("the tool failed internally ({0})")]
     Trap(String),
+    /// As many calls of the component run as may.
+    #[error("{0} calls of this plugin are running, which is as many as may; try again when one has ended")]
+    Busy(u32),
     /// The component cannot be run at all.
     #[error("the tool's component cannot be started: {0}")]
     Unusable(String),

@@ -8,13 +8,17 @@
 mod call;
 mod component;
 mod fault;
+mod functions;
+mod kept;
 mod limits;
 mod state;
 mod ticker;
 
 pub use call::{Finished, Runtime, Setup};
-pub use component::{Binary, Component};
+pub use component::{Binary, Component, Load};
 pub use fault::Fault;
+pub use functions::Functions;
+pub use kept::Kept;
 pub use limits::Limits;
 pub use state::CallState;
 pub use ticker::{TICK, Ticker};

@@ -18,6 +18,7 @@ use crate::capabilities::shell::{Shell, ShellSetup};
 use crate::capabilities::skills::SkillFolders;
 use crate::capabilities::web::Web;
 use crate::database::{Database, Durability};
+use crate::plugins::Plugins;
 use crate::runtime::{Component, Fault, Runtime, Setup};
 use crate::server::callbacks::Deliveries;
 use crate::server::handlers::listing::ListingCache;
@@ -50,6 +51,7 @@ pub struct Context {
     pub(crate) workspace: Workspace,
     pub(crate) settings: Arc<Settings>,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) plugins: Plugins,
     pub(crate) runtime: Runtime,
     pub(crate) database: Arc<Database>,
     pub(crate) skills: Arc<SkillFolders>,
@@ -75,6 +77,7 @@ impl Context {
         let path = own_home.join("state").join(workspace.state_file_name());
         let skills =
             SkillFolders::new(&workspace.path, home.as_deref(), &own_home, settings.additional_skills());
+        let plugins = Plugins::new(&own_home);
         let shell = Arc::new(Shell::new(ShellSetup {
             workspace: workspace.path.clone(),
             workspace_name: workspace.name(),
@@ -92,6 +95,7 @@ impl Context {
             workspace,
             settings,
             registry,
+            plugins,
             runtime: Runtime::default(),
             output: Arc::new(output),
             session: Session::default(),
@@ -105,12 +109,18 @@ impl Context {
     }
 
     /// The tool of that name, if it is switched on.
-    pub(crate) fn tool(&self, name: &str) -> Option<&Tool> {
-        self.registry.get(name).filter(|tool| self.is_on(tool))
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
+        let tool = self.registry.get(name).cloned().or_else(|| self.plugins.get(name));
+        tool.filter(|tool| self.is_on(tool))
+    }
+
+    /// All tools, the built-in ones first.
+    pub(crate) fn tools(&self) -> Vec<Arc<Tool>> {
+        self.registry.tools().cloned().chain(self.plugins.tools()).collect()
     }
 
     pub(crate) fn is_on(&self, tool: &Tool) -> bool {
-        self.settings.tools_enabled() && self.settings.tool_enabled(tool.name)
+        self.settings.tools_enabled() && self.settings.tool_enabled(&tool.name)
     }
 
     /// Where commands run.
@@ -132,7 +142,7 @@ impl Context {
     pub(crate) fn component(&self, tool: &str) -> Option<&Arc<Component>> {
         match &self.registry.get(tool)?.kind {
             Kind::Wasm { component, .. } => Some(component),
-            Kind::Native(_) => None,
+            Kind::Native(_) | Kind::Plugin { .. } => None,
         }
     }
 

@@ -37,8 +37,8 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let Some(tool) = scope.context.tool(&name) else {
         return Err(unknown_tool(scope, &name));
     };
-    let client = Client::of(scope, tool.name, arguments)?;
-    let (outcome, messages_waiting) = run(scope, tool, arguments, &client);
+    let client = Client::of(scope, &tool.name, arguments)?;
+    let (outcome, messages_waiting) = run(scope, &tool, arguments, &client);
     if let Some(answer) = client.input_required() {
         return answer;
     }
@@ -53,8 +53,9 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
 }
 
 fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
-    let listed = |tool: &&Tool| scope.context.is_on(tool) && !tool.is_conditional();
-    let on: Vec<_> = scope.context.registry.tools().filter(listed).map(|tool| tool.name).collect();
+    let tools = scope.context.tools();
+    let listed = |tool: &&Arc<Tool>| scope.context.is_on(tool) && !tool.is_conditional();
+    let on: Vec<_> = tools.iter().filter(listed).map(|tool| tool.name.as_ref()).collect();
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(if on.is_empty() {
         format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")
@@ -83,17 +84,32 @@ fn run(
             };
             (native.call(&call), None)
         }
-        Kind::Wasm { component, .. } => match run_component(scope, component, tool.name, arguments) {
-            Ok(finished) => (finished.value.map(output).map_err(failure), finished.messages_waiting),
-            Err(failure) => (Err(failure), None),
-        },
+        Kind::Wasm { component, .. } => run_component(scope, component, &tool.name, &tool.name, arguments),
+        Kind::Plugin { component, inner, .. } => {
+            run_component(scope, component, &tool.name, inner, arguments)
+        }
     }
 }
 
+/// Runs the tool that a component calls `inner`, and clients call `name`.
 fn run_component(
     scope: &Scope<'_>,
     component: &Component,
     name: &str,
+    inner: &str,
+    arguments: &str,
+) -> (Result<Output, Failure>, Option<bool>) {
+    match finish_component(scope, component, name, inner, arguments) {
+        Ok(finished) => (finished.value.map(output).map_err(failure), finished.messages_waiting),
+        Err(failure) => (Err(failure), None),
+    }
+}
+
+fn finish_component(
+    scope: &Scope<'_>,
+    component: &Component,
+    name: &str,
+    inner: &str,
     arguments: &str,
 ) -> Result<Finished<Result<WasmResult, ToolError>>, Failure> {
     let progress = scope.progress.clone();
@@ -109,7 +125,7 @@ fn run_component(
             plan.map_err(|fault| Failure(format!("Whether a plan is active is not known: {fault}")))?;
         setup.read_only = plan.is_some();
     }
-    let finished = scope.context.runtime.call_tool(component, &setup, name, arguments).map_err(|fault| {
+    let finished = scope.context.runtime.call_tool(component, &setup, inner, arguments).map_err(|fault| {
         if !fault.is_cancel() {
             tracing::warn!(tool = name, "call failed: {fault}");
         }

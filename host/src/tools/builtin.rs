@@ -38,7 +38,7 @@ impl Embedded {
         component.limits = limits;
         let component = Arc::new(component);
         let tool = |(at, name): (usize, &&'static str)| Tool {
-            name,
+            name: (*name).into(),
             kind: Kind::Wasm {
                 component: Arc::clone(&component),
                 definitions: self.definitions,
@@ -50,7 +50,7 @@ impl Embedded {
 }
 
 fn native(name: &'static str, tool: impl NativeTool + 'static) -> Vec<Tool> {
-    vec![Tool { name, kind: Kind::Native(Arc::new(tool)) }]
+    vec![Tool { name: name.into(), kind: Kind::Native(Arc::new(tool)) }]
 }
 
 /// The tools of this program, in the order they are listed.

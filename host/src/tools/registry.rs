@@ -1,10 +1,12 @@
-//! All tools of a server.
+//! The built-in tools of a server.
+
+use std::sync::Arc;
 
 use super::{Definition, Kind, Tool};
 
 /// The tools in the order they are listed.
 pub struct Registry {
-    tools: Vec<Tool>,
+    tools: Vec<Arc<Tool>>,
 }
 
 impl Registry {
@@ -14,22 +16,22 @@ impl Registry {
             (1..tools.len()).all(|i| tools[..i].iter().all(|t| t.name != tools[i].name)),
             "tool names must be unique"
         );
-        Self { tools }
+        Self { tools: tools.into_iter().map(Arc::new).collect() }
     }
 
     /// The tool of that name.
-    pub fn get(&self, name: &str) -> Option<&Tool> {
+    pub fn get(&self, name: &str) -> Option<&Arc<Tool>> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
     /// All tools.
-    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.tools.iter()
     }
 
     /// All names.
-    pub fn names(&self) -> Vec<&'static str> {
-        self.tools.iter().map(|tool| tool.name).collect()
+    pub fn names(&self) -> Vec<&str> {
+        self.tools.iter().map(|tool| tool.name.as_ref()).collect()
     }
 }
 
@@ -44,6 +46,7 @@ impl Tool {
     pub fn fixed_definition(&self) -> Option<Definition> {
         match &self.kind {
             Kind::Native(tool) => Some(tool.definition()),
+            Kind::Plugin { definition, .. } => Some(definition.clone()),
             Kind::Wasm { definitions, .. } => {
                 let all: Vec<Definition> = serde_json::from_str(definitions).ok()?;
                 all.into_iter().find(|definition| definition.name == self.name)

@@ -13,7 +13,7 @@ use crate::server::{Client, Context, Progress};
 /// A tool, and where it runs.
 pub struct Tool {
     /// What it is called by. Unique.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Where it runs.
     pub kind: Kind,
 }
@@ -28,6 +28,15 @@ pub enum Kind {
         definitions: &'static str,
         /// Listed in only some situations, by the component itself.
         conditional: bool,
+    },
+    /// In a sandbox, shipped by others, approved by a person.
+    Plugin {
+        /// The plugin's component.
+        component: Arc<Component>,
+        /// What was approved.
+        definition: Definition,
+        /// What the component itself calls it.
+        inner: String,
     },
     /// In the host.
     Native(Arc<dyn NativeTool>),

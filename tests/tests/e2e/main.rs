@@ -8,6 +8,7 @@ mod cancel;
 mod cli;
 mod conversations;
 mod faults;
+mod plugins;
 mod revisions;
 mod shell;
 mod skills;

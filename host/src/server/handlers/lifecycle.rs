@@ -96,14 +96,16 @@ fn server_capabilities(revision: Revision, channel: bool) -> Value {
 
 /// What the client's model is told about the server as a whole.
 fn instructions(context: &Context) -> String {
-    let on: Vec<_> =
-        context.registry.tools().filter(|tool| context.is_on(tool)).map(|tool| tool.name).collect();
-    let mut text = if on.is_empty() {
-        "All tools of this server are switched off by its settings (TOOLS=false).".to_owned()
-    } else {
+    let is_on = |name: Option<&str>| {
+        let mut tools = context.registry.tools().filter(|tool| context.is_on(tool));
+        tools.any(|tool| name.is_none_or(|name| tool.name == name))
+    };
+    let mut text = if is_on(None) {
         "Tools run in sandboxes and remember their state for this workspace, over restarts. \
          A tool result may end with messages of callbacks that were due."
             .to_owned()
+    } else {
+        "All tools of this server are switched off by its settings (TOOLS=false).".to_owned()
     };
     let workspace = &context.workspace;
     if let Some(folder) = &workspace.instead_of {
@@ -115,7 +117,7 @@ fn instructions(context: &Context) -> String {
         text.push_str(&line);
     }
     let required = context.skills.required();
-    if !required.is_empty() && on.contains(&"InvokeSkill") {
+    if !required.is_empty() && is_on(Some("InvokeSkill")) {
         text.push_str(" Before you start, invoke these skills with InvokeSkill: ");
         text.push_str(&required.join(", "));
         text.push('.');

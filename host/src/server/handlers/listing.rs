@@ -67,7 +67,8 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
 
 /// The definitions of all tools that are listed, in order.
 fn definitions(scope: &Scope<'_>) -> Vec<Definition> {
-    let on = scope.context.registry.tools().filter(|tool| scope.context.is_on(tool));
+    let tools = scope.context.tools();
+    let on = tools.iter().filter(|tool| scope.context.is_on(tool));
     // Looked up once, for all tools that depend on it.
     let found = OnceCell::new();
     on.filter_map(|tool| match &tool.kind {

@@ -1,17 +1,28 @@
-//! Asks a component for its tools.
+//! Asks a component for its tools, while it may do nothing.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use wasmtime::component::types::{ComponentItem, Type};
 use wasmtime::component::{Component, Linker, Val};
-use wasmtime::{Engine, Store};
+use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder};
 
-const TOOL_INTERFACE: &str = "scorpiox:tool/tool@0.1.0";
+/// What a component exports to be a tool of this project's own kind.
+pub const TOOL_INTERFACE: &str = "scorpiox:tool/tool@0.1.0";
+
+/// How long a component may take to say what its tools are.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How much memory it may use for that, in bytes.
+const MEMORY_BYTES: usize = 64 * 1024 * 1024;
+/// How much it may say, in bytes, as the host holds it.
+const SAID_BYTES: usize = 8 * 1024 * 1024;
 
 /// The tools as JSON. What a component looks for while it lists them, it does not find:
 /// each capability it uses gives an empty list.
-pub(crate) fn read(engine: &Engine, bytes: &[u8]) -> Result<Value> {
-    let component = Component::new(engine, bytes)?;
+pub fn read(engine: &Engine, component: &Component) -> Result<Value> {
     let (_, interface) =
         component.get_export(None, TOOL_INTERFACE).context("the component exports no tools")?;
     let (item, list_tools) =
@@ -19,10 +30,13 @@ pub(crate) fn read(engine: &Engine, bytes: &[u8]) -> Result<Value> {
     if !matches!(item, ComponentItem::ComponentFunc(_)) {
         bail!("list-tools is no function");
     }
-    let linker = empty_capabilities(engine, &component)?;
-    let mut store = Store::new(engine, ());
-    store.set_epoch_deadline(u64::MAX);
-    let instance = linker.instantiate(&mut store, &component)?;
+    let linker = empty_capabilities(engine, component)?;
+    let mut store = Store::new(engine, StoreLimitsBuilder::new().memory_size(MEMORY_BYTES).build());
+    store.limiter(|limits| limits);
+    store.set_hostcall_fuel(SAID_BYTES);
+    store.set_epoch_deadline(1);
+    let _watch = Watch::start(engine);
+    let instance = linker.instantiate(&mut store, component)?;
     let function = instance.get_func(&mut store, list_tools).context("list-tools is missing")?;
     let mut results = [Val::Bool(false)];
     function.call(&mut store, &[], &mut results)?;
@@ -30,8 +44,24 @@ pub(crate) fn read(engine: &Engine, bytes: &[u8]) -> Result<Value> {
     plain(tools)
 }
 
+/// Ends what runs on an engine when it takes too long.
+struct Watch(#[allow(dead_code, reason = "its end is what counts")] Sender<()>);
+
+impl Watch {
+    fn start(engine: &Engine) -> Self {
+        let (sender, ended): (_, Receiver<()>) = channel();
+        let engine = engine.clone();
+        thread::spawn(move || {
+            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                engine.increment_epoch();
+            }
+        });
+        Self(sender)
+    }
+}
+
 /// Every import of the component, as functions that find nothing.
-fn empty_capabilities(engine: &Engine, component: &Component) -> Result<Linker<()>> {
+fn empty_capabilities(engine: &Engine, component: &Component) -> Result<Linker<StoreLimits>> {
     let mut linker = Linker::new(engine);
     for (name, import) in component.component_type().imports(engine) {
         let ComponentItem::ComponentInstance(instance) = import.ty else {

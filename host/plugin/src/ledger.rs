@@ -1,0 +1,236 @@
+//! What was decided about plugins: one file, written whole.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::asks::{Asks, Limits};
+use crate::fingerprint::{Fingerprint, Stamp};
+use crate::name::PluginName;
+
+const VERSION: u32 = 1;
+
+/// All decisions.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    records: BTreeMap<PluginName, Record>,
+}
+
+/// What was decided about a plugin, and of which files.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Yes or no.
+    pub decision: Decision,
+    /// When, in seconds since 1970.
+    pub decided_at: u64,
+    /// Of `plugin.toml`.
+    pub manifest: Fingerprint,
+    /// Of the component.
+    pub component: Fingerprint,
+    /// Of `tools`.
+    pub definitions: Fingerprint,
+    /// Of the two files, where they were old enough to rely on that.
+    pub stamps: Option<(Option<Stamp>, Stamp)>,
+    /// What it may touch.
+    pub capabilities: Asks,
+    /// What a call of it may use.
+    pub limits: Limits,
+    /// The definitions of its tools, as clients are told.
+    pub tools: Box<RawValue>,
+}
+
+/// Whether a plugin may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Decision {
+    Approved,
+    Denied,
+}
+
+/// Decisions that cannot be read or kept. No plugin runs then.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The file system refused.
+    #[error("{path}: {error}")]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Not what this program writes.
+    #[error("{path} cannot be used: {why}; mend it, or remove it and approve the plugins again")]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    version: u32,
+    plugins: BTreeMap<PluginName, Record>,
+}
+
+impl Ledger {
+    /// The decisions in a program's own folder. None were made where there is no file.
+    pub fn read(own_home: &Path) -> Result<Self, LedgerError> {
+        let path = file(own_home);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(LedgerError::Io { path, error }),
+        };
+        let damaged = |why: String| LedgerError::Damaged { path: path.clone(), why };
+        let stored: Stored = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        if stored.version != VERSION {
+            return Err(damaged(format!(
+                "it is of version {}, and this program knows {VERSION}",
+                stored.version
+            )));
+        }
+        Ok(Self { records: stored.plugins })
+    }
+
+    /// Changes the decisions, while nobody else does.
+    pub fn change(own_home: &Path, change: impl FnOnce(&mut Self)) -> Result<(), LedgerError> {
+        let failed = |path: &Path, error: io::Error| LedgerError::Io { path: path.to_owned(), error };
+        fs::create_dir_all(own_home).map_err(|error| failed(own_home, error))?;
+        let lock = own_home.join("plugins.lock");
+        let held = private(&lock).and_then(|held| {
+            flock(&held, FlockOperation::LockExclusive)?;
+            Ok(held)
+        });
+        let held = held.map_err(|error| failed(&lock, error))?;
+        let mut ledger = Self::read(own_home)?;
+        change(&mut ledger);
+        let path = file(own_home);
+        ledger.write(own_home, &path).map_err(|error| failed(&path, error))?;
+        drop(held);
+        Ok(())
+    }
+
+    fn write(self, own_home: &Path, path: &Path) -> io::Result<()> {
+        let stored = Stored { version: VERSION, plugins: self.records };
+        let text = serde_json::to_vec_pretty(&stored)?;
+        let new = path.with_extension("json.new");
+        let mut written = private(&new)?;
+        written.set_len(0)?;
+        written.write_all(&text)?;
+        written.sync_all()?;
+        fs::rename(&new, path)?;
+        File::open(own_home)?.sync_all()
+    }
+
+    /// What was decided about a plugin.
+    pub fn get(&self, name: &PluginName) -> Option<&Record> {
+        self.records.get(name)
+    }
+
+    /// All decisions.
+    pub fn iter(&self) -> impl Iterator<Item = (&PluginName, &Record)> {
+        self.records.iter()
+    }
+
+    /// Decides.
+    pub fn set(&mut self, name: PluginName, record: Record) {
+        self.records.insert(name, record);
+    }
+
+    /// Forgets; whether there was anything to forget.
+    pub fn remove(&mut self, name: &PluginName) -> bool {
+        self.records.remove(name).is_some()
+    }
+
+    /// Where the file is, to see whether it changed.
+    pub fn path(own_home: &Path) -> PathBuf {
+        file(own_home)
+    }
+}
+
+fn file(own_home: &Path) -> PathBuf {
+    own_home.join("plugins.json")
+}
+
+/// Opens a file that nobody else may read.
+fn private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(name: &str) -> PluginName {
+        PluginName::try_from(name.to_owned()).expect("a name")
+    }
+
+    fn record(decision: Decision) -> Record {
+        Record {
+            decision,
+            decided_at: 1_700_000_000,
+            manifest: Fingerprint::of(b"m"),
+            component: Fingerprint::of(b"c"),
+            definitions: Fingerprint::of(b"[]"),
+            stamps: None,
+            capabilities: Asks::default(),
+            limits: Limits::default(),
+            tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
+        }
+    }
+
+    #[test]
+    fn decisions_are_kept() {
+        let home = tempfile::tempdir().expect("a folder");
+        assert_eq!(Ledger::read(home.path()).expect("none yet").iter().count(), 0);
+        Ledger::change(home.path(), |ledger| ledger.set(name("a"), record(Decision::Approved)))
+            .expect("kept");
+        Ledger::change(home.path(), |ledger| ledger.set(name("b"), record(Decision::Denied))).expect("kept");
+        let ledger = Ledger::read(home.path()).expect("read");
+        assert_eq!(ledger.get(&name("a")).map(|record| record.decision), Some(Decision::Approved));
+        assert_eq!(ledger.get(&name("b")).map(|record| record.decision), Some(Decision::Denied));
+        let mut removed = false;
+        Ledger::change(home.path(), |ledger| removed = ledger.remove(&name("a"))).expect("kept");
+        assert!(removed && Ledger::read(home.path()).expect("read").get(&name("a")).is_none());
+    }
+
+    #[test]
+    fn many_who_decide_at_once_lose_nothing() {
+        let home = tempfile::tempdir().expect("a folder");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let home = home.path();
+                scope.spawn(move || {
+                    let name = name(&format!("plugin-{number}"));
+                    Ledger::change(home, |ledger| ledger.set(name, record(Decision::Approved)))
+                        .expect("kept");
+                });
+            }
+        });
+        assert_eq!(Ledger::read(home.path()).expect("read").iter().count(), 8);
+    }
+
+    #[test]
+    fn a_damaged_file_is_no_empty_one() {
+        let home = tempfile::tempdir().expect("a folder");
+        for text in ["", "{", "{\"version\":2,\"plugins\":{}}", "{\"version\":1,\"plugins\":{\"Bash\":{}}}"] {
+            fs::write(home.path().join("plugins.json"), text).expect("writes");
+            assert!(matches!(Ledger::read(home.path()), Err(LedgerError::Damaged { .. })), "{text}");
+            let changed =
+                Ledger::change(home.path(), |ledger| ledger.set(name("a"), record(Decision::Approved)));
+            assert!(changed.is_err());
+            assert_eq!(fs::read_to_string(home.path().join("plugins.json")).expect("there"), text);
+        }
+    }
+}

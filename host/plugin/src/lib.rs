@@ -1,0 +1,27 @@
+//! Plugins on disk: what they ask for, what a person approved, and whether they are still that.
+//!
+//! Reading order: [`Manifest`] is a plugin's own word, [`Asks`] what it wants to touch; [`Shelf`]
+//! finds plugins in the program's own folder; [`Ledger`] keeps what was decided about them;
+//! [`Status`] joins the two.
+//!
+//! Invariants:
+//! - What was approved is stored whole, with the fingerprints of the files it was approved for.
+//!   A plugin gets what the ledger says, never what its manifest says now.
+//! - A file that changed disables its plugin; nothing enables it but a decision.
+//! - Nothing here runs or compiles a component.
+
+mod asks;
+mod fingerprint;
+mod ledger;
+mod manifest;
+mod name;
+mod shelf;
+mod status;
+
+pub use asks::{Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WebAsk};
+pub use fingerprint::{Fingerprint, Stamp};
+pub use ledger::{Decision, Ledger, LedgerError, Record};
+pub use manifest::{Manifest, ManifestError, ToolNote, is_deceptive};
+pub use name::{NameError, PluginName};
+pub use shelf::{Installed, MAX_COMPONENT_BYTES, Shelf};
+pub use status::{Change, Status};

@@ -1,0 +1,273 @@
+//! `plugin.toml`: a plugin's own word about itself.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::asks::{Asks, Limits};
+use crate::name::PluginName;
+
+/// Largest manifest, in bytes.
+pub(crate) const MAX_MANIFEST_BYTES: usize = 64 * 1024;
+const MAX_VERSION_CHARS: usize = 40;
+const MAX_TEXT_CHARS: usize = 2000;
+const MAX_LIST: usize = 64;
+
+/// What `plugin.toml` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// What its tools' names begin with.
+    pub name: PluginName,
+    /// The author's own count.
+    #[serde(default)]
+    pub version: String,
+    /// What it is for.
+    #[serde(default)]
+    pub description: String,
+    /// The component's file, beside this one.
+    pub component: String,
+    /// What it wants to touch.
+    #[serde(default)]
+    pub capabilities: Asks,
+    /// What a call of it may use.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What is to be said of its functions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, ToolNote>,
+}
+
+/// What a component's types cannot say about a function.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolNote {
+    /// A name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it does, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Changes nothing.
+    pub read_only: bool,
+    /// May destroy something that exists.
+    pub destructive: bool,
+    /// Calling it twice is the same as once.
+    pub idempotent: bool,
+}
+
+/// A manifest that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// No TOML, or a key or a value that does not belong there; says where.
+    #[error("plugin.toml cannot be used: {0}")]
+    Toml(String),
+    /// A value that does not fit.
+    #[error("plugin.toml: {what}; {fix}")]
+    Value {
+        /// What is wrong, with the value.
+        what: String,
+        /// What to write instead.
+        fix: String,
+    },
+}
+
+fn wrong(what: impl Into<String>, fix: impl Into<String>) -> ManifestError {
+    ManifestError::Value { what: what.into(), fix: fix.into() }
+}
+
+impl Manifest {
+    /// Reads a manifest, whole or not at all.
+    pub fn parse(text: &str) -> Result<Self, ManifestError> {
+        if text.len() > MAX_MANIFEST_BYTES {
+            let what = format!("it has {} bytes", text.len());
+            return Err(wrong(what, format!("at most {MAX_MANIFEST_BYTES} fit")));
+        }
+        let manifest: Self = toml::from_str(text)
+            .map_err(|error| ManifestError::Toml(error.to_string().trim_end().to_owned()))?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    fn check(&self) -> Result<(), ManifestError> {
+        let component = &self.component;
+        if component.is_empty() || component.starts_with('.') || component.contains(['/', '\\', '\0']) {
+            return Err(wrong(
+                format!("component = {component:?}"),
+                "write the name of a file beside plugin.toml, such as \"component.wasm\"",
+            ));
+        }
+        if let Some((name, value, most)) = self.limits.out_of_range() {
+            return Err(wrong(format!("limits.{name} = {value}"), format!("1 to {most} fit")));
+        }
+        plain("version", &self.version, MAX_VERSION_CHARS)?;
+        plain("description", &self.description, MAX_TEXT_CHARS)?;
+        for (name, details, why) in self.capabilities.lines() {
+            plain(&format!("capabilities.{name}"), &details, MAX_TEXT_CHARS)?;
+            plain(&format!("capabilities.{name}.why"), why, MAX_TEXT_CHARS)?;
+            if why.trim().is_empty() {
+                let fix = "say what for: a person decides by it";
+                return Err(wrong(format!("capabilities.{name}.why is empty"), fix));
+            }
+        }
+        self.check_lists()?;
+        for (name, note) in &self.tools {
+            plain("a tool's name", name, MAX_VERSION_CHARS * 2)?;
+            plain(&format!("tools.{name}.title"), note.title.as_deref().unwrap_or_default(), 200)?;
+            let description = note.description.as_deref().unwrap_or_default();
+            plain(&format!("tools.{name}.description"), description, MAX_TEXT_CHARS)?;
+        }
+        Ok(())
+    }
+
+    fn check_lists(&self) -> Result<(), ManifestError> {
+        let Asks { files, env, web, .. } = &self.capabilities;
+        let none = Vec::new();
+        let lists = [
+            ("files.read", files.as_ref().map_or(&none, |files| &files.read)),
+            ("files.write", files.as_ref().map_or(&none, |files| &files.write)),
+            ("env.names", env.as_ref().map_or(&none, |env| &env.names)),
+            ("web.hosts", web.as_ref().map_or(&none, |web| &web.hosts)),
+        ];
+        for (name, list) in lists {
+            if list.len() > MAX_LIST {
+                let what = format!("capabilities.{name} has {} items", list.len());
+                return Err(wrong(what, format!("at most {MAX_LIST} fit")));
+            }
+        }
+        if files.as_ref().is_some_and(|files| files.read.is_empty() && files.write.is_empty()) {
+            let fix = "list folders in read or write: \"workspace\", \"~/notes\", \"/srv/data\"";
+            return Err(wrong("capabilities.files names no folder", fix));
+        }
+        let folders = files.iter().flat_map(|files| files.read.iter().chain(&files.write));
+        for folder in folders {
+            let is_one = folder == "workspace" || folder.starts_with('/') || folder.starts_with("~/");
+            if !is_one || folder.split('/').any(|part| part == "..") {
+                let fix = "\"workspace\", \"~/notes\" and \"/srv/data\" are folders";
+                return Err(wrong(format!("capabilities.files has {folder:?}"), fix));
+            }
+        }
+        for name in env.iter().flat_map(|env| &env.names) {
+            let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            if name.is_empty() || !name.bytes().all(fits) {
+                let fix = "letters, digits and _ are a variable's name; there are no patterns";
+                return Err(wrong(format!("capabilities.env has {name:?}"), fix));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses what a terminal would act on, or what hides something: people decide by these texts.
+fn plain(name: &str, text: &str, most: usize) -> Result<(), ManifestError> {
+    let count = text.chars().count();
+    if count > most {
+        return Err(wrong(format!("{name} has {count} characters"), format!("at most {most} fit")));
+    }
+    match text.chars().find(|c| is_deceptive(*c)) {
+        Some(found) => Err(wrong(
+            format!("{name} has the character {}", found.escape_unicode()),
+            "take it out: it cannot be seen",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Control characters, and characters that turn text around or take no room.
+pub fn is_deceptive(c: char) -> bool {
+    (c.is_control() && c != '\n')
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"
+name = "weather"
+version = "0.2.0"
+description = "The weather of a place."
+component = "weather.wasm"
+
+[capabilities.web]
+hosts = ["api.example.com", "*.example.org"]
+why = "asks the service"
+
+[capabilities.files]
+read = ["workspace"]
+write = ["~/weather"]
+why = "keeps maps"
+
+[limits]
+cpu_seconds = 10
+
+[tools.forecast]
+description = "Tomorrow's weather"
+read_only = true
+"#;
+
+    fn error(text: &str) -> String {
+        Manifest::parse(text).expect_err("an error").to_string()
+    }
+
+    #[test]
+    fn a_manifest_says_what_is_asked_for() {
+        let manifest = Manifest::parse(WHOLE).expect("a manifest");
+        assert_eq!(manifest.limits, Limits { cpu_seconds: 10, ..Limits::default() });
+        let lines = manifest.capabilities.lines();
+        assert_eq!(
+            lines,
+            [
+                ("files", "read workspace; write ~/weather".to_owned(), "keeps maps"),
+                ("web", "api.example.com, *.example.org".to_owned(), "asks the service"),
+            ]
+        );
+        assert!(manifest.tools["forecast"].read_only);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_the_value() {
+        let with = |line: &str| format!("name = \"a\"\ncomponent = \"a.wasm\"\n{line}");
+        assert!(error("name = \"Bash\"\ncomponent = \"a.wasm\"").contains("\"Bash\" is no plugin's name"));
+        assert!(error("name = \"a\"").contains("missing field `component`"));
+        let unknown = error(&with("[capabilities.files]\nreads = [\"/\"]\nwhy = \"x\""));
+        assert!(unknown.contains("line 4") && unknown.contains("unknown field `reads`"), "{unknown}");
+        assert!(error(&with("[capabilities.web]\nhosts = []")).contains("missing field `why`"));
+        for (line, expected) in [
+            ("[limits]\nmemory_mib = 1000", "plugin.toml: limits.memory_mib = 1000; 1 to 256 fit"),
+            ("[limits]\ncalls = 0", "plugin.toml: limits.calls = 0; 1 to 16 fit"),
+            (
+                "[capabilities.clock]\nwhy = \" \"",
+                "plugin.toml: capabilities.clock.why is empty; say what for: a person decides by it",
+            ),
+            (
+                "[capabilities.files]\nread = [\"/a/../b\"]\nwhy = \"x\"",
+                "plugin.toml: capabilities.files has \"/a/../b\"; \"workspace\", \"~/notes\" and \"/srv/data\" are folders",
+            ),
+            (
+                "[capabilities.env]\nnames = [\"AWS_*\"]\nwhy = \"x\"",
+                "plugin.toml: capabilities.env has \"AWS_*\"; letters, digits and _ are a variable's name; there are no patterns",
+            ),
+            (
+                "[capabilities.clock]\nwhy = \"a\\u202eb\"",
+                "plugin.toml: capabilities.clock.why has the character \\u{202e}; take it out: it cannot be seen",
+            ),
+            (
+                "description = \"\\u001b[2Jx\"",
+                "plugin.toml: description has the character \\u{1b}; take it out: it cannot be seen",
+            ),
+        ] {
+            assert_eq!(error(&with(line)), expected);
+        }
+    }
+
+    #[test]
+    fn a_component_lies_beside_its_manifest() {
+        for path in ["../a.wasm", "/etc/passwd", "", ".hidden", "a/b.wasm", "a\\\\b.wasm"] {
+            let text = format!("name = \"a\"\ncomponent = \"{path}\"");
+            assert!(error(&text).contains("write the name of a file beside plugin.toml"), "{path}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Names of plugins, which are the first part of their tools' names.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Longest name: with a tool's name behind it, it fits the 64 characters that clients take.
+const MAX_CHARS: usize = 24;
+
+/// A plugin's name: a lowercase letter, then lowercase letters, digits and hyphens.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PluginName(String);
+
+/// A name that cannot be one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no plugin's name; 1 to {MAX_CHARS} lowercase letters, digits and hyphens fit, a letter first"
+)]
+pub struct NameError(String);
+
+impl PluginName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for PluginName {
+    type Error = NameError;
+
+    fn try_from(name: String) -> Result<Self, NameError> {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+        if begins && name.len() <= MAX_CHARS && name.bytes().all(fits) && !name.ends_with('-') {
+            Ok(Self(name))
+        } else {
+            Err(NameError(name.chars().take(MAX_CHARS * 2).collect()))
+        }
+    }
+}
+
+impl From<PluginName> for String {
+    fn from(name: PluginName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for PluginName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain() {
+        for name in ["a", "weather", "my-plugin-2", &"x".repeat(24)] {
+            assert_eq!(PluginName::try_from(name.to_owned()).map(String::from), Ok(name.to_owned()));
+        }
+        for name in
+            ["", "Bash", "2day", "-a", "a-", "a.b", "a/b", "..", "ä", "a\u{202e}b", "a b", &"x".repeat(25)]
+        {
+            assert!(PluginName::try_from(name.to_owned()).is_err(), "{name:?}");
+        }
+    }
+}

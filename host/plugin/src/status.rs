@@ -1,0 +1,118 @@
+//! Whether a plugin may run.
+
+use crate::fingerprint::Fingerprint;
+use crate::ledger::{Decision, Record};
+use crate::shelf::Installed;
+
+/// Where a plugin stands.
+#[derive(Debug, Clone, Copy)]
+pub enum Status<'a> {
+    /// Nobody decided yet.
+    Waiting,
+    /// It runs, as the record says.
+    Approved(&'a Record),
+    /// It does not run.
+    Denied,
+    /// It does not run until somebody decides again.
+    Changed(Change),
+}
+
+/// What is no longer what was approved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum Change {
+    #[error("its component is another than the one that was approved")]
+    Component,
+    #[error("its plugin.toml is another than the one that was approved")]
+    Manifest,
+    #[error("its tools are described otherwise than what was approved")]
+    Definitions,
+    #[error("its component cannot be read")]
+    Unreadable,
+}
+
+impl<'a> Status<'a> {
+    /// Of a plugin, with what was decided about it. Reads the component only where its stamp is
+    /// not the one that was noted.
+    pub fn of(plugin: &Installed, record: Option<&'a Record>) -> Self {
+        let Some(record) = record else { return Self::Waiting };
+        if record.decision == Decision::Denied {
+            return Self::Denied;
+        }
+        if plugin.manifest_fingerprint != record.manifest {
+            return Self::Changed(Change::Manifest);
+        }
+        let stamps = plugin.stamps().ok();
+        if stamps.is_some() && stamps == record.stamps {
+            return Self::Approved(record);
+        }
+        match plugin.read_component() {
+            Ok(bytes) if Fingerprint::of(&bytes) == record.component => Self::Approved(record),
+            Ok(_) => Self::Changed(Change::Component),
+            Err(_) => Self::Changed(Change::Unreadable),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::{PluginName, Shelf};
+
+    const MANIFEST: &str = "name = \"a\"\ncomponent = \"a.wasm\"\n";
+
+    fn installed(home: &Path) -> Installed {
+        let name = PluginName::try_from("a".to_owned()).expect("a name");
+        Shelf::new(home).find(&name).expect("a plugin")
+    }
+
+    fn approved(plugin: &Installed) -> Record {
+        Record {
+            decision: Decision::Approved,
+            decided_at: 0,
+            manifest: plugin.manifest_fingerprint.clone(),
+            component: Fingerprint::of(&plugin.read_component().expect("bytes")),
+            definitions: Fingerprint::of(b"[]"),
+            stamps: plugin.stamps().ok(),
+            capabilities: plugin.manifest.capabilities.clone(),
+            limits: plugin.manifest.limits.clone(),
+            tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
+        }
+    }
+
+    #[test]
+    fn a_change_of_either_file_ends_the_approval() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join("plugins/a");
+        fs::create_dir_all(&folder).expect("creates");
+        fs::write(folder.join("plugin.toml"), MANIFEST).expect("writes");
+        fs::write(folder.join("a.wasm"), "one").expect("writes");
+        let plugin = installed(home.path());
+        assert!(matches!(Status::of(&plugin, None), Status::Waiting));
+        let record = approved(&plugin);
+        assert!(matches!(Status::of(&plugin, Some(&record)), Status::Approved(_)));
+        let denied = Record { decision: Decision::Denied, ..record.clone() };
+        assert!(matches!(Status::of(&plugin, Some(&denied)), Status::Denied));
+        // Another file with the same content is the same plugin.
+        fs::write(folder.join("b"), "one").expect("writes");
+        fs::rename(folder.join("b"), folder.join("a.wasm")).expect("renames");
+        assert!(matches!(Status::of(&plugin, Some(&record)), Status::Approved(_)));
+        fs::write(folder.join("b"), "two").expect("writes");
+        fs::rename(folder.join("b"), folder.join("a.wasm")).expect("renames");
+        assert!(matches!(Status::of(&plugin, Some(&record)), Status::Changed(Change::Component)));
+        let more = format!("{MANIFEST}[capabilities.clock]\nwhy = \"times\"\n");
+        fs::write(folder.join("plugin.toml"), more).expect("writes");
+        let plugin = installed(home.path());
+        assert!(matches!(Status::of(&plugin, Some(&record)), Status::Changed(Change::Manifest)));
+        fs::remove_file(folder.join("plugin.toml")).expect("removes");
+        fs::write(folder.join("plugin.toml"), MANIFEST).expect("writes");
+        let plugin = installed(home.path());
+        fs::remove_file(folder.join("a.wasm")).expect("removes");
+        assert!(matches!(Status::of(&plugin, Some(&record)), Status::Changed(Change::Unreadable)));
+    }
+}

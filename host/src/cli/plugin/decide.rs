@@ -1,0 +1,135 @@
+//! Approving, denying and removing plugins.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use scorpiox_plugin::{Decision, Installed, Ledger, PluginName, Record, Shelf};
+use serde_json::value::RawValue;
+
+use super::look::Look;
+use crate::cli::environment::Environment;
+use crate::cli::terminal;
+use crate::runtime::Kept;
+
+pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
+    decide(environment, find(environment, name)?, yes)
+}
+
+/// Shows a plugin, asks, and keeps the answer.
+pub(super) fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
+    let look = Look::at(installed)?;
+    let (name, hash) = (look.installed.name.clone(), look.hash());
+    terminal::print(&look.text());
+    let approved = match yes {
+        Some(given) if given == hash.as_str() => true,
+        Some(given) => {
+            bail!("--yes {given} is not the hash of this plugin, which is {hash}; nothing was approved")
+        }
+        None if can_ask() => ask(&format!("\nMay {name} run, with all of this? [y/N] "))?,
+        None => {
+            terminal::print(&format!(
+                "\nNot approved: there is no terminal to ask at. To approve exactly this:\n\
+                 scorpiox-code plugin approve {name} --yes {hash}\n"
+            ));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    if !approved {
+        terminal::print(&format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.\n"));
+        return Ok(ExitCode::FAILURE);
+    }
+    keep(environment, &look)?;
+    terminal::print(&format!("{name} is approved.\n"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn keep(environment: &Environment, look: &Look) -> Result<()> {
+    let Look { installed, component, described, engine, compiled } = look;
+    Kept::new(&environment.own_home).keep(engine, component, compiled);
+    let record = Record {
+        decision: Decision::Approved,
+        decided_at: now(),
+        manifest: installed.manifest_fingerprint.clone(),
+        component: component.clone(),
+        definitions: described.fingerprint(),
+        stamps: installed.settled_stamps(now()),
+        capabilities: installed.manifest.capabilities.clone(),
+        limits: installed.manifest.limits.clone(),
+        tools: RawValue::from_string(described.text())?,
+    };
+    Ledger::change(&environment.own_home, |ledger| ledger.set(installed.name.clone(), record))?;
+    Ok(())
+}
+
+pub(super) fn deny(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
+    let installed = find(environment, name)?;
+    let look = Look::at(installed);
+    let empty = || RawValue::from_string("[]".to_owned());
+    let installed = find(environment, name)?;
+    let (component, definitions, tools) = match &look {
+        Ok(look) => (
+            look.component.clone(),
+            look.described.fingerprint(),
+            RawValue::from_string(look.described.text())?,
+        ),
+        // What cannot even be looked into can be denied all the same.
+        Err(_) => (scorpiox_plugin::Fingerprint::of(b""), scorpiox_plugin::Fingerprint::of(b"[]"), empty()?),
+    };
+    let record = Record {
+        decision: Decision::Denied,
+        decided_at: now(),
+        manifest: installed.manifest_fingerprint,
+        component,
+        definitions,
+        stamps: None,
+        capabilities: scorpiox_plugin::Asks::default(),
+        limits: scorpiox_plugin::Limits::default(),
+        tools,
+    };
+    Ledger::change(&environment.own_home, |ledger| ledger.set(name.clone(), record))?;
+    terminal::print(&format!("{name} does not run.\n"));
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn remove(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
+    let shelf = Shelf::new(&environment.own_home);
+    let mut decided = false;
+    Ledger::change(&environment.own_home, |ledger| decided = ledger.remove(name))?;
+    let mut removed = false;
+    for path in shelf.paths_of(name) {
+        let Ok(about) = path.symlink_metadata() else { continue };
+        let gone = if about.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        gone.with_context(|| format!("{} cannot be removed", path.display()))?;
+        removed = true;
+    }
+    if !removed && !decided {
+        bail!("there is no plugin {name}");
+    }
+    terminal::print(&format!("{name} is removed. What it stored in workspaces stays.\n"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn find(environment: &Environment, name: &PluginName) -> Result<Installed> {
+    let found = Shelf::new(&environment.own_home).find(name);
+    found.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))
+}
+
+/// A person, not a program that reads and writes for one.
+fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn ask(question: &str) -> Result<bool> {
+    terminal::print(question);
+    io::stdout().flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}

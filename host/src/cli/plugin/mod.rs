@@ -1,0 +1,71 @@
+//! `scorpiox-code plugin …`: which plugins there are, and what was decided about them.
+
+mod add;
+mod decide;
+mod list;
+mod look;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+use scorpiox_plugin::PluginName;
+
+use super::environment::Environment;
+
+#[derive(Subcommand)]
+pub(super) enum PluginCommand {
+    /// Install a plugin, show what it asks for, and ask whether it may run
+    Add {
+        /// A component (.wasm), or a folder with plugin.toml
+        source: PathBuf,
+        /// Approve without asking, if this is the hash that is shown
+        #[arg(long, value_name = "HASH")]
+        yes: Option<String>,
+    },
+    /// Let a plugin run that waits, was denied, or changed
+    Approve {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+        /// Approve without asking, if this is the hash that is shown
+        #[arg(long, value_name = "HASH")]
+        yes: Option<String>,
+    },
+    /// Keep a plugin, but do not let it run
+    Deny {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+    },
+    /// All plugins, and where each stands
+    List,
+    /// What a plugin is, what it asks for, and what was approved
+    Show {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+    },
+    /// Delete a plugin and what was decided about it; what it stored stays
+    Remove {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+    },
+}
+
+pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<ExitCode> {
+    match command {
+        PluginCommand::Add { source, yes } => add::run(environment, &source, yes.as_deref()),
+        PluginCommand::Approve { name, yes } => decide::approve(environment, &name, yes.as_deref()),
+        PluginCommand::Deny { name } => decide::deny(environment, &name),
+        PluginCommand::List => list::run(environment),
+        PluginCommand::Show { name } => look::show(environment, &name),
+        PluginCommand::Remove { name } => decide::remove(environment, &name),
+    }
+}
+
+fn name(name: &str) -> Result<PluginName, String> {
+    PluginName::try_from(name.to_owned()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,15 @@
+//! Plugins: components that others ship, as tools.
+//!
+//! [`describe`] says what a component is before anybody approved it, without giving it anything;
+//! [`Plugins`] offers those that were approved, for as long as their files are what was approved.
+//! Files and decisions are `scorpiox-plugin`'s.
+
+mod definitions;
+mod describe;
+mod grants;
+mod offer;
+
+pub use definitions::BadDefinition;
+pub use describe::{Described, Undescribed, describe};
+pub use grants::{Ungrantable, grants, limits};
+pub use offer::Plugins;

@@ -1,0 +1,162 @@
+//! Nothing runs that nobody approved, and nothing goes on running that changed.
+
+use std::fs;
+
+use scorpiox_tests::Program;
+use serde_json::json;
+
+use super::{install, kinds, listed, shown_hash, source};
+
+fn component() -> Vec<u8> {
+    fs::read(kinds()).expect("the component")
+}
+
+/// The same component to all that run it, and another file: a custom section more.
+fn another() -> Vec<u8> {
+    let mut bytes = component();
+    bytes.extend_from_slice(&[0, 2, 1, b'x']);
+    bytes
+}
+
+fn status(program: &Program) -> String {
+    program.run(&["plugin", "list"]).1
+}
+
+#[test]
+fn without_a_terminal_only_the_exact_hash_approves() {
+    let program = Program::new();
+    let source = source(&program, "kinds", "", &component());
+    let (added, out, _) = program.run(&["plugin", "add", &source]);
+    assert!(!added.success());
+    assert!(out.contains("nothing: it can compute, and say what it found"), "{out}");
+    assert_eq!(status(&program), "kinds  waits for approval\n");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    assert!(listed(&mut server).is_empty());
+    let hash = shown_hash(&out);
+    let (wrong, _, err) = program.run(&["plugin", "approve", "kinds", "--yes", &hash[..40]]);
+    assert!(!wrong.success() && err.contains("is not the hash"), "{err}");
+    assert!(listed(&mut server).is_empty());
+    let (right, _, err) = program.run(&["plugin", "approve", "kinds", "--yes", &hash]);
+    assert!(right.success(), "{err}");
+    // The server that ran all the time has it with the next list.
+    assert!(listed(&mut server).contains(&"kinds.divide".to_owned()));
+    assert_eq!(
+        server.call("kinds.divide", json!({"a": 6, "b": 3}))["structuredContent"],
+        json!({"result": 2})
+    );
+    let (denied, ..) = program.run(&["plugin", "deny", "kinds"]);
+    assert!(denied.success());
+    assert!(listed(&mut server).is_empty());
+    let gone = server.request("tools/call", json!({"name": "kinds.divide", "arguments": {"a": 1, "b": 1}}));
+    assert_eq!(server.answer(gone)["error"]["code"], -32602);
+    let (removed, ..) = program.run(&["plugin", "remove", "kinds"]);
+    assert!(removed.success());
+    assert_eq!(status(&program), "no plugins; `scorpiox-code plugin add FILE` installs one\n");
+}
+
+#[test]
+fn a_changed_file_disables_the_plugin_at_once() {
+    let program = Program::new();
+    let source = source(&program, "kinds", "", &component());
+    install(&program, &source);
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    assert!(!listed(&mut server).is_empty());
+    let installed = program.home().join(".scorpiox/plugins/kinds");
+    let original = fs::read(installed.join("c.wasm")).expect("the component");
+    fs::write(installed.join("c.wasm"), another()).expect("writes");
+    let call = server.request("tools/call", json!({"name": "kinds.divide", "arguments": {"a": 1, "b": 1}}));
+    assert_eq!(server.answer(call)["error"]["code"], -32602);
+    assert!(status(&program).contains("disabled: its component is another than the one that was approved"));
+    fs::write(installed.join("c.wasm"), original).expect("writes");
+    assert!(!listed(&mut server).is_empty());
+    let manifest = fs::read_to_string(installed.join("plugin.toml")).expect("the manifest");
+    fs::write(installed.join("plugin.toml"), manifest + "[capabilities.store]\nwhy = \"more\"\n")
+        .expect("writes");
+    assert!(listed(&mut server).is_empty());
+    assert!(status(&program).contains("disabled: its plugin.toml is another"));
+}
+
+#[test]
+fn a_newer_version_is_approved_again_and_takes_the_place_of_the_old() {
+    let program = Program::new();
+    let first = source(&program, "kinds", "version = \"1\"\n", &component());
+    install(&program, &first);
+    let second = source(&program, "kinds", "version = \"2\"\n", &another());
+    let (_, out, _) = program.run(&["plugin", "add", &second]);
+    assert_eq!(
+        status(&program),
+        "kinds 2  disabled: its plugin.toml is another than the one that was approved\n"
+    );
+    let (approved, ..) = program.run(&["plugin", "approve", "kinds", "--yes", &shown_hash(&out)]);
+    assert!(approved.success());
+    assert_eq!(status(&program), "kinds 2  approved\n");
+}
+
+#[test]
+fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
+    let program = Program::new();
+    let good = source(&program, "kinds", "", &component());
+    install(&program, &good);
+    let core = b"\0asm\x01\0\0\0".to_vec();
+    let binary = fs::read(scorpiox_tests::program::binary()).expect("the program")[..4096].to_vec();
+    let broken = component()[..component().len() / 2].to_vec();
+    let cases: [(&str, &[u8], &str); 7] = [
+        ("", b"", "it is empty"),
+        ("", b"#!/bin/sh\n", "it is no WebAssembly component"),
+        ("", &core, "it is a core module, not a component"),
+        ("", &binary, "what is compiled elsewhere is not run"),
+        ("", &broken, "kinds can be no plugin"),
+        (
+            "[capabilities.shell]\nprofile = \"workspace\"\nwhy = \"x\"\n",
+            &component(),
+            "cannot give to plugins",
+        ),
+        ("[tools.multiply]\ndescription = \"x\"\n", &component(), "it has no such tool"),
+    ];
+    for (manifest, bytes, expected) in cases {
+        let source = source(&program, "kinds", manifest, bytes);
+        let (refused, _, err) = program.run(&["plugin", "add", &source]);
+        assert!(!refused.success() && err.contains(expected), "{expected}: {err}");
+        assert_eq!(status(&program), "kinds  approved\n", "{expected}");
+    }
+    for name in ["Bash", "..", "a/b"] {
+        let (refused, _, err) = program.run(&["plugin", "approve", name]);
+        assert!(!refused.success() && err.contains("no plugin's name"), "{err}");
+    }
+}
+
+#[test]
+fn a_damaged_ledger_lets_nothing_run_and_says_so() {
+    let program = Program::new();
+    let source = source(&program, "kinds", "", &component());
+    install(&program, &source);
+    fs::write(program.home().join(".scorpiox/plugins.json"), "{").expect("writes");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    assert!(listed(&mut server).is_empty());
+    let (status, _, err) = program.run(&["plugin", "list"]);
+    assert!(!status.success() && err.contains("plugins.json cannot be used"), "{err}");
+}
+
+#[test]
+fn a_command_of_the_model_cannot_approve() {
+    let program = Program::new();
+    let source = source(&program, "kinds", "", &component());
+    let (_, out, _) = program.run(&["plugin", "add", &source]);
+    let hash = shown_hash(&out);
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let binary = scorpiox_tests::program::binary();
+    let home = program.home().join(".scorpiox");
+    let command = format!(
+        "SCORPIOX_HOME={} {} plugin approve kinds --yes {hash}; echo '{{}}' > {}/plugins.json",
+        home.display(),
+        binary.display(),
+        home.display()
+    );
+    server.call("Bash", json!({ "command": command }));
+    assert_eq!(status(&program), "kinds  waits for approval\n");
+    assert!(listed(&mut server).is_empty());
+}

@@ -1,0 +1,65 @@
+//! Plugins: components that others ship, approved by a person.
+
+mod approval;
+mod hostile;
+mod kinds;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use scorpiox_tests::{Program, Started};
+use serde_json::Value;
+
+/// The hash that `--yes` takes, as it is shown.
+fn shown_hash(out: &str) -> String {
+    let after = out.split("--yes ").nth(1).unwrap_or_else(|| panic!("no hash in {out}"));
+    after.split_whitespace().next().expect("a hash").to_owned()
+}
+
+/// The component of functions of all kinds.
+fn kinds() -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-components/kinds.component.wasm");
+    path.canonicalize()
+        .unwrap_or_else(|_| panic!("{} is missing; run `make test-components`", path.display()))
+}
+
+/// Puts a plugin's folder into the workspace: its manifest after name and component, and the component.
+fn source(program: &Program, name: &str, manifest: &str, component: &[u8]) -> String {
+    let text = format!("name = \"{name}\"\ncomponent = \"c.wasm\"\n{manifest}");
+    program.put(&format!("workspace/sources/{name}/plugin.toml"), text);
+    program.put(&format!("workspace/sources/{name}/c.wasm"), component);
+    program.workspace().join("sources").join(name).display().to_string()
+}
+
+/// Installs and approves a plugin as a script does.
+fn install(program: &Program, source: &str) {
+    let (_, out, err) = program.run(&["plugin", "add", source]);
+    let hash = shown_hash(&out);
+    let (status, out, _) = program.run(&["plugin", "add", source, "--yes", &hash]);
+    assert!(status.success(), "{out}{err}");
+}
+
+/// The names of the tools that a server lists, of plugins alone.
+fn listed(server: &mut Started) -> Vec<String> {
+    let list = server.ask("tools/list", serde_json::json!({}));
+    let names =
+        list["result"]["tools"].as_array().expect("tools").iter().filter_map(|tool| tool["name"].as_str());
+    names.filter(|name| name.contains('.')).map(str::to_owned).collect()
+}
+
+/// A server that has the component of all kinds.
+fn with_kinds(limits: &str) -> (Program, Started) {
+    let program = Program::new();
+    let component = fs::read(kinds()).expect("the component");
+    let source = source(&program, "kinds", limits, &component);
+    install(&program, &source);
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    (program, server)
+}
+
+/// The text of a result that is an error.
+fn refused(result: &Value) -> &str {
+    assert_eq!(result["isError"], true, "{result}");
+    result["content"][0]["text"].as_str().expect("a text")
+}
