@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-section() { printf '\n== %s\n' "$1"; }
+section() { printf '\n== %s  (after %d s)\n' "$1" "$SECONDS"; }
 
 section "tool logic, natively"
 (cd tools-wasm && cargo test --quiet)

@@ -55,7 +55,7 @@ pub enum Chosen {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DialogError {
     /// It ended in another way than by its buttons; `None` is a signal.
-    #[error("the dialog ended with exit code {0:?}")]
+    #[error("the dialog {}", .0.map_or("was killed".to_owned(), |code| format!("ended with exit code {code}")))]
     Failed(Option<i32>),
     /// It printed something else.
     #[error("the dialog printed {0:?}")]
