@@ -1,6 +1,7 @@
 //! The real program, in folders of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -103,6 +104,15 @@ impl Program {
             std::fs::copy(binary(), &own).expect("a copy");
         }
         self.binary = own;
+        self
+    }
+
+    /// Starts it from a shell script, which does something first.
+    pub fn after(mut self, script: &str) -> Self {
+        let text = format!("#!/bin/bash\nset -e\n{script}\nexec '{}' \"$@\"\n", self.binary.display());
+        let path = self.put("bin/start", text);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("sets");
+        self.binary = path;
         self
     }
 

@@ -49,7 +49,11 @@ struct Victim {
 impl Victim {
     fn start() -> Self {
         // Another address than the one that is allowed.
-        let listener = TcpListener::bind("127.0.0.2:0").expect("a port");
+        Self::at(0)
+    }
+
+    fn at(port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.2", port)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let reached = Arc::<AtomicUsize>::default();
         let count = Arc::clone(&reached);
@@ -186,6 +190,54 @@ fn a_page_reaches_no_address_inside_whatever_it_tries() {
     open.put("home/.scorpiox/policy.toml", "version = 1\n[web]\nallow_private = [\"127.0.0.0/8\"]\n");
     serve(open).call("ReadDocs", attack);
     assert!(victim.count() > 5, "{} times", victim.count());
+}
+
+/// How often a page of 127.0.0.1 reaches 127.0.0.2 when the address of its own host becomes that
+/// while it runs, and what it saw.
+fn after_a_change_of_address(allowed: &str) -> (usize, String) {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", format!("version = 1\n[web]\nallow_private = [{allowed:?}]\n"));
+    let hosts = program.put("hosts", "127.0.0.1 localhost changing.example.com\n");
+    let root = if rustix::process::geteuid().is_root() { "" } else { "--map-root-user" };
+    let program = program.after(&format!(
+        "[ \"$1\" = inside ] || exec unshare --mount {root} \"$0\" inside; shift; mount --bind '{}' /etc/hosts",
+        hosts.display()
+    ));
+    let site = Site::start(move |asked| {
+        match asked.path.as_str() {
+        "/change" => {
+            std::fs::write(&hosts, "127.0.0.2 changing.example.com\n").expect("writes");
+            Answer::of("text/plain", "changed")
+        }
+        "/" => Answer::html(format!(
+            "<title>Change</title><p>{}</p><p id=log></p><script>
+            const log = what => document.getElementById('log').append(what + '; ');
+            const ask = path => fetch(path).then(answer => answer.text()).then(log, () => log('refused'));
+            ask('/before').then(() => ask('/change')).then(() => Promise.all([1, 2, 3].map(n => ask('/after' + n))));
+            </script>",
+            "A page with enough words to be one. ".repeat(20)
+        )),
+        path => Answer::of("text/plain", format!("{path} of its own")),
+    }
+    });
+    let port = site.url("/").rsplit(':').next().and_then(|rest| rest.trim_end_matches('/').parse().ok());
+    let port: u16 = port.expect("a port");
+    let victim = Victim::at(port);
+    let mut server = serve(program);
+    let url = format!("http://changing.example.com:{port}/");
+    let result = server.call("ReadDocs", json!({"url": url, "wait_ms": 2000, "format": "text"}));
+    (victim.count(), success(&result).to_owned())
+}
+
+#[test]
+fn a_change_of_a_hosts_address_leads_a_page_nowhere() {
+    let (reached, text) = after_a_change_of_address("127.0.0.1/32");
+    assert!(text.contains("/before of its own; changed;") && !text.contains("/after"), "{text}");
+    assert_eq!(text.matches("was refused: its address 127.0.0.2 is of this machine").count(), 3, "{text}");
+    assert_eq!(reached, 0);
+    // Where both addresses are allowed the page gets there, so the change is real.
+    let (reached, _) = after_a_change_of_address("127.0.0.0/8");
+    assert!(reached > 0);
 }
 
 #[test]
