@@ -40,6 +40,10 @@ impl Plan {
         let scratch =
             setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
         let scratch = scratch.join(&profile.name);
+        if setup.workspace.starts_with(&setup.own_home) {
+            // What stands in for a project where none is open is this program's to make.
+            make_folder(&setup.workspace)?;
+        }
         if !setup.workspace.is_dir() {
             return Err(ShellError::NoWorkspace(setup.workspace.clone()));
         }

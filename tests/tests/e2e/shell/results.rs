@@ -226,3 +226,15 @@ fn results_fit_the_schema_that_the_list_declares() {
     }
     assert_eq!(checked.len(), 8);
 }
+
+#[test]
+fn where_no_project_is_open_commands_have_a_folder_of_their_own() {
+    // As desktop clients start it.
+    let program = Program::new().with("SCORPIOX_WORKSPACE", "/");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let result = server.call("Bash", json!({"command": "pwd; echo kept > note"}));
+    assert_eq!(result["structuredContent"]["exit_code"], 0, "{result}");
+    let note = program.home().join(".scorpiox/workspace/note");
+    assert_eq!(std::fs::read_to_string(note).expect("the note"), "kept\n");
+}
