@@ -6,6 +6,7 @@
 
 mod calls;
 mod measure;
+#[cfg(feature = "native")]
 mod parse;
 mod requests;
 mod server;
@@ -87,6 +88,7 @@ struct Programs {
     ours_few_tasks: Program,
     ours_many_tasks: Program,
     /// May read pages of this machine.
+    #[cfg_attr(not(feature = "native"), allow(dead_code))]
     reader: Program,
     shells: Shells,
 }
@@ -151,6 +153,7 @@ fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     let mut rows = starts.start_rows();
     rows.extend(calls::rows(programs, effort)?);
     rows.extend(tasks::rows(programs, effort)?);
+    #[cfg(feature = "native")]
     rows.extend(parse::rows(programs, effort)?);
     rows.extend(shell::rows(programs, effort)?);
     rows.extend(starts.memory_and_end_rows());

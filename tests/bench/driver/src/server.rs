@@ -58,6 +58,7 @@ impl Program {
     }
 
     /// Where it runs.
+    #[cfg_attr(not(feature = "native"), allow(dead_code))]
     pub fn workspace(&self) -> PathBuf {
         self.folder.join("workspace")
     }
