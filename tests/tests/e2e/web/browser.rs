@@ -274,6 +274,24 @@ fn without_a_browser_the_page_is_given_as_it_came() {
 }
 
 #[test]
+fn in_bubblewrap_the_browser_runs_and_reaches_no_more() {
+    let victim = Victim::start();
+    let port = victim.port;
+    let site = Site::start(move |_| {
+        Answer::html(format!(
+            "<title>x</title><div id=root></div><img src='http://127.0.0.2:{port}/'><script>
+            document.getElementById('root').innerHTML = '<main>' + 'Made by a script. '.repeat(30) + '</main>';
+            fetch('http://127.0.0.2:{port}/', {{mode: 'no-cors'}});</script>"
+        ))
+    });
+    let mut server = serve(program("").refusing(Refused::OwnUserNamespaces));
+    let result = rendered(&mut server, &site.url("/"), 1500);
+    assert!(success(&result).contains("Made by a script."), "{result}");
+    assert_eq!(result["structuredContent"]["rendered"], true, "{result}");
+    assert_eq!(victim.count(), 0);
+}
+
+#[test]
 fn where_no_sandbox_has_a_network_of_its_own_no_browser_runs() {
     let site = Site::start(app);
     let program: Program = program("").refusing(Refused::AllNamespaces);
