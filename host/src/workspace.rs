@@ -62,7 +62,7 @@ pub struct NoFolder {
 
 impl Workspace {
     /// The folder that `sources` name. One that is nobody's project (`/`, the home folder, a
-    /// system folder) is replaced by `own_home/workspace`.
+    /// system folder, `own_home` and what is in it) is replaced by `own_home/workspace`.
     pub fn find(sources: Sources, home: Option<&Path>, own_home: &Path) -> Result<Self, NoFolder> {
         let Sources { argument, scorpiox, claude, working } = sources;
         let named =
@@ -80,7 +80,7 @@ impl Workspace {
             (None, Some(path)) => path.canonicalize().unwrap_or_else(|_| PathBuf::from("/")),
             (None, None) => PathBuf::from("/"),
         };
-        if is_project(&resolved, home) {
+        if is_project(&resolved, home) && !is_own(&resolved, own_home) {
             return Ok(Self { path: resolved, instead_of: None });
         }
         Ok(Self { path: own_home.join("workspace"), instead_of: Some(resolved) })
@@ -107,6 +107,12 @@ impl Workspace {
 
 fn require_folder(path: PathBuf) -> std::io::Result<PathBuf> {
     if path.is_dir() { Ok(path) } else { Err(std::io::ErrorKind::NotADirectory.into()) }
+}
+
+/// Whether a folder holds, or belongs to, what this program keeps. Commands write in the workspace,
+/// and decisions about commands and plugins are kept there.
+pub(crate) fn is_own(path: &Path, own_home: &Path) -> bool {
+    path.starts_with(own_home) && path != own_home.join("workspace")
 }
 
 fn is_project(path: &Path, home: Option<&Path>) -> bool {
@@ -150,10 +156,11 @@ mod tests {
         std::fs::create_dir(&a).expect("folder");
         std::fs::create_dir(&b).expect("folder");
         let sources = Sources { scorpiox: Some(a.clone()), claude: Some(b), ..Sources::default() };
-        let found = Workspace::find(sources, None, root.path()).expect("workspace");
+        let own = root.path().join("own");
+        let found = Workspace::find(sources, None, &own).expect("workspace");
         assert_eq!(found.path, a.canonicalize().expect("path"));
         let sources = Sources { argument: Some(root.path().join("none")), ..Sources::default() };
-        let error = Workspace::find(sources, None, root.path()).expect_err("missing").to_string();
+        let error = Workspace::find(sources, None, &own).expect_err("missing").to_string();
         assert!(error.contains("from --workspace is not a folder"), "{error}");
     }
 
@@ -164,6 +171,18 @@ mod tests {
         let found = Workspace::find(sources, None, own).expect("workspace");
         assert_eq!(found.path, own.join("workspace"));
         assert_eq!(found.instead_of, Some("/".into()));
+    }
+
+    #[test]
+    fn what_this_program_keeps_is_nobodys_project() {
+        let root = tempfile::tempdir().expect("tempdir");
+        let own = root.path().canonicalize().expect("path").join("own");
+        std::fs::create_dir_all(own.join("plugins/a")).expect("folders");
+        for folder in [own.clone(), own.join("plugins"), own.join("plugins/a")] {
+            let sources = Sources { scorpiox: Some(folder.clone()), ..Sources::default() };
+            let found = Workspace::find(sources, None, &own).expect("workspace");
+            assert_eq!((found.path, found.instead_of), (own.join("workspace"), Some(folder)));
+        }
     }
 
     #[test]

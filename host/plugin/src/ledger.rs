@@ -22,21 +22,36 @@ pub struct Ledger {
     records: BTreeMap<PluginName, Record>,
 }
 
-/// What was decided about a plugin, and of which files.
+/// What was decided about a plugin.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Yes or no.
-    pub decision: Decision,
     /// When, in seconds since 1970.
     pub decided_at: u64,
+    /// What.
+    pub decision: Decision,
+}
+
+/// Whether a plugin may run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Decision {
+    Approved(Box<Approval>),
+    Denied,
+}
+
+/// What a plugin was approved for, and of which files.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
     /// Of `plugin.toml`.
     pub manifest: Fingerprint,
     /// Of the component.
     pub component: Fingerprint,
     /// Of `tools`.
     pub definitions: Fingerprint,
-    /// Of the two files, where they were old enough to rely on that.
+    /// Of the two files before they were read, where they were old enough to rely on that.
     pub stamps: Option<(Option<Stamp>, Stamp)>,
     /// What it may touch.
     pub capabilities: Asks,
@@ -44,15 +59,6 @@ pub struct Record {
     pub limits: Limits,
     /// The definitions of its tools, as clients are told.
     pub tools: Box<RawValue>,
-}
-
-/// Whether a plugin may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum Decision {
-    Approved,
-    Denied,
 }
 
 /// Decisions that cannot be read or kept. No plugin runs then.
@@ -176,10 +182,8 @@ mod tests {
         PluginName::try_from(name.to_owned()).expect("a name")
     }
 
-    fn record(decision: Decision) -> Record {
-        Record {
-            decision,
-            decided_at: 1_700_000_000,
+    fn approved() -> Record {
+        let approval = Approval {
             manifest: Fingerprint::of(b"m"),
             component: Fingerprint::of(b"c"),
             definitions: Fingerprint::of(b"[]"),
@@ -187,19 +191,26 @@ mod tests {
             capabilities: Asks::default(),
             limits: Limits::default(),
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
-        }
+        };
+        Record { decided_at: 1_700_000_000, decision: Decision::Approved(Box::new(approval)) }
+    }
+
+    fn denied() -> Record {
+        Record { decided_at: 1_700_000_000, decision: Decision::Denied }
     }
 
     #[test]
     fn decisions_are_kept() {
         let home = tempfile::tempdir().expect("a folder");
         assert_eq!(Ledger::read(home.path()).expect("none yet").iter().count(), 0);
-        Ledger::change(home.path(), |ledger| ledger.set(name("a"), record(Decision::Approved)))
-            .expect("kept");
-        Ledger::change(home.path(), |ledger| ledger.set(name("b"), record(Decision::Denied))).expect("kept");
+        Ledger::change(home.path(), |ledger| ledger.set(name("a"), approved())).expect("kept");
+        Ledger::change(home.path(), |ledger| ledger.set(name("b"), denied())).expect("kept");
         let ledger = Ledger::read(home.path()).expect("read");
-        assert_eq!(ledger.get(&name("a")).map(|record| record.decision), Some(Decision::Approved));
-        assert_eq!(ledger.get(&name("b")).map(|record| record.decision), Some(Decision::Denied));
+        let decision = |plugin| &ledger.get(&name(plugin)).expect("a record").decision;
+        assert!(
+            matches!(decision("a"), Decision::Approved(approval) if approval.component == Fingerprint::of(b"c"))
+        );
+        assert!(matches!(decision("b"), Decision::Denied));
         let mut removed = false;
         Ledger::change(home.path(), |ledger| removed = ledger.remove(&name("a"))).expect("kept");
         assert!(removed && Ledger::read(home.path()).expect("read").get(&name("a")).is_none());
@@ -213,8 +224,7 @@ mod tests {
                 let home = home.path();
                 scope.spawn(move || {
                     let name = name(&format!("plugin-{number}"));
-                    Ledger::change(home, |ledger| ledger.set(name, record(Decision::Approved)))
-                        .expect("kept");
+                    Ledger::change(home, |ledger| ledger.set(name, approved())).expect("kept");
                 });
             }
         });
@@ -227,8 +237,7 @@ mod tests {
         for text in ["", "{", "{\"version\":2,\"plugins\":{}}", "{\"version\":1,\"plugins\":{\"Bash\":{}}}"] {
             fs::write(home.path().join("plugins.json"), text).expect("writes");
             assert!(matches!(Ledger::read(home.path()), Err(LedgerError::Damaged { .. })), "{text}");
-            let changed =
-                Ledger::change(home.path(), |ledger| ledger.set(name("a"), record(Decision::Approved)));
+            let changed = Ledger::change(home.path(), |ledger| ledger.set(name("a"), approved()));
             assert!(changed.is_err());
             assert_eq!(fs::read_to_string(home.path().join("plugins.json")).expect("there"), text);
         }

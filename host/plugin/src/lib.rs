@@ -20,7 +20,7 @@ mod status;
 
 pub use asks::{Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WebAsk};
 pub use fingerprint::{Fingerprint, Stamp};
-pub use ledger::{Decision, Ledger, LedgerError, Record};
+pub use ledger::{Approval, Decision, Ledger, LedgerError, Record};
 pub use manifest::{Manifest, ManifestError, ToolNote, is_deceptive};
 pub use name::{NameError, PluginName};
 pub use shelf::{Installed, MAX_COMPONENT_BYTES, Shelf};

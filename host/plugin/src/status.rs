@@ -1,7 +1,7 @@
 //! Whether a plugin may run.
 
 use crate::fingerprint::Fingerprint;
-use crate::ledger::{Decision, Record};
+use crate::ledger::{Approval, Decision, Record};
 use crate::shelf::Installed;
 
 /// Where a plugin stands.
@@ -9,8 +9,8 @@ use crate::shelf::Installed;
 pub enum Status<'a> {
     /// Nobody decided yet.
     Waiting,
-    /// It runs, as the record says.
-    Approved(&'a Record),
+    /// It runs, as it was approved.
+    Approved(&'a Approval),
     /// It does not run.
     Denied,
     /// It does not run until somebody decides again.
@@ -25,8 +25,6 @@ pub enum Change {
     Component,
     #[error("its plugin.toml is another than the one that was approved")]
     Manifest,
-    #[error("its tools are described otherwise than what was approved")]
-    Definitions,
     #[error("its component cannot be read")]
     Unreadable,
 }
@@ -35,19 +33,20 @@ impl<'a> Status<'a> {
     /// Of a plugin, with what was decided about it. Reads the component only where its stamp is
     /// not the one that was noted.
     pub fn of(plugin: &Installed, record: Option<&'a Record>) -> Self {
-        let Some(record) = record else { return Self::Waiting };
-        if record.decision == Decision::Denied {
-            return Self::Denied;
-        }
-        if plugin.manifest_fingerprint != record.manifest {
+        let approval = match record.map(|record| &record.decision) {
+            None => return Self::Waiting,
+            Some(Decision::Denied) => return Self::Denied,
+            Some(Decision::Approved(approval)) => approval,
+        };
+        if plugin.manifest_fingerprint != approval.manifest {
             return Self::Changed(Change::Manifest);
         }
         let stamps = plugin.stamps().ok();
-        if stamps.is_some() && stamps == record.stamps {
-            return Self::Approved(record);
+        if stamps.is_some() && stamps == approval.stamps {
+            return Self::Approved(approval);
         }
         match plugin.read_component() {
-            Ok(bytes) if Fingerprint::of(&bytes) == record.component => Self::Approved(record),
+            Ok(bytes) if Fingerprint::of(&bytes) == approval.component => Self::Approved(approval),
             Ok(_) => Self::Changed(Change::Component),
             Err(_) => Self::Changed(Change::Unreadable),
         }
@@ -72,9 +71,7 @@ mod tests {
     }
 
     fn approved(plugin: &Installed) -> Record {
-        Record {
-            decision: Decision::Approved,
-            decided_at: 0,
+        let approval = Approval {
             manifest: plugin.manifest_fingerprint.clone(),
             component: Fingerprint::of(&plugin.read_component().expect("bytes")),
             definitions: Fingerprint::of(b"[]"),
@@ -82,7 +79,8 @@ mod tests {
             capabilities: plugin.manifest.capabilities.clone(),
             limits: plugin.manifest.limits.clone(),
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
-        }
+        };
+        Record { decided_at: 0, decision: Decision::Approved(Box::new(approval)) }
     }
 
     #[test]
@@ -96,7 +94,7 @@ mod tests {
         assert!(matches!(Status::of(&plugin, None), Status::Waiting));
         let record = approved(&plugin);
         assert!(matches!(Status::of(&plugin, Some(&record)), Status::Approved(_)));
-        let denied = Record { decision: Decision::Denied, ..record.clone() };
+        let denied = Record { decided_at: 0, decision: Decision::Denied };
         assert!(matches!(Status::of(&plugin, Some(&denied)), Status::Denied));
         // Another file with the same content is the same plugin.
         fs::write(folder.join("b"), "one").expect("writes");

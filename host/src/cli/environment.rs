@@ -66,10 +66,18 @@ fn path(variable: &str) -> Option<PathBuf> {
 
 fn own_home(home: Option<&PathBuf>) -> Result<PathBuf> {
     if let Some(own) = path("SCORPIOX_HOME") {
-        return std::path::absolute(&own).with_context(|| format!("SCORPIOX_HOME={}", own.display()));
+        let own = std::path::absolute(&own).with_context(|| format!("SCORPIOX_HOME={}", own.display()))?;
+        return Ok(resolved(own));
     }
     let home = home.context("there is no home folder; set HOME or SCORPIOX_HOME")?;
-    Ok(home.join(".scorpiox"))
+    Ok(resolved(home.join(".scorpiox")))
+}
+
+/// Where a folder is, also if it is yet to be made: what protects it compares paths.
+fn resolved(path: PathBuf) -> PathBuf {
+    let made = || path.canonicalize().ok();
+    let to_be = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+    made().or_else(to_be).unwrap_or(path)
 }
 
 fn durability() -> Result<Durability> {

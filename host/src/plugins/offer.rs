@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use scorpiox_plugin::{Installed, Ledger, PluginName, Record, Shelf, Stamp, Status};
+use scorpiox_plugin::{
+    Approval, Asks, Decision, Installed, Ledger, Limits, PluginName, Record, Shelf, Stamp, Status,
+};
 
 use super::grants::{grants, limits};
 use crate::runtime::{Binary, Component, Kept};
@@ -91,7 +93,8 @@ impl Plugins {
     fn offered(&self, state: &mut State, name: &PluginName) -> Vec<Arc<Tool>> {
         if let Some(offer) = state.offers.get(name) {
             let is_same = offer.installed.stamps().is_ok_and(|stamps| stamps == offer.stamps);
-            if is_same && is_settled(&offer.stamps.1) {
+            let (manifest, component) = &offer.stamps;
+            if is_same && is_settled(component) && manifest.as_ref().is_none_or(is_settled) {
                 return offer.tools.clone();
             }
         }
@@ -122,21 +125,21 @@ impl Plugins {
         let installed = self.shelf.find(name)?;
         // Before the files are read: what changes meanwhile shows the next time.
         let stamps = installed.stamps().map_err(|error| error.to_string())?;
-        match Status::of(&installed, Some(record)) {
-            Status::Approved(_) => {}
+        let approval = match Status::of(&installed, Some(record)) {
+            Status::Approved(approval) => approval,
             Status::Denied | Status::Waiting => return Ok(None),
             Status::Changed(change) => {
                 return Err(format!(
                     "{change}; look at it with `scorpiox-code plugin show {name}`, and approve it again"
                 ));
             }
-        }
+        };
         if let Some(known) = known {
             return Ok(Some(Offer { stamps, installed, ..known }));
         }
         let definitions: Vec<Definition> =
-            serde_json::from_str(record.tools.get()).map_err(|error| error.to_string())?;
-        let component = Arc::new(self.component(&installed, record)?);
+            serde_json::from_str(approval.tools.get()).map_err(|error| error.to_string())?;
+        let component = Arc::new(self.component(&installed, approval)?);
         let tool = |definition: Definition| {
             let inner = definition.name.to_string();
             let full = format!("{name}.{inner}");
@@ -147,33 +150,37 @@ impl Plugins {
         Ok(Some(Offer { stamps, installed, tools: definitions.into_iter().map(tool).collect() }))
     }
 
-    fn component(&self, installed: &Installed, record: &Record) -> Result<Component, String> {
-        let grants = grants(&record.capabilities).map_err(|error| error.to_string())?;
-        let (kept, fingerprint, source) = (self.kept.clone(), record.component.clone(), installed.clone());
+    fn component(&self, installed: &Installed, approval: &Approval) -> Result<Component, String> {
+        let grants = grants(&approval.capabilities).map_err(|error| error.to_string())?;
+        let (kept, fingerprint, source) = (self.kept.clone(), approval.component.clone(), installed.clone());
         let load =
             move |engine: &wasmtime::Engine| kept.load(engine, &fingerprint, || source.read_component());
         // Its data is its own, whatever a built-in tool is called.
         let namespace = format!("plugin/{}", installed.name);
         let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);
-        component.limits = limits(&record.limits);
-        component.most_calls = record.limits.calls;
+        component.limits = limits(&approval.limits);
+        component.most_calls = approval.limits.calls;
         Ok(component)
     }
+}
+
+/// What tells one decision from another.
+fn decided(record: &Record) -> (u64, Option<(String, &Asks, &Limits)>) {
+    let approval = match &record.decision {
+        Decision::Approved(approval) => {
+            let pinned = format!("{} {} {}", approval.component, approval.manifest, approval.definitions);
+            Some((pinned, &approval.capabilities, &approval.limits))
+        }
+        Decision::Denied => None,
+    };
+    (record.decided_at, approval)
 }
 
 impl State {
     /// Takes other decisions; plugins about which the same was decided go on as they are.
     fn adopt(&mut self, records: BTreeMap<PluginName, Record>) {
-        let is_same = |name: &PluginName| {
-            let same = |one: &Record, other: &Record| {
-                (one.decided_at, one.decision, &one.definitions)
-                    == (other.decided_at, other.decision, &other.definitions)
-                    && one.component == other.component
-                    && one.capabilities == other.capabilities
-                    && one.limits == other.limits
-            };
-            self.records.get(name).zip(records.get(name)).is_some_and(|(one, other)| same(one, other))
-        };
+        let is_same =
+            |name: &PluginName| self.records.get(name).map(decided) == records.get(name).map(decided);
         self.offers.retain(|name, _| is_same(name));
         self.records = records;
     }

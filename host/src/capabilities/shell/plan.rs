@@ -17,6 +17,7 @@ use super::ShellSetup;
 use super::error::ShellError;
 use super::protect::Area;
 use super::survey::Survey;
+use crate::workspace::is_own;
 
 /// The home folder of commands, in memory.
 const HOME: &str = "/home/user";
@@ -40,6 +41,12 @@ impl Plan {
         let scratch =
             setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
         let scratch = scratch.join(&profile.name);
+        if is_own(&setup.workspace, &setup.own_home) {
+            return Err(ShellError::Unenforceable(format!(
+                "the workspace {} is where this program keeps what was decided; open another folder",
+                setup.workspace.display()
+            )));
+        }
         if setup.workspace.starts_with(&setup.own_home) {
             // What stands in for a project where none is open is this program's to make.
             make_folder(&setup.workspace)?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use scorpiox_plugin::{Decision, Installed, Ledger, PluginName, Record, Shelf};
+use scorpiox_plugin::{Approval, Decision, Installed, Ledger, PluginName, Record, Shelf};
 use serde_json::value::RawValue;
 
 use super::look::Look;
@@ -47,51 +47,34 @@ pub(super) fn decide(environment: &Environment, installed: Installed, yes: Optio
 }
 
 fn keep(environment: &Environment, look: &Look) -> Result<()> {
-    let Look { installed, component, described, engine, compiled } = look;
+    let Look { installed, component, stamps, described, engine, compiled } = look;
     Kept::new(&environment.own_home).keep(engine, component, compiled);
-    let record = Record {
-        decision: Decision::Approved,
-        decided_at: now(),
+    let approval = Approval {
         manifest: installed.manifest_fingerprint.clone(),
         component: component.clone(),
         definitions: described.fingerprint(),
-        stamps: installed.settled_stamps(now()),
+        stamps: stamps.clone(),
         capabilities: installed.manifest.capabilities.clone(),
         limits: installed.manifest.limits.clone(),
         tools: RawValue::from_string(described.text())?,
     };
-    Ledger::change(&environment.own_home, |ledger| ledger.set(installed.name.clone(), record))?;
-    Ok(())
+    set(environment, &installed.name, Decision::Approved(Box::new(approval)))
 }
 
+/// Not to run: also what cannot even be looked into.
 pub(super) fn deny(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
-    let installed = find(environment, name)?;
-    let look = Look::at(installed);
-    let empty = || RawValue::from_string("[]".to_owned());
-    let installed = find(environment, name)?;
-    let (component, definitions, tools) = match &look {
-        Ok(look) => (
-            look.component.clone(),
-            look.described.fingerprint(),
-            RawValue::from_string(look.described.text())?,
-        ),
-        // What cannot even be looked into can be denied all the same.
-        Err(_) => (scorpiox_plugin::Fingerprint::of(b""), scorpiox_plugin::Fingerprint::of(b"[]"), empty()?),
-    };
-    let record = Record {
-        decision: Decision::Denied,
-        decided_at: now(),
-        manifest: installed.manifest_fingerprint,
-        component,
-        definitions,
-        stamps: None,
-        capabilities: scorpiox_plugin::Asks::default(),
-        limits: scorpiox_plugin::Limits::default(),
-        tools,
-    };
-    Ledger::change(&environment.own_home, |ledger| ledger.set(name.clone(), record))?;
+    let shelf = Shelf::new(&environment.own_home);
+    if !shelf.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok()) {
+        bail!("there is no plugin {name}");
+    }
+    set(environment, name, Decision::Denied)?;
     terminal::print(&format!("{name} does not run.\n"));
     Ok(ExitCode::SUCCESS)
+}
+
+fn set(environment: &Environment, name: &PluginName, decision: Decision) -> Result<()> {
+    let record = Record { decided_at: now(), decision };
+    Ok(Ledger::change(&environment.own_home, |ledger| ledger.set(name.clone(), record))?)
 }
 
 pub(super) fn remove(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
@@ -130,6 +113,6 @@ fn ask(question: &str) -> Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

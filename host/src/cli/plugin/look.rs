@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
-use scorpiox_plugin::{Asks, Fingerprint, Installed, Ledger, Limits, PluginName, Shelf, Status};
+use scorpiox_plugin::{Asks, Fingerprint, Installed, Ledger, Limits, PluginName, Shelf, Stamp, Status};
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
+use super::decide::now;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
 use crate::plugins::{Described, describe};
@@ -16,6 +17,8 @@ use crate::plugins::{Described, describe};
 pub(super) struct Look {
     pub(super) installed: Installed,
     pub(super) component: Fingerprint,
+    /// Of the files before they were read, where they were old enough.
+    pub(super) stamps: Option<(Option<Stamp>, Stamp)>,
     pub(super) described: Described,
     pub(super) engine: Engine,
     pub(super) compiled: Compiled,
@@ -24,12 +27,13 @@ pub(super) struct Look {
 impl Look {
     /// Looks into a plugin, without giving it anything.
     pub(super) fn at(installed: Installed) -> Result<Self> {
+        let stamps = installed.settled_stamps(now());
         let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
         // As the server's, so that the code can be kept for it.
         let engine = Engine::new(&scorpiox_engine::pooled_config())?;
         let (described, compiled) = describe(&engine, &bytes, &installed.manifest)
             .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;
-        Ok(Self { component: Fingerprint::of(&bytes), installed, described, engine, compiled })
+        Ok(Self { component: Fingerprint::of(&bytes), stamps, installed, described, engine, compiled })
     }
 
     /// Of everything that is approved together.
@@ -94,14 +98,10 @@ pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitC
     let ledger = Ledger::read(&environment.own_home)?;
     let installed =
         shelf.find(name).map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
-    let record = ledger.get(name);
-    let status = standing(&Status::of(&installed, record));
+    let status = standing(&Status::of(&installed, ledger.get(name)));
     let look = Look::at(installed)?;
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
-    if let Some(record) = record.filter(|record| record.definitions != look.described.fingerprint()) {
-        let _ = writeln!(text, "Its tools are no longer what was approved: {} then.", record.tools);
-    }
     let _ = writeln!(text, "Hash of all of it: {}", look.hash());
     terminal::print(&text);
     Ok(ExitCode::SUCCESS)

@@ -160,3 +160,21 @@ fn a_command_of_the_model_cannot_approve() {
     assert_eq!(status(&program), "kinds  waits for approval\n");
     assert!(listed(&mut server).is_empty());
 }
+
+#[test]
+fn what_this_program_keeps_is_no_workspace_for_commands() {
+    let program = Program::new();
+    let own = program.home().join(".scorpiox");
+    fs::create_dir_all(own.join("plugins")).expect("folders");
+    for folder in [own.clone(), own.join("plugins")] {
+        let mut command = program.command();
+        command.env("SCORPIOX_WORKSPACE", &folder);
+        let mut server = scorpiox_tests::Started::spawn(command);
+        server.initialize("2025-11-25");
+        let attack = format!("pwd; for f in . {0}; do echo x > $f/policy.toml; echo x > $f/plugins.json; done", own.display());
+        let result = server.call("Bash", json!({ "command": attack }));
+        let text = result["content"][0]["text"].as_str().expect("a text");
+        assert!(text.starts_with(&format!("{}\n", own.join("workspace").display())), "{text}");
+        assert!(!own.join("policy.toml").exists() && !own.join("plugins.json").exists(), "{text}");
+    }
+}
