@@ -155,7 +155,7 @@ fn host(profile: &Profile, subject: &str) -> Result<ExitCode> {
 
 fn url(policy: &Policy, subject: &str) -> ExitCode {
     let fetcher = Fetcher::new(policy.web.clone());
-    let route = Router::parse(subject).and_then(|url| fetcher.router().route(&url));
+    let route = Router::parse(subject).and_then(|url| fetcher.router().route(&url, None));
     let (allowed, because) = match route {
         Ok(route) => {
             let addresses: Vec<_> = route.addresses.iter().map(|address| address.ip().to_string()).collect();

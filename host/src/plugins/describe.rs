@@ -2,15 +2,15 @@
 
 use scorpiox_engine::definitions::{TOOL_INTERFACE, read};
 use scorpiox_plugin::{Asks, Fingerprint, Manifest, ToolNote};
-use scorpiox_reflect::Function;
 use serde_json::{Value, json};
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
+use super::bare;
 use super::definitions::{BadDefinition, check};
-use super::grants::{Ungrantable, grants};
-use crate::capabilities::Capability;
-use crate::runtime::Functions;
+use super::grants::{GRANTABLE, Ungrantable, grants};
+use crate::capabilities::wasi::is_wasi;
+use crate::runtime::{Exported, Functions};
 
 const PACKAGE: &str = "scorpiox:tool/";
 const VERSION: &str = "@0.1.0";
@@ -85,6 +85,8 @@ pub fn describe(
 ) -> Result<(Described, Compiled), Undescribed> {
     let compiled = compile(engine, bytes)?;
     check_imports(engine, &compiled, &manifest.capabilities)?;
+    let linker = bare::linked(engine, &compiled)
+        .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
     let exports_tool = compiled.get_export_index(None, TOOL_INTERFACE).is_some();
     let other = compiled.component_type();
     let other = other
@@ -95,7 +97,9 @@ pub fn describe(
         return Err(Undescribed::OtherVersion(other.to_owned()));
     }
     let mut described = if exports_tool {
-        let tools = read(engine, &compiled).map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
+        let has_wasi = compiled.component_type().imports(engine).any(|(name, _)| is_wasi(name));
+        let read = if has_wasi { bare::tools(engine, &compiled, &linker) } else { read(engine, &compiled) };
+        let tools = read.map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
         Described { tools: tools.as_array().cloned().unwrap_or_default(), refused: Vec::new() }
     } else {
         reflect(engine, &compiled)
@@ -129,19 +133,16 @@ fn compile(engine: &Engine, bytes: &[u8]) -> Result<Compiled, Undescribed> {
 }
 
 fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<(), Undescribed> {
-    let granted = grants(asks)?;
-    for (name, _) in compiled.component_type().imports(engine) {
+    let (granted, _) = grants(asks)?;
+    for (name, _) in compiled.component_type().imports(engine).filter(|(name, _)| !is_wasi(name)) {
         let own = name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_suffix(VERSION));
-        let (capability, ask) = match own {
-            Some("types") => continue,
-            Some("log") => (Capability::Log, "log"),
-            Some("progress") => (Capability::Progress, "progress"),
-            Some("store") => (Capability::Store, "store"),
-            Some("clock") => (Capability::Clock, "clock"),
-            _ => return Err(Undescribed::UnknownImport(name.to_owned())),
-        };
+        if own == Some("types") {
+            continue;
+        }
+        let capability = GRANTABLE.into_iter().find(|capability| Some(capability.name()) == own);
+        let capability = capability.ok_or_else(|| Undescribed::UnknownImport(name.to_owned()))?;
         if !granted.contains(&capability) {
-            return Err(Undescribed::NotAskedFor { interface: name.to_owned(), ask });
+            return Err(Undescribed::NotAskedFor { interface: name.to_owned(), ask: capability.name() });
         }
     }
     Ok(())
@@ -149,17 +150,17 @@ fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<()
 
 fn reflect(engine: &Engine, compiled: &Compiled) -> Described {
     let (functions, refused) = Functions::of(engine, compiled);
-    let tools = functions.iter().map(|exported| definition(&exported.name, &exported.function));
+    let tools = functions.iter().map(|exported| definition(exported));
     Described { tools: tools.collect(), refused }
 }
 
-fn definition(name: &str, function: &Function) -> Value {
+fn definition(exported: &Exported) -> Value {
     json!({
-        "name": name,
-        "title": name,
+        "name": exported.name,
+        "title": exported.name,
         "description": "",
-        "input_schema": function.input_schema(),
-        "output_schema": function.output_schema(),
+        "input_schema": exported.input_schema(),
+        "output_schema": exported.output_schema(),
         // Nobody knows what it does, so that clients should think the worst.
         "hints": { "read_only": false, "destructive": true, "idempotent": false, "open_world": true },
     })

@@ -4,6 +4,7 @@
 //! [`Plugins`] offers those that were approved, for as long as their files are what was approved.
 //! Files and decisions are `scorpiox-plugin`'s.
 
+mod bare;
 mod definitions;
 mod describe;
 mod grants;

@@ -151,7 +151,7 @@ impl Plugins {
     }
 
     fn component(&self, installed: &Installed, approval: &Approval) -> Result<Component, String> {
-        let grants = grants(&approval.capabilities).map_err(|error| error.to_string())?;
+        let (grants, approved) = grants(&approval.capabilities).map_err(|error| error.to_string())?;
         let (kept, fingerprint, source) = (self.kept.clone(), approval.component.clone(), installed.clone());
         let load =
             move |engine: &wasmtime::Engine| kept.load(engine, &fingerprint, || source.read_component());
@@ -160,6 +160,7 @@ impl Plugins {
         let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);
         component.limits = limits(&approval.limits);
         component.most_calls = approval.limits.calls;
+        component.approved = Some(Arc::new(approved));
         Ok(component)
     }
 }

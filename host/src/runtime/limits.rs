@@ -9,6 +9,8 @@ use wasmtime::ResourceLimiter;
 pub struct Limits {
     /// Time that the guest itself runs; time spent in capabilities is bounded there.
     pub cpu: Duration,
+    /// Time that it waits for what is outside, as far as that can be interrupted.
+    pub waiting: Duration,
     /// Linear memory, over all memories.
     pub memory_bytes: usize,
     /// Text and data in the result.
@@ -21,6 +23,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             cpu: Duration::from_secs(5),
+            waiting: Duration::from_mins(1),
             memory_bytes: 64 * 1024 * 1024,
             output_bytes: 1024 * 1024,
             store_bytes: 4 * 1024 * 1024 * 1024,

@@ -8,6 +8,7 @@
 mod callbacks;
 mod client;
 mod context;
+mod counterpart;
 mod dispatch;
 mod handlers;
 mod inflight;

@@ -84,10 +84,10 @@ pub(super) fn asks(asks: &Asks, limits: &Limits) -> String {
         let details = if details.is_empty() { String::new() } else { format!(" ({details})") };
         let _ = writeln!(text, "  {name}{details}: {}", why.replace('\n', " "));
     }
-    let Limits { cpu_seconds, memory_mib, output_kib, store_mib, calls } = limits;
+    let Limits { cpu_seconds, wait_seconds, memory_mib, output_kib, store_mib, calls } = limits;
     let _ = writeln!(
         text,
-        "  a call may use {cpu_seconds} s, {memory_mib} MiB, {output_kib} KiB of output; {calls} at once; \
+        "  a call may use {cpu_seconds} s, wait {wait_seconds} s, use {memory_mib} MiB, {output_kib} KiB of output; {calls} at once; \
          {store_mib} MiB stored"
     );
     text
