@@ -106,7 +106,7 @@ fn path(environment: &Environment, profile: &Profile, subject: &str, access: Acc
 }
 
 /// The path without links, as far as it exists.
-fn resolve(path: &Path) -> PathBuf {
+pub(super) fn resolve(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     let mut existing = path;
     loop {
@@ -232,7 +232,7 @@ fn print(verdict: &Verdict, subject: &str) -> ExitCode {
     if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn setup(environment: &Environment) -> ShellSetup {
+pub(super) fn setup(environment: &Environment) -> ShellSetup {
     ShellSetup {
         workspace: environment.workspace.path.clone(),
         workspace_name: environment.workspace.name(),

@@ -1,5 +1,7 @@
 //! What a component is, asked while it may do nothing.
 
+use std::borrow::Cow;
+
 use scorpiox_engine::definitions::{TOOL_INTERFACE, read};
 use scorpiox_plugin::{Asks, Fingerprint, Manifest, ToolNote};
 use serde_json::{Value, json};
@@ -10,7 +12,7 @@ use super::bare;
 use super::definitions::{BadDefinition, check};
 use super::grants::{GRANTABLE, Ungrantable, grants};
 use crate::capabilities::wasi::is_wasi;
-use crate::runtime::{Exported, Functions};
+use crate::runtime::{Exported, Functions, Kept};
 
 const PACKAGE: &str = "scorpiox:tool/";
 const VERSION: &str = "@0.1.0";
@@ -82,8 +84,9 @@ pub fn describe(
     engine: &Engine,
     bytes: &[u8],
     manifest: &Manifest,
-) -> Result<(Described, Compiled), Undescribed> {
-    let compiled = compile(engine, bytes)?;
+    kept: &Kept,
+) -> Result<Described, Undescribed> {
+    let compiled = compile(engine, bytes, kept)?;
     check_imports(engine, &compiled, &manifest.capabilities)?;
     let linker = bare::linked(engine, &compiled)
         .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
@@ -106,10 +109,11 @@ pub fn describe(
     };
     note(&mut described.tools, manifest)?;
     check(&described.tools)?;
-    Ok((described, compiled))
+    Ok(described)
 }
 
-fn compile(engine: &Engine, bytes: &[u8]) -> Result<Compiled, Undescribed> {
+/// Compiles it, or takes what was kept of that.
+fn compile(engine: &Engine, bytes: &[u8], kept: &Kept) -> Result<Compiled, Undescribed> {
     const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
     const MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
     let no = |why: &str| Err(Undescribed::NoComponent(why.to_owned()));
@@ -128,8 +132,8 @@ fn compile(engine: &Engine, bytes: &[u8]) -> Result<Compiled, Undescribed> {
         _ if bytes.is_empty() => return no("it is empty"),
         _ => return no("it is no WebAssembly component"),
     }
-    // From bytes alone: never a file that was compiled elsewhere.
-    Compiled::from_binary(engine, bytes).map_err(|error| Undescribed::NoComponent(format!("{error:#}")))
+    let compiled = kept.load(engine, &Fingerprint::of(bytes), || Ok(Cow::Borrowed(bytes)));
+    compiled.map_err(|error| Undescribed::NoComponent(format!("{error:#}")))
 }
 
 fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<(), Undescribed> {

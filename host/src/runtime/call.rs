@@ -65,7 +65,7 @@ pub struct Finished<T> {
     /// Whether messages wait for a result, where the call looked into the database.
     pub messages_waiting: Option<bool>,
     /// The skill folders as the call saw them.
-    skills: SkillView,
+    pub(crate) skills: SkillView,
 }
 
 impl Runtime {
@@ -282,7 +282,7 @@ fn run<T>(
 /// The WASI of a call.
 fn wasi(component: &Component, setup: &Setup) -> Box<WasiState> {
     let source = WasiSource {
-        name: component.name.to_string(),
+        name: component.name.strip_prefix("plugin/").unwrap_or(&component.name).to_owned(),
         approved: component.approved.clone().unwrap_or_default(),
         web: Some(Arc::clone(&setup.web)),
         shell: Some(Arc::clone(&setup.shell)),

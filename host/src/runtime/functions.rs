@@ -52,6 +52,8 @@ impl Functions {
                 ComponentItem::ComponentInstance(_) if has_wasi && program::is_program(export) => {
                     found.add_program(export);
                 }
+                // What componentize-py starts its interpreter with, while it builds.
+                ComponentItem::ComponentInstance(_) if export == "exports" => {}
                 ComponentItem::ComponentInstance(instance) => {
                     let short = short_name(export);
                     for (name, inner) in instance.exports(engine) {

@@ -32,8 +32,9 @@ impl Default for Limits {
 }
 
 /// Most core instances, memories and tables of a component; an ordinary one has three
-/// instances (the guest and two adapters), a memory and two tables.
-const MAX_INSTANCES: usize = 32;
+/// instances (the guest and two adapters), a memory and two tables, one with a whole Python in it a
+/// hundred instances.
+const MAX_INSTANCES: usize = 256;
 const MAX_MEMORIES: usize = 8;
 const MAX_TABLES: usize = 32;
 const MAX_TABLE_ELEMENTS: usize = 100_000;

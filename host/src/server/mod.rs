@@ -5,6 +5,7 @@
 //! the promise of exactly one answer, `handlers` has one file for each method group,
 //! `callbacks` fires timers.
 
+mod brought;
 mod callbacks;
 mod client;
 mod context;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::brought;
 use super::client::Client;
 use super::dispatch::{Answer, Scope};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
@@ -95,14 +96,20 @@ fn run(
 }
 
 /// Runs a tool: what clients call it, what its component calls it, and the arguments.
-fn run_component(
+pub(super) fn run_component(
     scope: &Scope<'_>,
     component: &Component,
     call: [&str; 3],
     client: &Client<'_>,
 ) -> (Result<Output, Failure>, Option<bool>) {
     match finish_component(scope, component, call, client) {
-        Ok(finished) => (finished.value.map(output).map_err(failure), finished.messages_waiting),
+        Ok(finished) => {
+            let mut outcome = finished.value.map(output).map_err(failure);
+            if let (Ok(output), Some(invoked)) = (&mut outcome, finished.skills.invoked()) {
+                brought::run(scope, invoked, client, output);
+            }
+            (outcome, finished.messages_waiting)
+        }
         Err(failure) => (Err(failure), None),
     }
 }

@@ -66,26 +66,8 @@ impl Guard {
     }
 
     fn check(&self, path: &Path, write: bool) -> Result<(), String> {
-        let shown = path.display();
         let (shell, places) = self.rules.as_ref().ok_or("no folder was granted")?;
-        let around =
-            self.roots.iter().filter(|(root, writable)| path.starts_with(root) && (*writable || !write));
-        let root = around.map(|(root, _)| root).max_by_key(|root| root.as_os_str().len());
-        let root = root.ok_or_else(|| {
-            let what = if write { "written" } else { "read" };
-            format!("{shown} is outside of the folders that were granted to be {what}")
-        })?;
-        if is_own(path, &shell.setup().own_home) {
-            return Err(format!("{shown} is this program's own"));
-        }
-        let policy = shell.policy().map_err(|error| error.to_string())?;
-        policy.files.check_denied(path, root, places).map_err(|denial| denial.to_string())?;
-        // What is in this program's own folder was decided about above.
-        let protected = !path.starts_with(&shell.setup().own_home) && places.protects(path);
-        if write && (protected || starts_programs(path, root)) {
-            return Err(format!("{shown} makes other programs start something, and is not written"));
-        }
-        Ok(())
+        decide(shell, places, &self.roots, path, write)
     }
 
     /// Whether everything below a folder may be moved elsewhere with it, where other rules hold.
@@ -107,6 +89,35 @@ impl Guard {
         }
         true
     }
+}
+
+/// Whether something may be done at a path, absolute and without links, in one of the folders, each of
+/// which may be written or only read.
+pub fn decide(
+    shell: &Shell,
+    places: &Places,
+    roots: &[(PathBuf, bool)],
+    path: &Path,
+    write: bool,
+) -> Result<(), String> {
+    let shown = path.display();
+    let around = roots.iter().filter(|(root, writable)| path.starts_with(root) && (*writable || !write));
+    let root = around.map(|(root, _)| root).max_by_key(|root| root.as_os_str().len());
+    let root = root.ok_or_else(|| {
+        let what = if write { "written" } else { "read" };
+        format!("{shown} is outside of the folders that were granted to be {what}")
+    })?;
+    if is_own(path, &shell.setup().own_home) {
+        return Err(format!("{shown} is this program's own"));
+    }
+    let policy = shell.policy().map_err(|error| error.to_string())?;
+    policy.files.check_denied(path, root, places).map_err(|denial| denial.to_string())?;
+    // What is in this program's own folder was decided about above.
+    let protected = !path.starts_with(&shell.setup().own_home) && places.protects(path);
+    if write && (protected || starts_programs(path, root)) {
+        return Err(format!("{shown} makes other programs start something, and is not written"));
+    }
+    Ok(())
 }
 
 /// Most files in a folder that is moved.

@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use scorpiox_plugin::{MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
+use scorpiox_plugin::{MANIFEST, MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
 
 use super::decide::decide;
 use super::look::Look;
 use crate::cli::environment::Environment;
-
-const MANIFEST: &str = "plugin.toml";
 
 /// What is installed: texts of the two files.
 struct Source {
@@ -26,7 +24,7 @@ struct Source {
 pub(super) fn run(environment: &Environment, source: &Path, yes: Option<&str>) -> Result<ExitCode> {
     let source = Source::read(source)?;
     let shelf = Shelf::new(&environment.own_home);
-    let folder = source.install(&shelf)?;
+    let folder = source.install(environment, &shelf)?;
     let installed = shelf.find(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
     decide(environment, installed, yes)
 }
@@ -39,6 +37,9 @@ impl Source {
 
     fn from_folder(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
+        if !path.exists() && folder.join("SKILL.md").exists() {
+            return Self::from_skill(folder);
+        }
         let manifest =
             fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         let parsed = Manifest::parse(&manifest)?;
@@ -46,9 +47,24 @@ impl Source {
         Ok(Self { name: parsed.name, component_name: parsed.component, manifest, component })
     }
 
+    /// A skill that brings nothing but a component, which has the skill's name.
+    fn from_skill(folder: &Path) -> Result<Self> {
+        let is_component = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
+        let found: Vec<_> =
+            fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_component).collect();
+        let [component] = found.as_slice() else {
+            bail!("{} has {} components; one is needed, or a {MANIFEST}", folder.display(), found.len());
+        };
+        Self::bare(&folder.canonicalize()?, component)
+    }
+
     /// A component alone: it asks for nothing, and has its file's name.
     fn from_file(path: &Path) -> Result<Self> {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        Self::bare(path, path)
+    }
+
+    fn bare(named: &Path, path: &Path) -> Result<Self> {
+        let file = named.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let stem = file.split('.').next().unwrap_or_default().replace(['_', ' '], "-");
         let name = PluginName::try_from(stem).with_context(|| {
             format!("{} gives the plugin its name; rename the file, or write a plugin.toml", path.display())
@@ -59,7 +75,7 @@ impl Source {
 
     /// Puts the files where plugins are, in the place of an older version. Nothing is changed
     /// there before it is known that this can be a plugin.
-    fn install(&self, plugins: &Shelf) -> Result<PathBuf> {
+    fn install(&self, environment: &Environment, plugins: &Shelf) -> Result<PathBuf> {
         let folder = plugins.folder_of(&self.name);
         let parent = folder.parent().context("no folder")?.to_owned();
         let create = |path: &Path| {
@@ -74,17 +90,17 @@ impl Source {
         let _ = fs::remove_dir_all(&staged);
         let inner = staged.join("plugins").join(self.name.as_str());
         create(&inner)?;
-        let outcome = self.stage(&staged, &inner).and_then(|()| replace(&inner, &folder));
+        let outcome = self.stage(environment, &staged, &inner).and_then(|()| replace(&inner, &folder));
         let _ = fs::remove_dir_all(&staged);
         outcome?;
         Ok(folder)
     }
 
-    fn stage(&self, staged: &Path, inner: &Path) -> Result<()> {
+    fn stage(&self, environment: &Environment, staged: &Path, inner: &Path) -> Result<()> {
         write(&inner.join(MANIFEST), self.manifest.as_bytes())?;
         write(&inner.join(&self.component_name), &self.component)?;
         let found = Shelf::new(staged).find(&self.name).map_err(|why| anyhow!("{why}"))?;
-        Look::at(found).map(drop)
+        Look::at(environment, found).map(drop)
     }
 }
 

@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 use super::look::Look;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
-use crate::runtime::Kept;
 
 pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
     decide(environment, find(environment, name)?, yes)
@@ -20,7 +19,7 @@ pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<
 
 /// Shows a plugin, asks, and keeps the answer.
 pub(super) fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
-    let look = Look::at(installed)?;
+    let look = Look::at(environment, installed)?;
     let (name, hash) = (look.installed.name.clone(), look.hash());
     terminal::print(&look.text());
     let approved = match yes {
@@ -47,8 +46,7 @@ pub(super) fn decide(environment: &Environment, installed: Installed, yes: Optio
 }
 
 fn keep(environment: &Environment, look: &Look) -> Result<()> {
-    let Look { installed, component, stamps, described, engine, compiled } = look;
-    Kept::new(&environment.own_home).keep(engine, component, compiled);
+    let Look { installed, component, stamps, described } = look;
     let approval = Approval {
         manifest: installed.manifest_fingerprint.clone(),
         component: component.clone(),

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_plugin::{Asks, Fingerprint, Installed, Ledger, Limits, PluginName, Shelf, Stamp, Status};
 use wasmtime::Engine;
-use wasmtime::component::Component as Compiled;
 
 use super::decide::now;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
 use crate::plugins::{Described, describe};
+use crate::runtime::Kept;
 
 /// A plugin that was looked into.
 pub(super) struct Look {
@@ -20,20 +20,19 @@ pub(super) struct Look {
     /// Of the files before they were read, where they were old enough.
     pub(super) stamps: Option<(Option<Stamp>, Stamp)>,
     pub(super) described: Described,
-    pub(super) engine: Engine,
-    pub(super) compiled: Compiled,
 }
 
 impl Look {
     /// Looks into a plugin, without giving it anything.
-    pub(super) fn at(installed: Installed) -> Result<Self> {
+    pub(super) fn at(environment: &Environment, installed: Installed) -> Result<Self> {
         let stamps = installed.settled_stamps(now());
         let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
         // As the server's, so that the code can be kept for it.
         let engine = Engine::new(&scorpiox_engine::pooled_config())?;
-        let (described, compiled) = describe(&engine, &bytes, &installed.manifest)
+        let kept = Kept::new(&environment.own_home);
+        let described = describe(&engine, &bytes, &installed.manifest, &kept)
             .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;
-        Ok(Self { component: Fingerprint::of(&bytes), stamps, installed, described, engine, compiled })
+        Ok(Self { component: Fingerprint::of(&bytes), stamps, installed, described })
     }
 
     /// Of everything that is approved together.
@@ -99,7 +98,7 @@ pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitC
     let installed =
         shelf.find(name).map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
     let status = standing(&Status::of(&installed, ledger.get(name)));
-    let look = Look::at(installed)?;
+    let look = Look::at(environment, installed)?;
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
     let _ = writeln!(text, "Hash of all of it: {}", look.hash());

@@ -4,6 +4,7 @@ mod add;
 mod decide;
 mod list;
 mod look;
+mod why;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,6 +14,7 @@ use clap::Subcommand;
 use scorpiox_plugin::PluginName;
 
 use super::environment::Environment;
+use why::Subject;
 
 #[derive(Subcommand)]
 pub(super) enum PluginCommand {
@@ -47,6 +49,16 @@ pub(super) enum PluginCommand {
         #[arg(value_parser = name)]
         name: PluginName,
     },
+    /// Say which line lets a plugin do something, or keeps it from it
+    Why {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+        /// What it is about
+        capability: Subject,
+        /// A path, a URL or a host, or a variable
+        argument: Option<String>,
+    },
     /// Delete a plugin and what was decided about it; what it stored stays
     Remove {
         /// The plugin
@@ -62,6 +74,9 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Deny { name } => decide::deny(environment, &name),
         PluginCommand::List => list::run(environment),
         PluginCommand::Show { name } => look::show(environment, &name),
+        PluginCommand::Why { name, capability, argument } => {
+            why::run(environment, &name, capability, argument.as_deref())
+        }
         PluginCommand::Remove { name } => decide::remove(environment, &name),
     }
 }
