@@ -3,6 +3,9 @@
 mod approval;
 mod hostile;
 mod kinds;
+mod skills;
+mod wasi;
+mod why;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +21,13 @@ fn shown_hash(out: &str) -> String {
 
 /// The component of functions of all kinds.
 fn kinds() -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-components/kinds.component.wasm");
+    component("kinds")
+}
+
+/// A component that only tests run.
+fn component(name: &str) -> PathBuf {
+    let path = format!("../target/test-components/{name}.component.wasm");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     path.canonicalize()
         .unwrap_or_else(|_| panic!("{} is missing; run `make test-components`", path.display()))
 }
@@ -49,9 +58,13 @@ fn listed(server: &mut Started) -> Vec<String> {
 
 /// A server that has the component of all kinds.
 fn with_kinds(limits: &str) -> (Program, Started) {
-    let program = Program::new();
-    let component = fs::read(kinds()).expect("the component");
-    let source = source(&program, "kinds", limits, &component);
+    with(Program::new(), "kinds", limits)
+}
+
+/// A server that has a plugin of a component of the same name.
+fn with(program: Program, name: &str, manifest: &str) -> (Program, Started) {
+    let bytes = fs::read(component(name)).expect("the component");
+    let source = source(&program, name, manifest, &bytes);
     install(&program, &source);
     let mut server = program.start();
     server.initialize("2025-11-25");
