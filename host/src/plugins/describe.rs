@@ -154,7 +154,7 @@ fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<()
 
 fn reflect(engine: &Engine, compiled: &Compiled) -> Described {
     let (functions, refused) = Functions::of(engine, compiled);
-    let tools = functions.iter().map(|exported| definition(exported));
+    let tools = functions.iter().map(definition);
     Described { tools: tools.collect(), refused }
 }
 

@@ -109,9 +109,9 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
         ("", &binary, "what is compiled elsewhere is not run"),
         ("", &broken, "kinds can be no plugin"),
         (
-            "[capabilities.shell]\nprofile = \"workspace\"\nwhy = \"x\"\n",
+            "[capabilities.web]\nhosts = [\"*\"]\nwhy = \"x\"\n",
             &component(),
-            "cannot give to plugins",
+            "asks for capabilities.web: host \"*\" stands for every host",
         ),
         ("[tools.multiply]\ndescription = \"x\"\n", &component(), "it has no such tool"),
     ];
