@@ -96,7 +96,7 @@ fn text(tool: &str, member: &'static str, definition: &Value, most: usize) -> Re
     if size > most {
         return Err(BadDefinition::TooLong { tool, member, size, most, unit: "characters" });
     }
-    match text.chars().find(|c| scorpiox_plugin::is_deceptive(*c)) {
+    match text.chars().find(|c| scorpiox_text::is_deceptive(*c)) {
         Some(found) => {
             Err(BadDefinition::Deceptive { tool, member, character: found.escape_unicode().to_string() })
         }
@@ -116,7 +116,7 @@ fn schema(tool: &str, member: &'static str, definition: &Value) -> Result<(), Ba
         return Err(BadDefinition::TooLong { tool, member, size, most, unit });
     }
     // In JSON a control character is escaped; what is written in full is looked at.
-    match json.chars().find(|c| scorpiox_plugin::is_deceptive(*c)) {
+    match json.chars().find(|c| scorpiox_text::is_deceptive(*c)) {
         Some(found) => {
             Err(BadDefinition::Deceptive { tool, member, character: found.escape_unicode().to_string() })
         }

@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use scorpiox_plugin::{MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
+use scorpiox_plugin::{MANIFEST, MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
 
 use super::decide::decide;
 use super::look::Look;
 use crate::cli::environment::Environment;
-
-const MANIFEST: &str = "plugin.toml";
 
 /// What is installed: texts of the two files.
 struct Source {
