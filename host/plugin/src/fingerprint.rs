@@ -65,7 +65,7 @@ impl Stamp {
 
 /// After this time a file's clock has moved, where it counts parts of seconds: by 10 ms at most on
 /// Linux, which leaves room for other systems.
-const FINE_STEP: Duration = Duration::from_millis(100);
+pub(crate) const FINE_STEP: Duration = Duration::from_millis(100);
 /// The same where it does not: FAT counts two seconds at a time.
 const COARSE_STEP: Duration = Duration::from_secs(2);
 

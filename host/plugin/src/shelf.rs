@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::fingerprint::{Fingerprint, Stamp, Stamps};
+use crate::fingerprint::{FINE_STEP, Fingerprint, Stamp, Stamps};
 use crate::manifest::{MAX_MANIFEST_BYTES, Manifest};
 use crate::name::PluginName;
 
@@ -79,14 +79,40 @@ impl Shelf {
         self.entry(&format!("{name}.wasm"))
     }
 
-    fn entry(&self, entry: &str) -> Result<Installed, String> {
-        let found_at = SystemTime::now();
+    /// The same; waits a moment for files that were written just now, whose stamps say nothing yet.
+    /// What is approved with its stamps need not be read whole by every server that starts.
+    pub fn find_settled(&self, name: &PluginName) -> Result<Installed, String> {
+        let found = self.find(name)?;
+        if found.settled_stamps().is_some() {
+            return Ok(found);
+        }
+        std::thread::sleep(FINE_STEP);
+        self.find(name)
+    }
+
+    /// Whether a plugin's files are certainly those that were found, and nobody else can change them.
+    pub fn is_unchanged(&self, plugin: &Installed) -> bool {
+        let is_ours = match plugin.stamps.0 {
+            Some(_) => self.place(plugin.name.as_str()).is_ok(),
+            None => self.place(&format!("{}.wasm", plugin.name)).is_ok(),
+        };
+        is_ours && plugin.is_unchanged()
+    }
+
+    /// Where an entry is, if it is this person's alone.
+    fn place(&self, entry: &str) -> Result<(PathBuf, Metadata), String> {
         // Whoever can write there can put one plugin in the place of another.
         let all = self.folder.metadata().map_err(|error| error.to_string())?;
         owned(&all, "the folder of plugins")?;
         let path = self.folder.join(entry);
         let about = path.symlink_metadata().map_err(|error| error.to_string())?;
         owned(&about, entry)?;
+        Ok((path, about))
+    }
+
+    fn entry(&self, entry: &str) -> Result<Installed, String> {
+        let found_at = SystemTime::now();
+        let (path, about) = self.place(entry)?;
         match entry.strip_suffix(".wasm") {
             Some(stem) if about.is_file() => bare(stem, path, &about, found_at),
             _ if about.is_dir() => installed_folder(entry, &path, found_at),
@@ -108,8 +134,7 @@ impl Installed {
         noted == Some(&self.stamps)
     }
 
-    /// Whether its files are certainly those that were found.
-    pub fn is_unchanged(&self) -> bool {
+    fn is_unchanged(&self) -> bool {
         self.settled_stamps().is_some_and(|stamps| self.stamps_now().is_ok_and(|now| now == *stamps))
     }
 

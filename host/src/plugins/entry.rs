@@ -47,7 +47,7 @@ impl Entry {
     /// Its tools, if its files are what was approved.
     pub(super) fn tools(&self, plugins: &Shelf, kept: &Kept) -> Result<Vec<Arc<Tool>>, String> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if !known.seen.as_ref().is_some_and(|(installed, _)| installed.is_unchanged()) {
+        if !known.seen.as_ref().is_some_and(|(installed, _)| plugins.is_unchanged(installed)) {
             known.seen = None;
             let installed = plugins.find(&self.name)?;
             let verdict = self.check(&installed);

@@ -166,10 +166,6 @@ impl Server {
         if self.workers.tick(tick) {
             self.spawn_worker();
         }
-        // Here, so that no answer waits for it.
-        if self.context.tool_news.is_stirred() {
-            self.plugin_watch.wake(&self.context);
-        }
         if stuck.is_stuck(self.context.output.write_in_progress(), tick) && input_closed() {
             tracing::warn!("the client is gone with answers unread");
             self.workers.end_input();
@@ -199,6 +195,7 @@ impl Server {
         loop {
             let frame = input.buffered_frame().unwrap_or_else(|| {
                 output.flush();
+                self.follow_news();
                 awake = None;
                 self.next_frame(&mut input)
             });
@@ -216,7 +213,7 @@ impl Server {
                     None
                 }
             };
-            let Some(kept) = kept else { return };
+            let Some(kept) = kept else { return self.follow_news() };
             input = kept;
         }
     }
@@ -301,6 +298,14 @@ impl Server {
         };
         self.send(answer.as_deref(), false);
         self.workers.done(size);
+        self.follow_news();
+    }
+
+    /// Lets the plugins be watched, where somebody wants that: after the answers are out.
+    fn follow_news(&self) {
+        if self.context.tool_news.is_stirred() {
+            self.plugin_watch.wake(&self.context);
+        }
     }
 
     fn run_again(&self, message: Message<'_>, ticket: &Ticket) -> Option<Vec<u8>> {

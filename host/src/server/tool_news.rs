@@ -2,8 +2,8 @@
 //!
 //! A client is told when the list it knows is not what it would get now, and once for each change:
 //! what it was told last, by a list or a notification, is compared with what there is. Nothing
-//! watches before a client that wants to know has something to be told of, and whoever answers never
-//! waits for it: the ticker starts the thread.
+//! watches before a client that wants to know has something to be told of, and the thread is started
+//! after the answer that gives it the first such thing.
 //!
 //! Skills are in the list, too, by the description of the tools that invoke them. Changes of these are
 //! not told; the list says how long it holds.

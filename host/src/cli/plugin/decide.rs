@@ -96,7 +96,7 @@ pub(super) fn remove(environment: &Environment, name: &PluginName) -> Result<Exi
 }
 
 fn find(environment: &Environment, name: &PluginName) -> Result<Installed> {
-    let found = Shelf::new(&environment.own_home).find(name);
+    let found = Shelf::new(&environment.own_home).find_settled(name);
     found.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))
 }
 

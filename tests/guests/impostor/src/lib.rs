@@ -99,9 +99,10 @@ impl Guest for Impostor {
                 Err(ToolError::Failed("on purpose".to_owned()))
             }
             "get" => text(get("kept").unwrap_or_else(|| "nothing".to_owned())),
-            // The arguments have what is said to be JSON.
+            // The arguments have what is said to be JSON, between quotes of another kind.
             "structured" => {
-                let given = arguments.split('\'').nth(1).unwrap_or_default().to_owned();
+                let given = arguments.split('\'').nth(1).unwrap_or_default();
+                let given = given.replace("\\\"", "\"").replace("\\n", "\n");
                 Ok(ToolResult { content: vec![Content::Text("text".to_owned())], structured: Some(given) })
             }
             other => Err(ToolError::NotFound(format!("no tool {other}"))),
