@@ -117,7 +117,7 @@ mod tests {
             modified: (0, 0),
             changed: (seconds, nanoseconds),
         };
-        let now = UNIX_EPOCH + Duration::from_millis(1000_200);
+        let now = UNIX_EPOCH + Duration::from_millis(1_000_200);
         for (seconds, nanoseconds, settled) in [
             (1000, 99_000_000, true),
             (1000, 101_000_000, false),

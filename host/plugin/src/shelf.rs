@@ -168,12 +168,7 @@ pub(crate) fn owned(about: &Metadata, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn bare(
-    stem: &str,
-    component: PathBuf,
-    about: &Metadata,
-    found_at: SystemTime,
-) -> Result<Installed, String> {
+fn bare(stem: &str, component: PathBuf, about: &Metadata, found_at: SystemTime) -> Result<Installed, String> {
     let name = PluginName::try_from(stem.to_owned()).map_err(|error| error.to_string())?;
     let manifest = Manifest {
         name: name.clone(),

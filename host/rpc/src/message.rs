@@ -300,9 +300,7 @@ fn not_json(error: &serde_json::Error) -> Malformed {
 /// Refuses nesting beyond [`MAX_DEPTH`] before any parser recurses into it.
 fn refuse_deep_nesting(line: &[u8]) -> Result<(), Malformed> {
     match nested_beyond(line, MAX_DEPTH) {
-        Some(at) => {
-            Err(Malformed::parse(format!("nested deeper than {MAX_DEPTH} levels at byte {at}")))
-        }
+        Some(at) => Err(Malformed::parse(format!("nested deeper than {MAX_DEPTH} levels at byte {at}"))),
         None => Ok(()),
     }
 }

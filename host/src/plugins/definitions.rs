@@ -184,7 +184,8 @@ mod tests {
         assert_eq!(error(schema.clone()), "the definition of a has no input_schema that can be used");
         schema["input_schema"] = json!({"type": "object", "description": "a\u{200b}"});
         assert!(error(schema.clone()).contains("input_schema of a has the character \\u{200b}"));
-        let nested = (0..64).fold(json!({"type": "object"}), |inner, _| json!({"type": "object", "not": inner}));
+        let nested =
+            (0..64).fold(json!({"type": "object"}), |inner, _| json!({"type": "object", "not": inner}));
         schema["input_schema"] = nested;
         assert_eq!(error(schema), "the input_schema of a is nested deeper than 64 levels");
     }

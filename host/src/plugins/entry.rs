@@ -27,12 +27,7 @@ struct Known {
 
 impl Entry {
     pub(super) fn new(name: &PluginName, decided_at: u64, approval: &Approval) -> Self {
-        Self {
-            name: name.clone(),
-            decided_at,
-            approval: Box::new(approval.clone()),
-            known: Mutex::default(),
-        }
+        Self { name: name.clone(), decided_at, approval: Box::new(approval.clone()), known: Mutex::default() }
     }
 
     /// Whether it is of this decision.

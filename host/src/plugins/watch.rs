@@ -68,7 +68,8 @@ impl Watches {
 
     fn ready(&self, bell: &PipeReader, time: Option<Duration>) -> Ready {
         let mut polled = vec![PollFd::new(bell, PollFlags::IN)];
-        polled.extend(self.0.as_ref().map(|inotify| PollFd::from_borrowed_fd(inotify.as_fd(), PollFlags::IN)));
+        polled
+            .extend(self.0.as_ref().map(|inotify| PollFd::from_borrowed_fd(inotify.as_fd(), PollFlags::IN)));
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         // Interrupted: as if nothing came.
         let _ = poll(&mut polled, time.as_ref());

@@ -13,7 +13,10 @@ fn refusal(component: &[u8]) -> String {
     let source = source(&program, "impostor", STORE, component);
     let (status, out, err) = program.run(&["plugin", "add", &source]);
     assert!(!status.success() && out.is_empty(), "{out}{err}");
-    assert_eq!(program.run(&["plugin", "list"]).1, "no plugins; `scorpiox-code plugin add FILE` installs one\n");
+    assert_eq!(
+        program.run(&["plugin", "list"]).1,
+        "no plugins; `scorpiox-code plugin add FILE` installs one\n"
+    );
     err
 }
 

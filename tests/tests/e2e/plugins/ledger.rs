@@ -53,10 +53,7 @@ fn a_ledger_that_cannot_be_used_lets_nothing_run_until_it_is_mended() {
             with(&|value| value["plugins"]["kinds"]["decision"]["approved"]["more"] = 1.into()),
             "unknown field `more`",
         ),
-        (
-            with(&|value| value["plugins"]["kinds"]["decision"] = "maybe".into()),
-            "unknown variant `maybe`",
-        ),
+        (with(&|value| value["plugins"]["kinds"]["decision"] = "maybe".into()), "unknown variant `maybe`"),
         (
             with(&|value| {
                 let record = value["plugins"]["kinds"].clone();

@@ -9,9 +9,10 @@ use scorpiox_tests::Program;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{install, kinds, listed, source};
+use super::{impostor_as, install, listed, source};
 
 const COUNT: usize = 200;
+const STORE: &str = "[capabilities.store]\nwhy = \"keeps things\"\n";
 /// Starts that are measured; their medians count.
 const ROUNDS: usize = 9;
 
@@ -29,20 +30,20 @@ fn multiply(program: &Program) {
     let ledger = own.join("plugins.json");
     let mut decisions: Value =
         serde_json::from_slice(&fs::read(&ledger).expect("the decisions")).expect("JSON");
-    let component = fs::read(kinds()).expect("the component");
+    let component = impostor_as("plain");
     for number in 0..COUNT - 1 {
-        let name = format!("kinds-{number}");
+        let name = format!("many-{number}");
         let folder = own.join("plugins").join(&name);
         fs::DirBuilder::new().mode(0o700).create(&folder).expect("a folder");
         let manifest = format!(
             "name = \"{name}\"\nversion = \"1.{number}.0\"\ndescription = \"Number {number}\"\n\
-             component = \"c.wasm\"\n[limits]\ncalls = 2\n[tools.divide]\ndescription = \"Divides\"\n"
+             component = \"c.wasm\"\n{STORE}[limits]\ncalls = 2\n"
         );
         let files = [folder.join("plugin.toml"), folder.join("c.wasm")];
         for (path, bytes) in files.iter().zip([manifest.as_bytes(), &component]) {
             fs::write(path, bytes).expect("a file");
         }
-        let mut record = decisions["plugins"]["kinds"].clone();
+        let mut record = decisions["plugins"]["many"].clone();
         let approval = &mut record["decision"]["approved"];
         approval["manifest"] =
             Sha256::digest(&manifest).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
@@ -76,13 +77,13 @@ fn times(program: &Program) -> (Duration, Duration) {
 fn two_hundred_plugins_do_not_delay_the_handshake() {
     let without = times(&Program::new());
     let program = Program::new();
-    install(&program, &source(&program, "kinds", "", &fs::read(kinds()).expect("the component")));
+    install(&program, &source(&program, "many", STORE, &impostor_as("plain")));
     multiply(&program);
     let with = times(&program);
     let mut server = program.start();
     server.initialize("2025-11-25");
     let tools = listed(&mut server);
-    assert_eq!(tools.iter().filter(|name| name.ends_with(".divide")).count(), COUNT);
+    assert_eq!(tools.iter().filter(|name| name.ends_with(".version")).count(), COUNT);
     eprintln!(
         "without plugins: {:?} to initialize, {:?} more to the list; with {COUNT}, {} tools: {:?}, {:?}",
         without.0,

@@ -4,8 +4,8 @@ mod approval;
 mod changed;
 mod hostile;
 mod impostor;
-mod ledger;
 mod kinds;
+mod ledger;
 mod many;
 mod raw;
 

@@ -45,7 +45,7 @@ fn values_that_are_none_end_the_call() {
         ("string", "", "i32.const 65534", "not aligned"),
         ("string", "", "i32.const -8", "out of bounds"),
         ("char", "", "i32.const 0xd800", "char"),
-        ("(enum \"a\" \"b\")", "", "i32.const 7", "discriminant"),
+        ("(option u32)", "\\07", "i32.const 0", "discriminant 7"),
         ("u32", "", "unreachable", "failed internally"),
     ] {
         let (_program, mut server) = serving(&component(result, data, body));
