@@ -7,10 +7,13 @@
 mod bare;
 mod definitions;
 mod describe;
+mod entry;
 mod grants;
 mod offer;
+mod watch;
 
 pub use definitions::BadDefinition;
 pub use describe::{Described, Undescribed, describe};
 pub use grants::{Ungrantable, grants, limits};
 pub use offer::Plugins;
+pub(crate) use watch::{Watches, Woken};

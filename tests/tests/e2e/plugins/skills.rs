@@ -5,7 +5,7 @@ use std::fs;
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
-use super::{component, install, shown_hash};
+use super::{guest, install, shown_hash};
 
 const SKILL: &str = "---\nname: count\ndescription: Counts.\n---\nCount $ARGUMENTS.\n";
 
@@ -13,7 +13,7 @@ fn with_skill() -> (Program, String) {
     let program = Program::new();
     let folder = "workspace/.claude/skills/count";
     program.put(&format!("{folder}/SKILL.md"), SKILL);
-    program.put(&format!("{folder}/count.wasm"), fs::read(component("program")).expect("the component"));
+    program.put(&format!("{folder}/count.wasm"), fs::read(guest("program")).expect("the component"));
     let folder = program.workspace().join(".claude/skills/count").display().to_string();
     (program, folder)
 }
@@ -52,7 +52,7 @@ fn an_approved_component_gets_the_arguments_and_gives_its_result() {
     assert!(texts[0].contains("Count one 'two three'."), "{texts:?}");
     assert_eq!(texts[2], "[\"one\", \"two three\"] \"\"\n");
     // Another component in its place is not run.
-    program.put("workspace/.claude/skills/count/count.wasm", fs::read(component("kinds")).expect("it"));
+    program.put("workspace/.claude/skills/count/count.wasm", fs::read(guest("kinds")).expect("it"));
     let texts = invoke(&mut server);
     assert!(texts[1].contains("nobody approved it"), "{texts:?}");
 }

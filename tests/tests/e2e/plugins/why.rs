@@ -4,7 +4,7 @@ use std::fs;
 
 use scorpiox_tests::Program;
 
-use super::{component, install, source};
+use super::{guest, install, source};
 
 const MANIFEST: &str = "[capabilities.files]\nwhy = \"reads\"\nread = [\"workspace\"]\n\
     [capabilities.web]\nwhy = \"pages\"\nhosts = [\"*.example.com\", \"127.0.0.1:9\"]\n\
@@ -16,7 +16,7 @@ fn each_capability_is_explained() {
     let program = Program::new();
     program.put("workspace/.env", "");
     program.put("workspace/a.txt", "");
-    let bytes = fs::read(component("outsider")).expect("the component");
+    let bytes = fs::read(guest("outsider")).expect("the component");
     let folder = source(&program, "outsider", MANIFEST, &bytes);
     install(&program, &folder);
     let why = |arguments: &[&str]| {
