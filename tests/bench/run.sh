@@ -22,7 +22,7 @@ cargo build --quiet --release --locked "${features[@]}" --manifest-path tests/be
 
 binaries=$target/release
 measure() {
-    RMCP_SETUP=$1 timeout 900 "$binaries/bench-driver" "$work/floor" "$binaries/rmcp-echo" \
+    BENCH_COMPONENTS=target/test-components RMCP_SETUP=$1 timeout 900 "$binaries/bench-driver" "$work/floor" "$binaries/rmcp-echo" \
         "${SCORPIOX_BINARY:-target/release/scorpiox-code}" "$work" "$work/$1.txt"
 }
 

@@ -15,7 +15,6 @@ use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
 use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Catalogue;
 use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
 use crate::cancel::Cancel;
-use crate::capabilities::Capability;
 use crate::capabilities::approved::Budget;
 use crate::capabilities::ask::Counterpart;
 use crate::capabilities::files::Files;
@@ -213,12 +212,8 @@ impl Runtime {
             Ok(Finished { value, timers_changed, messages_waiting, skills })
         };
         match once(Mode::ReadFirst) {
-            // A command that ran cannot be undone, so it must not run twice.
-            Err(Fault::Database(DatabaseError::Conflict))
-                if !component.grants.contains(&Capability::Shell) =>
-            {
-                once(Mode::Write)
-            }
+            // A command that ran, or a request that was made, cannot be undone.
+            Err(Fault::Database(DatabaseError::Conflict)) if !component.has_effects() => once(Mode::Write),
             other => other,
         }
     }

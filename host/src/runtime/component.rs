@@ -100,6 +100,13 @@ impl Component {
         self.grants.contains(&Capability::Shell) || self.approved.as_ref().is_some_and(writes)
     }
 
+    /// Whether a call of it may do what cannot be undone, so that it must not run twice.
+    pub(super) fn has_effects(&self) -> bool {
+        let approved = self.approved.as_deref();
+        let reaches_out = |approved: &Approved| approved.hosts.is_some() || approved.sampling.is_some();
+        self.changes_things() || self.grants.contains(&Capability::Ask) || approved.is_some_and(reaches_out)
+    }
+
     /// Whether others made it.
     pub(super) fn is_shipped(&self) -> bool {
         matches!(self.binary, Binary::Shipped(_))

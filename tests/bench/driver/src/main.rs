@@ -8,6 +8,7 @@ mod calls;
 mod measure;
 #[cfg(feature = "native")]
 mod parse;
+mod plugins;
 mod requests;
 mod server;
 mod shell;
@@ -85,6 +86,8 @@ struct Programs {
     ours: Program,
     /// Ours, when what it stores must survive a loss of power.
     ours_power: Program,
+    /// With components of others.
+    plugins: Program,
     ours_few_tasks: Program,
     ours_many_tasks: Program,
     /// May read pages of this machine.
@@ -128,6 +131,7 @@ fn main() -> Result<()> {
         rmcp: program("rmcp", rmcp)?.with("RMCP_SETUP", setup.name()),
         ours: program("ours", ours)?,
         ours_power: program("ours", ours)?.with("SCORPIOX_DURABILITY", "power"),
+        plugins: program("ours", ours)?,
         ours_few_tasks: program("ours", ours)?,
         ours_many_tasks: program("ours", ours)?,
         reader: program("ours", ours)?.with_policy(OWN_PAGES)?,
@@ -152,6 +156,7 @@ fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     let starts = starts::measure(programs, effort)?;
     let mut rows = starts.start_rows();
     rows.extend(calls::rows(programs, effort)?);
+    rows.extend(plugins::rows(programs, effort)?);
     rows.extend(tasks::rows(programs, effort)?);
     #[cfg(feature = "native")]
     rows.extend(parse::rows(programs, effort)?);

@@ -4,6 +4,7 @@ mod approval;
 mod changed;
 mod hostile;
 mod impostor;
+mod insider;
 mod kinds;
 mod ledger;
 mod many;

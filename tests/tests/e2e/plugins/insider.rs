@@ -1,0 +1,188 @@
+//! This project's own interfaces in the hands of a plugin: as far as it was approved for them.
+
+use scorpiox_tests::program::modern;
+use scorpiox_tests::site::{Answer, Site};
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+use super::{refused, with};
+
+const ALL: &str = "[capabilities.store]\nwhy = \"a\"\n[capabilities.clock]\nwhy = \"a\"\n[capabilities.ask]\nwhy = \"a\"\n";
+
+/// All of them, with these details.
+fn manifest(host: &str) -> String {
+    format!(
+        "{ALL}[capabilities.files]\nwhy = \"a\"\nread = [\"workspace\"]\n\
+         [capabilities.web]\nwhy = \"a\"\nhosts = [\"{host}\"]\n\
+         [capabilities.shell]\nwhy = \"a\"\nprofile = \"readonly\"\n\
+         [capabilities.sampling]\nwhy = \"a\"\ncalls = 2\ntokens = 100\n"
+    )
+}
+
+fn program() -> Program {
+    // No terminal and no desktop.
+    let program = Program::new().with("PATH", "/usr/bin:/bin");
+    let policy = "version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\n";
+    program.put("home/.scorpiox/policy.toml", policy);
+    program
+}
+
+fn insider(host: &str) -> (Program, Started) {
+    with(program(), "insider", &manifest(host))
+}
+
+fn give(server: &mut Started, function: &str, arguments: Value) -> Value {
+    let result = server.call(&format!("insider.{function}"), arguments);
+    assert_eq!(result["isError"], false, "{result}");
+    result["structuredContent"]["result"].clone()
+}
+
+fn fail(server: &mut Started, function: &str, arguments: Value) -> String {
+    refused(&server.call(&format!("insider.{function}"), arguments)).to_owned()
+}
+
+#[test]
+fn an_interface_that_is_not_asked_for_is_named_before_anything_is_approved() {
+    let program = program();
+    let bytes = std::fs::read(super::guest("insider")).expect("the component");
+    let source = super::source(&program, "insider", ALL, &bytes);
+    let (status, _, err) = program.run(&["plugin", "add", &source]);
+    assert!(!status.success() && err.contains("has to ask for it: [capabilities.files]"), "{err}");
+}
+
+#[test]
+fn files_pages_and_commands_are_narrowed_to_what_was_approved() {
+    let site = Site::start(|_| Answer::of("text/plain", "a page"));
+    let authority = site.url("").trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let (program, mut server) = insider(&authority);
+    let a = program.put("workspace/a.txt", "text").display().to_string();
+    let secret = program.put("home/secret.txt", "secret").display().to_string();
+    let env = program.put("workspace/.env", "A=1").display().to_string();
+    assert_eq!(give(&mut server, "read-file", json!({ "path": a })), json!("text"));
+    assert!(fail(&mut server, "read-file", json!({ "path": secret })).contains("outside of the folders"));
+    assert!(fail(&mut server, "read-file", json!({ "path": env })).contains("**/.env*"));
+    assert_eq!(give(&mut server, "fetch", json!({"url": site.url("/")})), json!("200 a page"));
+    let refused = fail(&mut server, "fetch", json!({"url": "http://127.0.0.1:1/"}));
+    assert!(refused.contains("none of the hosts that were approved"), "{refused}");
+    assert!(fail(&mut server, "render", json!({"url": site.url("/")})).contains("plugins have no browser"));
+    assert_eq!(give(&mut server, "run-command", json!({"command": "echo hi"})), json!("hi\n"));
+    // The profile of the approval, not of the client's own commands.
+    give(&mut server, "run-command", json!({"command": "touch made.txt || true"}));
+    assert!(!program.workspace().join("made.txt").exists());
+    assert!(give(&mut server, "now", json!({})).as_u64() > Some(1_700_000_000_000));
+}
+
+#[test]
+fn what_another_tool_fetched_is_not_seen_past_an_approval() {
+    let site = Site::start(|_| Answer::html("<html><body><p>a page of some length</p></body></html>"));
+    let (_program, mut server) = insider("example.com");
+    server.text("ReadDocs", json!({"url": site.url("/page")}));
+    let refused = fail(&mut server, "fetch", json!({"url": site.url("/page")}));
+    assert!(refused.contains("none of the hosts that were approved"), "{refused}");
+}
+
+#[test]
+fn a_trap_after_storing_keeps_nothing() {
+    let (_program, mut server) = insider("example.com");
+    let put = |value: &str, trap| json!({"key": "k", "value": value, "trap": trap});
+    give(&mut server, "put", put("first", false));
+    let trapped = fail(&mut server, "put", put("second", true));
+    assert!(trapped.contains("Nothing was changed"), "{trapped}");
+    assert_eq!(give(&mut server, "get", json!({"key": "k"})), json!("first"));
+}
+
+#[test]
+fn a_question_reaches_the_person_through_the_clients_form() {
+    let (program, first) = insider("example.com");
+    drop(first);
+    let mut server = program.start();
+    server.initialize_with("2025-11-25", json!({"elicitation": {}}));
+    let call = json!({"name": "insider.ask-person", "arguments": {"text": "Which?", "choices": ["A", "B"]}});
+    let id = server.request("tools/call", call.clone());
+    let form = server.notification("elicitation/create");
+    assert!(form["params"].to_string().contains("Which?"), "{form}");
+    let accept = json!({"action": "accept", "content": {"q1": "B"}});
+    server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": accept}));
+    assert_eq!(server.answer(id)["result"]["structuredContent"]["result"], json!([["B"]]));
+    let id = server.request("tools/call", call);
+    let form = server.notification("elicitation/create");
+    server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": {"action": "decline"}}));
+    assert_eq!(server.answer(id)["result"]["structuredContent"]["result"], Value::Null);
+}
+
+#[test]
+fn in_the_newest_revision_the_call_is_made_again_with_the_answer() {
+    let (program, first) = insider("example.com");
+    drop(first);
+    let mut server = program.start();
+    let call = json!({"name": "insider.ask-person", "arguments": {"text": "Which?", "choices": ["A", "B"]}});
+    let with_forms = |params: Value| {
+        let mut params = modern(params);
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+        params
+    };
+    let first = server.ask("tools/call", with_forms(call.clone()));
+    assert_eq!(first["result"]["resultType"], "input_required", "{first}");
+    let mut again = call;
+    again["requestState"] = first["result"]["requestState"].clone();
+    again["inputResponses"] = json!({"form": {"action": "accept", "content": {"q1": "A"}}});
+    let second = server.ask("tools/call", with_forms(again));
+    assert_eq!(second["result"]["structuredContent"]["result"], json!([["A"]]), "{second}");
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_plugin_is_told() {
+    let (_program, mut server) = insider("example.com");
+    let ask = json!({"text": "Which?", "choices": ["A", "B"]});
+    assert!(fail(&mut server, "ask-person", ask).contains("Unavailable"));
+    let none = json!({"text": "Which?", "choices": []});
+    assert!(fail(&mut server, "ask-person", none).contains("Invalid"));
+    let model = json!({"prompt": "Hello", "tokens": 10, "times": 1});
+    assert!(fail(&mut server, "ask-model", model).contains("does not let its model be asked"));
+}
+
+#[test]
+fn the_clients_model_is_asked_within_the_budget() {
+    let (program, first) = insider("example.com");
+    drop(first);
+    let mut server = program.start();
+    server.initialize_with("2025-11-25", json!({"sampling": {}}));
+    let call = |times: u32| {
+        json!({"name": "insider.ask-model", "arguments": {"prompt": "Hello", "tokens": 1000, "times": times}})
+    };
+    let answer = |server: &mut Started, asked: &Value| {
+        let content = json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hi."}});
+        server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": content}));
+    };
+    let id = server.request("tools/call", call(2));
+    let first = server.notification("sampling/createMessage");
+    assert_eq!(first["params"]["maxTokens"], 100, "{first}");
+    assert_eq!(first["params"]["messages"][0]["content"]["text"], "Hello");
+    answer(&mut server, &first);
+    let second = server.notification("sampling/createMessage");
+    assert!(second["params"]["maxTokens"].as_u64() < Some(100), "{second}");
+    answer(&mut server, &second);
+    assert_eq!(server.answer(id)["result"]["structuredContent"]["result"], json!(["Hi.", "Hi."]));
+    // A third one is beyond the budget of calls.
+    let id = server.request("tools/call", call(3));
+    for _ in 0..2 {
+        let asked = server.notification("sampling/createMessage");
+        answer(&mut server, &asked);
+    }
+    let exhausted = server.answer(id);
+    assert!(refused(&exhausted["result"]).contains("Exhausted"), "{exhausted}");
+    // Refused by the person.
+    let id = server.request("tools/call", call(1));
+    let asked = server.notification("sampling/createMessage");
+    let error = json!({"code": -1, "message": "User rejected sampling request"});
+    server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "error": error}));
+    assert!(refused(&server.answer(id)["result"]).contains("User rejected"));
+}
+
+#[test]
+fn what_it_says_is_shown_without_what_acts_on_a_terminal() {
+    let (program, _server) = insider("example.com");
+    let arguments = json!({"text": "a\u{1b}[31m line"}).to_string();
+    let (_, _, said) = program.run(&["call", "insider.say", &arguments]);
+    assert!(said.contains("a [31m line") && !said.contains("\u{1b}[31m"), "{said:?}");
+}
