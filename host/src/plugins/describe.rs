@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
+use super::comments::{self, Comments};
 use super::definitions::{BadDefinition, check};
 use super::grants::{Ungrantable, grants};
 use crate::capabilities::Capability;
@@ -98,7 +99,7 @@ pub fn describe(
         let tools = read(engine, &compiled).map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
         Described { tools: tools.as_array().cloned().unwrap_or_default(), refused: Vec::new() }
     } else {
-        reflect(engine, &compiled)
+        reflect(engine, &compiled, &comments::of(bytes))
     };
     note(&mut described.tools, manifest)?;
     check(&described.tools)?;
@@ -113,7 +114,7 @@ fn compile(engine: &Engine, bytes: &[u8]) -> Result<Compiled, Undescribed> {
         Some(&COMPONENT) => {}
         Some(&MODULE) => {
             return no(
-                "it is a core module, not a component; make one of it with `wasm-tools component new`",
+                "it is a core module, not a component; `scorpiox-code plugin add` makes one of it where it can",
             );
         }
         _ if bytes.starts_with(b"\x7fELF") => {
@@ -147,17 +148,20 @@ fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<()
     Ok(())
 }
 
-fn reflect(engine: &Engine, compiled: &Compiled) -> Described {
+fn reflect(engine: &Engine, compiled: &Compiled, comments: &Comments) -> Described {
     let (functions, refused) = Functions::of(engine, compiled);
-    let tools = functions.iter().map(|exported| definition(&exported.name, &exported.function));
+    let tools = functions.iter().map(|exported| {
+        let comment = comments.get(&exported.name).map_or("", String::as_str);
+        definition(&exported.name, comment, &exported.function)
+    });
     Described { tools: tools.collect(), refused }
 }
 
-fn definition(name: &str, function: &Function) -> Value {
+fn definition(name: &str, description: &str, function: &Function) -> Value {
     json!({
         "name": name,
         "title": name,
-        "description": "",
+        "description": description,
         "input_schema": function.input_schema(),
         "output_schema": function.output_schema(),
         // Nobody knows what it does, so that clients should think the worst.

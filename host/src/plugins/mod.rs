@@ -4,12 +4,16 @@
 //! [`Plugins`] offers those that were approved, for as long as their files are what was approved.
 //! Files and decisions are `scorpiox-plugin`'s.
 
+mod comments;
 mod definitions;
 mod describe;
+mod encode;
 mod grants;
 mod offer;
 
+pub use comments::annotate;
 pub use definitions::BadDefinition;
 pub use describe::{Described, Undescribed, describe};
+pub use encode::{NotEncodable, encode};
 pub use grants::{Ungrantable, grants, limits};
 pub use offer::Plugins;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use scorpiox_reflect::{Function, Outcome};
 use serde_json::Value;
-use wasmtime::component::types::ComponentItem;
+use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component as Compiled, ComponentExportIndex, InstancePre, Val};
 use wasmtime::{Engine, Store};
 
@@ -32,9 +32,8 @@ impl Functions {
             match item.ty {
                 ComponentItem::ComponentFunc(_) => found.add(None, export, export.to_owned(), &item.ty),
                 ComponentItem::ComponentInstance(instance) => {
-                    let short = short_name(export);
                     for (name, inner) in instance.exports(engine) {
-                        found.add(Some(export), name, format!("{short}.{name}"), &inner.ty);
+                        found.add(Some(export), name, tool_name(export, name), &inner.ty);
                     }
                 }
                 _ => {}
@@ -106,6 +105,7 @@ impl Found<'_> {
         let outcome = match (Function::of(ty), index) {
             (Err(why), _) => Err(why.to_string()),
             (_, None) => Err("it cannot be found".to_owned()),
+            _ if is_of_a_toolchain(&name, ty) => Err("it belongs to the tool that built the component".to_owned()),
             _ if ty.async_() => Err("it is asynchronous, which tools cannot be".to_owned()),
             _ if !self.names.insert(name.clone()) => Err("another function has the same name".to_owned()),
             (Ok(function), Some(index)) => Ok((function, index)),
@@ -115,6 +115,21 @@ impl Found<'_> {
             Err(why) => self.refused.push((name, why)),
         }
     }
+}
+
+/// What componentize-py and componentize-qjs call when they build, and leave exported.
+fn is_of_a_toolchain(name: &str, ty: &ComponentFunc) -> bool {
+    let mut parameters = ty.params().map(|(name, _)| name);
+    match name {
+        "exports.init" => parameters.next() == Some("app-name"),
+        "init" => parameters.eq(["shim", "script", "entry-path", "disable-gc"]),
+        _ => false,
+    }
+}
+
+/// The name that a function of an interface has as a tool.
+pub fn tool_name(interface: &str, function: &str) -> String {
+    format!("{}.{function}", short_name(interface))
 }
 
 /// `add` of `docs:adder/add@0.1.0`.

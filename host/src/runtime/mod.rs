@@ -17,7 +17,7 @@ mod ticker;
 pub use call::{Finished, Runtime, Setup};
 pub use component::{Binary, Component, Load};
 pub use fault::Fault;
-pub use functions::Functions;
+pub use functions::{Functions, tool_name};
 pub use kept::Kept;
 pub use limits::Limits;
 pub use state::CallState;

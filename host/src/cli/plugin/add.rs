@@ -3,7 +3,7 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
@@ -12,8 +12,12 @@ use scorpiox_plugin::{MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
 use super::decide::decide;
 use super::look::Look;
 use crate::cli::environment::Environment;
+use crate::cli::terminal;
+use crate::plugins::{annotate, encode};
 
 const MANIFEST: &str = "plugin.toml";
+/// Where a plugin's types are, for those that have them beside the component.
+const WIT: &str = "wit";
 
 /// What is installed: texts of the two files.
 struct Source {
@@ -26,9 +30,8 @@ struct Source {
 pub(super) fn run(environment: &Environment, source: &Path, yes: Option<&str>) -> Result<ExitCode> {
     let source = Source::read(source)?;
     let shelf = Shelf::new(&environment.own_home);
-    let folder = source.install(&shelf)?;
-    let installed = shelf.find(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
-    decide(environment, installed, yes)
+    let look = source.install(&shelf)?;
+    decide(environment, &look, yes)
 }
 
 impl Source {
@@ -42,7 +45,8 @@ impl Source {
         let manifest =
             fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         let parsed = Manifest::parse(&manifest)?;
-        let component = component(&folder.join(&parsed.component))?;
+        let path = folder.join(&parsed.component);
+        let component = annotated(component(&path)?, &folder.join(WIT));
         Ok(Self { name: parsed.name, component_name: parsed.component, manifest, component })
     }
 
@@ -59,7 +63,7 @@ impl Source {
 
     /// Puts the files where plugins are, in the place of an older version. Nothing is changed
     /// there before it is known that this can be a plugin.
-    fn install(&self, plugins: &Shelf) -> Result<PathBuf> {
+    fn install(&self, plugins: &Shelf) -> Result<Look> {
         let folder = plugins.folder_of(&self.name);
         let parent = folder.parent().context("no folder")?.to_owned();
         let create = |path: &Path| {
@@ -74,27 +78,42 @@ impl Source {
         let _ = fs::remove_dir_all(&staged);
         let inner = staged.join("plugins").join(self.name.as_str());
         create(&inner)?;
-        let outcome = self.stage(&staged, &inner).and_then(|()| replace(&inner, &folder));
+        let outcome =
+            self.stage(&staged, &inner).and_then(|look| replace(&inner, &folder).map(|()| look));
         let _ = fs::remove_dir_all(&staged);
-        outcome?;
-        Ok(folder)
+        let installed = plugins.find(&self.name).map_err(|why| anyhow!("{}: {why}", folder.display()));
+        outcome?.moved(installed?)
     }
 
-    fn stage(&self, staged: &Path, inner: &Path) -> Result<()> {
+    fn stage(&self, staged: &Path, inner: &Path) -> Result<Look> {
         write(&inner.join(MANIFEST), self.manifest.as_bytes())?;
         write(&inner.join(&self.component_name), &self.component)?;
         let found = Shelf::new(staged).find(&self.name).map_err(|why| anyhow!("{why}"))?;
-        Look::at(found).map(drop)
+        Look::at(found)
     }
 }
 
+/// With the comments of the WIT that lies beside. Without them it works as well.
+fn annotated(component: Vec<u8>, wit: &Path) -> Vec<u8> {
+    if !wit.is_dir() {
+        return component;
+    }
+    annotate(&component, wit).unwrap_or_else(|error| {
+        let wit = wit.display();
+        terminal::complain(&format!("{wit} cannot be read, so its comments describe no tools: {error:#}"));
+        component
+    })
+}
+
+/// A component, also where it is still a core module.
 fn component(path: &Path) -> Result<Vec<u8>> {
     let about = path.metadata().with_context(|| format!("{} cannot be read", path.display()))?;
     ensure!(about.is_file(), "{} is no file", path.display());
     if about.len() > MAX_COMPONENT_BYTES {
         bail!("{} has {} bytes; at most {MAX_COMPONENT_BYTES} fit", path.display(), about.len());
     }
-    fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+    let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    encode(bytes).with_context(|| path.display().to_string())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

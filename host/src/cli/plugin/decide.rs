@@ -15,12 +15,11 @@ use crate::cli::terminal;
 use crate::runtime::Kept;
 
 pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
-    decide(environment, find(environment, name)?, yes)
+    decide(environment, &Look::at(find(environment, name)?)?, yes)
 }
 
 /// Shows a plugin, asks, and keeps the answer.
-pub(super) fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
-    let look = Look::at(installed)?;
+pub(super) fn decide(environment: &Environment, look: &Look, yes: Option<&str>) -> Result<ExitCode> {
     let (name, hash) = (look.installed.name.clone(), look.hash());
     terminal::print(&look.text());
     let approved = match yes {
@@ -41,7 +40,7 @@ pub(super) fn decide(environment: &Environment, installed: Installed, yes: Optio
         terminal::print(&format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.\n"));
         return Ok(ExitCode::FAILURE);
     }
-    keep(environment, &look)?;
+    keep(environment, look)?;
     terminal::print(&format!("{name} is approved.\n"));
     Ok(ExitCode::SUCCESS)
 }

@@ -36,6 +36,15 @@ impl Look {
         Ok(Self { component: Fingerprint::of(&bytes), stamps, installed, described, engine, compiled })
     }
 
+    /// The same plugin, moved. What is there now is looked into again only where it is something else.
+    pub(super) fn moved(self, installed: Installed) -> Result<Self> {
+        let stamps = installed.settled_stamps(now());
+        let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
+        let same = Fingerprint::of(&bytes) == self.component
+            && installed.manifest_fingerprint == self.installed.manifest_fingerprint;
+        if same { Ok(Self { installed, stamps, ..self }) } else { Self::at(installed) }
+    }
+
     /// Of everything that is approved together.
     pub(super) fn hash(&self) -> Fingerprint {
         let Self { installed, component, described, .. } = self;
