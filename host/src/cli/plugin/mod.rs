@@ -4,6 +4,7 @@ mod add;
 mod decide;
 mod list;
 mod look;
+mod new;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,10 +13,20 @@ use anyhow::Result;
 use clap::Subcommand;
 use scorpiox_plugin::PluginName;
 
+use self::new::Language;
 use super::environment::Environment;
 
 #[derive(Subcommand)]
 pub(super) enum PluginCommand {
+    /// Write the beginning of a plugin into a new folder
+    New {
+        /// What it is written in
+        #[arg(long, value_name = "LANGUAGE")]
+        lang: Language,
+        /// Its name, which is the folder's
+        #[arg(value_parser = name)]
+        name: PluginName,
+    },
     /// Install a plugin, show what it asks for, and ask whether it may run
     Add {
         /// A component (.wasm), or a folder with plugin.toml
@@ -57,6 +68,7 @@ pub(super) enum PluginCommand {
 
 pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<ExitCode> {
     match command {
+        PluginCommand::New { lang, name } => new::run(lang, &name),
         PluginCommand::Add { source, yes } => add::run(environment, &source, yes.as_deref()),
         PluginCommand::Approve { name, yes } => decide::approve(environment, &name, yes.as_deref()),
         PluginCommand::Deny { name } => decide::deny(environment, &name),
