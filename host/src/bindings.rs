@@ -11,6 +11,8 @@ pub mod capabilities {
         world: "capabilities",
         imports: { default: trappable },
         trappable_error_type: {
+            "scorpiox:tool/ask.error" => crate::capabilities::ask::AskFailure,
+            "scorpiox:tool/sampling.error" => crate::capabilities::sampling::SamplingFailure,
             "scorpiox:tool/files.error" => crate::capabilities::files::FilesFailure,
             "scorpiox:tool/web.error" => crate::capabilities::web::WebFailure,
             "scorpiox:tool/shell.error" => crate::capabilities::shell::ShellFailure,
@@ -22,6 +24,16 @@ pub mod capabilities {
 
 pub mod any_tool {
     wasmtime::component::bindgen!({ path: "../wit", world: "any-tool" });
+}
+
+/// The same, for components that have to wait: those with WASI.
+pub mod any_tool_waiting {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "any-tool",
+        exports: { default: async },
+        with: { "scorpiox:tool/types": super::any_tool::scorpiox::tool::types },
+    });
 }
 
 pub mod plan_aware {

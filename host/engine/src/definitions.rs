@@ -7,30 +7,25 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use wasmtime::component::types::{ComponentItem, Type};
-use wasmtime::component::{Component, Linker, Val};
-use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder};
+use wasmtime::component::{Component, ComponentExportIndex, Linker, Val};
+use wasmtime::{Engine, Store, StoreLimitsBuilder};
 
 /// What a component exports to be a tool of this project's own kind.
 pub const TOOL_INTERFACE: &str = "scorpiox:tool/tool@0.1.0";
 
 /// How long a component may take to say what its tools are.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 /// How much memory it may use for that, in bytes.
-const MEMORY_BYTES: usize = 64 * 1024 * 1024;
+pub const MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// How much it may say, in bytes, as the host holds it.
 const SAID_BYTES: usize = 8 * 1024 * 1024;
 
 /// The tools as JSON. What a component looks for while it lists them, it does not find:
 /// each capability it uses gives an empty list.
 pub fn read(engine: &Engine, component: &Component) -> Result<Value> {
-    let (_, interface) =
-        component.get_export(None, TOOL_INTERFACE).context("the component exports no tools")?;
-    let (item, list_tools) =
-        component.get_export(Some(&interface), "list-tools").context("list-tools is missing")?;
-    if !matches!(item, ComponentItem::ComponentFunc(_)) {
-        bail!("list-tools is no function");
-    }
-    let linker = empty_capabilities(engine, component)?;
+    let list_tools = list_tools(component)?;
+    let mut linker = Linker::new(engine);
+    link_empty(&mut linker, component, |_| true)?;
     let mut store = Store::new(engine, StoreLimitsBuilder::new().memory_size(MEMORY_BYTES).build());
     store.limiter(|limits| limits);
     store.set_hostcall_fuel(SAID_BYTES);
@@ -44,11 +39,40 @@ pub fn read(engine: &Engine, component: &Component) -> Result<Value> {
     plain(tools)
 }
 
+/// The same for a component whose other imports are linked already, by functions that may wait. The
+/// caller bounds the time.
+pub async fn read_waiting<T: Send + 'static>(
+    component: &Component,
+    linker: &Linker<T>,
+    mut store: Store<T>,
+) -> Result<Value> {
+    let list_tools = list_tools(component)?;
+    store.set_hostcall_fuel(SAID_BYTES);
+    let instance = linker.instantiate_async(&mut store, component).await?;
+    let function = instance.get_func(&mut store, list_tools).context("list-tools is missing")?;
+    let mut results = [Val::Bool(false)];
+    function.call_async(&mut store, &[], &mut results).await?;
+    let [tools] = results;
+    plain(tools)
+}
+
+fn list_tools(component: &Component) -> Result<ComponentExportIndex> {
+    let (_, interface) =
+        component.get_export(None, TOOL_INTERFACE).context("the component exports no tools")?;
+    let (item, list_tools) =
+        component.get_export(Some(&interface), "list-tools").context("list-tools is missing")?;
+    if !matches!(item, ComponentItem::ComponentFunc(_)) {
+        bail!("list-tools is no function");
+    }
+    Ok(list_tools)
+}
+
 /// Ends what runs on an engine when it takes too long.
-struct Watch(#[allow(dead_code, reason = "its end is what counts")] Sender<()>);
+pub struct Watch(#[allow(dead_code, reason = "its end is what counts")] Sender<()>);
 
 impl Watch {
-    fn start(engine: &Engine) -> Self {
+    /// From now on.
+    pub fn start(engine: &Engine) -> Self {
         let (sender, ended): (_, Receiver<()>) = channel();
         let engine = engine.clone();
         thread::spawn(move || {
@@ -60,15 +84,22 @@ impl Watch {
     }
 }
 
-/// Every import of the component, as functions that find nothing.
-fn empty_capabilities(engine: &Engine, component: &Component) -> Result<Linker<StoreLimits>> {
-    let mut linker = Linker::new(engine);
-    for (name, import) in component.component_type().imports(engine) {
+/// Links some imports of a component, by name, with functions that find nothing.
+pub fn link_empty<T: 'static>(
+    linker: &mut Linker<T>,
+    component: &Component,
+    which: impl Fn(&str) -> bool,
+) -> Result<()> {
+    let engine = linker.engine().clone();
+    for (name, import) in component.component_type().imports(&engine) {
+        if !which(name) {
+            continue;
+        }
         let ComponentItem::ComponentInstance(instance) = import.ty else {
             bail!("import {name} is no interface")
         };
         let mut interface = linker.instance(name)?;
-        for (function, item) in instance.exports(engine) {
+        for (function, item) in instance.exports(&engine) {
             if matches!(item.ty, ComponentItem::ComponentFunc(_)) {
                 interface.func_new(function, |_, ty, _, results| match (results, ty.results().next()) {
                     ([result], Some(Type::List(_))) => {
@@ -80,7 +111,7 @@ fn empty_capabilities(engine: &Engine, component: &Component) -> Result<Linker<S
             }
         }
     }
-    Ok(linker)
+    Ok(())
 }
 
 /// A value of the definition's types as JSON; schemas, which are JSON text, are put in

@@ -30,6 +30,10 @@ pub fn config() -> wasmtime::Config {
 /// own use.
 const MAX_INSTANCES: u32 = 80;
 
+/// Core modules of a component, each time they are instantiated: an ordinary one has three, and one
+/// with a whole Python in it a hundred.
+const MAX_CORE_INSTANCES: u32 = 256;
+
 /// Largest linear memory that a guest may be granted.
 pub const MAX_MEMORY_BYTES: usize = 256 * 1024 * 1024;
 
@@ -43,9 +47,11 @@ const KEEP_RESIDENT_BYTES: usize = 1024 * 1024;
 pub fn pooled_config() -> wasmtime::Config {
     let mut pool = wasmtime::PoolingAllocationConfig::default();
     pool.total_component_instances(MAX_INSTANCES)
-        .total_core_instances(MAX_INSTANCES * 4)
+        .total_core_instances(MAX_INSTANCES * MAX_CORE_INSTANCES)
+        .max_core_instances_per_component(MAX_CORE_INSTANCES)
         .total_memories(MAX_INSTANCES)
         .total_tables(MAX_INSTANCES * 2)
+        .total_stacks(MAX_INSTANCES)
         .max_memory_size(MAX_MEMORY_BYTES)
         .max_unused_warm_slots(4)
         .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)

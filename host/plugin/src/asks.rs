@@ -105,6 +105,8 @@ pub struct SamplingAsk {
 pub struct Limits {
     /// Processor time, 1 to 60 seconds.
     pub cpu_seconds: u32,
+    /// Waiting for what is outside, 1 to 600 seconds.
+    pub wait_seconds: u32,
     /// Memory, 1 to 256 MiB.
     pub memory_mib: u32,
     /// Output, 1 to 8192 KiB.
@@ -117,7 +119,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { cpu_seconds: 5, memory_mib: 64, output_kib: 1024, store_mib: 64, calls: 4 }
+        Self { cpu_seconds: 5, wait_seconds: 60, memory_mib: 64, output_kib: 1024, store_mib: 64, calls: 4 }
     }
 }
 
@@ -126,6 +128,7 @@ impl Limits {
     pub(crate) fn out_of_range(&self) -> Option<(&'static str, u32, u32)> {
         let all = [
             ("cpu_seconds", self.cpu_seconds, 60),
+            ("wait_seconds", self.wait_seconds, 600),
             ("memory_mib", self.memory_mib, 256),
             ("output_kib", self.output_kib, 8192),
             ("store_mib", self.store_mib, 4096),

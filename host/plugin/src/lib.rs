@@ -23,5 +23,5 @@ pub use fingerprint::{Fingerprint, Stamp};
 pub use ledger::{Approval, Decision, Ledger, LedgerError, Record};
 pub use manifest::{Manifest, ManifestError, ToolNote, is_deceptive};
 pub use name::{NameError, PluginName};
-pub use shelf::{Installed, MAX_COMPONENT_BYTES, Shelf};
+pub use shelf::{Installed, MANIFEST, MAX_COMPONENT_BYTES, Shelf};
 pub use status::{Change, Status};

@@ -14,7 +14,8 @@ use crate::name::PluginName;
 /// Largest component. One that brings a Python interpreter has about 40 MB.
 pub const MAX_COMPONENT_BYTES: u64 = 128 * 1024 * 1024;
 
-const MANIFEST: &str = "plugin.toml";
+/// The file that a plugin says in what it is.
+pub const MANIFEST: &str = "plugin.toml";
 
 /// The folder of all plugins.
 #[derive(Debug, Clone)]
@@ -138,6 +139,7 @@ fn bare(stem: &str, component: PathBuf) -> Result<Installed, String> {
         capabilities: crate::Asks::default(),
         limits: crate::Limits::default(),
         tools: std::collections::BTreeMap::new(),
+        comments: std::collections::BTreeMap::new(),
     };
     Ok(Installed { name, manifest, manifest_fingerprint: Fingerprint::of(b""), component })
 }

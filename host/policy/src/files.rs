@@ -42,15 +42,7 @@ impl FilesPolicy {
         let around = folders.filter(|folder| path.starts_with(folder));
         let folder = around.max_by_key(|folder| folder.as_os_str().len());
         let inside = folder.as_ref().and_then(|folder| path.strip_prefix(folder).ok());
-        let deny = DenySet::new(&self.deny);
-        let denied = deny.matches_at(path, places).or_else(|| deny.matches(inside?));
-        if let Some(rule) = denied {
-            return Err(FileDenial(format!(
-                "{shown} is denied by \"{}\" in `deny` of [files] ({})",
-                rule.glob(),
-                rule.source
-            )));
-        }
+        self.denied(path, inside, places)?;
         folder.ok_or_else(|| {
             let read: Vec<_> = self.read.iter().map(|rule| format!("\"{}\"", rule.place)).collect();
             FileDenial(format!(
@@ -60,6 +52,24 @@ impl FilesPolicy {
                 read.join(", ")
             ))
         })
+    }
+
+    /// Whether a path in a folder that was granted otherwise stays closed.
+    pub fn check_denied(&self, path: &Path, folder: &Path, places: &Places) -> Result<(), FileDenial> {
+        self.denied(path, path.strip_prefix(folder).ok(), places)
+    }
+
+    fn denied(&self, path: &Path, inside: Option<&Path>, places: &Places) -> Result<(), FileDenial> {
+        let deny = DenySet::new(&self.deny);
+        let Some(rule) = deny.matches_at(path, places).or_else(|| deny.matches(inside?)) else {
+            return Ok(());
+        };
+        Err(FileDenial(format!(
+            "{} is denied by \"{}\" in `deny` of [files] ({})",
+            path.display(),
+            rule.glob(),
+            rule.source
+        )))
     }
 }
 

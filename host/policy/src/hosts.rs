@@ -99,6 +99,12 @@ impl HostRule {
     }
 }
 
+/// Whether one of the rules is about this host, an IPv6 address in brackets, and the port.
+pub fn covers(rules: &[HostRule], host: &str, port: u16) -> bool {
+    let Ok(host) = Host::parse(host) else { return false };
+    rules.iter().any(|rule| rule.covers_host(&host) && rule.covers_port(port))
+}
+
 fn is_below(name: &str, top: &str) -> bool {
     name.strip_suffix(top).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
 }

@@ -37,7 +37,7 @@ use std::path::Path;
 
 pub use deny::{DenyRule, DenySet};
 pub use files::{FileDenial, FilesPolicy};
-pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules};
+pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules, covers};
 pub use place::{PROTECTED, PathRule, Place, Places, ProtectedName, SYSTEM, TOOLCHAINS};
 pub use problem::{Invalid, Problem};
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};

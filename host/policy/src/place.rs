@@ -224,6 +224,11 @@ impl Places {
         }
     }
 
+    /// Whether no command may write a path.
+    pub fn protects(&self, path: &Path) -> bool {
+        self.protected.iter().any(|name| name.covers(path, &self.workspace))
+    }
+
     /// The folders that `place` covers.
     pub fn folders(&self, place: &Place) -> Vec<PathBuf> {
         match place {

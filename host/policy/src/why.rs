@@ -118,12 +118,6 @@ impl Profile {
     }
 }
 
-impl Places {
-    fn protects(&self, path: &Path) -> bool {
-        self.protected.iter().any(|name| name.covers(path, &self.workspace))
-    }
-}
-
 /// Text as a TOML string on one line, without anything that a terminal would act on.
 pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::from('"');

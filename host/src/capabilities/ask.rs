@@ -31,6 +31,27 @@ const LOOK_TIME: Duration = Duration::from_millis(200);
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 const LIMITS: Limits = Limits { processes: 4096, memory: 8 << 30, open_files: 4096, file_size: 1 << 40 };
 
+mod host;
+
+pub use host::AskFailure;
+
+/// The person and the model on the other side, for one call.
+pub trait Counterpart: Send + Sync {
+    /// Asks the person.
+    fn ask(&self, questions: &Questions) -> Asked;
+    /// Asks the client's model, with the parameters of `sampling/createMessage`.
+    fn sample(&self, parameters: serde_json::Value) -> Result<serde_json::Value, Unsampled>;
+}
+
+/// Why the model gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Unsampled {
+    Unavailable(String),
+    Refused(String),
+    Cancelled,
+}
+
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
@@ -38,6 +59,8 @@ pub enum Asked {
     Answered(Answers),
     /// The call is to stop.
     Cancelled,
+    /// The client asks once the call has ended, and calls again.
+    Later,
     /// There is no way to ask here, or none worked: why.
     NoWay(String),
 }

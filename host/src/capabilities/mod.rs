@@ -5,16 +5,19 @@
 //! They are put into its linker one by one; a component that imports more than it was
 //! granted cannot be instantiated.
 
+pub mod approved;
 pub mod ask;
 pub mod clock;
 mod engines;
 pub mod files;
 pub mod log;
 mod progress;
+pub mod sampling;
 pub mod shell;
 pub mod skills;
 pub mod store;
 pub mod timer;
+pub mod wasi;
 pub mod web;
 
 use wasmtime::component::{HasSelf, Linker};
@@ -29,6 +32,10 @@ pub enum Capability {
     Store,
     /// The time of day.
     Clock,
+    /// Questions to the person.
+    Ask,
+    /// Questions to the client's model.
+    Sampling,
     /// What the operator set about search engines.
     Engines,
     /// Files of the workspace and of granted folders, to read.
@@ -53,6 +60,8 @@ impl Capability {
         match self {
             Self::Store => "store",
             Self::Clock => "clock",
+            Self::Ask => "ask",
+            Self::Sampling => "sampling",
             Self::Engines => "search-engines",
             Self::Files => "files",
             Self::Log => "log",
@@ -76,6 +85,8 @@ impl Capability {
         match self {
             Self::Store => "keep its own data for this workspace",
             Self::Clock => "read the time of day",
+            Self::Ask => "ask the person questions",
+            Self::Sampling => "ask the client's model, within a budget",
             Self::Engines => "know which search engines the operator set up, with their keys",
             Self::Files => "read files of the workspace and of folders that the policy names",
             Self::Log => "write to the log on standard error",
@@ -92,6 +103,8 @@ impl Capability {
         match self {
             Self::Store => tool::store::add_to_linker::<_, Own>(linker, |state| state),
             Self::Clock => tool::clock::add_to_linker::<_, Own>(linker, |state| state),
+            Self::Ask => tool::ask::add_to_linker::<_, Own>(linker, |state| state),
+            Self::Sampling => tool::sampling::add_to_linker::<_, Own>(linker, |state| state),
             Self::Engines => tool::search_engines::add_to_linker::<_, Own>(linker, |state| state),
             Self::Files => tool::files::add_to_linker::<_, Own>(linker, |state| state),
             Self::Progress => tool::progress::add_to_linker::<_, Own>(linker, |state| state),

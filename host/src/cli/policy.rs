@@ -106,7 +106,7 @@ fn path(environment: &Environment, profile: &Profile, subject: &str, access: Acc
 }
 
 /// The path without links, as far as it exists.
-fn resolve(path: &Path) -> PathBuf {
+pub(super) fn resolve(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     let mut existing = path;
     loop {
@@ -155,7 +155,7 @@ fn host(profile: &Profile, subject: &str) -> Result<ExitCode> {
 
 fn url(policy: &Policy, subject: &str) -> ExitCode {
     let fetcher = Fetcher::new(policy.web.clone());
-    let route = Router::parse(subject).and_then(|url| fetcher.router().route(&url));
+    let route = Router::parse(subject).and_then(|url| fetcher.router().route(&url, None));
     let (allowed, because) = match route {
         Ok(route) => {
             let addresses: Vec<_> = route.addresses.iter().map(|address| address.ip().to_string()).collect();
@@ -232,7 +232,7 @@ fn print(verdict: &Verdict, subject: &str) -> ExitCode {
     if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn setup(environment: &Environment) -> ShellSetup {
+pub(super) fn setup(environment: &Environment) -> ShellSetup {
     ShellSetup {
         workspace: environment.workspace.path.clone(),
         workspace_name: environment.workspace.name(),

@@ -1,17 +1,19 @@
 //! What a component is, asked while it may do nothing.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use scorpiox_engine::definitions::{TOOL_INTERFACE, read};
 use scorpiox_plugin::{Asks, Fingerprint, Manifest, ToolNote};
-use scorpiox_reflect::Function;
 use serde_json::{Value, json};
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
-use super::comments::{self, Comments};
+use super::bare;
 use super::definitions::{BadDefinition, check};
-use super::grants::{Ungrantable, grants};
-use crate::capabilities::Capability;
-use crate::runtime::Functions;
+use super::grants::{GRANTABLE, Ungrantable, grants};
+use crate::capabilities::wasi::is_wasi;
+use crate::runtime::{Exported, Functions, Kept};
 
 const PACKAGE: &str = "scorpiox:tool/";
 const VERSION: &str = "@0.1.0";
@@ -83,9 +85,12 @@ pub fn describe(
     engine: &Engine,
     bytes: &[u8],
     manifest: &Manifest,
-) -> Result<(Described, Compiled), Undescribed> {
-    let compiled = compile(engine, bytes)?;
+    kept: &Kept,
+) -> Result<Described, Undescribed> {
+    let compiled = compile(engine, bytes, kept)?;
     check_imports(engine, &compiled, &manifest.capabilities)?;
+    let linker = bare::linked(engine, &compiled)
+        .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
     let exports_tool = compiled.get_export_index(None, TOOL_INTERFACE).is_some();
     let other = compiled.component_type();
     let other = other
@@ -96,17 +101,20 @@ pub fn describe(
         return Err(Undescribed::OtherVersion(other.to_owned()));
     }
     let mut described = if exports_tool {
-        let tools = read(engine, &compiled).map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
+        let has_wasi = compiled.component_type().imports(engine).any(|(name, _)| is_wasi(name));
+        let read = if has_wasi { bare::tools(engine, &compiled, &linker) } else { read(engine, &compiled) };
+        let tools = read.map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
         Described { tools: tools.as_array().cloned().unwrap_or_default(), refused: Vec::new() }
     } else {
-        reflect(engine, &compiled, &comments::of(bytes))
+        reflect(engine, &compiled, &manifest.comments)
     };
     note(&mut described.tools, manifest)?;
     check(&described.tools)?;
-    Ok((described, compiled))
+    Ok(described)
 }
 
-fn compile(engine: &Engine, bytes: &[u8]) -> Result<Compiled, Undescribed> {
+/// Compiles it, or takes what was kept of that.
+fn compile(engine: &Engine, bytes: &[u8], kept: &Kept) -> Result<Compiled, Undescribed> {
     const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
     const MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
     let no = |why: &str| Err(Undescribed::NoComponent(why.to_owned()));
@@ -125,45 +133,40 @@ fn compile(engine: &Engine, bytes: &[u8]) -> Result<Compiled, Undescribed> {
         _ if bytes.is_empty() => return no("it is empty"),
         _ => return no("it is no WebAssembly component"),
     }
-    // From bytes alone: never a file that was compiled elsewhere.
-    Compiled::from_binary(engine, bytes).map_err(|error| Undescribed::NoComponent(format!("{error:#}")))
+    let compiled = kept.load(engine, &Fingerprint::of(bytes), || Ok(Cow::Borrowed(bytes)));
+    compiled.map_err(|error| Undescribed::NoComponent(format!("{error:#}")))
 }
 
 fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<(), Undescribed> {
-    let granted = grants(asks)?;
-    for (name, _) in compiled.component_type().imports(engine) {
+    let (granted, _) = grants(asks)?;
+    for (name, _) in compiled.component_type().imports(engine).filter(|(name, _)| !is_wasi(name)) {
         let own = name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_suffix(VERSION));
-        let (capability, ask) = match own {
-            Some("types") => continue,
-            Some("log") => (Capability::Log, "log"),
-            Some("progress") => (Capability::Progress, "progress"),
-            Some("store") => (Capability::Store, "store"),
-            Some("clock") => (Capability::Clock, "clock"),
-            _ => return Err(Undescribed::UnknownImport(name.to_owned())),
-        };
+        if own == Some("types") {
+            continue;
+        }
+        let capability = GRANTABLE.into_iter().find(|capability| Some(capability.name()) == own);
+        let capability = capability.ok_or_else(|| Undescribed::UnknownImport(name.to_owned()))?;
         if !granted.contains(&capability) {
-            return Err(Undescribed::NotAskedFor { interface: name.to_owned(), ask });
+            return Err(Undescribed::NotAskedFor { interface: name.to_owned(), ask: capability.name() });
         }
     }
     Ok(())
 }
 
-fn reflect(engine: &Engine, compiled: &Compiled, comments: &Comments) -> Described {
+fn reflect(engine: &Engine, compiled: &Compiled, comments: &BTreeMap<String, String>) -> Described {
     let (functions, refused) = Functions::of(engine, compiled);
-    let tools = functions.iter().map(|exported| {
-        let comment = comments.get(&exported.name).map_or("", String::as_str);
-        definition(&exported.name, comment, &exported.function)
-    });
+    let comment = |exported: &Exported| comments.get(&exported.name).map_or("", String::as_str);
+    let tools = functions.iter().map(|exported| definition(exported, comment(exported)));
     Described { tools: tools.collect(), refused }
 }
 
-fn definition(name: &str, description: &str, function: &Function) -> Value {
+fn definition(exported: &Exported, description: &str) -> Value {
     json!({
-        "name": name,
-        "title": name,
+        "name": exported.name,
+        "title": exported.name,
         "description": description,
-        "input_schema": function.input_schema(),
-        "output_schema": function.output_schema(),
+        "input_schema": exported.input_schema(),
+        "output_schema": exported.output_schema(),
         // Nobody knows what it does, so that clients should think the worst.
         "hints": { "read_only": false, "destructive": true, "idempotent": false, "open_world": true },
     })

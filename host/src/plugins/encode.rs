@@ -26,13 +26,15 @@ pub enum NotEncodable {
     Broken(String),
 }
 
-/// A component as it is; of a core module its component.
-pub fn encode(bytes: Vec<u8>) -> Result<Vec<u8>, NotEncodable> {
-    if !Parser::is_core_wasm(&bytes) {
-        return Ok(bytes);
-    }
+/// Whether this is a core module.
+pub fn is_module(bytes: &[u8]) -> bool {
+    Parser::is_core_wasm(bytes)
+}
+
+/// The component of a core module.
+pub fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
     let mut has_types = false;
-    for payload in Parser::new(0).parse_all(&bytes) {
+    for payload in Parser::new(0).parse_all(module) {
         match payload.map_err(|error| NotEncodable::Broken(error.to_string()))? {
             Payload::CustomSection(section) => has_types |= section.name().starts_with("component-type"),
             Payload::ImportSection(imports) => {
@@ -47,7 +49,7 @@ pub fn encode(bytes: Vec<u8>) -> Result<Vec<u8>, NotEncodable> {
     if !has_types {
         return Err(NotEncodable::NoTypes);
     }
-    component(&bytes).map_err(|error| NotEncodable::Broken(format!("{error:#}")))
+    component(module).map_err(|error| NotEncodable::Broken(format!("{error:#}")))
 }
 
 fn component(module: &[u8]) -> anyhow::Result<Vec<u8>> {
@@ -59,14 +61,14 @@ mod tests {
     use super::*;
 
     fn refused(module: &str) -> NotEncodable {
-        encode(wat::parse_str(module).expect("a module")).expect_err("an error")
+        encode(&wat::parse_str(module).expect("a module")).expect_err("an error")
     }
 
     #[test]
-    fn what_is_no_core_module_is_left_as_it_is() {
-        let component = wat::parse_str("(component)").expect("a component");
-        assert_eq!(encode(component.clone()).expect("as it is"), component);
-        assert_eq!(encode(b"#!/bin/sh".to_vec()).expect("as it is"), b"#!/bin/sh");
+    fn components_and_other_files_are_no_core_modules() {
+        assert!(is_module(&wat::parse_str("(module)").expect("a module")));
+        assert!(!is_module(&wat::parse_str("(component)").expect("a component")));
+        assert!(!is_module(b"#!/bin/sh"));
     }
 
     #[test]
@@ -76,6 +78,6 @@ mod tests {
         assert!(matches!(refused(preview_one), NotEncodable::PreviewOne));
         let garbage = r#"(module (@custom "component-type:x" "nothing"))"#;
         assert!(matches!(refused(garbage), NotEncodable::Broken(_)));
-        assert!(matches!(encode(b"\0asm\x01\0\0\0\xff".to_vec()), Err(NotEncodable::Broken(_))));
+        assert!(matches!(encode(b"\0asm\x01\0\0\0\xff"), Err(NotEncodable::Broken(_))));
     }
 }

@@ -1,10 +1,12 @@
-//! What an approved plugin is linked with.
+//! What an approved plugin is linked with, and held to.
 
 use std::time::Duration;
 
 use scorpiox_plugin::{Asks, Limits as Asked};
+use scorpiox_policy::{HostRule, Source};
 
 use crate::capabilities::Capability;
+use crate::capabilities::approved::{Approved, Budget, Folder, FolderPath};
 use crate::runtime::Limits;
 
 const MIB: usize = 1024 * 1024;
@@ -12,28 +14,73 @@ const MIB: usize = 1024 * 1024;
 /// What every plugin gets: neither reaches anything but the operator's log and the client's screen.
 const FREE: [Capability; 2] = [Capability::Log, Capability::Progress];
 
-/// Something that a plugin asks for, and that this program cannot hold it to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("plugin.toml asks for capabilities.{0}, which this version cannot give to plugins")]
-pub struct Ungrantable(pub &'static str);
+/// The interfaces of this project that a plugin can have.
+pub(super) const GRANTABLE: [Capability; 9] = [
+    Capability::Log,
+    Capability::Progress,
+    Capability::Store,
+    Capability::Clock,
+    Capability::Ask,
+    Capability::Files,
+    Capability::Web,
+    Capability::Shell,
+    Capability::Sampling,
+];
 
-/// The capabilities of a plugin that was approved for these.
-pub fn grants(asks: &Asks) -> Result<Vec<Capability>, Ungrantable> {
-    let mut grants = FREE.to_vec();
-    for (name, _, _) in asks.lines() {
-        grants.push(match name {
-            "store" => Capability::Store,
-            "clock" => Capability::Clock,
-            other => return Err(Ungrantable(other)),
-        });
-    }
-    Ok(grants)
+/// Something that a plugin asks for, and that it cannot be given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("plugin.toml asks for capabilities.{name}: {why}")]
+pub struct Ungrantable {
+    /// Which capability.
+    pub name: &'static str,
+    /// What is wrong with it, and what to do.
+    pub why: String,
+}
+
+/// What a plugin has that was approved for these: the interfaces of this project, and what all of its
+/// interfaces are held to.
+pub fn grants(asks: &Asks) -> Result<(Vec<Capability>, Approved), Ungrantable> {
+    let mut capabilities = FREE.to_vec();
+    let mut add = |asked: bool, capability| capabilities.extend(asked.then_some(capability));
+    add(asks.store.is_some(), Capability::Store);
+    add(asks.clock.is_some(), Capability::Clock);
+    add(asks.ask.is_some(), Capability::Ask);
+    add(asks.files.is_some(), Capability::Files);
+    add(asks.web.is_some(), Capability::Web);
+    add(asks.shell.is_some(), Capability::Shell);
+    add(asks.sampling.is_some(), Capability::Sampling);
+    let approved = Approved {
+        folders: folders(asks),
+        env: asks.env.as_ref().map(|env| env.names.clone()).unwrap_or_default(),
+        hosts: hosts(asks)?,
+        clock: asks.clock.is_some(),
+        random: asks.random.is_some(),
+        profile: asks.shell.as_ref().map(|shell| shell.profile.clone()),
+        sampling: asks.sampling.as_ref().map(|asked| Budget { calls: asked.calls, tokens: asked.tokens }),
+    };
+    Ok((capabilities, approved))
+}
+
+fn folders(asks: &Asks) -> Vec<Folder> {
+    let Some(files) = &asks.files else { return Vec::new() };
+    let folder = |text: &String, write| Folder { path: FolderPath::parse(text), write };
+    let read = files.read.iter().filter(|path| !files.write.contains(path)).map(|path| folder(path, false));
+    files.write.iter().map(|path| folder(path, true)).chain(read).collect()
+}
+
+fn hosts(asks: &Asks) -> Result<Option<std::sync::Arc<[HostRule]>>, Ungrantable> {
+    let Some(web) = &asks.web else { return Ok(None) };
+    let rules = web.hosts.iter().map(|host| HostRule::parse(host, Source::Builtin));
+    let rules: Result<Vec<_>, _> = rules.collect();
+    let rules = rules.map_err(|error| Ungrantable { name: "web", why: error.to_string() })?;
+    Ok(Some(rules.into()))
 }
 
 /// What a call of it may use.
 pub fn limits(asked: &Asked) -> Limits {
     Limits {
         cpu: Duration::from_secs(asked.cpu_seconds.into()),
+        waiting: Duration::from_secs(asked.wait_seconds.into()),
         memory_bytes: asked.memory_mib as usize * MIB,
         output_bytes: asked.output_kib as usize * 1024,
         store_bytes: u64::from(asked.store_mib) * MIB as u64,

@@ -4,6 +4,7 @@
 //! [`Plugins`] offers those that were approved, for as long as their files are what was approved.
 //! Files and decisions are `scorpiox-plugin`'s.
 
+mod bare;
 mod comments;
 mod definitions;
 mod describe;
@@ -11,9 +12,9 @@ mod encode;
 mod grants;
 mod offer;
 
-pub use comments::annotate;
+pub use comments::comments;
 pub use definitions::BadDefinition;
 pub use describe::{Described, Undescribed, describe};
-pub use encode::{NotEncodable, encode};
+pub use encode::{NotEncodable, encode, is_module};
 pub use grants::{Ungrantable, grants, limits};
 pub use offer::Plugins;

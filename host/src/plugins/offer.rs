@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use scorpiox_plugin::{
-    Approval, Asks, Decision, Installed, Ledger, Limits, PluginName, Record, Shelf, Stamp, Status,
+    Approval, Asks, Decision, Fingerprint, Installed, Ledger, Limits, PluginName, Record, Shelf, Stamp,
+    Status,
 };
 
 use super::grants::{grants, limits};
@@ -62,6 +63,18 @@ impl Plugins {
         let plugin = PluginName::try_from(plugin.to_owned()).ok()?;
         let mut state = self.state();
         self.offered(&mut state, &plugin).into_iter().find(|offered| offered.name == tool)
+    }
+
+    /// The tools of the plugins that were approved with this very component.
+    pub fn tools_of(&self, component: &Fingerprint) -> Vec<Arc<Tool>> {
+        let mut state = self.state();
+        let is_it = |record: &Record| match &record.decision {
+            Decision::Approved(approval) => approval.component == *component,
+            Decision::Denied => false,
+        };
+        let names = state.records.iter().filter(|(_, record)| is_it(record)).map(|(name, _)| name.clone());
+        let names: Vec<_> = names.collect();
+        names.iter().flat_map(|name| self.offered(&mut state, name)).collect()
     }
 
     /// The state, with the decisions as they are on disk.
@@ -151,15 +164,17 @@ impl Plugins {
     }
 
     fn component(&self, installed: &Installed, approval: &Approval) -> Result<Component, String> {
-        let grants = grants(&approval.capabilities).map_err(|error| error.to_string())?;
+        let (grants, approved) = grants(&approval.capabilities).map_err(|error| error.to_string())?;
         let (kept, fingerprint, source) = (self.kept.clone(), approval.component.clone(), installed.clone());
-        let load =
-            move |engine: &wasmtime::Engine| kept.load(engine, &fingerprint, || source.read_component());
+        let load = move |engine: &wasmtime::Engine| {
+            kept.load(engine, &fingerprint, || Ok(source.read_component()?.into()))
+        };
         // Its data is its own, whatever a built-in tool is called.
         let namespace = format!("plugin/{}", installed.name);
         let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);
         component.limits = limits(&approval.limits);
         component.most_calls = approval.limits.calls;
+        component.approved = Some(Arc::new(approved));
         Ok(component)
     }
 }

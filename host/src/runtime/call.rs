@@ -8,6 +8,7 @@ use super::component::{Calls, Loaded};
 use super::fault::Stop;
 use super::limits::Meter;
 use super::ticker::TICK;
+use super::wait::wait;
 use super::{CallState, Component, Fault, Limits};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolDefinition, ToolError, ToolResult};
 use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
@@ -15,9 +16,12 @@ use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Cat
 use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
 use crate::cancel::Cancel;
 use crate::capabilities::Capability;
+use crate::capabilities::approved::Budget;
+use crate::capabilities::ask::Counterpart;
 use crate::capabilities::files::Files;
 use crate::capabilities::shell::{Shell, ShellView};
 use crate::capabilities::skills::{SkillFolders, SkillView, Source};
+use crate::capabilities::wasi::{Program, WasiSource, WasiState};
 use crate::capabilities::web::{Web, WebView};
 use crate::database::{Database, DatabaseError, LazyTransaction, Mode};
 
@@ -44,6 +48,8 @@ pub struct Setup {
     pub web: Arc<Web>,
     /// Files, for components that may read them.
     pub files: Arc<Files>,
+    /// The person and the model, for components that may ask them.
+    pub counterpart: Option<Arc<dyn Counterpart>>,
     /// Told how far the call is.
     pub on_progress: Arc<dyn Fn(&str) + Send + Sync>,
     /// Told when the call has to wait for another server's writing.
@@ -59,7 +65,7 @@ pub struct Finished<T> {
     /// Whether messages wait for a result, where the call looked into the database.
     pub messages_waiting: Option<bool>,
     /// The skill folders as the call saw them.
-    skills: SkillView,
+    pub(crate) skills: SkillView,
 }
 
 impl Runtime {
@@ -92,7 +98,18 @@ impl Runtime {
                     let tool = tool.instantiate(&mut *store)?;
                     tool.scorpiox_tool_tool().call_call(store, name, arguments)
                 }
-                Calls::Functions(functions) => functions.call(&loaded.template, store, name, arguments),
+                Calls::Functions(functions) if !loaded.waits => {
+                    functions.call(&loaded.template, store, name, arguments)
+                }
+                Calls::WaitingTool(tool) => waiting(component, setup, async {
+                    let tool = tool.instantiate_async(&mut *store).await?;
+                    tool.scorpiox_tool_tool().call_call(store, name, arguments).await
+                }),
+                Calls::Functions(functions) => {
+                    let most = component.limits.output_bytes;
+                    let call = functions.call_waiting(&loaded.template, store, name, arguments, most);
+                    waiting(component, setup, call)
+                }
             },
             |result| match result {
                 Ok(result) => Verdict::Keep { output_bytes: output_bytes(result) },
@@ -231,11 +248,15 @@ fn run<T>(
         store_quota: component.limits.store_bytes,
         timers_changed: false,
         shell: ShellView::new(Arc::clone(&setup.shell), setup.read_only, setup.cancel.clone()),
+        approved: component.approved.clone(),
         skills: SkillView::new(Arc::clone(&setup.skills)),
-        web: WebView::new(Arc::clone(&setup.web), setup.cancel.clone()),
+        web: WebView::new(Arc::clone(&setup.web), component.approved.as_deref(), setup.cancel.clone()),
         files: Arc::clone(&setup.files),
         on_progress: Arc::clone(&setup.on_progress),
         log_lines: 0,
+        counterpart: setup.counterpart.clone(),
+        sampled: Budget::default(),
+        wasi: loaded.waits.then(|| wasi(component, setup)),
         meter: Meter::new(&component.limits),
     };
     let mut store = Store::new(loaded.template.engine(), state);
@@ -246,6 +267,9 @@ fn run<T>(
     stop_in_time(&mut store, &component.limits, setup.cancel.clone());
     let outcome = body(loaded, &mut store);
     let state = store.into_data();
+    if let Some(wasi) = &state.wasi {
+        wasi.log(&component.name);
+    }
     match outcome {
         Ok(value) => Ok((value, state)),
         Err(error) => {
@@ -253,6 +277,28 @@ fn run<T>(
             Err(Fault::from_run(&error, &component.limits, state.meter.memory_refused))
         }
     }
+}
+
+/// The WASI of a call.
+fn wasi(component: &Component, setup: &Setup) -> Box<WasiState> {
+    let source = WasiSource {
+        name: component.name.strip_prefix("plugin/").unwrap_or(&component.name).to_owned(),
+        approved: component.approved.clone().unwrap_or_default(),
+        web: Some(Arc::clone(&setup.web)),
+        shell: Some(Arc::clone(&setup.shell)),
+        read_only: setup.read_only,
+    };
+    Box::new(WasiState::new(Arc::new(source), Program::default()))
+}
+
+/// Runs what may wait.
+fn waiting<T>(
+    component: &Component,
+    setup: &Setup,
+    call: impl Future<Output = wasmtime::Result<T>>,
+) -> wasmtime::Result<T> {
+    let handle = setup.web.handle().map_err(wasmtime::Error::from)?;
+    wait(call, &setup.cancel, component.limits.waiting, &handle).map_err(wasmtime::Error::from)?
 }
 
 /// What the host holds at once of what a component of others gives it, in bytes. A list's items take

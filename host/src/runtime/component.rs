@@ -11,10 +11,13 @@ use wasmtime::component::{Component as Compiled, InstancePre, Linker};
 use super::functions::Functions;
 use super::{CallState, Fault, Limits};
 use crate::bindings::any_tool::AnyToolPre;
+use crate::bindings::any_tool_waiting::AnyToolPre as WaitingToolPre;
 use crate::bindings::plan_aware::PlanAwarePre;
 use crate::bindings::skill_reader::SkillReaderPre;
 use crate::bindings::timed::TimedPre;
 use crate::capabilities::Capability;
+use crate::capabilities::approved::Approved;
+use crate::capabilities::wasi;
 
 /// Where a component's code comes from.
 pub enum Binary {
@@ -38,6 +41,8 @@ pub struct Component {
     pub grants: Cow<'static, [Capability]>,
     /// What a call of it may use.
     pub limits: Limits,
+    /// What a person approved, of a component that others ship.
+    pub approved: Option<Arc<Approved>>,
     /// Most calls of it that run at once.
     pub most_calls: u32,
     running: AtomicU32,
@@ -49,6 +54,8 @@ pub struct Component {
 pub(super) struct Loaded {
     pub(super) template: InstancePre<CallState>,
     pub(super) calls: Calls,
+    /// Whether it has WASI, whose functions may wait.
+    pub(super) waits: bool,
     pub(super) plan: Option<PlanAwarePre<CallState>>,
     pub(super) timed: Option<TimedPre<CallState>>,
     pub(super) skills: Option<SkillReaderPre<CallState>>,
@@ -58,6 +65,8 @@ pub(super) struct Loaded {
 pub(super) enum Calls {
     /// By the project's own interface.
     Tool(AnyToolPre<CallState>),
+    /// The same, where functions of the host may wait.
+    WaitingTool(WaitingToolPre<CallState>),
     /// Each is a function.
     Functions(Functions),
 }
@@ -70,6 +79,7 @@ impl Component {
             name: name.into(),
             grants,
             limits,
+            approved: None,
             most_calls: u32::MAX,
             running: AtomicU32::new(0),
             binary,
@@ -82,6 +92,12 @@ impl Component {
         let more = |running| (running < self.most_calls).then(|| running + 1);
         let entered = self.running.try_update(Ordering::AcqRel, Ordering::Acquire, more);
         entered.is_ok().then_some(Place(&self.running))
+    }
+
+    /// Whether it may change something outside of its own data, so that a plan forbids it.
+    pub fn changes_things(&self) -> bool {
+        let writes = |approved: &Arc<Approved>| approved.folders.iter().any(|folder| folder.write);
+        self.grants.contains(&Capability::Shell) || self.approved.as_ref().is_some_and(writes)
     }
 
     /// Whether others made it.
@@ -114,9 +130,14 @@ impl Loaded {
         for grant in grants {
             grant.link(&mut linker)?;
         }
+        let waits = compiled.component_type().imports(engine).any(|(name, _)| wasi::is_wasi(name));
+        if waits {
+            wasi::link(&mut linker)?;
+        }
         let template = linker.instantiate_pre(&compiled)?;
         Ok(Self {
-            calls: calls(engine, &compiled, &template)?,
+            calls: calls(engine, &compiled, &template, waits)?,
+            waits,
             plan: PlanAwarePre::new(template.clone()).ok(),
             timed: TimedPre::new(template.clone()).ok(),
             skills: SkillReaderPre::new(template.clone()).ok(),
@@ -125,9 +146,18 @@ impl Loaded {
     }
 }
 
-fn calls(engine: &Engine, compiled: &Compiled, template: &InstancePre<CallState>) -> wasmtime::Result<Calls> {
+fn calls(
+    engine: &Engine,
+    compiled: &Compiled,
+    template: &InstancePre<CallState>,
+    waits: bool,
+) -> wasmtime::Result<Calls> {
     if compiled.get_export_index(None, TOOL_INTERFACE).is_some() {
-        return Ok(Calls::Tool(AnyToolPre::new(template.clone())?));
+        let template = template.clone();
+        return Ok(match waits {
+            true => Calls::WaitingTool(WaitingToolPre::new(template)?),
+            false => Calls::Tool(AnyToolPre::new(template)?),
+        });
     }
     let (functions, _) = Functions::of(engine, compiled);
     if functions.is_empty() {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use wasmtime::Trap;
+use wasmtime_wasi::I32Exit;
 
 use super::limits::Limits;
 use crate::cancel::Reason;
@@ -18,6 +19,15 @@ pub enum Fault {
     /// The guest ran for longer than its budget.
     #[error("the tool used up its {} s of processor time and was stopped", .0.as_secs_f32())]
     Deadline(Duration),
+    /// It waited for something outside for longer than it may.
+    #[error("the tool waited for more than {} s in all and was stopped", .0.as_secs_f32())]
+    Waited(Duration),
+    /// The client is to ask the person, and to call again.
+    #[error("the person is asked first")]
+    Later,
+    /// The guest ended itself, where that is no result.
+    #[error("the tool ended itself with exit code {0}")]
+    Exited(i32),
     /// The guest wanted more memory than its budget.
     #[error("the tool used up its {} MiB of memory and was stopped", .0 / (1024 * 1024))]
     Memory(usize),
@@ -46,6 +56,11 @@ pub enum Fault {
     Database(#[from] DatabaseError),
 }
 
+/// Ends a run whose call is made again with the person's answer.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the person is asked first")]
+pub struct Later;
+
 /// Why the epoch callback stopped a guest.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 pub(super) enum Stop {
@@ -53,12 +68,14 @@ pub(super) enum Stop {
     Cancelled(Reason),
     #[error("out of time")]
     Deadline,
+    #[error("waited for too long")]
+    Waited,
 }
 
 impl Fault {
     /// Whether it is only that the call was cancelled.
     pub fn is_cancel(&self) -> bool {
-        matches!(self, Self::Cancelled(_) | Self::Database(DatabaseError::Cancelled))
+        matches!(self, Self::Cancelled(_) | Self::Later | Self::Database(DatabaseError::Cancelled))
     }
 
     /// What a guest's failed run means.
@@ -67,7 +84,14 @@ impl Fault {
             return match stop {
                 Stop::Cancelled(reason) => Self::Cancelled(*reason),
                 Stop::Deadline => Self::Deadline(limits.cpu),
+                Stop::Waited => Self::Waited(limits.waiting),
             };
+        }
+        if error.is::<Later>() {
+            return Self::Later;
+        }
+        if let Some(exit) = error.downcast_ref::<I32Exit>() {
+            return Self::Exited(exit.0);
         }
         if let Some(database) = error.downcast_ref::<DatabaseError>() {
             return Self::Database(database.clone());

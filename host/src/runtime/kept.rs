@@ -4,6 +4,7 @@
 //! this person's alone, and are looked at before each load; a file's name has the fingerprint of the
 //! component, and of all settings of the engine, that its content was made from.
 
+use std::borrow::Cow;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 use scorpiox_plugin::Fingerprint;
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
+
+/// Most bytes of all files; a component with a whole Python in it has about 60 MiB.
+const MAX_BYTES: u64 = 4 << 30;
 
 /// The folder of compiled code.
 #[derive(Debug, Clone)]
@@ -28,11 +32,11 @@ impl Kept {
 
     /// The code of a component: what was kept, or compiled now from what `read` gives, which must
     /// have the fingerprint.
-    pub fn load(
+    pub fn load<'a>(
         &self,
         engine: &Engine,
         fingerprint: &Fingerprint,
-        read: impl FnOnce() -> io::Result<Vec<u8>>,
+        read: impl FnOnce() -> io::Result<Cow<'a, [u8]>>,
     ) -> wasmtime::Result<Compiled> {
         let path = self.path(engine, fingerprint);
         match usable(&path) {
@@ -56,17 +60,39 @@ impl Kept {
         if found != *fingerprint {
             return Err(wasmtime::Error::msg(format!("the component is {found}, not {fingerprint}")));
         }
+        // From bytes alone: never a file that was compiled elsewhere.
         let compiled = Compiled::from_binary(engine, &bytes)?;
         self.keep(engine, fingerprint, &compiled);
         Ok(compiled)
     }
 
     /// Keeps compiled code; where that fails it is compiled again one day.
-    pub fn keep(&self, engine: &Engine, fingerprint: &Fingerprint, compiled: &Compiled) {
+    fn keep(&self, engine: &Engine, fingerprint: &Fingerprint, compiled: &Compiled) {
         let path = self.path(engine, fingerprint);
         let kept = compiled.serialize().map_err(io::Error::other).and_then(|code| self.write(&path, &code));
         if let Err(error) = kept {
             tracing::warn!("compiled code cannot be kept at {}: {error}", path.display());
+        }
+        self.prune(&path);
+    }
+
+    /// Deletes what is oldest beyond the bound; `new` stays.
+    fn prune(&self, new: &Path) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let about = |entry: fs::DirEntry| {
+            let about = entry.metadata().ok()?;
+            Some((about.modified().ok()?, about.len(), entry.path()))
+        };
+        let mut files: Vec<_> = entries.flatten().filter_map(about).collect();
+        files.sort_unstable();
+        let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        for (_, size, path) in files.iter().filter(|(_, _, path)| path != new) {
+            if bytes <= MAX_BYTES {
+                return;
+            }
+            if fs::remove_file(path).is_ok() {
+                bytes -= size;
+            }
         }
     }
 

@@ -9,6 +9,8 @@ use wasmtime::ResourceLimiter;
 pub struct Limits {
     /// Time that the guest itself runs; time spent in capabilities is bounded there.
     pub cpu: Duration,
+    /// Time that it waits for what is outside, as far as that can be interrupted.
+    pub waiting: Duration,
     /// Linear memory, over all memories.
     pub memory_bytes: usize,
     /// Text and data in the result.
@@ -21,6 +23,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             cpu: Duration::from_secs(5),
+            waiting: Duration::from_mins(1),
             memory_bytes: 64 * 1024 * 1024,
             output_bytes: 1024 * 1024,
             store_bytes: 4 * 1024 * 1024 * 1024,
@@ -29,8 +32,9 @@ impl Default for Limits {
 }
 
 /// Most core instances, memories and tables of a component; an ordinary one has three
-/// instances (the guest and two adapters), a memory and two tables.
-const MAX_INSTANCES: usize = 32;
+/// instances (the guest and two adapters), a memory and two tables, one with a whole Python in it a
+/// hundred instances.
+const MAX_INSTANCES: usize = 256;
 const MAX_MEMORIES: usize = 8;
 const MAX_TABLES: usize = 32;
 const MAX_TABLE_ELEMENTS: usize = 100_000;

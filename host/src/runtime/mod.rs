@@ -11,13 +11,15 @@ mod fault;
 mod functions;
 mod kept;
 mod limits;
+mod program;
 mod state;
 mod ticker;
+mod wait;
 
 pub use call::{Finished, Runtime, Setup};
 pub use component::{Binary, Component, Load};
-pub use fault::Fault;
-pub use functions::{Functions, tool_name};
+pub use fault::{Fault, Later};
+pub use functions::{Exported, Functions, tool_name};
 pub use kept::Kept;
 pub use limits::Limits;
 pub use state::CallState;

@@ -2,10 +2,18 @@
 
 use std::sync::Arc;
 
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
+use wasmtime_wasi_io::IoView;
+
 use super::limits::Meter;
+use crate::capabilities::approved::{Approved, Budget};
+use crate::capabilities::ask::Counterpart;
 use crate::capabilities::files::Files;
 use crate::capabilities::shell::ShellView;
 use crate::capabilities::skills::SkillView;
+use crate::capabilities::wasi::{HasWasi, Program, WasiSource, WasiState};
 use crate::capabilities::web::WebView;
 use crate::database::LazyTransaction;
 
@@ -22,7 +30,41 @@ pub struct CallState {
     pub(crate) skills: SkillView,
     pub(crate) web: WebView,
     pub(crate) files: Arc<Files>,
+    /// For components of others.
+    pub(crate) approved: Option<Arc<Approved>>,
     pub(crate) on_progress: Arc<dyn Fn(&str) + Send + Sync>,
     pub(crate) log_lines: u32,
+    pub(crate) counterpart: Option<Arc<dyn Counterpart>>,
+    /// What the client's model was asked already.
+    pub(crate) sampled: Budget,
+    /// Made for components that have WASI.
+    pub(crate) wasi: Option<Box<WasiState>>,
     pub(crate) meter: Meter,
+}
+
+impl HasWasi for CallState {
+    /// Without a grant, one that reaches nothing.
+    fn wasi(&mut self) -> &mut WasiState {
+        let nothing =
+            || Box::new(WasiState::new(Arc::new(WasiSource::nothing(&self.namespace)), Program::default()));
+        self.wasi.get_or_insert_with(nothing)
+    }
+}
+
+impl IoView for CallState {
+    fn table(&mut self) -> &mut ResourceTable {
+        self.wasi().table()
+    }
+}
+
+impl WasiView for CallState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.wasi().ctx()
+    }
+}
+
+impl WasiHttpView for CallState {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.wasi().http()
+    }
 }

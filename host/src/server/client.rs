@@ -3,7 +3,7 @@
 //! In the revisions with a handshake the form is a request of its own. In the newest, the call
 //! ends with a result that has the form in it, and the client calls again with the answer.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,10 +13,11 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::counterpart::{OtherSide, Person};
 use super::dispatch::{Answer, Scope};
 use super::outgoing::Unanswered as NoAnswer;
 use crate::mcp::result::Surrounded;
-use crate::mcp::{Params, RpcError};
+use crate::mcp::{Params, Revision, RpcError};
 
 /// The name of the only thing that is asked at a time.
 const FORM: &str = "form";
@@ -41,11 +42,18 @@ enum Way<'a> {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Form {
+pub(super) struct Form {
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<&'static str>,
     message: String,
     requested_schema: Value,
+}
+
+impl Form {
+    pub(super) fn new(revision: Revision, message: String, schema: Value) -> Self {
+        let mode = revision.features().form_mode.then_some("form");
+        Self { mode, message, requested_schema: schema }
+    }
 }
 
 /// Why there is no answer to a form.
@@ -89,8 +97,7 @@ impl<'a> Client<'a> {
     pub fn show(&self, message: String, schema: Value) -> Result<Value, Unanswered> {
         let nobody = || Unanswered::Failed("the client shows no forms".to_owned());
         let scope = self.scope.ok_or_else(nobody)?;
-        let mode = scope.request.revision.features().form_mode.then_some("form");
-        let form = Form { mode, message, requested_schema: schema };
+        let form = Form::new(scope.request.revision, message, schema);
         match &self.way {
             Way::None => Err(nobody()),
             Way::Result { given: Some(given), .. } => Ok(given.clone()),
@@ -112,6 +119,36 @@ impl<'a> Client<'a> {
                     NoAnswer::Failed(why) => Unanswered::Failed(why),
                 })
             }
+        }
+    }
+
+    /// The same for a component, which outlives no call either but cannot borrow from one.
+    pub(crate) fn other_side(&self) -> Option<Arc<OtherSide>> {
+        let scope = self.scope?;
+        let (context, facts) = (scope.context, scope.context.session.facts());
+        let person = match &self.way {
+            Way::None => Person::None,
+            Way::Request => Person::Request,
+            Way::Result { given, .. } => Person::Result(given.clone()),
+        };
+        Some(Arc::new(OtherSide {
+            revision: scope.request.revision,
+            person: Mutex::new(person),
+            later: OnceLock::new(),
+            samples: scope.request.revision.features().handshake && facts.samples,
+            model: context.settings.model().to_owned(),
+            outgoing: Arc::clone(&context.outgoing),
+            output: Arc::clone(&context.output),
+            desk: Arc::clone(context.desk()),
+            cancel: scope.cancel().clone(),
+            progress: scope.progress.clone(),
+        }))
+    }
+
+    /// Takes over what a component wants to be asked.
+    pub(crate) fn take_later(&self, other: &OtherSide) {
+        if let Some(form) = other.later.get() {
+            let _ = self.later.set(form.clone());
         }
     }
 

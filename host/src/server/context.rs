@@ -61,12 +61,12 @@ pub struct Context {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) deliveries: Deliveries,
     pub(crate) listing: ListingCache,
-    pub(crate) outgoing: Outgoing,
+    pub(crate) outgoing: Arc<Outgoing>,
     pub(crate) seal: Seal,
     shell: Arc<Shell>,
     web: Arc<Web>,
     files: Arc<Files>,
-    desk: Desk,
+    desk: Arc<Desk>,
 }
 
 impl Context {
@@ -88,7 +88,7 @@ impl Context {
         Self {
             web: Arc::new(Web::new(Arc::clone(&shell))),
             files: Arc::new(Files::new(Arc::clone(&shell))),
-            desk: Desk::new(Arc::clone(&shell)),
+            desk: Arc::new(Desk::new(Arc::clone(&shell))),
             shell,
             database: Arc::new(Database::new(path, durability)),
             skills: Arc::new(skills),
@@ -103,7 +103,7 @@ impl Context {
             subscriptions: Subscriptions::default(),
             deliveries: Deliveries::new(delivers_messages),
             listing: ListingCache::default(),
-            outgoing: Outgoing::default(),
+            outgoing: Arc::default(),
             seal: Seal::new(),
         }
     }
@@ -134,7 +134,7 @@ impl Context {
     }
 
     /// The ways to ask the person outside of the client.
-    pub(crate) fn desk(&self) -> &Desk {
+    pub(crate) fn desk(&self) -> &Arc<Desk> {
         &self.desk
     }
 
@@ -154,6 +154,7 @@ impl Context {
             shell: Arc::clone(&self.shell),
             web: Arc::clone(&self.web),
             files: Arc::clone(&self.files),
+            counterpart: None,
             on_progress: Arc::new(|_| {}),
             read_only: false,
             cancel,

@@ -5,9 +5,11 @@
 //! the promise of exactly one answer, `handlers` has one file for each method group,
 //! `callbacks` fires timers.
 
+mod brought;
 mod callbacks;
 mod client;
 mod context;
+mod counterpart;
 mod dispatch;
 mod handlers;
 mod inflight;

@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     pub channel: bool,
     /// The client shows forms to the person, in a revision that has such.
     pub elicits: bool,
+    /// The client lets its model be asked.
+    pub samples: bool,
 }
 
 /// The facts, shared by all threads.

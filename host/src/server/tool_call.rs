@@ -5,11 +5,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::brought;
 use super::client::Client;
 use super::dispatch::{Answer, Scope};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
 use crate::capabilities::Capability;
+use crate::capabilities::ask::Counterpart;
 use crate::database::Message;
 use crate::hygiene;
 use crate::mcp::content::{Content, TextResource};
@@ -84,23 +86,30 @@ fn run(
             };
             (native.call(&call), None)
         }
-        Kind::Wasm { component, .. } => run_component(scope, component, &tool.name, &tool.name, arguments),
+        Kind::Wasm { component, .. } => {
+            run_component(scope, component, [&tool.name, &tool.name, arguments], client)
+        }
         Kind::Plugin { component, inner, .. } => {
-            run_component(scope, component, &tool.name, inner, arguments)
+            run_component(scope, component, [&tool.name, inner, arguments], client)
         }
     }
 }
 
-/// Runs the tool that a component calls `inner`, and clients call `name`.
-fn run_component(
+/// Runs a tool: what clients call it, what its component calls it, and the arguments.
+pub(super) fn run_component(
     scope: &Scope<'_>,
     component: &Component,
-    name: &str,
-    inner: &str,
-    arguments: &str,
+    call: [&str; 3],
+    client: &Client<'_>,
 ) -> (Result<Output, Failure>, Option<bool>) {
-    match finish_component(scope, component, name, inner, arguments) {
-        Ok(finished) => (finished.value.map(output).map_err(failure), finished.messages_waiting),
+    match finish_component(scope, component, call, client) {
+        Ok(finished) => {
+            let mut outcome = finished.value.map(output).map_err(failure);
+            if let (Ok(output), Some(invoked)) = (&mut outcome, finished.skills.invoked()) {
+                brought::run(scope, invoked, client, output);
+            }
+            (outcome, finished.messages_waiting)
+        }
         Err(failure) => (Err(failure), None),
     }
 }
@@ -108,9 +117,8 @@ fn run_component(
 fn finish_component(
     scope: &Scope<'_>,
     component: &Component,
-    name: &str,
-    inner: &str,
-    arguments: &str,
+    [name, inner, arguments]: [&str; 3],
+    client: &Client<'_>,
 ) -> Result<Finished<Result<WasmResult, ToolError>>, Failure> {
     let progress = scope.progress.clone();
     let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
@@ -119,13 +127,20 @@ fn finish_component(
         let progress = scope.progress.clone();
         setup.on_progress = Arc::new(move |message: &str| progress.report(message));
     }
-    if component.grants.contains(&Capability::Shell) {
+    if component.changes_things() {
         let plan = scope.context.active_plan();
         let plan =
             plan.map_err(|fault| Failure(format!("Whether a plan is active is not known: {fault}")))?;
         setup.read_only = plan.is_some();
     }
-    let finished = scope.context.runtime.call_tool(component, &setup, inner, arguments).map_err(|fault| {
+    let asks = [Capability::Ask, Capability::Sampling].iter().any(|asks| component.grants.contains(asks));
+    let other_side = if asks { client.other_side() } else { None };
+    setup.counterpart = other_side.clone().map(|other| other as Arc<dyn Counterpart>);
+    let called = scope.context.runtime.call_tool(component, &setup, inner, arguments);
+    if let Some(other) = other_side {
+        client.take_later(&other);
+    }
+    let finished = called.map_err(|fault| {
         if !fault.is_cancel() {
             tracing::warn!(tool = name, "call failed: {fault}");
         }

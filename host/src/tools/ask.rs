@@ -36,7 +36,8 @@ impl NativeTool for AskUserQuestion {
         })?;
         let questions = Questions::parse(&json).map_err(|error| Failure(format!("{error}.")))?;
         let mut failed = Vec::new();
-        match through_client(call, &questions) {
+        let forms = call.client.forms();
+        match through_client(forms, |message, schema| call.client.show(message, schema), &questions) {
             Ok(Some(answers)) => return Ok(output(&answers, &questions)),
             Ok(None) => {}
             Err(Unanswered::Later | Unanswered::Cancelled) => return Err(cancelled()),
@@ -44,7 +45,7 @@ impl NativeTool for AskUserQuestion {
         }
         match call.host.desk().ask(&questions, call.cancel) {
             Asked::Answered(answers) => Ok(output(&answers, &questions)),
-            Asked::Cancelled => Err(cancelled()),
+            Asked::Cancelled | Asked::Later => Err(cancelled()),
             Asked::NoWay(why) => {
                 failed.push(why);
                 Err(Failure(format!(
@@ -61,11 +62,15 @@ fn cancelled() -> Failure {
     Failure("The call was cancelled.".to_owned())
 }
 
-/// Asks by the client's own form; nothing, where it shows none.
-fn through_client(call: &Call<'_>, questions: &Questions) -> Result<Option<Answers>, Unanswered> {
-    let Some(revision) = call.client.forms() else { return Ok(None) };
+/// Asks by the client's own form, which `show` does; nothing, where it shows none.
+pub(crate) fn through_client(
+    forms: Option<&'static str>,
+    show: impl FnOnce(String, serde_json::Value) -> Result<serde_json::Value, Unanswered>,
+    questions: &Questions,
+) -> Result<Option<Answers>, Unanswered> {
+    let Some(revision) = forms else { return Ok(None) };
     let kind = FormKind::of_revision(revision);
-    let result = call.client.show(form::message(questions), form::schema(questions, kind))?;
+    let result = show(form::message(questions), form::schema(questions, kind))?;
     let answers = form::read(questions, kind, &result);
     answers.map(Some).map_err(|error| Unanswered::Failed(error.to_string()))
 }

@@ -6,6 +6,7 @@ mod registry;
 mod shell;
 mod tool;
 
+pub(crate) use ask::through_client;
 pub use builtin::builtin;
 pub use registry::Registry;
 use tool::schema;

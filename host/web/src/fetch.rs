@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use scorpiox_policy::WebPolicy;
+use scorpiox_policy::{HostRule, WebPolicy};
 use scorpiox_proxy::SystemResolver;
 use tokio::net::unix::pipe::Receiver;
 use tokio::runtime::Runtime;
@@ -28,7 +28,7 @@ use crate::{
 /// Longest address, in bytes.
 const MAX_URL_BYTES: usize = 16 * 1024;
 /// Headers that say how a message is framed and where it goes: not for callers.
-const OWN_HEADERS: [&str; 8] = [
+pub(crate) const OWN_HEADERS: [&str; 8] = [
     "host",
     "connection",
     "content-length",
@@ -42,7 +42,11 @@ const OWN_HEADERS: [&str; 8] = [
 /// Fetches pages under a policy. Nothing is started before the first request.
 pub struct Fetcher {
     router: Arc<Router>,
-    started: OnceLock<Result<Started, String>>,
+    runtime: OnceLock<Result<Arc<Runtime>, String>>,
+    /// For pages.
+    http: OnceLock<Result<reqwest::Client, String>>,
+    /// For requests whose answers are not to be touched.
+    plain: OnceLock<Result<reqwest::Client, String>>,
     cache: Arc<Mutex<Cache>>,
 }
 
@@ -56,7 +60,13 @@ impl Fetcher {
     /// A fetcher under this policy.
     pub fn new(policy: WebPolicy) -> Self {
         let router = Router::new(policy, Arc::new(SystemResolver::default()));
-        Self { router: Arc::new(router), started: OnceLock::new(), cache: Arc::default() }
+        Self {
+            router: Arc::new(router),
+            runtime: OnceLock::new(),
+            http: OnceLock::new(),
+            plain: OnceLock::new(),
+            cache: Arc::default(),
+        }
     }
 
     /// What decides where requests go.
@@ -69,19 +79,41 @@ impl Fetcher {
         self.started().map(drop)
     }
 
-    fn started(&self) -> Result<&Started, WebError> {
-        let started = self.started.get_or_init(|| start(&self.router));
-        started.as_ref().map_err(|error| WebError::Failed(error.clone()))
+    fn started(&self) -> Result<Started, WebError> {
+        let runtime = Arc::clone(self.runtime()?);
+        let http = self.http.get_or_init(|| client(&self.router, |builder| builder));
+        let http = http.clone().map_err(WebError::Failed)?;
+        Ok(Started { runtime, http })
     }
 
-    /// A place for requests that are waited for together. Dropped, they end.
-    pub fn pending(&self) -> Result<Pending, WebError> {
-        let started = self.started()?.clone();
+    fn runtime(&self) -> Result<&Arc<Runtime>, WebError> {
+        let runtime = self.runtime.get_or_init(start);
+        runtime.as_ref().map_err(|error| WebError::Failed(error.clone()))
+    }
+
+    /// Where [`exchange`](Self::exchange) runs.
+    pub fn handle(&self) -> Result<tokio::runtime::Handle, WebError> {
+        Ok(self.runtime()?.handle().clone())
+    }
+
+    /// What sends requests as they are, and leaves answers compressed.
+    pub(crate) fn as_it_is(&self) -> Result<&reqwest::Client, WebError> {
+        let plain = self.plain.get_or_init(|| {
+            client(&self.router, |builder| builder.no_gzip().no_brotli().no_deflate().no_zstd())
+        });
+        plain.as_ref().map_err(|error| WebError::Failed(error.clone()))
+    }
+
+    /// A place for requests that are waited for together, to those hosts `only`, if it says some.
+    /// Dropped, they end.
+    pub fn pending(&self, only: Option<Arc<[HostRule]>>) -> Result<Pending, WebError> {
+        let started = self.started()?;
         let (done, finished) = mpsc::unbounded_channel();
         Ok(Pending {
             started,
             router: Arc::clone(&self.router),
             cache: Arc::clone(&self.cache),
+            only,
             done,
             finished,
             running: HashMap::new(),
@@ -90,16 +122,24 @@ impl Fetcher {
     }
 }
 
-fn start(router: &Arc<Router>) -> Result<Started, String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+fn start() -> Result<Arc<Runtime>, String> {
+    tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_name("web")
         .enable_all()
         .build()
-        .map_err(|error| format!("the thread for requests cannot be started: {error}"))?;
+        .map(Arc::new)
+        .map_err(|error| format!("the thread for requests cannot be started: {error}"))
+}
+
+/// A client that connects to nothing that the router did not check.
+fn client(
+    router: &Arc<Router>,
+    more: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+) -> Result<reqwest::Client, String> {
     // Fails when there is one already, which is as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let http = reqwest::Client::builder()
+    let builder = reqwest::Client::builder()
         .user_agent(USER_AGENT)
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
@@ -107,12 +147,10 @@ fn start(router: &Arc<Router>) -> Result<Started, String> {
         .connect_timeout(CONNECT_TIME)
         .pool_idle_timeout(Duration::from_secs(30))
         .pool_max_idle_per_host(2)
-        .dns_resolver(Arc::new(OnlyChecked(Arc::clone(router))))
-        .build()
-        .map_err(|error| {
-            format!("requests cannot be made: {}; is the package ca-certificates installed?", causes(&error))
-        })?;
-    Ok(Started { runtime: Arc::new(runtime), http })
+        .dns_resolver(Arc::new(OnlyChecked(Arc::clone(router))));
+    more(builder).build().map_err(|error| {
+        format!("requests cannot be made: {}; is the package ca-certificates installed?", causes(&error))
+    })
 }
 
 /// Answers with the addresses that were checked, and with no others.
@@ -133,6 +171,7 @@ pub struct Pending {
     started: Started,
     router: Arc<Router>,
     cache: Arc<Mutex<Cache>>,
+    only: Option<Arc<[HostRule]>>,
     done: mpsc::UnboundedSender<(u32, Result<Response, WebError>)>,
     finished: mpsc::UnboundedReceiver<(u32, Result<Response, WebError>)>,
     running: HashMap<u32, AbortHandle>,
@@ -164,6 +203,7 @@ impl Pending {
             http: self.started.http.clone(),
             router: Arc::clone(&self.router),
             cache: Arc::clone(&self.cache),
+            only: self.only.clone(),
         };
         let task = self.started.runtime.spawn(async move {
             let outcome = job.run(request).await;
@@ -219,6 +259,8 @@ struct Job {
     http: reqwest::Client,
     router: Arc<Router>,
     cache: Arc<Mutex<Cache>>,
+    /// Hosts of those that the policy allows.
+    only: Option<Arc<[HostRule]>>,
 }
 
 impl Job {
@@ -243,11 +285,8 @@ impl Job {
         let key =
             (request.cached && request.method == Method::Get).then(|| cache_key(&url, &request.headers));
         if let Some(found) = key.as_ref().and_then(|key| self.lock().get(key, Instant::now())) {
-            // The policy may not have changed, but it costs nothing to be sure.
-            self.router
-                .policy()
-                .check_host(url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0))
-                .map_err(|denial| WebError::Denied(denial.to_string()))?;
+            // Somebody else may have fetched it, who may reach more.
+            self.router.check_host(&url, self.only.as_deref())?;
             return Ok((*found).clone());
         }
         let (mut method, mut body) = (request.method, request.body);
@@ -283,8 +322,8 @@ impl Job {
         headers: &HeaderMap,
         body: &[u8],
     ) -> Result<reqwest::Response, WebError> {
-        let (router, target) = (Arc::clone(&self.router), url.clone());
-        let found = spawn_blocking(move || router.route(&target)).await;
+        let (router, target, only) = (Arc::clone(&self.router), url.clone(), self.only.clone());
+        let found = spawn_blocking(move || router.route(&target, only.as_deref())).await;
         let route =
             found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))??;
         let request = match method {
@@ -300,7 +339,7 @@ impl Job {
     }
 }
 
-fn unreachable(url: &Url, addresses: &[SocketAddr], error: &reqwest::Error) -> WebError {
+pub(crate) fn unreachable(url: &Url, addresses: &[SocketAddr], error: &reqwest::Error) -> WebError {
     let host = url.host_str().unwrap_or_default();
     if error.is_timeout() {
         return WebError::TimedOut(format!(

@@ -10,6 +10,7 @@
 mod body;
 mod cache;
 mod error;
+mod exchange;
 mod fetch;
 mod redirect;
 mod request;
@@ -18,6 +19,7 @@ mod route;
 use std::time::Duration;
 
 pub use error::WebError;
+pub use exchange::{Exchange, broken_off};
 pub use fetch::{Fetcher, Pending, Waited};
 pub use request::{Method, Request, Response};
 pub use route::{Route, Router};

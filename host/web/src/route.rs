@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use scorpiox_policy::{WebPolicy, WebVerdict};
+use scorpiox_policy::{HostRule, WebPolicy, WebVerdict};
 use scorpiox_proxy::{AddressPolicy, Resolve};
 use url::{Host, Url};
 
@@ -69,16 +69,30 @@ impl Router {
         Ok(url)
     }
 
+    /// Whether a URL's host may be reached, as far as its name says; `only` narrows what the policy
+    /// allows to some hosts.
+    pub fn check_host(&self, url: &Url, only: Option<&[HostRule]>) -> Result<WebVerdict<'_>, WebError> {
+        let (name, port) = (plain_host(url)?, port(url)?);
+        if let Some(only) = only
+            && !scorpiox_policy::covers(only, name, port)
+        {
+            let hosts: Vec<String> = only.iter().map(ToString::to_string).collect();
+            let hosts = if hosts.is_empty() { "none".to_owned() } else { hosts.join(", ") };
+            return Err(WebError::Denied(format!(
+                "{name}:{port} is none of the hosts that were approved for this plugin ({hosts})"
+            )));
+        }
+        self.policy.check_host(name, port).map_err(|denial| WebError::Denied(denial.to_string()))
+    }
+
     /// Where a request for a URL goes, if it may. Waits for the name to be looked up.
-    pub fn route(&self, url: &Url) -> Result<Route, WebError> {
+    pub fn route(&self, url: &Url, only: Option<&[HostRule]>) -> Result<Route, WebError> {
         let invalid = || WebError::Invalid(format!("{url} has no host"));
         let host = url.host().ok_or_else(invalid)?;
-        let port = url.port_or_known_default().ok_or_else(invalid)?;
+        let port = port(url)?;
         let written = url.host_str().ok_or_else(invalid)?.to_owned();
-        // A final dot is another name to a URL and the same to the resolver.
-        let name = written.strip_suffix('.').unwrap_or(&written);
-        let denied = |denial: scorpiox_policy::WebDenial| WebError::Denied(denial.to_string());
-        let verdict = self.policy.check_host(name, port).map_err(denied)?;
+        let name = plain_host(url)?;
+        let verdict = self.check_host(url, only)?;
         let addresses = match host {
             Host::Ipv4(address) => vec![SocketAddr::new(address.into(), port)],
             Host::Ipv6(address) => vec![SocketAddr::new(address.into(), port)],
@@ -127,6 +141,16 @@ impl Router {
     pub(crate) fn checked(&self, host: &str) -> Option<Vec<SocketAddr>> {
         self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
     }
+}
+
+/// A final dot is another name to a URL and the same to the resolver.
+fn plain_host(url: &Url) -> Result<&str, WebError> {
+    let written = url.host_str().ok_or_else(|| WebError::Invalid(format!("{url} has no host")))?;
+    Ok(written.strip_suffix('.').unwrap_or(written))
+}
+
+fn port(url: &Url) -> Result<u16, WebError> {
+    url.port_or_known_default().ok_or_else(|| WebError::Invalid(format!("{url} has no port")))
 }
 
 #[cfg(test)]

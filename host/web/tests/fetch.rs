@@ -100,7 +100,7 @@ fn get(url: &str) -> Request {
 }
 
 fn fetch(fetcher: &Fetcher, request: Request) -> Result<Response, WebError> {
-    let mut pending = fetcher.pending().expect("it starts");
+    let mut pending = fetcher.pending(None).expect("it starts");
     pending.begin(request);
     wait(&mut pending).1
 }
@@ -247,7 +247,7 @@ fn who_is_slow_is_given_up_on() {
 fn many_requests_run_at_once_and_are_told_apart() {
     let server = Server::start(|asked, stream| page(stream, "200 OK", asked.path.as_bytes()));
     let fetcher = fetcher("");
-    let mut pending = fetcher.pending().expect("it starts");
+    let mut pending = fetcher.pending(None).expect("it starts");
     let ids: Vec<u32> = (0..20).map(|at| pending.begin(get(&server.url(&format!("/{at}"))))).collect();
     let mut answers: Vec<(u32, String)> = (0..20)
         .map(|_| wait(&mut pending))
@@ -263,7 +263,7 @@ fn many_requests_run_at_once_and_are_told_apart() {
 fn a_bell_ends_the_waiting() {
     let server = Server::start(|_, stream| drop(stream.read(&mut [0])));
     let fetcher = fetcher("");
-    let mut pending = fetcher.pending().expect("it starts");
+    let mut pending = fetcher.pending(None).expect("it starts");
     pending.begin(get(&server.url("/")));
     let (bell, ringer) = std::io::pipe().expect("a pipe");
     drop(ringer);

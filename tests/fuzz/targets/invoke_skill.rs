@@ -38,6 +38,8 @@ impl Skills for Files<'_> {
     fn required(&self) -> Vec<String> {
         Vec::new()
     }
+
+    fn invoked(&self, _id: u32, _arguments: &str, _words: &[String]) {}
 }
 
 fuzz_target!(|input: Input<'_>| {

@@ -52,6 +52,10 @@ impl Skills for HostSkills {
     fn required(&self) -> Vec<String> {
         skills::required()
     }
+
+    fn invoked(&self, id: u32, arguments: &str, words: &[String]) {
+        skills::invoked(id, arguments, words);
+    }
 }
 
 struct InvokeSkill;

@@ -38,6 +38,7 @@ pub(crate) fn invoke(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     let skill = catalogue.find(&name).ok_or_else(|| Failure::NotFound(unknown(&catalogue, &name)))?;
     let bytes = skills.read(skill.source.id, MAX_SKILL_BYTES).map_err(|error| unreadable(skill, &error))?;
     let body = Body::of(skill, &bytes, &arguments)?;
+    skills.invoked(skill.source.id, &arguments, &arguments::words(&arguments));
     Ok(Output::text(result(skills, skill, &body)))
 }
 

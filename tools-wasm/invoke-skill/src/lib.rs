@@ -75,6 +75,8 @@ pub trait Skills {
     /// Names from `required_skills.txt` files. The host's instructions name them;
     /// neither the catalogue nor a call depends on them.
     fn required(&self) -> Vec<String>;
+    /// Says which skill a call gives, with its arguments as they are and as words.
+    fn invoked(&self, id: u32, arguments: &str, words: &[String]);
 }
 
 /// Bytes of a `SKILL.md` that are read when it is invoked or searched.

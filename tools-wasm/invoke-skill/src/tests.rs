@@ -19,6 +19,7 @@ use super::*;
 struct Folders {
     entries: Vec<Folder>,
     reads: RefCell<Vec<(u32, u32)>>,
+    invoked: RefCell<Option<(u32, String, Vec<String>)>>,
 }
 
 struct Folder {
@@ -111,6 +112,10 @@ impl Skills for Folders {
 
     fn required(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    fn invoked(&self, id: u32, arguments: &str, words: &[String]) {
+        *self.invoked.borrow_mut() = Some((id, arguments.to_owned(), words.to_vec()));
     }
 }
 

@@ -13,7 +13,9 @@ use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
 
+use super::approved::Approved;
 use super::shell::{Shell, places};
+use crate::workspace::is_own;
 
 pub use host::FilesFailure;
 
@@ -44,16 +46,15 @@ impl Files {
         Self { shell }
     }
 
-    /// The whole file at an absolute path, if it has at most `limit` bytes.
-    pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
+    /// The whole file at an absolute path, if it has at most `limit` bytes. For components of others
+    /// it lies in a folder that was `approved`.
+    pub fn read(&self, path: &str, limit: u64, approved: Option<&Approved>) -> Result<Vec<u8>, FileError> {
         let asked = Path::new(path);
         if !asked.is_absolute() || path.contains('\0') {
             return Err(FileError::Invalid(format!("{path:?} is no absolute path; write it from / on")));
         }
         let resolved = asked.canonicalize().map_err(|error| said(asked, &error))?;
-        let policy = self.shell.policy().map_err(|error| FileError::Denied(error.to_string()))?;
-        let places = places(self.shell.setup());
-        let folder = policy.files.check(&resolved, &places).map_err(|denial| {
+        let folder = self.folder(&resolved, approved).map_err(|denial| {
             let leads = if resolved == asked { String::new() } else { format!("{path} leads to it: ") };
             FileError::Denied(format!("{leads}{denial}"))
         })?;
@@ -72,6 +73,27 @@ impl Files {
             return Err(FileError::TooLarge(bytes.len() as u64));
         }
         Ok(bytes)
+    }
+
+    /// The folder in which a path may be read.
+    fn folder(&self, path: &Path, approved: Option<&Approved>) -> Result<PathBuf, String> {
+        let policy = &self.shell.policy().map_err(|error| error.to_string())?.files;
+        let setup = self.shell.setup();
+        let places = places(setup);
+        let Some(approved) = approved else {
+            return policy.check(path, &places).map_err(|denial| denial.to_string());
+        };
+        let folders = approved.readable(&setup.workspace, setup.home.as_deref());
+        let around = folders.into_iter().filter(|folder| path.starts_with(folder));
+        let folder = around.max_by_key(|folder| folder.as_os_str().len());
+        let shown = path.display();
+        let folder = folder
+            .ok_or_else(|| format!("{shown} is outside of the folders that were approved for this plugin"))?;
+        if is_own(path, &setup.own_home) {
+            return Err(format!("{shown} is this program's own"));
+        }
+        policy.check_denied(path, &folder, &places).map_err(|denial| denial.to_string())?;
+        Ok(folder)
     }
 }
 

@@ -50,7 +50,11 @@ impl From<Arc<ShellError>> for ShellFailure {
 
 impl CallState {
     fn request(&self, command: String, timeout: Option<Duration>) -> Request {
-        let run_as = As::Component { name: Arc::clone(&self.namespace), read_only: self.shell.read_only };
+        let run_as = As::Component {
+            name: Arc::clone(&self.namespace),
+            profile: self.approved.as_ref().and_then(|approved| approved.profile.clone()),
+            read_only: self.shell.read_only,
+        };
         Request { command, run_as, timeout }
     }
 }

@@ -133,13 +133,20 @@ impl Shell {
         match who {
             As::Client { read_only: false } => self.profile(DEFAULT_PROFILE),
             As::Client { read_only: true } => self.profile(READ_ONLY_PROFILE),
-            As::Component { name, read_only } => {
+            As::Component { name, profile, read_only } => {
                 let grants = &self.policy()?.grants;
                 let granted = grants.get(&**name).and_then(|grant| grant.shell.as_ref());
-                let granted = granted.ok_or_else(|| Arc::new(ShellError::NotGranted(name.to_string())))?;
-                let own = self.profile(if *read_only { READ_ONLY_PROFILE } else { DEFAULT_PROFILE })?;
-                let by = self.profile(&granted.profile)?;
-                Ok(Cow::Owned(own.narrowed_at(&by, &plan::places(&self.setup))))
+                let granted = granted.map(|granted| &granted.profile);
+                if profile.is_none() && granted.is_none() {
+                    return Err(Arc::new(ShellError::NotGranted(name.to_string())));
+                }
+                let mut own = self.profile(if *read_only { READ_ONLY_PROFILE } else { DEFAULT_PROFILE })?;
+                // What was approved narrows, and what the operator wrote narrows it further.
+                for by in profile.iter().chain(granted) {
+                    let by = self.profile(by)?;
+                    own = Cow::Owned(own.narrowed_at(&by, &plan::places(&self.setup)));
+                }
+                Ok(own)
             }
         }
     }

@@ -43,6 +43,8 @@ pub enum As {
     Component {
         /// Its name.
         name: Arc<str>,
+        /// The profile that was approved, of one that others ship.
+        profile: Option<String>,
         /// Whether nothing may be changed at the moment.
         read_only: bool,
     },

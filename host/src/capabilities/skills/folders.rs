@@ -234,12 +234,24 @@ fn collect(folder: &Path, prefix: &str, depth: usize, visited: &mut usize, files
 pub struct SkillView {
     folders: Arc<SkillFolders>,
     sources: OnceCell<Vec<Source>>,
+    invoked: Option<Invoked>,
+}
+
+/// A skill that a call gave.
+#[derive(Debug, Clone)]
+pub struct Invoked {
+    /// Which.
+    pub source: Source,
+    /// What it was called with.
+    pub arguments: String,
+    /// The same, as a shell takes it apart.
+    pub words: Vec<String>,
 }
 
 impl SkillView {
     /// A view of `folders`.
     pub fn new(folders: Arc<SkillFolders>) -> Self {
-        Self { folders, sources: OnceCell::new() }
+        Self { folders, sources: OnceCell::new(), invoked: None }
     }
 
     /// See [`SkillFolders::sources`].
@@ -255,6 +267,16 @@ impl SkillView {
     /// See [`SkillFolders::required`].
     pub fn required(&self) -> Vec<String> {
         self.folders.required()
+    }
+
+    /// Notes which skill the call gives.
+    pub(super) fn set_invoked(&mut self, id: u32, arguments: String, words: Vec<String>) {
+        self.invoked = self.source(id).cloned().map(|source| Invoked { source, arguments, words });
+    }
+
+    /// The skill that the call gave, if it did.
+    pub fn invoked(&self) -> Option<&Invoked> {
+        self.invoked.as_ref()
     }
 }
 

@@ -31,6 +31,11 @@ impl wit::Host for CallState {
     fn required(&mut self) -> wasmtime::Result<Vec<String>> {
         Ok(self.skills.required())
     }
+
+    fn invoked(&mut self, id: u32, arguments: String, words: Vec<String>) -> wasmtime::Result<()> {
+        self.skills.set_invoked(id, arguments, words);
+        Ok(())
+    }
 }
 
 fn described(id: u32, source: &Source) -> wit::Source {

@@ -5,4 +5,4 @@
 mod folders;
 mod host;
 
-pub use folders::{Scope, SkillFile, SkillFolders, SkillReadError, SkillView, Source};
+pub use folders::{Invoked, Scope, SkillFile, SkillFolders, SkillReadError, SkillView, Source};

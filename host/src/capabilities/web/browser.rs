@@ -87,7 +87,7 @@ impl Keeper {
             )));
         }
         // Said here, it is a sentence; said by the proxy, it would be a page of the browser.
-        router.route(&url)?;
+        router.route(&url, None)?;
         let follow = router.policy().redirects.value == Redirects::Any;
         let mut tries = 0;
         loop {

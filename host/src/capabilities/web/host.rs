@@ -11,8 +11,9 @@ use crate::bindings::capabilities::scorpiox::tool::web::{
     Error, Finished, Header, Host, Method, Rendered, Request, Response,
 };
 use crate::cancel::Cancel;
+use crate::capabilities::approved::Approved;
 use crate::runtime::CallState;
-use scorpiox_policy::Policy;
+use scorpiox_policy::{HostRule, Policy};
 
 /// Requests of one call at once.
 const MAX_PENDING: usize = 32;
@@ -24,12 +25,15 @@ pub struct WebView {
     web: Arc<Web>,
     cancel: Cancel,
     pending: Option<Pending>,
+    /// The hosts that were approved, for components of others.
+    only: Option<Arc<[HostRule]>>,
 }
 
 impl WebView {
     /// For a call that stops with `cancel`.
-    pub(crate) fn new(web: Arc<Web>, cancel: Cancel) -> Self {
-        Self { web, cancel, pending: None }
+    pub(crate) fn new(web: Arc<Web>, approved: Option<&Approved>, cancel: Cancel) -> Self {
+        let only = approved.map(|approved| approved.hosts.clone().unwrap_or_default());
+        Self { web, cancel, pending: None, only }
     }
 
     /// The operator's policy, if it can be read.
@@ -39,7 +43,7 @@ impl WebView {
 
     fn pending(&mut self) -> Result<&mut Pending, WebError> {
         if self.pending.is_none() {
-            self.pending = Some(self.web.fetcher()?.pending()?);
+            self.pending = Some(self.web.fetcher()?.pending(self.only.clone())?);
         }
         self.pending.as_mut().ok_or_else(|| WebError::Failed("no place for requests".to_owned()))
     }
@@ -70,7 +74,7 @@ fn failure(error: WebError) -> Error {
 impl Host for CallState {
     fn fetch(&mut self, asked: Request) -> Result<Response, WebFailure> {
         let web = &self.web.web;
-        let mut own = web.fetcher()?.pending()?;
+        let mut own = web.fetcher()?.pending(self.web.only.clone())?;
         own.begin(request(asked));
         match own.next(MAX_WAIT + Duration::from_secs(1), self.web.cancel.bell()) {
             Waited::Finished(_, outcome) => Ok(response((*outcome)?)),
@@ -101,6 +105,11 @@ impl Host for CallState {
 
     fn render(&mut self, url: String, wait_ms: u32) -> Result<Rendered, WebFailure> {
         let wait = Duration::from_millis(wait_ms.into()).min(MAX_WAIT);
+        if self.web.only.is_some() {
+            // A page in a browser asks other hosts for its parts.
+            let why = "plugins have no browser; use fetch".to_owned();
+            return Err(WebFailure(Error::Denied(why)));
+        }
         let begun = Instant::now();
         let page = self.web.web.render(&url, wait, &self.web.cancel);
         tracing::debug!(url, time = ?begun.elapsed(), "rendered");

@@ -47,6 +47,11 @@ impl Web {
         Ok(self.fetcher.get_or_init(|| Fetcher::new(policy.web.clone())))
     }
 
+    /// The threads that requests, timers and connections are looked after by.
+    pub fn handle(&self) -> Result<tokio::runtime::Handle, WebError> {
+        self.fetcher()?.handle()
+    }
+
     /// Shows a page in a browser, and takes it `wait` after it has loaded; or as it was shown in
     /// the last minutes.
     pub fn render(&self, url: &str, wait: Duration, cancel: &Cancel) -> Result<Page, WebError> {

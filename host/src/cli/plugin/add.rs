@@ -3,19 +3,19 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use scorpiox_plugin::{MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
+use scorpiox_plugin::{MANIFEST, MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
 
 use super::decide::decide;
 use super::look::Look;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
-use crate::plugins::{annotate, encode};
+use crate::plugins::{comments, encode, is_module};
 
-const MANIFEST: &str = "plugin.toml";
+const SKILL: &str = "SKILL.md";
 /// Where a plugin's types are, for those that have them beside the component.
 const WIT: &str = "wit";
 
@@ -30,8 +30,9 @@ struct Source {
 pub(super) fn run(environment: &Environment, source: &Path, yes: Option<&str>) -> Result<ExitCode> {
     let source = Source::read(source)?;
     let shelf = Shelf::new(&environment.own_home);
-    let look = source.install(&shelf)?;
-    decide(environment, &look, yes)
+    let folder = source.install(environment, &shelf)?;
+    let installed = shelf.find(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
+    decide(environment, installed, yes)
 }
 
 impl Source {
@@ -42,17 +43,35 @@ impl Source {
 
     fn from_folder(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
+        if !path.exists() && folder.join(SKILL).exists() {
+            return Self::from_skill(folder);
+        }
         let manifest =
             fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         let parsed = Manifest::parse(&manifest)?;
-        let path = folder.join(&parsed.component);
-        let component = annotated(component(&path)?, &folder.join(WIT));
+        let component = component(&folder.join(&parsed.component))?;
+        let manifest = commented(manifest, &folder.join(WIT));
         Ok(Self { name: parsed.name, component_name: parsed.component, manifest, component })
+    }
+
+    /// A skill that brings nothing but a component, which has the skill's name.
+    fn from_skill(folder: &Path) -> Result<Self> {
+        let is_component = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
+        let found: Vec<_> =
+            fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_component).collect();
+        let [component] = found.as_slice() else {
+            bail!("{} has {} components; one is needed, or a {MANIFEST}", folder.display(), found.len());
+        };
+        Self::bare(&folder.canonicalize()?, component)
     }
 
     /// A component alone: it asks for nothing, and has its file's name.
     fn from_file(path: &Path) -> Result<Self> {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        Self::bare(path, path)
+    }
+
+    fn bare(named: &Path, path: &Path) -> Result<Self> {
+        let file = named.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let stem = file.split('.').next().unwrap_or_default().replace(['_', ' '], "-");
         let name = PluginName::try_from(stem).with_context(|| {
             format!("{} gives the plugin its name; rename the file, or write a plugin.toml", path.display())
@@ -63,7 +82,7 @@ impl Source {
 
     /// Puts the files where plugins are, in the place of an older version. Nothing is changed
     /// there before it is known that this can be a plugin.
-    fn install(&self, plugins: &Shelf) -> Result<Look> {
+    fn install(&self, environment: &Environment, plugins: &Shelf) -> Result<PathBuf> {
         let folder = plugins.folder_of(&self.name);
         let parent = folder.parent().context("no folder")?.to_owned();
         let create = |path: &Path| {
@@ -78,34 +97,34 @@ impl Source {
         let _ = fs::remove_dir_all(&staged);
         let inner = staged.join("plugins").join(self.name.as_str());
         create(&inner)?;
-        let outcome =
-            self.stage(&staged, &inner).and_then(|look| replace(&inner, &folder).map(|()| look));
+        let outcome = self.stage(environment, &staged, &inner).and_then(|()| replace(&inner, &folder));
         let _ = fs::remove_dir_all(&staged);
-        let installed = plugins.find(&self.name).map_err(|why| anyhow!("{}: {why}", folder.display()));
-        outcome?.moved(installed?)
+        outcome?;
+        Ok(folder)
     }
 
-    fn stage(&self, staged: &Path, inner: &Path) -> Result<Look> {
+    fn stage(&self, environment: &Environment, staged: &Path, inner: &Path) -> Result<()> {
         write(&inner.join(MANIFEST), self.manifest.as_bytes())?;
         write(&inner.join(&self.component_name), &self.component)?;
         let found = Shelf::new(staged).find(&self.name).map_err(|why| anyhow!("{why}"))?;
-        Look::at(found)
+        Look::at(environment, found).map(drop)
     }
 }
 
-/// With the comments of the WIT that lies beside. Without them it works as well.
-fn annotated(component: Vec<u8>, wit: &Path) -> Vec<u8> {
+/// A manifest with the comments of the WIT that lies beside. Without them it works as well.
+fn commented(manifest: String, wit: &Path) -> String {
     if !wit.is_dir() {
-        return component;
+        return manifest;
     }
-    annotate(&component, wit).unwrap_or_else(|error| {
+    let added = comments(wit).and_then(|comments| Ok(Manifest::with_comments(&manifest, &comments)?));
+    added.unwrap_or_else(|error| {
         let wit = wit.display();
-        terminal::complain(&format!("{wit} cannot be read, so its comments describe no tools: {error:#}"));
-        component
+        terminal::complain(&format!("the comments in {wit} cannot be used, so they describe no tools: {error:#}"));
+        manifest
     })
 }
 
-/// A component, also where it is still a core module.
+/// A component; of a core module its component.
 fn component(path: &Path) -> Result<Vec<u8>> {
     let about = path.metadata().with_context(|| format!("{} cannot be read", path.display()))?;
     ensure!(about.is_file(), "{} is no file", path.display());
@@ -113,7 +132,16 @@ fn component(path: &Path) -> Result<Vec<u8>> {
         bail!("{} has {} bytes; at most {MAX_COMPONENT_BYTES} fit", path.display(), about.len());
     }
     let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    encode(bytes).with_context(|| path.display().to_string())
+    if !is_module(&bytes) {
+        return Ok(bytes);
+    }
+    // What a skill brings is compared, byte for byte, with what was approved.
+    ensure!(
+        !path.with_file_name(SKILL).exists(),
+        "{} is a core module, and a skill brings a component; build it for wasm32-wasip2",
+        path.display()
+    );
+    encode(&bytes).with_context(|| path.display().to_string())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

@@ -12,14 +12,14 @@ use serde_json::value::RawValue;
 use super::look::Look;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
-use crate::runtime::Kept;
 
 pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
-    decide(environment, &Look::at(find(environment, name)?)?, yes)
+    decide(environment, find(environment, name)?, yes)
 }
 
 /// Shows a plugin, asks, and keeps the answer.
-pub(super) fn decide(environment: &Environment, look: &Look, yes: Option<&str>) -> Result<ExitCode> {
+pub(super) fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
+    let look = Look::at(environment, installed)?;
     let (name, hash) = (look.installed.name.clone(), look.hash());
     terminal::print(&look.text());
     let approved = match yes {
@@ -40,14 +40,13 @@ pub(super) fn decide(environment: &Environment, look: &Look, yes: Option<&str>) 
         terminal::print(&format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.\n"));
         return Ok(ExitCode::FAILURE);
     }
-    keep(environment, look)?;
+    keep(environment, &look)?;
     terminal::print(&format!("{name} is approved.\n"));
     Ok(ExitCode::SUCCESS)
 }
 
 fn keep(environment: &Environment, look: &Look) -> Result<()> {
-    let Look { installed, component, stamps, described, engine, compiled } = look;
-    Kept::new(&environment.own_home).keep(engine, component, compiled);
+    let Look { installed, component, stamps, described } = look;
     let approval = Approval {
         manifest: installed.manifest_fingerprint.clone(),
         component: component.clone(),

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_plugin::{Asks, Fingerprint, Installed, Ledger, Limits, PluginName, Shelf, Stamp, Status};
 use wasmtime::Engine;
-use wasmtime::component::Component as Compiled;
 
 use super::decide::now;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
 use crate::plugins::{Described, describe};
+use crate::runtime::Kept;
 
 /// A plugin that was looked into.
 pub(super) struct Look {
@@ -20,29 +20,19 @@ pub(super) struct Look {
     /// Of the files before they were read, where they were old enough.
     pub(super) stamps: Option<(Option<Stamp>, Stamp)>,
     pub(super) described: Described,
-    pub(super) engine: Engine,
-    pub(super) compiled: Compiled,
 }
 
 impl Look {
     /// Looks into a plugin, without giving it anything.
-    pub(super) fn at(installed: Installed) -> Result<Self> {
+    pub(super) fn at(environment: &Environment, installed: Installed) -> Result<Self> {
         let stamps = installed.settled_stamps(now());
         let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
         // As the server's, so that the code can be kept for it.
         let engine = Engine::new(&scorpiox_engine::pooled_config())?;
-        let (described, compiled) = describe(&engine, &bytes, &installed.manifest)
+        let kept = Kept::new(&environment.own_home);
+        let described = describe(&engine, &bytes, &installed.manifest, &kept)
             .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;
-        Ok(Self { component: Fingerprint::of(&bytes), stamps, installed, described, engine, compiled })
-    }
-
-    /// The same plugin, moved. What is there now is looked into again only where it is something else.
-    pub(super) fn moved(self, installed: Installed) -> Result<Self> {
-        let stamps = installed.settled_stamps(now());
-        let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
-        let same = Fingerprint::of(&bytes) == self.component
-            && installed.manifest_fingerprint == self.installed.manifest_fingerprint;
-        if same { Ok(Self { installed, stamps, ..self }) } else { Self::at(installed) }
+        Ok(Self { component: Fingerprint::of(&bytes), stamps, installed, described })
     }
 
     /// Of everything that is approved together.
@@ -93,10 +83,10 @@ pub(super) fn asks(asks: &Asks, limits: &Limits) -> String {
         let details = if details.is_empty() { String::new() } else { format!(" ({details})") };
         let _ = writeln!(text, "  {name}{details}: {}", why.replace('\n', " "));
     }
-    let Limits { cpu_seconds, memory_mib, output_kib, store_mib, calls } = limits;
+    let Limits { cpu_seconds, wait_seconds, memory_mib, output_kib, store_mib, calls } = limits;
     let _ = writeln!(
         text,
-        "  a call may use {cpu_seconds} s, {memory_mib} MiB, {output_kib} KiB of output; {calls} at once; \
+        "  a call may use {cpu_seconds} s, wait {wait_seconds} s, use {memory_mib} MiB, {output_kib} KiB of output; {calls} at once; \
          {store_mib} MiB stored"
     );
     text
@@ -108,7 +98,7 @@ pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitC
     let installed =
         shelf.find(name).map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
     let status = standing(&Status::of(&installed, ledger.get(name)));
-    let look = Look::at(installed)?;
+    let look = Look::at(environment, installed)?;
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
     let _ = writeln!(text, "Hash of all of it: {}", look.hash());

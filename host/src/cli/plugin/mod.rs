@@ -5,6 +5,7 @@ mod decide;
 mod list;
 mod look;
 mod new;
+mod why;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,8 +14,9 @@ use anyhow::Result;
 use clap::Subcommand;
 use scorpiox_plugin::PluginName;
 
-use self::new::Language;
 use super::environment::Environment;
+use new::Language;
+use why::Subject;
 
 #[derive(Subcommand)]
 pub(super) enum PluginCommand {
@@ -58,6 +60,16 @@ pub(super) enum PluginCommand {
         #[arg(value_parser = name)]
         name: PluginName,
     },
+    /// Say which line lets a plugin do something, or keeps it from it
+    Why {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+        /// What it is about
+        capability: Subject,
+        /// A path, a URL or a host, or a variable
+        argument: Option<String>,
+    },
     /// Delete a plugin and what was decided about it; what it stored stays
     Remove {
         /// The plugin
@@ -74,6 +86,9 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Deny { name } => decide::deny(environment, &name),
         PluginCommand::List => list::run(environment),
         PluginCommand::Show { name } => look::show(environment, &name),
+        PluginCommand::Why { name, capability, argument } => {
+            why::run(environment, &name, capability, argument.as_deref())
+        }
         PluginCommand::Remove { name } => decide::remove(environment, &name),
     }
 }

@@ -40,6 +40,7 @@ pub(crate) fn initialize(context: &Context, request: &Request<'_>) -> Answer {
         facts.revision = Some(revision);
         facts.channel = channel;
         facts.elicits = revision.features().elicitation && declares_forms(&capabilities);
+        facts.samples = capabilities.raw("sampling").is_some();
         facts.ready = false;
     });
     Ok(reply::result(

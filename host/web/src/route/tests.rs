@@ -27,7 +27,7 @@ const NAMES: Names = Names(&[
 fn route(policy: &str, url: &str) -> Result<Route, WebError> {
     let policy = Policy::parse(&format!("version = 1\n[web]\n{policy}"), Path::new("policy.toml"));
     let router = Router::new(policy.expect("a policy").web, Arc::new(NAMES));
-    router.route(&Router::parse(url)?)
+    router.route(&Router::parse(url)?, None)
 }
 
 fn denied(policy: &str, url: &str) -> String {

@@ -1,0 +1,131 @@
+//! The folders of a call, and what in them stays closed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use scorpiox_policy::Places;
+use wasmtime_wasi::WasiCtxBuilder;
+use wasmtime_wasi::filesystem::FsPerms;
+
+use super::WasiSource;
+use crate::capabilities::approved::FolderPath;
+use crate::capabilities::shell::{Shell, places};
+use crate::workspace::is_own;
+
+/// Decides about places in the folders of a call.
+#[derive(Default)]
+pub(super) struct Guard {
+    plugin: String,
+    /// The folders, resolved, and whether they may be written.
+    roots: Vec<(PathBuf, bool)>,
+    rules: Option<(Arc<Shell>, Places)>,
+}
+
+/// Opens what was granted and is there.
+pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
+    let mut guard = Guard { plugin: source.name.clone(), ..Guard::default() };
+    let Some(shell) = &source.shell else { return guard };
+    let setup = shell.setup();
+    for folder in &source.approved.folders {
+        let Some(path) = folder.path.resolve(&setup.workspace, setup.home.as_deref()) else {
+            tracing::warn!(
+                plugin = source.name,
+                "the folder {:?} that it was granted is not there",
+                folder.path
+            );
+            continue;
+        };
+        let write = folder.write && !source.read_only;
+        let perms = if write { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
+        let shown = path.display().to_string();
+        let mut opened = builder.preopened_dir(&path, &shown, perms).map(drop);
+        if opened.is_ok() && folder.path == FolderPath::Workspace {
+            // Paths without a beginning are of the workspace.
+            opened = builder.initial_cwd(&shown).preopened_dir(&path, ".", perms).map(drop);
+        }
+        match opened {
+            Ok(()) => guard.roots.push((path, write)),
+            Err(error) => tracing::warn!(plugin = source.name, "{shown} cannot be opened: {error}"),
+        }
+    }
+    guard.rules = Some((Arc::clone(shell), places(setup)));
+    guard
+}
+
+impl Guard {
+    /// Whether something may be done at a path, which is absolute and passes through no link. Says on
+    /// the operator's log why not.
+    pub(super) fn allows(&self, path: &Path, write: bool) -> bool {
+        match self.check(path, write) {
+            Ok(()) => true,
+            Err(why) => {
+                tracing::warn!(plugin = self.plugin, "refused: {why}");
+                false
+            }
+        }
+    }
+
+    fn check(&self, path: &Path, write: bool) -> Result<(), String> {
+        let (shell, places) = self.rules.as_ref().ok_or("no folder was granted")?;
+        decide(shell, places, &self.roots, path, write)
+    }
+
+    /// Whether everything below a folder may be moved elsewhere with it, where other rules hold.
+    pub(super) fn allows_all_below(&self, folder: &Path) -> bool {
+        let mut left = MAX_MOVED;
+        let mut open = vec![folder.to_owned()];
+        while let Some(folder) = open.pop() {
+            let Ok(entries) = std::fs::read_dir(&folder) else { return false };
+            for entry in entries {
+                let Ok(entry) = entry else { return false };
+                left -= 1;
+                if left == 0 || !self.allows(&entry.path(), true) {
+                    return false;
+                }
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    open.push(entry.path());
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Whether something may be done at a path, absolute and without links, in one of the folders, each of
+/// which may be written or only read.
+pub fn decide(
+    shell: &Shell,
+    places: &Places,
+    roots: &[(PathBuf, bool)],
+    path: &Path,
+    write: bool,
+) -> Result<(), String> {
+    let shown = path.display();
+    let around = roots.iter().filter(|(root, writable)| path.starts_with(root) && (*writable || !write));
+    let root = around.map(|(root, _)| root).max_by_key(|root| root.as_os_str().len());
+    let root = root.ok_or_else(|| {
+        let what = if write { "written" } else { "read" };
+        format!("{shown} is outside of the folders that were granted to be {what}")
+    })?;
+    if is_own(path, &shell.setup().own_home) {
+        return Err(format!("{shown} is this program's own"));
+    }
+    let policy = shell.policy().map_err(|error| error.to_string())?;
+    policy.files.check_denied(path, root, places).map_err(|denial| denial.to_string())?;
+    // What is in this program's own folder was decided about above.
+    let protected = !path.starts_with(&shell.setup().own_home) && places.protects(path);
+    if write && (protected || starts_programs(path, root)) {
+        return Err(format!("{shown} makes other programs start something, and is not written"));
+    }
+    Ok(())
+}
+
+/// Most files in a folder that is moved.
+const MAX_MOVED: usize = 20_000;
+
+/// What git, editors and shells read to start programs, in any of the folders.
+fn starts_programs(path: &Path, root: &Path) -> bool {
+    let inside = path.strip_prefix(root).unwrap_or(path);
+    inside.components().any(|part| part.as_os_str() == ".git")
+        || scorpiox_policy::PROTECTED.iter().any(|name| inside.starts_with(name))
+}

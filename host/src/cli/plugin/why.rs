@@ -1,0 +1,181 @@
+//! Which line lets a plugin do something, or keeps it from it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use clap::ValueEnum;
+use scorpiox_plugin::{Asks, Ledger, PluginName, Shelf, Status};
+use scorpiox_web::{Fetcher, Router};
+
+use super::look::standing;
+use crate::capabilities::approved::Approved;
+use crate::capabilities::shell::{Shell, places};
+use crate::capabilities::wasi::decide;
+use crate::cli::environment::Environment;
+use crate::cli::{policy, terminal};
+use crate::plugins::grants;
+
+/// What a plugin can be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub(in crate::cli) enum Subject {
+    Store,
+    Clock,
+    Random,
+    Ask,
+    Sampling,
+    Files,
+    Env,
+    Web,
+    Shell,
+}
+
+/// An answer, with what decides.
+type Verdict = Result<String, String>;
+
+pub(super) fn run(
+    environment: &Environment,
+    name: &PluginName,
+    subject: Subject,
+    argument: Option<&str>,
+) -> Result<ExitCode> {
+    let installed = Shelf::new(&environment.own_home).find(name);
+    let installed = installed.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
+    let ledger = Ledger::read(&environment.own_home)?;
+    let status = Status::of(&installed, ledger.get(name));
+    let asks = match &status {
+        Status::Approved(approval) => approval.capabilities.clone(),
+        other => {
+            let note = format!("{name} does not run ({}). If it were approved as it is:\n", standing(other));
+            terminal::print(&note);
+            installed.manifest.capabilities.clone()
+        }
+    };
+    let why = Why {
+        environment,
+        asks: &asks,
+        approved: grants(&asks)?.1,
+        shell: Arc::new(Shell::new(policy::setup(environment))),
+    };
+    let verdicts = why.about(subject, argument)?;
+    let mut is_allowed = true;
+    for (what, verdict) in verdicts {
+        is_allowed &= verdict.is_ok();
+        terminal::print(&match verdict {
+            Ok(why) => format!("{what}: yes. {why}\n"),
+            Err(why) => format!("{what}: no. {why}\n"),
+        });
+    }
+    Ok(if is_allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+struct Why<'a> {
+    environment: &'a Environment,
+    asks: &'a Asks,
+    approved: Approved,
+    shell: Arc<Shell>,
+}
+
+impl Why<'_> {
+    fn about(&self, subject: Subject, argument: Option<&str>) -> Result<Vec<(String, Verdict)>> {
+        let needed = |what: &str| argument.ok_or_else(|| anyhow!("say which {what}"));
+        Ok(match subject {
+            Subject::Store | Subject::Clock | Subject::Random | Subject::Ask | Subject::Sampling => {
+                let name = self.name_of(subject);
+                if let Some(argument) = argument {
+                    bail!("{name} is granted whole; {argument:?} is too much");
+                }
+                vec![(name.to_owned(), self.asked(name))]
+            }
+            Subject::Env => vec![self.variable(needed("variable")?)],
+            Subject::Files => self.file(needed("file")?),
+            Subject::Web => vec![self.host(needed("URL")?)],
+            Subject::Shell => vec![self.commands()],
+        })
+    }
+
+    fn name_of(&self, subject: Subject) -> &'static str {
+        match subject {
+            Subject::Store => "store",
+            Subject::Clock => "clock",
+            Subject::Random => "random",
+            Subject::Ask => "ask",
+            Subject::Sampling => "sampling",
+            Subject::Files => "files",
+            Subject::Env => "env",
+            Subject::Web => "web",
+            Subject::Shell => "shell",
+        }
+    }
+
+    /// What was approved under a name.
+    fn asked(&self, name: &str) -> Verdict {
+        let lines = self.asks.lines();
+        let line = lines.iter().find(|(asked, _, _)| *asked == name);
+        let (_, details, why) =
+            line.ok_or_else(|| format!("plugin.toml has no [capabilities.{name}], so it is not given"))?;
+        let details = if details.is_empty() { String::new() } else { format!(": {details}") };
+        Ok(format!("[capabilities.{name}] was approved{details}. Its reason: {why}"))
+    }
+
+    fn variable(&self, name: &str) -> (String, Verdict) {
+        let verdict = self.asked("env").and_then(|line| {
+            if self.approved.env.iter().any(|own| own == name) {
+                Ok(line)
+            } else {
+                Err(format!("{line}; {name} is none of them"))
+            }
+        });
+        (format!("variable {name}"), verdict)
+    }
+
+    fn file(&self, path: &str) -> Vec<(String, Verdict)> {
+        let resolved = policy::resolve(&self.environment.workspace.path.join(path));
+        let setup = self.shell.setup();
+        let roots: Vec<(PathBuf, bool)> = self
+            .approved
+            .folders
+            .iter()
+            .filter_map(|folder| {
+                Some((folder.path.resolve(&setup.workspace, setup.home.as_deref())?, folder.write))
+            })
+            .collect();
+        let about = |what: &str, write: bool| {
+            let verdict = self.asked("files").and_then(|line| {
+                decide(&self.shell, &places(setup), &roots, &resolved, write).map(|()| line)
+            });
+            (format!("{what} {}", resolved.display()), verdict)
+        };
+        vec![about("read", false), about("write", true)]
+    }
+
+    fn host(&self, target: &str) -> (String, Verdict) {
+        let url = if target.contains("://") { target.to_owned() } else { format!("https://{target}/") };
+        let verdict = self.asked("web").and_then(|line| {
+            let policy = self.shell.policy().map_err(|error| error.to_string())?;
+            let fetcher = Fetcher::new(policy.web.clone());
+            let url = Router::parse(&url).map_err(|error| error.to_string())?;
+            let route = fetcher.router().route(&url, self.approved.hosts.as_deref());
+            route.map(|_| line).map_err(|error| error.to_string())
+        });
+        (format!("request to {url}"), verdict)
+    }
+
+    fn commands(&self) -> (String, Verdict) {
+        let verdict = self.asked("shell").and_then(|line| {
+            let policy = self.shell.policy().map_err(|error| error.to_string())?;
+            let profile = self.approved.profile.as_deref().unwrap_or_default();
+            if !policy.shell.profiles.contains_key(profile) {
+                let known: Vec<_> = policy.shell.profiles.keys().map(String::as_str).collect();
+                return Err(format!(
+                    "{line}; the policy has no profile {profile}, only {}",
+                    known.join(", ")
+                ));
+            }
+            Ok(format!("{line}. `scorpiox-code policy why` says what the profile {profile} allows"))
+        });
+        ("commands".to_owned(), verdict)
+    }
+}

@@ -1,0 +1,110 @@
+//! What a skill brings to be run: a component beside its SKILL.md.
+//!
+//! Invariant: what runs is a plugin that a person approved, from this program's own folder and with its
+//! own grant. The file in the skill's folder only says which one it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use scorpiox_plugin::{Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, Manifest};
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::dispatch::Scope;
+use super::tool_call::run_component;
+use crate::capabilities::skills::Invoked;
+use crate::tools::{Failure, Kind, Output, OutputContent, Tool};
+
+/// Runs what the skill brings, if it brings something; what that gave is put behind the skill.
+pub(super) fn run(scope: &Scope<'_>, invoked: &Invoked, client: &Client<'_>, output: &mut Output) {
+    let folder = &invoked.source.path;
+    let Some(component) = component(folder) else { return };
+    let ran = approved(scope, folder, &component).and_then(|tool| call(scope, &tool, invoked, client));
+    match ran {
+        Ok(ran) => {
+            output
+                .content
+                .push(text("The skill's component was run with the arguments; it gave:".to_owned()));
+            output.content.extend(ran.content);
+            output.is_error |= ran.is_error;
+        }
+        Err(Failure(why)) => output.content.push(text(why)),
+    }
+}
+
+fn text(text: String) -> OutputContent {
+    OutputContent::Text(text)
+}
+
+/// The component's file: what `plugin.toml` names, or the only one.
+fn component(folder: &Path) -> Option<PathBuf> {
+    if let Ok(manifest) = fs::read_to_string(folder.join(MANIFEST)) {
+        return Some(folder.join(Manifest::parse(&manifest).ok()?.component));
+    }
+    let is_component = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
+    let mut found = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).filter(is_component);
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+/// The tool to be called of the approved plugin with this very component.
+fn approved(scope: &Scope<'_>, folder: &Path, component: &Path) -> Result<std::sync::Arc<Tool>, Failure> {
+    let shown = component.display();
+    let is_small =
+        component.metadata().is_ok_and(|about| about.is_file() && about.len() <= MAX_COMPONENT_BYTES);
+    let bytes = if is_small { fs::read(component).ok() } else { None };
+    let bytes = bytes.ok_or_else(|| Failure(format!("The skill's component {shown} cannot be read.")))?;
+    let tools = scope.context.plugins.tools_of(&Fingerprint::of(&bytes));
+    let is_on = |tool: &&std::sync::Arc<Tool>| scope.context.is_on(tool);
+    let run = tools.iter().filter(is_on).find(|tool| inner(tool) == "run");
+    match (run, tools.as_slice()) {
+        (Some(tool), _) => Ok(std::sync::Arc::clone(tool)),
+        (None, [only]) if scope.context.is_on(only) => Ok(std::sync::Arc::clone(only)),
+        (None, []) => Err(Failure(format!(
+            "The skill brings a component, {shown}, which did not run: nobody approved it. The user can, with: \
+             scorpiox-code plugin add {}",
+            folder.display()
+        ))),
+        (None, several) => {
+            let names: Vec<_> = several.iter().map(|tool| tool.name.as_ref()).collect();
+            Err(Failure(format!("The skill's component has the tools {}.", names.join(", "))))
+        }
+    }
+}
+
+fn inner(tool: &Tool) -> &str {
+    match &tool.kind {
+        Kind::Plugin { inner, .. } => inner,
+        _ => "",
+    }
+}
+
+fn call(scope: &Scope<'_>, tool: &Tool, invoked: &Invoked, client: &Client<'_>) -> Result<Output, Failure> {
+    let Kind::Plugin { component, definition, inner } = &tool.kind else {
+        return Err(Failure(format!("{} is no plugin's.", tool.name)));
+    };
+    let schema: Value = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();
+    let arguments = arguments(&schema, invoked).ok_or_else(|| {
+        Failure(format!("The skill's component takes arguments of its own: call the tool {}.", tool.name))
+    })?;
+    run_component(scope, component, [&tool.name, inner, &arguments.to_string()], client).0
+}
+
+/// The skill's arguments as the tool takes them: words, one text, none, or an object as it is.
+fn arguments(schema: &Value, invoked: &Invoked) -> Option<Value> {
+    let properties = schema["properties"].as_object()?;
+    if let Some(args) = properties.get("args")
+        && args["items"]["type"] == "string"
+    {
+        return Some(json!({ "args": invoked.words }));
+    }
+    let required: Vec<_> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    match required.as_slice() {
+        [] if invoked.arguments.trim().is_empty() => Some(json!({})),
+        [only] if properties.get(*only).is_some_and(|property| property["type"] == "string") => {
+            Some(json!({ *only: invoked.arguments }))
+        }
+        _ => serde_json::from_str(&invoked.arguments).ok().filter(Value::is_object),
+    }
+}

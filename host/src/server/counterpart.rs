@@ -1,0 +1,106 @@
+//! The person and the model on the client's side, for a component that may ask them.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use scorpiox_ask::Questions;
+use scorpiox_rpc::Output;
+use serde_json::{Value, json};
+
+use super::client::{Form, Unanswered};
+use super::outgoing::{Outgoing, Unanswered as NoAnswer};
+use super::progress::Progress;
+use crate::cancel::Cancel;
+use crate::capabilities::ask::{Asked, Counterpart, Desk, Unsampled};
+use crate::mcp::Revision;
+use crate::tools::through_client;
+
+/// How a client asks the person.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Person {
+    /// Not at all.
+    None,
+    /// When it is asked to.
+    Request,
+    /// When it is told so by the result. It may have done that already; an answer is for the first
+    /// question of a call.
+    Result(Option<Value>),
+}
+
+/// Those of one call.
+pub(crate) struct OtherSide {
+    pub(super) revision: Revision,
+    pub(super) person: Mutex<Person>,
+    /// What the client is to ask before it calls again.
+    pub(super) later: OnceLock<Form>,
+    pub(super) samples: bool,
+    pub(super) model: String,
+    pub(super) outgoing: Arc<Outgoing>,
+    pub(super) output: Arc<Output>,
+    pub(super) desk: Arc<Desk>,
+    pub(super) cancel: Cancel,
+    pub(super) progress: Progress,
+}
+
+impl OtherSide {
+    fn show(&self, message: String, schema: Value) -> Result<Value, Unanswered> {
+        let form = Form::new(self.revision, message, schema);
+        let mut person = self.person.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *person {
+            Person::None => Err(Unanswered::Failed("the client shows no forms".to_owned())),
+            Person::Result(given) => match given.take() {
+                Some(given) => {
+                    *person = Person::None;
+                    Ok(given)
+                }
+                None => {
+                    let _ = self.later.set(form);
+                    Err(Unanswered::Later)
+                }
+            },
+            Person::Request => {
+                let news = || self.progress.report("Waiting for the person's answer");
+                let asked = self.outgoing.ask(&self.output, "elicitation/create", &form, &self.cancel, &news);
+                asked.map_err(|error| match error {
+                    NoAnswer::Cancelled => Unanswered::Cancelled,
+                    NoAnswer::Failed(why) => Unanswered::Failed(why),
+                })
+            }
+        }
+    }
+
+    fn forms(&self) -> Option<&'static str> {
+        let person = self.person.lock().unwrap_or_else(PoisonError::into_inner);
+        (*person != Person::None).then(|| self.revision.name())
+    }
+}
+
+impl Counterpart for OtherSide {
+    fn ask(&self, questions: &Questions) -> Asked {
+        let asked = through_client(self.forms(), |message, schema| self.show(message, schema), questions);
+        let failed = match asked {
+            Ok(Some(answers)) => return Asked::Answered(answers),
+            Err(Unanswered::Later) => return Asked::Later,
+            Err(Unanswered::Cancelled) => return Asked::Cancelled,
+            Ok(None) => None,
+            Err(Unanswered::Failed(why)) => Some(why),
+        };
+        match (self.desk.ask(questions, &self.cancel), failed) {
+            (Asked::NoWay(why), Some(client)) => Asked::NoWay(format!("the client: {client}; {why}")),
+            (asked, _) => asked,
+        }
+    }
+
+    fn sample(&self, mut parameters: Value) -> Result<Value, Unsampled> {
+        if !self.samples {
+            return Err(Unsampled::Unavailable("this client does not let its model be asked".to_owned()));
+        }
+        parameters["modelPreferences"] = json!({"hints": [{"name": self.model}]});
+        let news = || self.progress.report("Waiting for the client's model");
+        let method = "sampling/createMessage";
+        let asked = self.outgoing.ask(&self.output, method, &parameters, &self.cancel, &news);
+        asked.map_err(|error| match error {
+            NoAnswer::Cancelled => Unsampled::Cancelled,
+            NoAnswer::Failed(why) => Unsampled::Refused(why),
+        })
+    }
+}
