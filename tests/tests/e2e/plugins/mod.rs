@@ -3,6 +3,7 @@
 mod approval;
 mod hostile;
 mod kinds;
+mod templates;
 
 use std::fs;
 use std::path::{Path, PathBuf};
