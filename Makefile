@@ -41,7 +41,7 @@ test: build test-components ## Run all tests
 test-components: components
 	@scripts/build-guests.sh tests/guests
 	@target/release/scorpiox-precompile --target $(TARGET) --out target/test-components \
-		$(foreach guest,commander kinds misbehave,$(guest)=tests/guests/target/wasm32-unknown-unknown/release/$(guest).wasm)
+		$(foreach guest,commander impostor kinds misbehave outsider program,$(guest)=tests/guests/target/wasm32-unknown-unknown/release/$(guest).wasm)
 
 bench: build ## Measure against the C floor and the rmcp echo: target/bench.txt
 	@tests/bench/run.sh

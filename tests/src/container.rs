@@ -1,5 +1,5 @@
-//! Containers, as far as the sandbox is concerned: the program started where the kernel
-//! refuses namespaces.
+//! Containers, as far as the program is concerned: it is started where the kernel refuses
+//! namespaces, or to tell of changed files.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
@@ -18,6 +18,8 @@ pub enum Refused {
     OwnUserNamespaces,
     /// Every kind of namespace.
     AllNamespaces,
+    /// To be told of changed files.
+    Watching,
 }
 
 /// Namespaces, as flags of `clone` and `unshare`, from the kernel's `sched.h`.
@@ -26,12 +28,30 @@ const NEW_ANY: [u64; 7] =
 /// Calls, by their numbers.
 const CLONE: i64 = if cfg!(target_arch = "x86_64") { 56 } else { 220 };
 const UNSHARE: i64 = if cfg!(target_arch = "x86_64") { 272 } else { 97 };
+const INOTIFY_INIT1: i64 = if cfg!(target_arch = "x86_64") { 294 } else { 26 };
 const CLONE3: i64 = 435;
 const ENOSYS: u32 = 38;
 const EPERM: u32 = 1;
 
-/// Starts the command under such a filter.
+/// Starts the command under filters that refuse it.
 pub fn refuse(command: &mut Command, refused: Refused) {
+    let filters = match refused {
+        Refused::OwnUserNamespaces => no_namespaces(&[UNSHARE]),
+        Refused::AllNamespaces => no_namespaces(&[UNSHARE, CLONE]),
+        Refused::Watching => vec![filter([(INOTIFY_INIT1, Vec::new())].into(), ENOSYS)],
+    };
+    let apply = move || {
+        for filter in &filters {
+            seccompiler::apply_filter(filter).map_err(|_| std::io::Error::last_os_error())?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec it only makes system calls with what was made before.
+    unsafe { command.pre_exec(apply) };
+}
+
+/// Filters for these calls.
+fn no_namespaces(calls: &[i64]) -> Vec<BpfProgram> {
     let rules: Vec<SeccompRule> = NEW_ANY
         .iter()
         .map(|flag| {
@@ -40,18 +60,10 @@ pub fn refuse(command: &mut Command, refused: Refused) {
             SeccompRule::new(vec![is_set.expect("a condition")]).expect("a rule")
         })
         .collect();
-    let calls: &[i64] = if refused == Refused::OwnUserNamespaces { &[UNSHARE] } else { &[UNSHARE, CLONE] };
     let refuse_flags = filter(calls.iter().map(|call| (*call, rules.clone())).collect(), EPERM);
     // Its flags are in memory, where a filter cannot look; the C library then uses `clone`.
     let refuse_clone3 = filter([(CLONE3, Vec::new())].into(), ENOSYS);
-    let apply = move || {
-        for filter in [&refuse_clone3, &refuse_flags] {
-            seccompiler::apply_filter(filter).map_err(|_| std::io::Error::last_os_error())?;
-        }
-        Ok(())
-    };
-    // SAFETY: between fork and exec it only makes system calls with what was made before.
-    unsafe { command.pre_exec(apply) };
+    vec![refuse_clone3, refuse_flags]
 }
 
 fn filter(rules: BTreeMap<i64, Vec<SeccompRule>>, error: u32) -> BpfProgram {

@@ -251,6 +251,11 @@ impl Started {
         }
     }
 
+    /// The next message as it came.
+    pub fn raw_line(&mut self) -> String {
+        self.lines.recv_timeout(PATIENCE).expect("a message")
+    }
+
     /// Takes `count` messages without looking at them.
     pub fn skip(&mut self, count: usize) {
         for _ in 0..count {

@@ -96,6 +96,7 @@ impl Schema {
         let name = match message["method"].as_str().expect("a method") {
             "notifications/progress" => "ProgressNotification",
             "notifications/message" => "LoggingMessageNotification",
+            "notifications/tools/list_changed" => "ToolListChangedNotification",
             "notifications/subscriptions/acknowledged" => "SubscriptionsAcknowledgedNotification",
             _ => "JSONRPCNotification",
         };

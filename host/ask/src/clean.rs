@@ -3,6 +3,7 @@
 //! The questions come from a model that may repeat what it read somewhere, so they must not be
 //! able to move the cursor, to recolour the answer of another option, or to show it reversed.
 
+use scorpiox_text::is_shown;
 use vte::{Parser, Perform};
 
 /// Text of several lines, each without spaces around it. Escape sequences go as a whole.
@@ -22,20 +23,6 @@ pub(crate) fn clean_lines(text: &str) -> String {
 /// Text of one line.
 pub(crate) fn clean_line(text: &str) -> String {
     clean_lines(text).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Whether a character may be shown.
-pub(crate) fn is_shown(character: char) -> bool {
-    let is_hidden = matches!(
-        character,
-        // Bidi controls.
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        // What has no width at all, but for the joiners that scripts and emoji need.
-        | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}'
-        // Annotations and tags.
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-    );
-    !is_hidden && !character.is_control()
 }
 
 fn clean_line_part(line: &str) -> String {

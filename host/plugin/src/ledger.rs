@@ -11,10 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::asks::{Asks, Limits};
-use crate::fingerprint::{Fingerprint, Stamp};
+use crate::fingerprint::{Fingerprint, Stamps};
 use crate::name::PluginName;
+use crate::shelf::{owned, read};
 
 const VERSION: u32 = 1;
+/// Largest file: some thousand plugins.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// All decisions.
 #[derive(Debug, Default)]
@@ -52,7 +55,7 @@ pub struct Approval {
     /// Of `tools`.
     pub definitions: Fingerprint,
     /// Of the two files before they were read, where they were old enough to rely on that.
-    pub stamps: Option<(Option<Stamp>, Stamp)>,
+    pub stamps: Option<Stamps>,
     /// What it may touch.
     pub capabilities: Asks,
     /// What a call of it may use.
@@ -72,7 +75,7 @@ pub enum LedgerError {
         /// Why.
         error: io::Error,
     },
-    /// Not what this program writes.
+    /// Not what this program writes, or not only this person can have written it.
     #[error("{path} cannot be used: {why}; mend it, or remove it and approve the plugins again")]
     Damaged {
         /// Which file.
@@ -93,20 +96,17 @@ impl Ledger {
     /// The decisions in a program's own folder. None were made where there is no file.
     pub fn read(own_home: &Path) -> Result<Self, LedgerError> {
         let path = file(own_home);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        let about = match path.symlink_metadata() {
+            Ok(about) => about,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(LedgerError::Io { path, error }),
         };
         let damaged = |why: String| LedgerError::Damaged { path: path.clone(), why };
-        let stored: Stored = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
-        if stored.version != VERSION {
-            return Err(damaged(format!(
-                "it is of version {}, and this program knows {VERSION}",
-                stored.version
-            )));
-        }
-        Ok(Self { records: stored.plugins })
+        // Whoever writes it decides what runs.
+        owned(&about, "it").map_err(damaged)?;
+        let text = read(&path, MAX_BYTES).map_err(|error| LedgerError::Io { path: path.clone(), error })?;
+        let records = parse(&text).map_err(damaged)?;
+        Ok(Self { records })
     }
 
     /// Changes the decisions, while nobody else does.
@@ -162,6 +162,23 @@ impl Ledger {
     /// Where the file is, to see whether it changed.
     pub fn path(own_home: &Path) -> PathBuf {
         file(own_home)
+    }
+}
+
+fn parse(text: &[u8]) -> Result<BTreeMap<PluginName, Record>, String> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let other = |version| format!("it is of version {version}, and this program knows {VERSION}");
+    match serde_json::from_slice::<Stored>(text) {
+        Ok(stored) if stored.version == VERSION => Ok(stored.plugins),
+        Ok(stored) => Err(other(stored.version)),
+        // Another version may have what this one does not know.
+        Err(error) => Err(match serde_json::from_slice(text) {
+            Ok(Versioned { version }) if version != VERSION => other(version),
+            _ => error.to_string(),
+        }),
     }
 }
 

@@ -19,9 +19,9 @@ mod shelf;
 mod status;
 
 pub use asks::{Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WebAsk};
-pub use fingerprint::{Fingerprint, Stamp};
+pub use fingerprint::{Fingerprint, Stamp, Stamps};
 pub use ledger::{Approval, Decision, Ledger, LedgerError, Record};
-pub use manifest::{Manifest, ManifestError, ToolNote, is_deceptive};
+pub use manifest::{Manifest, ManifestError, ToolNote};
 pub use name::{NameError, PluginName};
 pub use shelf::{Installed, MANIFEST, MAX_COMPONENT_BYTES, Shelf};
 pub use status::{Change, Status};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use scorpiox_text::is_deceptive;
 use serde::{Deserialize, Serialize};
 
 use crate::asks::{Asks, Limits};
@@ -191,14 +192,6 @@ fn plain(name: &str, text: &str, most: usize) -> Result<(), ManifestError> {
         )),
         None => Ok(()),
     }
-}
-
-/// Control characters, and characters that turn text around or take no room.
-pub fn is_deceptive(c: char) -> bool {
-    (c.is_control() && c != '\n')
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -4,17 +4,18 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::fingerprint::{Fingerprint, Stamp};
+use crate::fingerprint::{FINE_STEP, Fingerprint, Stamp, Stamps};
 use crate::manifest::{MAX_MANIFEST_BYTES, Manifest};
 use crate::name::PluginName;
 
 /// Largest component. One that brings a Python interpreter has about 40 MB.
 pub const MAX_COMPONENT_BYTES: u64 = 128 * 1024 * 1024;
 
-/// The file that a plugin says in what it is.
+/// What a plugin's manifest is called.
 pub const MANIFEST: &str = "plugin.toml";
 
 /// The folder of all plugins.
@@ -34,6 +35,10 @@ pub struct Installed {
     pub manifest_fingerprint: Fingerprint,
     /// The component's file.
     pub component: PathBuf,
+    /// Of its files, before they were read.
+    stamps: Stamps,
+    /// When the first of them was taken.
+    found_at: SystemTime,
 }
 
 impl Shelf {
@@ -74,48 +79,82 @@ impl Shelf {
         self.entry(&format!("{name}.wasm"))
     }
 
-    fn entry(&self, entry: &str) -> Result<Installed, String> {
+    /// The same; waits a moment for files that were written just now, whose stamps say nothing yet.
+    /// What is approved with its stamps need not be read whole by every server that starts.
+    pub fn find_settled(&self, name: &PluginName) -> Result<Installed, String> {
+        let found = self.find(name)?;
+        if found.settled_stamps().is_some() {
+            return Ok(found);
+        }
+        std::thread::sleep(FINE_STEP);
+        self.find(name)
+    }
+
+    /// Whether a plugin's files are certainly those that were found, and nobody else can change them.
+    pub fn is_unchanged(&self, plugin: &Installed) -> bool {
+        let is_ours = match plugin.stamps.0 {
+            Some(_) => self.place(plugin.name.as_str()).is_ok(),
+            None => self.place(&format!("{}.wasm", plugin.name)).is_ok(),
+        };
+        is_ours && plugin.is_unchanged()
+    }
+
+    /// Where an entry is, if it is this person's alone.
+    fn place(&self, entry: &str) -> Result<(PathBuf, Metadata), String> {
+        // Whoever can write there can put one plugin in the place of another.
+        let all = self.folder.metadata().map_err(|error| error.to_string())?;
+        owned(&all, "the folder of plugins")?;
         let path = self.folder.join(entry);
         let about = path.symlink_metadata().map_err(|error| error.to_string())?;
         owned(&about, entry)?;
+        Ok((path, about))
+    }
+
+    fn entry(&self, entry: &str) -> Result<Installed, String> {
+        let found_at = SystemTime::now();
+        let (path, about) = self.place(entry)?;
         match entry.strip_suffix(".wasm") {
-            Some(stem) if about.is_file() => bare(stem, path),
-            _ if about.is_dir() => installed_folder(entry, &path),
+            Some(stem) if about.is_file() => bare(stem, path, &about, found_at),
+            _ if about.is_dir() => installed_folder(entry, &path, found_at),
             _ => Err("neither a folder with plugin.toml nor a .wasm file".to_owned()),
         }
     }
 }
 
 impl Installed {
-    /// The stamps of its files, in the order manifest, component.
-    pub fn stamps(&self) -> io::Result<(Option<Stamp>, Stamp)> {
-        let manifest = self.component.with_file_name(MANIFEST);
-        let manifest = manifest.symlink_metadata().ok().filter(|_| !self.is_bare());
-        let component = self.component.symlink_metadata()?;
-        Ok((manifest.map(|about| Stamp::of(&about)), Stamp::of(&component)))
+    /// The stamps of its files before they were read, if a later change of these would show.
+    pub fn settled_stamps(&self) -> Option<&Stamps> {
+        let (manifest, component) = &self.stamps;
+        let settled = |stamp: &Stamp| stamp.is_settled(self.found_at);
+        (settled(component) && manifest.as_ref().is_none_or(settled)).then_some(&self.stamps)
     }
 
-    /// The same, if they are old enough to be relied on.
-    pub fn settled_stamps(&self, now_seconds: u64) -> Option<(Option<Stamp>, Stamp)> {
-        let now = i64::try_from(now_seconds).ok()?;
-        let (manifest, component) = self.stamps().ok()?;
-        let settled =
-            component.is_settled(now) && manifest.as_ref().is_none_or(|stamp| stamp.is_settled(now));
-        settled.then_some((manifest, component))
+    /// Whether its files had these stamps.
+    pub fn has_stamps(&self, noted: Option<&Stamps>) -> bool {
+        noted == Some(&self.stamps)
+    }
+
+    fn is_unchanged(&self) -> bool {
+        self.settled_stamps().is_some_and(|stamps| self.stamps_now().is_ok_and(|now| now == *stamps))
+    }
+
+    fn stamps_now(&self) -> io::Result<Stamps> {
+        let of = |path: &Path| path.symlink_metadata().map(|about| Stamp::of(&about));
+        let manifest = match &self.stamps.0 {
+            Some(_) => Some(of(&self.component.with_file_name(MANIFEST))?),
+            None => None,
+        };
+        Ok((manifest, of(&self.component)?))
     }
 
     /// The component's bytes.
     pub fn read_component(&self) -> io::Result<Vec<u8>> {
         read(&self.component, MAX_COMPONENT_BYTES)
     }
-
-    fn is_bare(&self) -> bool {
-        self.manifest_fingerprint == Fingerprint::of(b"")
-    }
 }
 
 /// Others must not be able to change what runs in this person's name.
-fn owned(about: &Metadata, name: &str) -> Result<(), String> {
+pub(crate) fn owned(about: &Metadata, name: &str) -> Result<(), String> {
     if about.is_symlink() {
         return Err(format!("{name} is a symbolic link; put the files themselves there"));
     }
@@ -129,7 +168,7 @@ fn owned(about: &Metadata, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn bare(stem: &str, component: PathBuf) -> Result<Installed, String> {
+fn bare(stem: &str, component: PathBuf, about: &Metadata, found_at: SystemTime) -> Result<Installed, String> {
     let name = PluginName::try_from(stem.to_owned()).map_err(|error| error.to_string())?;
     let manifest = Manifest {
         name: name.clone(),
@@ -141,13 +180,15 @@ fn bare(stem: &str, component: PathBuf) -> Result<Installed, String> {
         tools: std::collections::BTreeMap::new(),
         comments: std::collections::BTreeMap::new(),
     };
-    Ok(Installed { name, manifest, manifest_fingerprint: Fingerprint::of(b""), component })
+    let stamps = (None, Stamp::of(about));
+    Ok(Installed { name, manifest, manifest_fingerprint: Fingerprint::of(b""), component, stamps, found_at })
 }
 
-fn installed_folder(entry: &str, folder: &Path) -> Result<Installed, String> {
+fn installed_folder(entry: &str, folder: &Path, found_at: SystemTime) -> Result<Installed, String> {
     let path = folder.join(MANIFEST);
     let about = path.symlink_metadata().map_err(|error| format!("{MANIFEST}: {error}"))?;
     owned(&about, MANIFEST)?;
+    let manifest_stamp = Stamp::of(&about);
     let text = read(&path, MAX_MANIFEST_BYTES as u64).map_err(|error| format!("{MANIFEST}: {error}"))?;
     let fingerprint = Fingerprint::of(&text);
     let text = String::from_utf8(text).map_err(|_| format!("{MANIFEST} is no UTF-8"))?;
@@ -158,11 +199,13 @@ fn installed_folder(entry: &str, folder: &Path) -> Result<Installed, String> {
     let component = folder.join(&manifest.component);
     let about = component.symlink_metadata().map_err(|error| format!("{}: {error}", manifest.component))?;
     owned(&about, &manifest.component)?;
-    Ok(Installed { name: manifest.name.clone(), manifest, manifest_fingerprint: fingerprint, component })
+    let stamps = (Some(manifest_stamp), Stamp::of(&about));
+    let name = manifest.name.clone();
+    Ok(Installed { name, manifest, manifest_fingerprint: fingerprint, component, stamps, found_at })
 }
 
 /// A regular file, not through a link, up to a size.
-fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let about = file.metadata()?;
@@ -220,6 +263,8 @@ mod tests {
         let plugins = home.path().join("plugins");
         fs::set_permissions(plugins.join("open.wasm"), fs::Permissions::from_mode(0o666)).expect("sets");
         symlink("/etc", plugins.join("link")).expect("links");
+        put(home.path(), "pointed/plugin.toml", "name = \"pointed\"\ncomponent = \"c.wasm\"");
+        symlink(plugins.join("open.wasm"), plugins.join("pointed/c.wasm")).expect("links");
         assert_eq!(
             found(home.path()),
             [
@@ -230,7 +275,20 @@ mod tests {
                 "notes.txt: neither a folder with plugin.toml nor a .wasm file",
                 "open.wasm: others may write open.wasm; take that away with chmod go-w",
                 "other: the folder other has a plugin called one; rename one of them",
+                "pointed: c.wasm is a symbolic link; put the files themselves there",
             ]
         );
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_has_no_plugins() {
+        let home = tempfile::tempdir().expect("a folder");
+        put(home.path(), "two.wasm", "");
+        let plugins = home.path().join("plugins");
+        fs::set_permissions(&plugins, fs::Permissions::from_mode(0o777)).expect("sets");
+        let others = "others may write the folder of plugins; take that away with chmod go-w";
+        assert_eq!(found(home.path()), [format!("two.wasm: {others}")]);
+        fs::set_permissions(&plugins, fs::Permissions::from_mode(0o755)).expect("sets");
+        assert_eq!(found(home.path()), ["two"]);
     }
 }

@@ -30,25 +30,32 @@ pub enum Change {
 }
 
 impl<'a> Status<'a> {
-    /// Of a plugin, with what was decided about it. Reads the component only where its stamp is
-    /// not the one that was noted.
+    /// Of a plugin, with what was decided about it.
     pub fn of(plugin: &Installed, record: Option<&'a Record>) -> Self {
         let approval = match record.map(|record| &record.decision) {
             None => return Self::Waiting,
             Some(Decision::Denied) => return Self::Denied,
             Some(Decision::Approved(approval)) => approval,
         };
-        if plugin.manifest_fingerprint != approval.manifest {
-            return Self::Changed(Change::Manifest);
+        match Self::of_approved(plugin, approval) {
+            Ok(()) => Self::Approved(approval),
+            Err(change) => Self::Changed(change),
         }
-        let stamps = plugin.stamps().ok();
-        if stamps.is_some() && stamps == approval.stamps {
-            return Self::Approved(approval);
+    }
+
+    /// Whether a plugin is still what was approved. Reads the component only where its stamp is
+    /// not the one that was noted.
+    pub fn of_approved(plugin: &Installed, approval: &Approval) -> Result<(), Change> {
+        if plugin.manifest_fingerprint != approval.manifest {
+            return Err(Change::Manifest);
+        }
+        if plugin.has_stamps(approval.stamps.as_ref()) {
+            return Ok(());
         }
         match plugin.read_component() {
-            Ok(bytes) if Fingerprint::of(&bytes) == approval.component => Self::Approved(approval),
-            Ok(_) => Self::Changed(Change::Component),
-            Err(_) => Self::Changed(Change::Unreadable),
+            Ok(bytes) if Fingerprint::of(&bytes) == approval.component => Ok(()),
+            Ok(_) => Err(Change::Component),
+            Err(_) => Err(Change::Unreadable),
         }
     }
 }
@@ -75,7 +82,7 @@ mod tests {
             manifest: plugin.manifest_fingerprint.clone(),
             component: Fingerprint::of(&plugin.read_component().expect("bytes")),
             definitions: Fingerprint::of(b"[]"),
-            stamps: plugin.stamps().ok(),
+            stamps: plugin.settled_stamps().cloned(),
             capabilities: plugin.manifest.capabilities.clone(),
             limits: plugin.manifest.limits.clone(),
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),

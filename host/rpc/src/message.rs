@@ -298,31 +298,37 @@ fn not_json(error: &serde_json::Error) -> Malformed {
 }
 
 /// Refuses nesting beyond [`MAX_DEPTH`] before any parser recurses into it.
-///
-/// Most lines have fewer brackets than the limit, which one fast count shows.
 fn refuse_deep_nesting(line: &[u8]) -> Result<(), Malformed> {
-    if memchr::memchr2_iter(b'{', b'[', line).take(MAX_DEPTH + 1).count() <= MAX_DEPTH {
-        return Ok(());
+    match nested_beyond(line, MAX_DEPTH) {
+        Some(at) => Err(Malformed::parse(format!("nested deeper than {MAX_DEPTH} levels at byte {at}"))),
+        None => Ok(()),
+    }
+}
+
+/// Where JSON is first nested deeper than `most` levels.
+///
+/// Most texts have fewer brackets than the limit, which one fast count shows.
+pub fn nested_beyond(json: &[u8], most: usize) -> Option<usize> {
+    if memchr::memchr2_iter(b'{', b'[', json).take(most + 1).count() <= most {
+        return None;
     }
     let mut depth = 0usize;
     let mut at = 0;
-    while at < line.len() {
-        match CLASSES[usize::from(line[at])] {
+    while at < json.len() {
+        match CLASSES[usize::from(json[at])] {
             Class::Other => {}
             Class::Open => {
                 depth += 1;
-                if depth > MAX_DEPTH {
-                    return Err(Malformed::parse(format!(
-                        "nested deeper than {MAX_DEPTH} levels at byte {at}"
-                    )));
+                if depth > most {
+                    return Some(at);
                 }
             }
             Class::Close => depth = depth.saturating_sub(1),
-            Class::Quote => at = string_end(line, at),
+            Class::Quote => at = string_end(json, at),
         }
         at += 1;
     }
-    Ok(())
+    None
 }
 
 /// What a byte means for nesting.

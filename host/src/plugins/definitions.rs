@@ -1,5 +1,6 @@
 //! What strangers say of their tools, before clients and people read it.
 
+use scorpiox_rpc::message::nested_beyond;
 use serde_json::Value;
 
 /// Longest name of a tool within its plugin: with the plugin's name it has at most 64 characters.
@@ -7,6 +8,8 @@ const MAX_NAME_CHARS: usize = 39;
 const MAX_TITLE_CHARS: usize = 100;
 const MAX_DESCRIPTION_CHARS: usize = 4096;
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+/// Deepest nesting of a schema. Parsers of clients refuse the whole list at 128 levels.
+const MAX_SCHEMA_DEPTH: usize = 64;
 /// Most tools of a plugin.
 const MAX_TOOLS: usize = 64;
 
@@ -46,6 +49,14 @@ pub enum BadDefinition {
         most: usize,
         /// Of what.
         unit: &'static str,
+    },
+    /// A schema that would keep clients from reading the list.
+    #[error("the {member} of {tool} is nested deeper than {MAX_SCHEMA_DEPTH} levels")]
+    Deep {
+        /// Whose.
+        tool: String,
+        /// Which.
+        member: &'static str,
     },
     /// A character that acts on a terminal, or that hides or turns text.
     #[error("the {member} of {tool} has the character {character}, which cannot be seen")]
@@ -96,7 +107,7 @@ fn text(tool: &str, member: &'static str, definition: &Value, most: usize) -> Re
     if size > most {
         return Err(BadDefinition::TooLong { tool, member, size, most, unit: "characters" });
     }
-    match text.chars().find(|c| scorpiox_plugin::is_deceptive(*c)) {
+    match text.chars().find(|c| scorpiox_text::is_deceptive(*c)) {
         Some(found) => {
             Err(BadDefinition::Deceptive { tool, member, character: found.escape_unicode().to_string() })
         }
@@ -115,8 +126,11 @@ fn schema(tool: &str, member: &'static str, definition: &Value) -> Result<(), Ba
         let (size, most, unit) = (json.len(), MAX_SCHEMA_BYTES, "bytes");
         return Err(BadDefinition::TooLong { tool, member, size, most, unit });
     }
+    if nested_beyond(json.as_bytes(), MAX_SCHEMA_DEPTH).is_some() {
+        return Err(BadDefinition::Deep { tool, member });
+    }
     // In JSON a control character is escaped; what is written in full is looked at.
-    match json.chars().find(|c| scorpiox_plugin::is_deceptive(*c)) {
+    match json.chars().find(|c| scorpiox_text::is_deceptive(*c)) {
         Some(found) => {
             Err(BadDefinition::Deceptive { tool, member, character: found.escape_unicode().to_string() })
         }
@@ -169,6 +183,10 @@ mod tests {
         schema["input_schema"] = json!({"type": "string"});
         assert_eq!(error(schema.clone()), "the definition of a has no input_schema that can be used");
         schema["input_schema"] = json!({"type": "object", "description": "a\u{200b}"});
-        assert!(error(schema).contains("input_schema of a has the character \\u{200b}"));
+        assert!(error(schema.clone()).contains("input_schema of a has the character \\u{200b}"));
+        let nested =
+            (0..64).fold(json!({"type": "object"}), |inner, _| json!({"type": "object", "not": inner}));
+        schema["input_schema"] = nested;
+        assert_eq!(error(schema), "the input_schema of a is nested deeper than 64 levels");
     }
 }

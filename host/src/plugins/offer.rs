@@ -1,18 +1,18 @@
 //! The tools of approved plugins, for as long as they are what was approved.
+//!
+//! No lock is held while files of plugins are read but that of the one plugin they belong to: a
+//! large component that changed delays who needs it, and lists, which must say whether it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
-use scorpiox_plugin::{
-    Approval, Asks, Decision, Fingerprint, Installed, Ledger, Limits, PluginName, Record, Shelf, Stamp,
-    Status,
-};
+use scorpiox_plugin::{Decision, Fingerprint, Ledger, PluginName, Shelf, Stamp};
 
-use super::grants::{grants, limits};
-use crate::runtime::{Binary, Component, Kept};
-use crate::tools::{Definition, Kind, Tool};
+use super::entry::Entry;
+use crate::runtime::Kept;
+use crate::tools::Tool;
 
 /// The plugins of a server. Nothing is read before the first look.
 pub struct Plugins {
@@ -24,19 +24,11 @@ pub struct Plugins {
 
 #[derive(Default)]
 struct State {
-    /// Of the decisions, when they were read last.
+    /// Of the decisions, when they were read last, if a later change would show by it.
     ledger: Option<Stamp>,
-    records: BTreeMap<PluginName, Record>,
-    offers: BTreeMap<PluginName, Offer>,
+    entries: BTreeMap<PluginName, Arc<Entry>>,
     /// What was complained about already.
     said: BTreeSet<String>,
-}
-
-/// A plugin that runs.
-struct Offer {
-    stamps: (Option<Stamp>, Stamp),
-    installed: Installed,
-    tools: Vec<Arc<Tool>>,
 }
 
 impl Plugins {
@@ -52,152 +44,93 @@ impl Plugins {
 
     /// All tools, in the order of the plugins' names.
     pub fn tools(&self) -> Vec<Arc<Tool>> {
-        let mut state = self.state();
-        let names: Vec<_> = state.records.keys().cloned().collect();
-        names.iter().flat_map(|name| self.offered(&mut state, name)).collect()
+        self.entries().iter().flat_map(|entry| self.offered(entry)).collect()
     }
 
     /// The tool of that name.
     pub fn get(&self, tool: &str) -> Option<Arc<Tool>> {
         let (plugin, _) = tool.split_once('.')?;
         let plugin = PluginName::try_from(plugin.to_owned()).ok()?;
-        let mut state = self.state();
-        self.offered(&mut state, &plugin).into_iter().find(|offered| offered.name == tool)
+        let entry = self.with_state(|state| state.entries.get(&plugin).cloned())?;
+        self.offered(&entry).into_iter().find(|offered| offered.name == tool)
     }
 
     /// The tools of the plugins that were approved with this very component.
     pub fn tools_of(&self, component: &Fingerprint) -> Vec<Arc<Tool>> {
-        let mut state = self.state();
-        let is_it = |record: &Record| match &record.decision {
-            Decision::Approved(approval) => approval.component == *component,
-            Decision::Denied => false,
-        };
-        let names = state.records.iter().filter(|(_, record)| is_it(record)).map(|(name, _)| name.clone());
-        let names: Vec<_> = names.collect();
-        names.iter().flat_map(|name| self.offered(&mut state, name)).collect()
+        let entries = self.entries();
+        entries.iter().filter(|entry| entry.is_for(component)).flat_map(|entry| self.offered(entry)).collect()
     }
 
-    /// The state, with the decisions as they are on disk.
-    fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = Ledger::path(&self.own_home).symlink_metadata().ok().map(|about| Stamp::of(&about));
-        if stamp.is_none() {
-            // Most people have no plugins.
-            *state = State::default();
-        } else if stamp != state.ledger || !stamp.as_ref().is_some_and(is_settled) {
-            match Ledger::read(&self.own_home) {
-                Ok(ledger) => {
-                    let records =
-                        ledger.iter().map(|(name, record)| (name.clone(), record.clone())).collect();
-                    state.adopt(records);
-                    state.ledger = stamp;
-                }
-                Err(error) => {
-                    state.adopt(BTreeMap::new());
-                    state.ledger = None;
-                    state.say(format!("no plugin runs: {error}"));
-                }
-            }
-        }
-        state
+    /// The program's own folder, in which a change may change the plugins.
+    pub(crate) fn own_home(&self) -> &Path {
+        &self.own_home
+    }
+
+    /// The folders with the files of plugins that may run, if those are what was approved.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        self.entries().iter().map(|entry| self.shelf.folder_of(&entry.name)).collect()
+    }
+
+    fn entries(&self) -> Vec<Arc<Entry>> {
+        self.with_state(|state| state.entries.values().cloned().collect())
     }
 
     /// The tools of one plugin, if it may run.
-    fn offered(&self, state: &mut State, name: &PluginName) -> Vec<Arc<Tool>> {
-        if let Some(offer) = state.offers.get(name) {
-            let is_same = offer.installed.stamps().is_ok_and(|stamps| stamps == offer.stamps);
-            let (manifest, component) = &offer.stamps;
-            if is_same && is_settled(component) && manifest.as_ref().is_none_or(is_settled) {
-                return offer.tools.clone();
-            }
-        }
-        let Some(record) = state.records.get(name).cloned() else { return Vec::new() };
-        let known = state.offers.remove(name);
-        match self.offer(name, &record, known) {
-            Ok(Some(offer)) => {
-                let tools = offer.tools.clone();
-                state.offers.insert(name.clone(), offer);
-                tools
-            }
-            Ok(None) => Vec::new(),
-            Err(why) => {
-                state.say(format!("plugin {name} does not run: {why}"));
-                Vec::new()
-            }
-        }
+    fn offered(&self, entry: &Entry) -> Vec<Arc<Tool>> {
+        entry.tools(&self.shelf, &self.kept).unwrap_or_else(|why| {
+            self.lock(|state| state.say(format!("plugin {} does not run: {why}", entry.name)));
+            Vec::new()
+        })
     }
 
-    /// A plugin that runs, if its files are what was approved. `known` is what it was before they were
-    /// looked at, by the same decision: its component, with the calls that run, stays.
-    fn offer(
-        &self,
-        name: &PluginName,
-        record: &Record,
-        known: Option<Offer>,
-    ) -> Result<Option<Offer>, String> {
-        let installed = self.shelf.find(name)?;
-        // Before the files are read: what changes meanwhile shows the next time.
-        let stamps = installed.stamps().map_err(|error| error.to_string())?;
-        let approval = match Status::of(&installed, Some(record)) {
-            Status::Approved(approval) => approval,
-            Status::Denied | Status::Waiting => return Ok(None),
-            Status::Changed(change) => {
-                return Err(format!(
-                    "{change}; look at it with `scorpiox-code plugin show {name}`, and approve it again"
-                ));
-            }
-        };
-        if let Some(known) = known {
-            return Ok(Some(Offer { stamps, installed, ..known }));
-        }
-        let definitions: Vec<Definition> =
-            serde_json::from_str(approval.tools.get()).map_err(|error| error.to_string())?;
-        let component = Arc::new(self.component(&installed, approval)?);
-        let tool = |definition: Definition| {
-            let inner = definition.name.to_string();
-            let full = format!("{name}.{inner}");
-            let definition = Definition { name: full.clone().into(), ..definition };
-            let kind = Kind::Plugin { component: Arc::clone(&component), definition, inner };
-            Arc::new(Tool { name: full.into(), kind })
-        };
-        Ok(Some(Offer { stamps, installed, tools: definitions.into_iter().map(tool).collect() }))
+    /// Does something with the decisions as they are on disk.
+    fn with_state<T>(&self, with: impl FnOnce(&State) -> T) -> T {
+        self.lock(|state| {
+            state.refresh(&self.own_home);
+            with(state)
+        })
     }
 
-    fn component(&self, installed: &Installed, approval: &Approval) -> Result<Component, String> {
-        let (grants, approved) = grants(&approval.capabilities).map_err(|error| error.to_string())?;
-        let (kept, fingerprint, source) = (self.kept.clone(), approval.component.clone(), installed.clone());
-        let load = move |engine: &wasmtime::Engine| {
-            kept.load(engine, &fingerprint, || Ok(source.read_component()?.into()))
-        };
-        // Its data is its own, whatever a built-in tool is called.
-        let namespace = format!("plugin/{}", installed.name);
-        let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);
-        component.limits = limits(&approval.limits);
-        component.most_calls = approval.limits.calls;
-        component.approved = Some(Arc::new(approved));
-        Ok(component)
+    fn lock<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
+        with(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// What tells one decision from another.
-fn decided(record: &Record) -> (u64, Option<(String, &Asks, &Limits)>) {
-    let approval = match &record.decision {
-        Decision::Approved(approval) => {
-            let pinned = format!("{} {} {}", approval.component, approval.manifest, approval.definitions);
-            Some((pinned, &approval.capabilities, &approval.limits))
-        }
-        Decision::Denied => None,
-    };
-    (record.decided_at, approval)
 }
 
 impl State {
+    fn refresh(&mut self, own_home: &Path) {
+        let now = SystemTime::now();
+        let Ok(about) = Ledger::path(own_home).symlink_metadata() else {
+            // Most people have no plugins.
+            *self = Self::default();
+            return;
+        };
+        let stamp = Some(Stamp::of(&about));
+        if self.ledger == stamp {
+            return;
+        }
+        match Ledger::read(own_home) {
+            Ok(ledger) => {
+                self.adopt(&ledger);
+                self.ledger = stamp.filter(|stamp| stamp.is_settled(now));
+            }
+            Err(error) => {
+                self.entries.clear();
+                self.ledger = None;
+                self.say(format!("no plugin runs: {error}"));
+            }
+        }
+    }
+
     /// Takes other decisions; plugins about which the same was decided go on as they are.
-    fn adopt(&mut self, records: BTreeMap<PluginName, Record>) {
-        let is_same =
-            |name: &PluginName| self.records.get(name).map(decided) == records.get(name).map(decided);
-        self.offers.retain(|name, _| is_same(name));
-        self.records = records;
+    fn adopt(&mut self, ledger: &Ledger) {
+        let old = std::mem::take(&mut self.entries);
+        for (name, record) in ledger.iter() {
+            let Decision::Approved(approval) = &record.decision else { continue };
+            let known = old.get(name).filter(|entry| entry.is_of(record.decided_at, approval));
+            let new = || Arc::new(Entry::new(name, record.decided_at, approval));
+            let entry = known.cloned().unwrap_or_else(new);
+            self.entries.insert(name.clone(), entry);
+        }
     }
 
     /// Tells the operator once.
@@ -207,9 +140,4 @@ impl State {
             self.said.insert(what);
         }
     }
-}
-
-fn is_settled(stamp: &Stamp) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    stamp.is_settled(i64::try_from(now).unwrap_or(i64::MAX))
 }

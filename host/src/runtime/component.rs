@@ -154,9 +154,10 @@ fn calls(
 ) -> wasmtime::Result<Calls> {
     if compiled.get_export_index(None, TOOL_INTERFACE).is_some() {
         let template = template.clone();
-        return Ok(match waits {
-            true => Calls::WaitingTool(WaitingToolPre::new(template)?),
-            false => Calls::Tool(AnyToolPre::new(template)?),
+        return Ok(if waits {
+            Calls::WaitingTool(WaitingToolPre::new(template)?)
+        } else {
+            Calls::Tool(AnyToolPre::new(template)?)
         });
     }
     let (functions, _) = Functions::of(engine, compiled);

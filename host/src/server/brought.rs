@@ -80,7 +80,7 @@ fn inner(tool: &Tool) -> &str {
 }
 
 fn call(scope: &Scope<'_>, tool: &Tool, invoked: &Invoked, client: &Client<'_>) -> Result<Output, Failure> {
-    let Kind::Plugin { component, definition, inner } = &tool.kind else {
+    let Kind::Plugin { component, definition, inner, .. } = &tool.kind else {
         return Err(Failure(format!("{} is no plugin's.", tool.name)));
     };
     let schema: Value = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();

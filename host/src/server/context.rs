@@ -22,6 +22,7 @@ use crate::plugins::Plugins;
 use crate::runtime::{Component, Fault, Runtime, Setup};
 use crate::server::callbacks::Deliveries;
 use crate::server::handlers::listing::ListingCache;
+use crate::server::tool_news::ToolNews;
 use crate::tools::{Kind, Registry, Tool};
 use crate::workspace::Workspace;
 
@@ -61,6 +62,7 @@ pub struct Context {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) deliveries: Deliveries,
     pub(crate) listing: ListingCache,
+    pub(crate) tool_news: ToolNews,
     pub(crate) outgoing: Arc<Outgoing>,
     pub(crate) seal: Seal,
     shell: Arc<Shell>,
@@ -103,6 +105,7 @@ impl Context {
             subscriptions: Subscriptions::default(),
             deliveries: Deliveries::new(delivers_messages),
             listing: ListingCache::default(),
+            tool_news: ToolNews::default(),
             outgoing: Arc::default(),
             seal: Seal::new(),
         }

@@ -47,16 +47,14 @@ impl OtherSide {
         let mut person = self.person.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *person {
             Person::None => Err(Unanswered::Failed("the client shows no forms".to_owned())),
-            Person::Result(given) => match given.take() {
-                Some(given) => {
+            Person::Result(given) => {
+                if let Some(given) = given.take() {
                     *person = Person::None;
-                    Ok(given)
+                    return Ok(given);
                 }
-                None => {
-                    let _ = self.later.set(form);
-                    Err(Unanswered::Later)
-                }
-            },
+                let _ = self.later.set(form);
+                Err(Unanswered::Later)
+            }
             Person::Request => {
                 let news = || self.progress.report("Waiting for the person's answer");
                 let asked = self.outgoing.ask(&self.output, "elicitation/create", &form, &self.cancel, &news);

@@ -3,7 +3,7 @@
 //! Reading order: [`session`] is what is known about the client, `workers` decides which
 //! thread reads and which works, `dispatch` names the method's handler, `inflight` keeps
 //! the promise of exactly one answer, `handlers` has one file for each method group,
-//! `callbacks` fires timers.
+//! `callbacks` fires timers, `tool_news` tells of changed lists.
 
 mod brought;
 mod callbacks;
@@ -19,6 +19,7 @@ mod serve;
 mod session;
 mod subscriptions;
 mod tool_call;
+mod tool_news;
 mod workers;
 
 pub use client::{Client, Unanswered};

@@ -16,6 +16,8 @@ use super::context::Context;
 use super::dispatch::{self, Answer, Request, Route, Scope};
 use super::inflight::Ticket;
 use super::progress::Progress;
+use super::subscriptions::Wanted;
+use super::tool_news::PluginWatch;
 use super::workers::{Admission, Task, Workers};
 use crate::cancel::Reason;
 use crate::mcp::error::BUSY;
@@ -45,6 +47,7 @@ pub struct Server {
     workers: Arc<Workers<Input, Waiting>>,
     ticker: Arc<Ticker>,
     callbacks: Arc<CallbackClock>,
+    plugin_watch: PluginWatch,
     stopped: AtomicBool,
 }
 
@@ -99,7 +102,8 @@ impl Server {
                 },
                 Arc::clone(&ticker),
             );
-            Self { context, workers, ticker, callbacks, stopped: AtomicBool::new(false) }
+            let plugin_watch = PluginWatch::default();
+            Self { context, workers, ticker, callbacks, plugin_watch, stopped: AtomicBool::new(false) }
         });
         server.spawn_worker();
         server
@@ -125,6 +129,7 @@ impl Server {
     /// Ends everything in flight and says goodbye; the process may end then.
     pub fn shut_down(&self, end: End) {
         self.callbacks.stop();
+        self.plugin_watch.stop();
         if end == End::Signal || !self.workers.wait_until_idle(FINISH_TIME) {
             self.context.inflight.stop_all();
             self.workers.wait_until_idle(STOP_TIME);
@@ -190,6 +195,7 @@ impl Server {
         loop {
             let frame = input.buffered_frame().unwrap_or_else(|| {
                 output.flush();
+                self.follow_news();
                 awake = None;
                 self.next_frame(&mut input)
             });
@@ -207,7 +213,7 @@ impl Server {
                     None
                 }
             };
-            let Some(kept) = kept else { return };
+            let Some(kept) = kept else { return self.follow_news() };
             input = kept;
         }
     }
@@ -292,6 +298,14 @@ impl Server {
         };
         self.send(answer.as_deref(), false);
         self.workers.done(size);
+        self.follow_news();
+    }
+
+    /// Lets the plugins be watched, where somebody wants that: after the answers are out.
+    fn follow_news(&self) {
+        if self.context.tool_news.is_stirred() {
+            self.plugin_watch.wake(&self.context);
+        }
     }
 
     fn run_again(&self, message: Message<'_>, ticket: &Ticket) -> Option<Vec<u8>> {
@@ -395,13 +409,22 @@ impl Server {
         };
         match route {
             Route::Slow(handler) => Step::Work(Work { request, handler, ticket }),
-            _ => self.listen(id, ticket),
+            _ => self.listen(&request, ticket),
         }
     }
 
-    fn listen(&self, id: &Id<'_>, ticket: Ticket) -> Step<'static> {
-        match self.context.subscriptions.open(id, ticket, &self.context.output) {
-            Ok(()) => Step::Nothing,
+    fn listen<'a>(&self, request: &Request<'a>, ticket: Ticket) -> Step<'a> {
+        let Self { context, .. } = self;
+        let id = &request.id;
+        let opened = match Wanted::of(&request.params) {
+            Ok(wanted) => context.subscriptions.open(id, wanted, ticket, &context.output),
+            Err(error) => Err((ticket, error)),
+        };
+        match opened {
+            Ok(()) => {
+                context.tool_news.stir();
+                Step::Nothing
+            }
             Err((ticket, error)) => {
                 self.context.inflight.finish(&ticket);
                 Step::Answer(error.reply(id))
@@ -414,6 +437,7 @@ impl Server {
             "notifications/initialized" => {
                 self.context.session.update(|facts| facts.ready = facts.revision.is_some());
                 self.callbacks.start();
+                self.context.tool_news.stir();
             }
             "notifications/cancelled" => self.cancel(params),
             other => tracing::debug!("notification {other:?} is ignored"),

@@ -6,6 +6,7 @@ use crate::mcp::{LogLevel, Revision};
 
 /// Facts that the handshake and later messages establish.
 #[derive(Debug, Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools)] // what a client can, each by itself
 pub(crate) struct Facts {
     /// Negotiated by `initialize`; none before.
     pub revision: Option<Revision>,

@@ -20,6 +20,7 @@ use crate::mcp::result::Surrounded;
 use crate::mcp::{Revision, RpcError};
 use crate::runtime::{Component, Finished};
 use crate::tools::{Call, Failure, Kind, Output, OutputContent, Tool};
+use scorpiox_rpc::message::nested_beyond;
 use scorpiox_rpc::reply;
 
 /// The result of a call, as the revision writes it.
@@ -193,9 +194,20 @@ fn render<'a>(
         content,
         structured_content: structured
             .filter(|_| revision.features().structured)
-            .and_then(|json| serde_json::from_str(json).ok()),
+            .and_then(structured_content),
         is_error: outcome.as_ref().map_or(true, |output| output.is_error),
     }
+}
+
+/// Deepest nesting of structured results. Parsers of clients refuse a whole message at 128 levels.
+const MAX_STRUCTURED_DEPTH: usize = 100;
+
+/// A structured result, if it is what clients can read: an object.
+fn structured_content(json: &str) -> Option<&RawValue> {
+    let json: &RawValue = serde_json::from_str(json).ok()?;
+    let text = json.get();
+    let fits = text.starts_with('{') && nested_beyond(text.as_bytes(), MAX_STRUCTURED_DEPTH).is_none();
+    fits.then_some(json)
 }
 
 fn piece(content: &OutputContent) -> Content<'_> {

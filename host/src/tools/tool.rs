@@ -1,6 +1,7 @@
 //! One tool.
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -35,6 +36,8 @@ pub enum Kind {
         component: Arc<Component>,
         /// What was approved.
         definition: Definition,
+        /// Another number where clients are told something else of it.
+        listed: u64,
         /// What the component itself calls it.
         inner: String,
     },
@@ -85,13 +88,24 @@ pub struct Definition {
     pub hints: Hints,
 }
 
+impl Definition {
+    /// A number that is another, but for rare chance, where anything of it is.
+    pub(crate) fn digest(&self) -> u64 {
+        let Self { name, title, description, input_schema, output_schema, hints } = self;
+        let mut hasher = DefaultHasher::new();
+        (name, title, description, input_schema.get(), hints).hash(&mut hasher);
+        output_schema.as_deref().map(RawValue::get).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
 /// A schema of this folder, which is valid JSON.
 pub(super) fn schema(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap_or_default()
 }
 
 /// Hints about a call, never permissions.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Hash, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // the protocol's four hints
 pub struct Hints {
     /// Changes nothing.

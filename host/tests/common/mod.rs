@@ -60,6 +60,7 @@ pub fn setup(folder: &Path) -> Setup {
         shell: Arc::new(shell(folder)),
         web: Arc::new(Web::new(Arc::new(shell(folder)))),
         files: Arc::new(Files::new(Arc::new(shell(folder)))),
+        counterpart: None,
         on_progress: Arc::new(|_| {}),
         read_only: false,
         cancel: Cancel::default(),

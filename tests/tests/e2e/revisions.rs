@@ -50,7 +50,7 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
         "initialize",
         &[
             ("result.protocolVersion", HANDSHAKE),
-            ("result.capabilities.tools", HANDSHAKE),
+            ("result.capabilities.tools.listChanged", HANDSHAKE),
             ("result.capabilities.prompts", HANDSHAKE),
             ("result.capabilities.logging", HANDSHAKE),
             ("result.serverInfo.name", HANDSHAKE),
@@ -66,7 +66,7 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
         "server/discover",
         &[
             ("result.supportedVersions[]", MODERN),
-            ("result.capabilities.tools", MODERN),
+            ("result.capabilities.tools.listChanged", MODERN),
             ("result.capabilities.prompts", MODERN),
             ("result.capabilities.resources", MODERN),
             ("result.capabilities.extensions.io.modelcontextprotocol/skills.directoryRead", MODERN),
@@ -209,6 +209,7 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
             ("method", MODERN),
             ("params._meta.io.modelcontextprotocol/subscriptionId", MODERN),
             ("params.notifications", MODERN),
+            ("params.notifications.toolsListChanged", MODERN),
         ],
     ),
 ];

@@ -1,11 +1,12 @@
 //! A line of text that is being written.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use scorpiox_text::is_shown;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::wrap::width;
 use crate::answers::MAX_OTHER_CHARS;
-use crate::clean::{clean_line, is_shown};
+use crate::clean::clean_line;
 
 /// Text with a cursor between two of its characters, as a reader counts them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

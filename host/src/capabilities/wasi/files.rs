@@ -57,10 +57,8 @@ impl Place {
                 return Err(ErrorCode::NotPermitted);
             }
             let (parent, name) = split(&path)?;
-            let folder = match parent.as_os_str().is_empty() {
-                true => from.try_clone()?,
-                false => from.open_dir(&parent)?,
-            };
+            let is_here = parent.as_os_str().is_empty();
+            let folder = if is_here { from.try_clone()? } else { from.open_dir(&parent)? };
             let at = real_path(&folder)?;
             let Some(name) = name else { return Ok(Self { folder, name: ".".to_owned(), real: at }) };
             match folder.read_link_contents(&name) {

@@ -53,16 +53,16 @@ impl WasiHttpHooks for Requests {
                 body: body.to_bytes().into(),
                 first_byte: options.and_then(|options| options.first_byte_timeout),
             };
-            let fetcher = web.fetcher().map_err(|error| refused(&plugin, error))?;
+            let fetcher = web.fetcher().map_err(|error| refused(&plugin, &error))?;
             // Calls run on the web's own thread pool, which its connections belong to, too.
-            let answer = fetcher.exchange(exchange, hosts).await.map_err(|error| refused(&plugin, error))?;
+            let answer = fetcher.exchange(exchange, hosts).await.map_err(|error| refused(&plugin, &error))?;
             let answer = answer.map(|body| body.map_err(|error| broken(&error)).boxed_unsync());
             Ok((answer, Box::new(async { Ok(()) }) as Ending))
         })
     }
 }
 
-fn refused(plugin: &str, error: WebError) -> Error {
+fn refused(plugin: &str, error: &WebError) -> Error {
     tracing::warn!(plugin, "a request was refused or failed: {error}");
     match error {
         WebError::Denied(_) | WebError::Moved(_) | WebError::NoBrowser(_) => Error::HttpRequestDenied,

@@ -31,7 +31,7 @@ pub(super) fn run(environment: &Environment, source: &Path, yes: Option<&str>) -
     let source = Source::read(source)?;
     let shelf = Shelf::new(&environment.own_home);
     let folder = source.install(environment, &shelf)?;
-    let installed = shelf.find(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
+    let installed = shelf.find_settled(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
     decide(environment, installed, yes)
 }
 

@@ -94,7 +94,7 @@ pub(super) fn remove(environment: &Environment, name: &PluginName) -> Result<Exi
 }
 
 fn find(environment: &Environment, name: &PluginName) -> Result<Installed> {
-    let found = Shelf::new(&environment.own_home).find(name);
+    let found = Shelf::new(&environment.own_home).find_settled(name);
     found.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))
 }
 
@@ -111,6 +111,6 @@ fn ask(question: &str) -> Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-pub(super) fn now() -> u64 {
+fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
-use scorpiox_plugin::{Asks, Fingerprint, Installed, Ledger, Limits, PluginName, Shelf, Stamp, Status};
+use scorpiox_plugin::{Asks, Fingerprint, Installed, Ledger, Limits, PluginName, Shelf, Stamps, Status};
 use wasmtime::Engine;
 
-use super::decide::now;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
 use crate::plugins::{Described, describe};
@@ -18,14 +17,14 @@ pub(super) struct Look {
     pub(super) installed: Installed,
     pub(super) component: Fingerprint,
     /// Of the files before they were read, where they were old enough.
-    pub(super) stamps: Option<(Option<Stamp>, Stamp)>,
+    pub(super) stamps: Option<Stamps>,
     pub(super) described: Described,
 }
 
 impl Look {
     /// Looks into a plugin, without giving it anything.
     pub(super) fn at(environment: &Environment, installed: Installed) -> Result<Self> {
-        let stamps = installed.settled_stamps(now());
+        let stamps = installed.settled_stamps().cloned();
         let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
         // As the server's, so that the code can be kept for it.
         let engine = Engine::new(&scorpiox_engine::pooled_config())?;

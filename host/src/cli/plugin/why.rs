@@ -32,6 +32,23 @@ pub(in crate::cli) enum Subject {
     Shell,
 }
 
+impl Subject {
+    /// As in `plugin.toml`.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::Clock => "clock",
+            Self::Random => "random",
+            Self::Ask => "ask",
+            Self::Sampling => "sampling",
+            Self::Files => "files",
+            Self::Env => "env",
+            Self::Web => "web",
+            Self::Shell => "shell",
+        }
+    }
+}
+
 /// An answer, with what decides.
 type Verdict = Result<String, String>;
 
@@ -83,7 +100,7 @@ impl Why<'_> {
         let needed = |what: &str| argument.ok_or_else(|| anyhow!("say which {what}"));
         Ok(match subject {
             Subject::Store | Subject::Clock | Subject::Random | Subject::Ask | Subject::Sampling => {
-                let name = self.name_of(subject);
+                let name = subject.name();
                 if let Some(argument) = argument {
                     bail!("{name} is granted whole; {argument:?} is too much");
                 }
@@ -94,20 +111,6 @@ impl Why<'_> {
             Subject::Web => vec![self.host(needed("URL")?)],
             Subject::Shell => vec![self.commands()],
         })
-    }
-
-    fn name_of(&self, subject: Subject) -> &'static str {
-        match subject {
-            Subject::Store => "store",
-            Subject::Clock => "clock",
-            Subject::Random => "random",
-            Subject::Ask => "ask",
-            Subject::Sampling => "sampling",
-            Subject::Files => "files",
-            Subject::Env => "env",
-            Subject::Web => "web",
-            Subject::Shell => "shell",
-        }
     }
 
     /// What was approved under a name.

@@ -79,7 +79,7 @@ pub(crate) fn discover(context: &Context, request: &Request<'_>) -> Answer {
 
 fn server_capabilities(revision: Revision, channel: bool) -> Value {
     let mut capabilities = Map::new();
-    capabilities.insert("tools".to_owned(), json!({}));
+    capabilities.insert("tools".to_owned(), json!({ "listChanged": true }));
     capabilities.insert("prompts".to_owned(), json!({}));
     if revision.features().unsolicited {
         capabilities.insert("logging".to_owned(), json!({}));

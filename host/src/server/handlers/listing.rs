@@ -68,6 +68,7 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
 /// The definitions of all tools that are listed, in order.
 fn definitions(scope: &Scope<'_>) -> Vec<Definition> {
     let tools = scope.context.tools();
+    scope.context.tool_news.listed(scope.context, &tools);
     let on = tools.iter().filter(|tool| scope.context.is_on(tool));
     // Looked up once, for all tools that depend on it.
     let found = OnceCell::new();

@@ -109,9 +109,9 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
         ("", &binary, "what is compiled elsewhere is not run"),
         ("", &broken, "kinds can be no plugin"),
         (
-            "[capabilities.shell]\nprofile = \"workspace\"\nwhy = \"x\"\n",
+            "[capabilities.web]\nhosts = [\"*\"]\nwhy = \"x\"\n",
             &component(),
-            "cannot give to plugins",
+            "asks for capabilities.web: host \"*\" stands for every host",
         ),
         ("[tools.multiply]\ndescription = \"x\"\n", &component(), "it has no such tool"),
     ];
@@ -171,7 +171,10 @@ fn what_this_program_keeps_is_no_workspace_for_commands() {
         command.env("SCORPIOX_WORKSPACE", &folder);
         let mut server = scorpiox_tests::Started::spawn(command);
         server.initialize("2025-11-25");
-        let attack = format!("pwd; for f in . {0}; do echo x > $f/policy.toml; echo x > $f/plugins.json; done", own.display());
+        let attack = format!(
+            "pwd; for f in . {0}; do echo x > $f/policy.toml; echo x > $f/plugins.json; done",
+            own.display()
+        );
         let result = server.call("Bash", json!({ "command": attack }));
         let text = result["content"][0]["text"].as_str().expect("a text");
         assert!(text.starts_with(&format!("{}\n", own.join("workspace").display())), "{text}");

@@ -1,9 +1,17 @@
 //! Plugins: components that others ship, approved by a person.
 
 mod approval;
+mod changed;
 mod hostile;
+mod impostor;
 mod kinds;
+mod ledger;
+mod many;
+mod raw;
+mod skills;
 mod templates;
+mod wasi;
+mod why;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,9 +27,26 @@ fn shown_hash(out: &str) -> String {
 
 /// The component of functions of all kinds.
 fn kinds() -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-components/kinds.component.wasm");
+    guest("kinds")
+}
+
+/// A component that `make test-components` made.
+fn guest(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-components");
+    let path = folder.join(format!("{name}.component.wasm"));
     path.canonicalize()
         .unwrap_or_else(|_| panic!("{} is missing; run `make test-components`", path.display()))
+}
+
+/// The component whose definitions and answers depend on its role.
+fn impostor_as(role: &str) -> Vec<u8> {
+    const MARK: &[u8] = b"scorpiox-test-role=";
+    const ROOM: usize = 48 - MARK.len();
+    assert!(role.len() <= ROOM, "{role}");
+    let mut bytes = fs::read(guest("impostor")).expect("the component");
+    let at = bytes.windows(MARK.len()).position(|window| window == MARK).expect("the role") + MARK.len();
+    bytes[at..at + ROOM].copy_from_slice(format!("{role:ROOM$}").as_bytes());
+    bytes
 }
 
 /// Puts a plugin's folder into the workspace: its manifest after name and component, and the component.
@@ -50,9 +75,13 @@ fn listed(server: &mut Started) -> Vec<String> {
 
 /// A server that has the component of all kinds.
 fn with_kinds(limits: &str) -> (Program, Started) {
-    let program = Program::new();
-    let component = fs::read(kinds()).expect("the component");
-    let source = source(&program, "kinds", limits, &component);
+    with(Program::new(), "kinds", limits)
+}
+
+/// A server that has a plugin of a component of the same name.
+fn with(program: Program, name: &str, manifest: &str) -> (Program, Started) {
+    let bytes = fs::read(guest(name)).expect("the component");
+    let source = source(&program, name, manifest, &bytes);
     install(&program, &source);
     let mut server = program.start();
     server.initialize("2025-11-25");

@@ -1,0 +1,111 @@
+//! One plugin that was approved.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use scorpiox_plugin::{Approval, Fingerprint, Installed, PluginName, Shelf, Status};
+
+use super::grants::{grants, limits};
+use crate::runtime::{Binary, Component, Kept};
+use crate::tools::{Definition, Kind, Tool};
+
+/// A plugin by one decision. Another decision makes another entry; calls that run keep theirs.
+pub(super) struct Entry {
+    pub(super) name: PluginName,
+    decided_at: u64,
+    approval: Box<Approval>,
+    known: Mutex<Known>,
+}
+
+/// What is known of its files.
+#[derive(Default)]
+struct Known {
+    /// What they were when they were looked at, and why they are not what was approved, if so.
+    seen: Option<(Installed, Result<(), String>)>,
+    /// Made when it is first seen to be what was approved.
+    tools: Option<Vec<Arc<Tool>>>,
+}
+
+impl Entry {
+    pub(super) fn new(name: &PluginName, decided_at: u64, approval: &Approval) -> Self {
+        Self { name: name.clone(), decided_at, approval: Box::new(approval.clone()), known: Mutex::default() }
+    }
+
+    /// Whether it is of this decision.
+    pub(super) fn is_of(&self, decided_at: u64, approval: &Approval) -> bool {
+        let pinned = |approval: &Approval| {
+            let Approval { manifest, component, definitions, capabilities, limits, .. } = approval;
+            (manifest.clone(), component.clone(), definitions.clone(), capabilities.clone(), limits.clone())
+        };
+        self.decided_at == decided_at && pinned(&self.approval) == pinned(approval)
+    }
+
+    /// Whether this component was approved.
+    pub(super) fn is_for(&self, component: &Fingerprint) -> bool {
+        self.approval.component == *component
+    }
+
+    /// Its tools, if its files are what was approved.
+    pub(super) fn tools(&self, plugins: &Shelf, kept: &Kept) -> Result<Vec<Arc<Tool>>, String> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.seen.as_ref().is_some_and(|(installed, _)| plugins.is_unchanged(installed)) {
+            known.seen = None;
+            let installed = plugins.find(&self.name)?;
+            let verdict = self.check(&installed);
+            known.seen = Some((installed, verdict));
+        }
+        match (&known.seen, &known.tools) {
+            (Some((_, Err(why))), _) => Err(why.clone()),
+            (_, Some(tools)) => Ok(tools.clone()),
+            (None, None) => Ok(Vec::new()),
+            (Some((installed, Ok(()))), None) => {
+                let tools = self.make(installed, kept)?;
+                Ok(known.tools.insert(tools).clone())
+            }
+        }
+    }
+
+    /// Whether the files are what was approved. Reads the component where its stamp does not say so.
+    fn check(&self, installed: &Installed) -> Result<(), String> {
+        Status::of_approved(installed, &self.approval).map_err(|change| {
+            format!(
+                "{change}; look at it with `scorpiox-code plugin show {}`, and approve it again",
+                self.name
+            )
+        })
+    }
+
+    fn make(&self, installed: &Installed, kept: &Kept) -> Result<Vec<Arc<Tool>>, String> {
+        let definitions: Vec<Definition> =
+            serde_json::from_str(self.approval.tools.get()).map_err(|error| error.to_string())?;
+        let component = Arc::new(self.component(installed, kept)?);
+        let tool = |definition: Definition| {
+            let inner = definition.name.to_string();
+            let full = format!("{}.{inner}", self.name);
+            let definition = Definition { name: full.clone().into(), ..definition };
+            let kind = Kind::Plugin {
+                component: Arc::clone(&component),
+                listed: definition.digest(),
+                definition,
+                inner,
+            };
+            Arc::new(Tool { name: full.into(), kind })
+        };
+        Ok(definitions.into_iter().map(tool).collect())
+    }
+
+    fn component(&self, installed: &Installed, kept: &Kept) -> Result<Component, String> {
+        let approval = &self.approval;
+        let (grants, approved) = grants(&approval.capabilities).map_err(|error| error.to_string())?;
+        let (kept, fingerprint, source) = (kept.clone(), approval.component.clone(), installed.clone());
+        let load = move |engine: &wasmtime::Engine| {
+            kept.load(engine, &fingerprint, || Ok(source.read_component()?.into()))
+        };
+        // Its data is its own, whatever a built-in tool is called.
+        let namespace = format!("plugin/{}", installed.name);
+        let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);
+        component.limits = limits(&approval.limits);
+        component.most_calls = approval.limits.calls;
+        component.approved = Some(Arc::new(approved));
+        Ok(component)
+    }
+}

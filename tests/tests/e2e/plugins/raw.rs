@@ -1,0 +1,104 @@
+//! Components that no compiler makes: values that the component model does not have.
+
+use std::time::{Duration, Instant};
+
+use scorpiox_tests::{Program, Started};
+use serde_json::json;
+
+use super::{install, refused, source};
+
+/// A component of one function `give` with this result; its memory begins with `data`, which is
+/// what it returns a pointer to, and its core code is `body`.
+fn component(result: &str, data: &str, body: &str) -> Vec<u8> {
+    let text = format!(
+        "(component
+            (core module $code
+                (memory (export \"memory\") 1)
+                (data (i32.const 0) \"{data}\")
+                (func (export \"give\") (result i32) {body}))
+            (core instance $code (instantiate $code))
+            (func (export \"give\") (result {result})
+                (canon lift (core func $code \"give\") (memory (core memory $code \"memory\")))))"
+    );
+    wat::parse_str(text).expect("a component")
+}
+
+fn serving(component: &[u8]) -> (Program, Started) {
+    let program = Program::new();
+    install(&program, &source(&program, "raw", "[limits]\ncpu_seconds = 1\n", component));
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    (program, server)
+}
+
+#[test]
+fn values_that_are_none_end_the_call() {
+    for (result, data, body, expected) in [
+        // Four bytes at 8 that are no UTF-8.
+        ("string", "\\08\\00\\00\\00\\04\\00\\00\\00\\ff\\fe\\c0\\80", "i32.const 0", "invalid utf-8"),
+        // A surrogate, encoded as if it were a character.
+        ("string", "\\08\\00\\00\\00\\03\\00\\00\\00\\ed\\a0\\80", "i32.const 0", "invalid utf-8"),
+        ("string", "\\f0\\ff\\ff\\ff\\64\\00\\00\\00", "i32.const 0", "out of bounds"),
+        ("string", "\\00\\00\\00\\00\\ff\\ff\\ff\\ff", "i32.const 0", "out of bounds"),
+        ("(list u64)", "\\08\\00\\00\\00\\ff\\ff\\ff\\ff", "i32.const 0", "out of bounds"),
+        ("(list u64)", "\\01\\00\\00\\00\\01\\00\\00\\00", "i32.const 0", "not aligned"),
+        ("string", "", "i32.const 65534", "not aligned"),
+        ("string", "", "i32.const -8", "out of bounds"),
+        ("char", "", "i32.const 0xd800", "char"),
+        ("(option u32)", "\\07", "i32.const 0", "discriminant 7"),
+        ("u32", "", "unreachable", "failed internally"),
+    ] {
+        let (_program, mut server) = serving(&component(result, data, body));
+        let answer = server.call("raw.give", json!({}));
+        let text = refused(&answer);
+        assert!(text.contains(expected), "{result} {body}: {text}");
+        assert!(server.ask("ping", json!({}))["result"].is_object());
+    }
+}
+
+#[test]
+fn code_that_runs_before_the_call_has_its_bounds() {
+    for (start, expected) in [
+        ("(func $start (loop $again br $again))", "used up its 1 s of processor time"),
+        ("(func $start unreachable)", "failed internally"),
+        ("(func $start (call $start))", "recursed too deeply"),
+    ] {
+        let text = format!(
+            "(component
+                (core module $code {start} (start $start) (func (export \"give\") (result i32) i32.const 1))
+                (core instance $code (instantiate $code))
+                (func (export \"give\") (result u32) (canon lift (core func $code \"give\"))))"
+        );
+        let begun = Instant::now();
+        let (_program, mut server) = serving(&wat::parse_str(text).expect("a component"));
+        let answer = server.call("raw.give", json!({}));
+        assert!(refused(&answer).contains(expected), "{answer}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn a_component_of_many_instances_and_memories_is_bounded() {
+    let instances = "(core instance (instantiate $code))".repeat(2000);
+    let text = format!(
+        "(component
+            (core module $code (memory 1) (func (export \"give\") (result i32) i32.const 1))
+            {instances}
+            (core instance $last (instantiate $code))
+            (func (export \"give\") (result u32) (canon lift (core func $last \"give\"))))"
+    );
+    let program = Program::new();
+    let source = source(&program, "raw", "", &wat::parse_str(text).expect("a component"));
+    let (added, out, err) = program.run(&["plugin", "add", &source]);
+    assert!(!added.success());
+    // Refused now, or when it is called; never with a crash.
+    if let Some(hash) = out.split("--yes ").nth(1).map(str::trim) {
+        assert!(program.run(&["plugin", "approve", "raw", "--yes", hash]).0.success(), "{out}{err}");
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        let answer = server.call("raw.give", json!({}));
+        assert!(refused(&answer).starts_with("raw.give has no result"), "{answer}");
+    } else {
+        assert!(err.contains("raw can be no plugin"), "{err}");
+    }
+}

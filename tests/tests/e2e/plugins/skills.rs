@@ -1,0 +1,68 @@
+//! Skills that bring a component: it runs when a person approved it.
+
+use std::fs;
+
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+use super::{guest, install, shown_hash};
+
+const SKILL: &str = "---\nname: count\ndescription: Counts.\n---\nCount $ARGUMENTS.\n";
+
+fn with_skill() -> (Program, String) {
+    let program = Program::new();
+    let folder = "workspace/.claude/skills/count";
+    program.put(&format!("{folder}/SKILL.md"), SKILL);
+    program.put(&format!("{folder}/count.wasm"), fs::read(guest("program")).expect("the component"));
+    let folder = program.workspace().join(".claude/skills/count").display().to_string();
+    (program, folder)
+}
+
+fn start(program: &Program) -> Started {
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    server
+}
+
+fn texts(result: &Value) -> Vec<String> {
+    let content = result["content"].as_array().expect("content");
+    content.iter().filter_map(|piece| piece["text"].as_str()).map(str::to_owned).collect()
+}
+
+fn invoke(server: &mut Started) -> Vec<String> {
+    texts(&server.call("InvokeSkill", json!({"skill_name": "count", "arguments": "one 'two three'"})))
+}
+
+#[test]
+fn nothing_runs_that_no_person_approved() {
+    let (program, folder) = with_skill();
+    let mut server = start(&program);
+    let texts = invoke(&mut server);
+    assert!(texts[0].contains("Count one 'two three'."), "{texts:?}");
+    assert!(texts[1].contains("nobody approved it") && texts[1].contains("scorpiox-code plugin add"), "{texts:?}");
+    assert!(texts[1].contains(folder.rsplit('/').next().expect("a name")), "{texts:?}");
+}
+
+#[test]
+fn an_approved_component_gets_the_arguments_and_gives_its_result() {
+    let (program, folder) = with_skill();
+    install(&program, &folder);
+    let mut server = start(&program);
+    let texts = invoke(&mut server);
+    assert!(texts[0].contains("Count one 'two three'."), "{texts:?}");
+    assert_eq!(texts[2], "[\"one\", \"two three\"] \"\"\n");
+    // Another component in its place is not run.
+    program.put("workspace/.claude/skills/count/count.wasm", fs::read(guest("kinds")).expect("it"));
+    let texts = invoke(&mut server);
+    assert!(texts[1].contains("nobody approved it"), "{texts:?}");
+}
+
+#[test]
+fn a_skill_without_a_component_is_as_it_was() {
+    let program = Program::new();
+    program.put("workspace/.claude/skills/count/SKILL.md", SKILL);
+    assert_eq!(invoke(&mut start(&program)).len(), 1);
+    let (_, out, err) = program.run(&["plugin", "add", "workspace/.claude/skills/count"]);
+    assert!(!out.contains("--yes") && !err.is_empty(), "{out}{err}");
+    let _ = shown_hash;
+}

@@ -1,0 +1,206 @@
+//! Folders: what was approved, read or written, and what stays closed in them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use scorpiox_tests::Program;
+use serde_json::{Value, json};
+
+use super::{outsider, try_to};
+
+const READS: &str = "[capabilities.files]\nwhy = \"reads\"\nread = [\"workspace\"]\n";
+const WRITES: &str = "[capabilities.files]\nwhy = \"writes\"\nwrite = [\"workspace\"]\n";
+
+/// A workspace with secrets in and around it.
+fn workspace() -> Program {
+    let program = Program::new();
+    program.put("workspace/notes/a.txt", "text");
+    program.put("workspace/.env", "TOKEN=1");
+    program.put("workspace/notes/.env.local", "TOKEN=2");
+    program.put("workspace/.git/config", "[core]");
+    program.put("home/secret.txt", "secret");
+    program
+}
+
+fn path(path: &str) -> Value {
+    json!({ "path": path })
+}
+
+fn denied<T>() -> Result<T, String> {
+    Err("not-permitted".to_owned())
+}
+
+#[test]
+fn a_folder_to_read_is_read_and_not_written() {
+    let program = workspace();
+    let root = program.workspace();
+    let (_program, mut server) = outsider(program, READS);
+    let mut go = |function: &str, arguments| try_to(&mut server, function, arguments);
+    let root = root.canonicalize().expect("a folder").display().to_string();
+    assert_eq!(go("folders", json!({})), Ok(json!([root, "."])));
+    assert_eq!(go("working-folder", json!({})), Ok(json!(root)));
+    assert_eq!(go("read-file", path("notes/a.txt")), Ok(json!("text")));
+    assert_eq!(go("read-file", path(&format!("{root}/notes/a.txt"))), Ok(json!("text")));
+    assert_eq!(go("names-in", path("notes")), Ok(json!([".env.local", "a.txt"])));
+    assert_eq!(go("size-of", path("notes/a.txt")), Ok(json!(4)));
+    for (function, arguments) in [
+        ("write-file", json!({"path": "notes/a.txt", "text": "x"})),
+        ("write-file", json!({"path": "new.txt", "text": "x"})),
+        ("truncate", path("notes/a.txt")),
+        ("create-new", path("new.txt")),
+        ("make-folder", path("new")),
+        ("remove-file", path("notes/a.txt")),
+        ("remove-folder", path("notes")),
+        ("move-to", json!({"old": "notes/a.txt", "new": "b.txt"})),
+        ("hard-link", json!({"old": "notes/a.txt", "new": "b.txt"})),
+        ("soft-link", json!({"target": "notes/a.txt", "path": "b.txt"})),
+        ("touch", path("notes/a.txt")),
+    ] {
+        assert_eq!(go(function, arguments), denied(), "{function}");
+    }
+}
+
+#[test]
+fn a_folder_to_write_is_written_but_not_what_starts_programs() {
+    let program = workspace();
+    let root = program.workspace();
+    let (_program, mut server) = outsider(program, WRITES);
+    let mut go = |function: &str, arguments| try_to(&mut server, function, arguments);
+    assert_eq!(go("write-file", json!({"path": "notes/b.txt", "text": "new"})), Ok(json!(3)));
+    assert_eq!(fs::read_to_string(root.join("notes/b.txt")).expect("a file"), "new");
+    assert_eq!(go("make-folder", path("made")), Ok(Value::Null));
+    assert_eq!(go("move-to", json!({"old": "notes/b.txt", "new": "made/c.txt"})), Ok(Value::Null));
+    assert_eq!(go("hard-link", json!({"old": "made/c.txt", "new": "made/d.txt"})), Ok(Value::Null));
+    assert_eq!(go("touch", path("made/d.txt")), Ok(Value::Null));
+    assert_eq!(go("truncate", path("made/d.txt")), Ok(Value::Null));
+    assert_eq!(go("remove-file", path("made/c.txt")), Ok(Value::Null));
+    assert_eq!(go("remove-file", path("made/d.txt")), Ok(Value::Null));
+    assert_eq!(go("remove-folder", path("made")), Ok(Value::Null));
+    for name in [
+        ".git/config", ".git/hooks/pre-commit", "notes/.git/config", ".mcp.json", ".claude/settings.json",
+        ".vscode/tasks.json", ".envrc", ".bashrc",
+    ] {
+        let refused = go("write-file", json!({"path": name, "text": "x"}));
+        assert!(refused == denied() || refused == Err("no-entry".into()), "{name}: {refused:?}");
+        assert!(!root.join(name).exists() || name == ".git/config", "{name} was written");
+    }
+    assert_eq!(go("make-folder", path(".claude")), denied());
+    assert_eq!(go("soft-link", json!({"target": "notes", "path": ".vscode"})), denied());
+    assert_eq!(go("move-to", json!({"old": "notes/a.txt", "new": ".mcp.json"})), denied());
+    assert_eq!(go("move-to", json!({"old": ".git", "new": "git"})), denied());
+    assert_eq!(fs::read_to_string(root.join(".git/config")).expect("a file"), "[core]");
+}
+
+#[test]
+fn denied_names_stay_closed_whatever_leads_to_them() {
+    let program = workspace();
+    let root = program.workspace();
+    symlink(".env", root.join("link")).expect("links");
+    symlink("notes", root.join("folder")).expect("links");
+    fs::hard_link(root.join("notes/a.txt"), root.join("same.txt")).expect("links");
+    let (_program, mut server) = outsider(program, WRITES);
+    let mut go = |function: &str, arguments| try_to(&mut server, function, arguments);
+    for name in [".env", "./.env", "notes/../.env", "link", "folder/.env.local", "folder/../notes/.env.local"] {
+        assert_eq!(go("read-file", path(name)), denied(), "{name}");
+    }
+    assert_eq!(go("read-from", json!({"folder": "notes", "path": ".env.local"})), denied());
+    assert_eq!(go("read-file", path("folder/a.txt")), Ok(json!("text")));
+    assert_eq!(go("read-file", path("same.txt")), Ok(json!("text")));
+    // Nor by another name for them, or for the folder around them.
+    assert_eq!(go("move-to", json!({"old": ".env", "new": "env.txt"})), denied());
+    assert_eq!(go("hard-link", json!({"old": ".env", "new": "env.txt"})), denied());
+    assert_eq!(go("move-to", json!({"old": "notes", "new": "other"})), denied());
+    assert_eq!(go("soft-link", json!({"target": ".env", "path": "again"})), Ok(Value::Null));
+    assert_eq!(go("read-file", path("again")), denied());
+    assert_eq!(go("write-file", json!({"path": "again", "text": "x"})), denied());
+    assert_eq!(fs::read_to_string(root.join(".env")).expect("a file"), "TOKEN=1");
+}
+
+#[test]
+fn nothing_leads_out_of_a_folder() {
+    let program = workspace();
+    let root = program.workspace();
+    symlink("../home", root.join("up")).expect("links");
+    symlink(program.home().canonicalize().expect("a folder"), root.join("away")).expect("links");
+    symlink("/proc/self/environ", root.join("own")).expect("links");
+    symlink("loop", root.join("loop")).expect("links");
+    let (_program, mut server) = outsider(program, WRITES);
+    let mut go = |function: &str, arguments| try_to(&mut server, function, arguments);
+    for name in [
+        "../home/secret.txt", "notes/../../home/secret.txt", "up/secret.txt", "away/secret.txt", "own",
+        "/etc/passwd", "..", "loop",
+    ] {
+        let refused = go("read-file", path(name)).expect_err(name);
+        assert!(["not-permitted", "loop", "no-entry"].contains(&refused.as_str()), "{name}: {refused}");
+    }
+    for (function, arguments) in [
+        ("write-file", json!({"path": "up/new.txt", "text": "x"})),
+        ("write-file", json!({"path": "../new.txt", "text": "x"})),
+        ("remove-file", path("up/secret.txt")),
+        ("make-folder", path("../made")),
+        ("move-to", json!({"old": "notes/a.txt", "new": "../a.txt"})),
+        ("move-to", json!({"old": "up/secret.txt", "new": "secret.txt"})),
+        ("hard-link", json!({"old": "up/secret.txt", "new": "secret.txt"})),
+        ("soft-link", json!({"target": "/etc", "path": "etc"})),
+        ("read-from", json!({"folder": "notes", "path": "../../home/secret.txt"})),
+        ("read-from", json!({"folder": "up", "path": "secret.txt"})),
+    ] {
+        assert!(go(function, arguments.clone()).is_err(), "{function} {arguments}");
+    }
+    assert!(!root.join("../new.txt").exists() && !root.join("../made").exists());
+}
+
+#[test]
+fn only_files_and_folders_are_opened() {
+    let program = workspace();
+    let root = program.workspace();
+    mknodat(CWD, root.join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).expect("a socket");
+    let (_program, mut server) = outsider(program, WRITES);
+    let begun = std::time::Instant::now();
+    for name in ["pipe", "socket"] {
+        assert!(try_to(&mut server, "read-file", path(name)).is_err(), "{name}");
+    }
+    let write = json!({"path": "pipe", "text": "x"});
+    assert!(try_to(&mut server, "write-file", write).is_err());
+    assert!(begun.elapsed().as_secs() < 5, "it waited for the pipe");
+}
+
+#[test]
+fn what_this_program_keeps_is_closed_even_in_a_folder_around_it() {
+    let program = workspace();
+    let manifest = "[capabilities.files]\nwhy = \"all\"\nwrite = [\"~/\"]\n";
+    let (program, mut server) = outsider(program, manifest);
+    let home = program.home().canonicalize().expect("a folder").display().to_string();
+    let own = |name: &str| path(&format!("{home}/.scorpiox/{name}"));
+    assert_eq!(try_to(&mut server, "read-file", path(&format!("{home}/secret.txt"))), Ok(json!("secret")));
+    assert_eq!(try_to(&mut server, "read-file", own("plugins.json")), denied());
+    let write = json!({"path": format!("{home}/.scorpiox/policy.toml"), "text": "x"});
+    assert_eq!(try_to(&mut server, "write-file", write), denied());
+    let moved = json!({"old": format!("{home}/.scorpiox"), "new": format!("{home}/other")});
+    assert_eq!(try_to(&mut server, "move-to", moved), denied());
+}
+
+#[test]
+fn while_a_plan_is_made_nothing_is_written() {
+    let (program, mut server) = outsider(workspace(), WRITES);
+    server.text("PlanMode", json!({"action": "enter", "goal": "look first"}));
+    let write = json!({"path": "notes/b.txt", "text": "x"});
+    assert_eq!(try_to(&mut server, "write-file", write.clone()), denied());
+    assert_eq!(try_to(&mut server, "read-file", path("notes/a.txt")), Ok(json!("text")));
+    server.text("PlanMode", json!({"action": "exit"}));
+    assert_eq!(try_to(&mut server, "write-file", write), Ok(json!(1)));
+    assert!(program.workspace().join("notes/b.txt").exists());
+}
+
+#[test]
+fn the_operators_own_rules_hold_in_every_folder() {
+    let program = workspace();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"**/*.key\", \"notes\"]\n");
+    program.put("workspace/a.key", "key");
+    let (_program, mut server) = outsider(program, READS);
+    assert_eq!(try_to(&mut server, "read-file", path("a.key")), denied());
+    assert_eq!(try_to(&mut server, "read-file", path("notes/a.txt")), denied());
+    assert_eq!(try_to(&mut server, "names-in", path("notes")), denied());
+}

@@ -1,0 +1,26 @@
+//! Components that were built for WASI: what they reach is what was approved.
+
+mod files;
+mod nothing;
+mod programs;
+mod requests;
+mod waiting;
+
+use scorpiox_tests::{Program, Started};
+use serde_json::Value;
+
+use super::with;
+
+/// A server with the component that tries everything.
+fn outsider(program: Program, manifest: &str) -> (Program, Started) {
+    with(program, "outsider", manifest)
+}
+
+/// What a function of it gave: its result, or its error.
+fn try_to(server: &mut Started, function: &str, arguments: Value) -> Result<Value, String> {
+    let result = server.call(&format!("outsider.{function}"), arguments);
+    if result["isError"] == true {
+        return Err(result["content"][0]["text"].as_str().expect("a text").to_owned());
+    }
+    Ok(result["structuredContent"]["result"].clone())
+}
