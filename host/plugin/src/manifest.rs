@@ -12,6 +12,8 @@ use crate::name::PluginName;
 pub(crate) const MAX_MANIFEST_BYTES: usize = 64 * 1024;
 const MAX_VERSION_CHARS: usize = 40;
 const MAX_TEXT_CHARS: usize = 2000;
+/// As long as a tool's description may be.
+const MAX_COMMENT_CHARS: usize = 4096;
 const MAX_LIST: usize = 64;
 
 /// What `plugin.toml` says.
@@ -37,6 +39,9 @@ pub struct Manifest {
     /// What is to be said of its functions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, ToolNote>,
+    /// What its types' comments say of its functions, put here when it is installed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub comments: BTreeMap<String, String>,
 }
 
 /// What a component's types cannot say about a function.
@@ -90,6 +95,17 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// The text of a manifest with these comments, unless it has some.
+    pub fn with_comments(text: &str, comments: &BTreeMap<String, String>) -> Result<String, ManifestError> {
+        if comments.is_empty() || !Self::parse(text)?.comments.is_empty() {
+            return Ok(text.to_owned());
+        }
+        let table = toml::to_string(&BTreeMap::from([("comments", comments)]))
+            .map_err(|error| ManifestError::Toml(error.to_string()))?;
+        let text = format!("{text}\n# Of the types beside it, when it was installed.\n{table}");
+        Self::parse(&text).map(|_| text)
+    }
+
     fn check(&self) -> Result<(), ManifestError> {
         let component = &self.component;
         if component.is_empty() || component.starts_with('.') || component.contains(['/', '\\', '\0']) {
@@ -117,6 +133,10 @@ impl Manifest {
             plain(&format!("tools.{name}.title"), note.title.as_deref().unwrap_or_default(), 200)?;
             let description = note.description.as_deref().unwrap_or_default();
             plain(&format!("tools.{name}.description"), description, MAX_TEXT_CHARS)?;
+        }
+        for (name, comment) in &self.comments {
+            plain("a function's name", name, MAX_VERSION_CHARS * 2)?;
+            plain(&format!("comments.{name}"), comment, MAX_COMMENT_CHARS)?;
         }
         Ok(())
     }
@@ -218,6 +238,20 @@ read_only = true
             ]
         );
         assert!(manifest.tools["forecast"].read_only);
+    }
+
+    #[test]
+    fn comments_are_added_once_and_can_be_read_again() {
+        let first = BTreeMap::from([("sums.add".to_owned(), "Adds \"two\".\n\nAnd more.".to_owned())]);
+        let text = Manifest::with_comments(WHOLE, &first).expect("a manifest");
+        assert!(text.starts_with(WHOLE));
+        let manifest = Manifest::parse(&text).expect("a manifest");
+        assert_eq!(manifest.comments, first);
+        let again = BTreeMap::from([("sums.add".to_owned(), "Something else.".to_owned())]);
+        assert_eq!(Manifest::with_comments(&text, &again).expect("a manifest"), text);
+        let hidden = BTreeMap::from([("a".to_owned(), "\u{202e}".to_owned())]);
+        let error = Manifest::with_comments(WHOLE, &hidden).expect_err("an error").to_string();
+        assert!(error.contains("comments.a has the character"), "{error}");
     }
 
     #[test]

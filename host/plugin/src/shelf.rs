@@ -178,6 +178,7 @@ fn bare(stem: &str, component: PathBuf, about: &Metadata, found_at: SystemTime) 
         capabilities: crate::Asks::default(),
         limits: crate::Limits::default(),
         tools: std::collections::BTreeMap::new(),
+        comments: std::collections::BTreeMap::new(),
     };
     let stamps = (None, Stamp::of(about));
     Ok(Installed { name, manifest, manifest_fingerprint: Fingerprint::of(b""), component, stamps, found_at })

@@ -1,6 +1,7 @@
 //! What a component is, asked while it may do nothing.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use scorpiox_engine::definitions::{TOOL_INTERFACE, read};
 use scorpiox_plugin::{Asks, Fingerprint, Manifest, ToolNote};
@@ -105,7 +106,7 @@ pub fn describe(
         let tools = read.map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
         Described { tools: tools.as_array().cloned().unwrap_or_default(), refused: Vec::new() }
     } else {
-        reflect(engine, &compiled)
+        reflect(engine, &compiled, &manifest.comments)
     };
     note(&mut described.tools, manifest)?;
     check(&described.tools)?;
@@ -121,7 +122,7 @@ fn compile(engine: &Engine, bytes: &[u8], kept: &Kept) -> Result<Compiled, Undes
         Some(&COMPONENT) => {}
         Some(&MODULE) => {
             return no(
-                "it is a core module, not a component; make one of it with `wasm-tools component new`",
+                "it is a core module, not a component; `scorpiox-code plugin add` makes one of it where it can",
             );
         }
         _ if bytes.starts_with(b"\x7fELF") => {
@@ -152,17 +153,18 @@ fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<()
     Ok(())
 }
 
-fn reflect(engine: &Engine, compiled: &Compiled) -> Described {
+fn reflect(engine: &Engine, compiled: &Compiled, comments: &BTreeMap<String, String>) -> Described {
     let (functions, refused) = Functions::of(engine, compiled);
-    let tools = functions.iter().map(definition);
+    let comment = |exported: &Exported| comments.get(&exported.name).map_or("", String::as_str);
+    let tools = functions.iter().map(|exported| definition(exported, comment(exported)));
     Described { tools: tools.collect(), refused }
 }
 
-fn definition(exported: &Exported) -> Value {
+fn definition(exported: &Exported, description: &str) -> Value {
     json!({
         "name": exported.name,
         "title": exported.name,
-        "description": "",
+        "description": description,
         "input_schema": exported.input_schema(),
         "output_schema": exported.output_schema(),
         // Nobody knows what it does, so that clients should think the worst.

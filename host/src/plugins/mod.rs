@@ -5,15 +5,19 @@
 //! Files and decisions are `scorpiox-plugin`'s.
 
 mod bare;
+mod comments;
 mod definitions;
 mod describe;
+mod encode;
 mod entry;
 mod grants;
 mod offer;
 mod watch;
 
+pub use comments::comments;
 pub use definitions::BadDefinition;
 pub use describe::{Described, Undescribed, describe};
+pub use encode::{NotEncodable, encode, is_module};
 pub use grants::{Ungrantable, grants, limits};
 pub use offer::Plugins;
 pub(crate) use watch::{Watches, Woken};

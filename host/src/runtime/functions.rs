@@ -55,9 +55,8 @@ impl Functions {
                 // What componentize-py starts its interpreter with, while it builds.
                 ComponentItem::ComponentInstance(_) if export == "exports" => {}
                 ComponentItem::ComponentInstance(instance) => {
-                    let short = short_name(export);
                     for (name, inner) in instance.exports(engine) {
-                        found.add(Some(export), name, format!("{short}.{name}"), &inner.ty);
+                        found.add(Some(export), name, tool_name(export, name), &inner.ty);
                     }
                 }
                 _ => {}
@@ -225,6 +224,11 @@ impl Found<'_> {
             Err(why) => self.refused.push((name, why)),
         }
     }
+}
+
+/// The name that a function of an interface has as a tool.
+pub fn tool_name(interface: &str, function: &str) -> String {
+    format!("{}.{function}", short_name(interface))
 }
 
 /// `add` of `docs:adder/add@0.1.0`.

@@ -19,7 +19,7 @@ mod wait;
 pub use call::{Finished, Runtime, Setup};
 pub use component::{Binary, Component, Load};
 pub use fault::{Fault, Later};
-pub use functions::{Exported, Functions};
+pub use functions::{Exported, Functions, tool_name};
 pub use kept::Kept;
 pub use limits::Limits;
 pub use state::CallState;

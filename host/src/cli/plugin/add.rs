@@ -12,6 +12,12 @@ use scorpiox_plugin::{MANIFEST, MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf
 use super::decide::decide;
 use super::look::Look;
 use crate::cli::environment::Environment;
+use crate::cli::terminal;
+use crate::plugins::{comments, encode, is_module};
+
+const SKILL: &str = "SKILL.md";
+/// Where a plugin's types are, for those that have them beside the component.
+const WIT: &str = "wit";
 
 /// What is installed: texts of the two files.
 struct Source {
@@ -37,13 +43,14 @@ impl Source {
 
     fn from_folder(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
-        if !path.exists() && folder.join("SKILL.md").exists() {
+        if !path.exists() && folder.join(SKILL).exists() {
             return Self::from_skill(folder);
         }
         let manifest =
             fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         let parsed = Manifest::parse(&manifest)?;
         let component = component(&folder.join(&parsed.component))?;
+        let manifest = commented(manifest, &folder.join(WIT));
         Ok(Self { name: parsed.name, component_name: parsed.component, manifest, component })
     }
 
@@ -104,13 +111,37 @@ impl Source {
     }
 }
 
+/// A manifest with the comments of the WIT that lies beside. Without them it works as well.
+fn commented(manifest: String, wit: &Path) -> String {
+    if !wit.is_dir() {
+        return manifest;
+    }
+    let added = comments(wit).and_then(|comments| Ok(Manifest::with_comments(&manifest, &comments)?));
+    added.unwrap_or_else(|error| {
+        let wit = wit.display();
+        terminal::complain(&format!("the comments in {wit} cannot be used, so they describe no tools: {error:#}"));
+        manifest
+    })
+}
+
+/// A component; of a core module its component.
 fn component(path: &Path) -> Result<Vec<u8>> {
     let about = path.metadata().with_context(|| format!("{} cannot be read", path.display()))?;
     ensure!(about.is_file(), "{} is no file", path.display());
     if about.len() > MAX_COMPONENT_BYTES {
         bail!("{} has {} bytes; at most {MAX_COMPONENT_BYTES} fit", path.display(), about.len());
     }
-    fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+    let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    if !is_module(&bytes) {
+        return Ok(bytes);
+    }
+    // What a skill brings is compared, byte for byte, with what was approved.
+    ensure!(
+        !path.with_file_name(SKILL).exists(),
+        "{} is a core module, and a skill brings a component; build it for wasm32-wasip2",
+        path.display()
+    );
+    encode(&bytes).with_context(|| path.display().to_string())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

@@ -4,6 +4,7 @@ mod add;
 mod decide;
 mod list;
 mod look;
+mod new;
 mod why;
 
 use std::path::PathBuf;
@@ -14,10 +15,20 @@ use clap::Subcommand;
 use scorpiox_plugin::PluginName;
 
 use super::environment::Environment;
+use new::Language;
 use why::Subject;
 
 #[derive(Subcommand)]
 pub(super) enum PluginCommand {
+    /// Write the beginning of a plugin into a new folder
+    New {
+        /// What it is written in
+        #[arg(long, value_name = "LANGUAGE")]
+        lang: Language,
+        /// Its name, which is the folder's
+        #[arg(value_parser = name)]
+        name: PluginName,
+    },
     /// Install a plugin, show what it asks for, and ask whether it may run
     Add {
         /// A component (.wasm), or a folder with plugin.toml
@@ -69,6 +80,7 @@ pub(super) enum PluginCommand {
 
 pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<ExitCode> {
     match command {
+        PluginCommand::New { lang, name } => new::run(lang, &name),
         PluginCommand::Add { source, yes } => add::run(environment, &source, yes.as_deref()),
         PluginCommand::Approve { name, yes } => decide::approve(environment, &name, yes.as_deref()),
         PluginCommand::Deny { name } => decide::deny(environment, &name),

@@ -105,7 +105,7 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
     let cases: [(&str, &[u8], &str); 7] = [
         ("", b"", "it is empty"),
         ("", b"#!/bin/sh\n", "it is no WebAssembly component"),
-        ("", &core, "it is a core module, not a component"),
+        ("", &core, "it is a core module, not a component, and does not say what its types are"),
         ("", &binary, "what is compiled elsewhere is not run"),
         ("", &broken, "kinds can be no plugin"),
         (

@@ -10,6 +10,7 @@ mod ledger;
 mod many;
 mod raw;
 mod skills;
+mod templates;
 mod wasi;
 mod why;
 

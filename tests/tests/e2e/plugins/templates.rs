@@ -1,0 +1,133 @@
+//! What `plugin new` writes builds and runs as it comes, in each language.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use scorpiox_tests::Program;
+use serde_json::json;
+
+use super::{listed, refused, shown_hash, source};
+
+/// What the languages' tools download and compile, kept from run to run.
+fn tools() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/templates")
+}
+
+/// `make -C FOLDER`.
+fn make(folder: &Path) {
+    let output = Command::new("make")
+        .arg("-C")
+        .arg(folder)
+        .env("CARGO_TARGET_DIR", tools().join("rust"))
+        .env("VENV", tools().join("python"))
+        .env("PIP_CACHE_DIR", tools().join("pip"))
+        .env("npm_config_cache", tools().join("npm"))
+        // Of the make that runs the tests.
+        .env_remove("MAKEFLAGS")
+        .env_remove("MAKELEVEL")
+        .output()
+        .expect("make runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+}
+
+/// From nothing to answers of the tool.
+fn comes_alive(language: &str) {
+    let program = Program::new();
+    let (made, out, err) = program.run(&["plugin", "new", "--lang", language, "demo"]);
+    assert!(made.success() && out.contains("make -C demo"), "{out}{err}");
+    let folder = program.workspace().join("demo");
+    make(&folder);
+    let (_, out, err) = program.run(&["plugin", "add", "demo"]);
+    assert!(err.is_empty() && out.contains("nothing: it can compute, and say what it found"), "{out}{err}");
+    let hash = shown_hash(&out);
+    let (added, out, err) = program.run(&["plugin", "add", "demo", "--yes", &hash]);
+    assert!(added.success(), "{out}{err}");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    assert_eq!(listed(&mut server), ["demo.count"]);
+    let tools = server.ask("tools/list", json!({}));
+    let tool = tools["result"]["tools"]
+        .as_array()
+        .and_then(|tools| tools.iter().find(|tool| tool["name"] == "demo.count"))
+        .expect("the tool");
+    let comment = "Counts the words of a text, or its lines or characters, and finds the longest of them.";
+    assert_eq!(tool["description"], comment);
+    assert_eq!(tool["inputSchema"]["required"], json!(["text"]));
+    for (arguments, expected) in [
+        (json!({"text": "one three\ntwo"}), json!({"count": 3, "longest": "three"})),
+        (json!({"text": "one three\ntwo", "unit": "lines"}), json!({"count": 2, "longest": "one three"})),
+        (json!({"text": "Grüße", "unit": "characters"}), json!({"count": 5})),
+    ] {
+        let result = server.call("demo.count", arguments);
+        assert_eq!(result["structuredContent"], expected, "{result}");
+    }
+    assert_eq!(refused(&server.call("demo.count", json!({"text": ""}))), "There is no text.");
+}
+
+#[test]
+fn rust() {
+    comes_alive("rust");
+}
+
+#[test]
+fn python() {
+    comes_alive("python");
+}
+
+#[test]
+fn javascript() {
+    comes_alive("js");
+}
+
+#[test]
+fn a_folder_with_something_in_it_is_left_alone() {
+    let program = Program::new();
+    program.put("workspace/demo/notes.txt", "mine");
+    let (made, _, err) = program.run(&["plugin", "new", "--lang", "js", "demo"]);
+    assert!(!made.success() && err.contains("demo is there, and is no empty folder"), "{err}");
+    assert_eq!(fs::read_dir(program.workspace().join("demo")).expect("the folder").count(), 1);
+    for name in ["Demo", "../demo", "-x"] {
+        let (made, _, err) = program.run(&["plugin", "new", "--lang", "js", "--", name]);
+        assert!(!made.success() && err.contains("is no plugin's name"), "{err}");
+    }
+}
+
+/// The core module that the component of all kinds is made of.
+fn core() -> Vec<u8> {
+    let path = "guests/target/wasm32-unknown-unknown/release/kinds.wasm";
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the core module")
+}
+
+#[test]
+fn a_core_module_that_says_its_types_is_made_a_component() {
+    let program = Program::new();
+    let source = source(&program, "kinds", "", &core());
+    super::install(&program, &source);
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let result = server.call("kinds.divide", json!({"a": 6, "b": 3}));
+    assert_eq!(result["structuredContent"], json!({"result": 2}));
+    // A skill's component is compared with what is installed, so that it has to be one already.
+    program.put("workspace/sources/kinds/SKILL.md", "---\nname: kinds\ndescription: x\n---\n");
+    let (added, _, err) = program.run(&["plugin", "add", &source]);
+    assert!(!added.success() && err.contains("is a core module, and a skill brings a component"), "{err}");
+}
+
+#[test]
+fn comments_that_cannot_be_used_are_left_out_with_a_word_and_the_plugins_own_stay() {
+    let program = Program::new();
+    let component = fs::read(super::kinds()).expect("the component");
+    let folder = source(&program, "kinds", "", &component);
+    program.put("workspace/sources/kinds/wit/world.wit", "world without a package");
+    let (_, out, err) = program.run(&["plugin", "add", &folder]);
+    assert!(err.contains("so they describe no tools") && out.contains("kinds.divide"), "{err}");
+    let wit = "package a:b;\nworld w {\n/// Of the comment.\nexport divide: func();\n}";
+    program.put("workspace/sources/kinds/wit/world.wit", wit);
+    let (_, out, err) = program.run(&["plugin", "add", &folder]);
+    assert!(err.is_empty() && out.contains("kinds.divide\n      Of the comment.\n"), "{out}{err}");
+    let folder = source(&program, "kinds", "[tools.divide]\ndescription = \"Of the manifest.\"\n", &component);
+    let (_, out, _) = program.run(&["plugin", "add", &folder]);
+    assert!(out.contains("kinds.divide\n      Of the manifest.\n"), "{out}");
+}
