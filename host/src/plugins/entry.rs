@@ -49,9 +49,15 @@ impl Entry {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.seen.as_ref().is_some_and(|(installed, _)| plugins.is_unchanged(installed)) {
             known.seen = None;
-            let installed = plugins.find(&self.name)?;
-            let verdict = self.check(&installed);
-            known.seen = Some((installed, verdict));
+            let seen = plugins.find(&self.name).map(|installed| {
+                let verdict = self.check(&installed);
+                (installed, verdict)
+            });
+            // What runs again later is loaded again: with other files it may have failed to.
+            if !matches!(seen, Ok((_, Ok(())))) {
+                known.tools = None;
+            }
+            known.seen = Some(seen?);
         }
         match (&known.seen, &known.tools) {
             (Some((_, Err(why))), _) => Err(why.clone()),

@@ -231,3 +231,72 @@ mod elsewhere {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::io::{self, Write as _};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn changes_that_do_not_end_are_looked_at_all_the_same() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (mut bell, _ringer) = io::pipe().expect("a pipe");
+        let watches = Watches::on(home.path(), &[]);
+        assert!(watches.0.is_some(), "the kernel tells of changes");
+        let done = AtomicBool::new(false);
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Acquire) {
+                    fs::write(home.path().join("plugins.json"), "{}").expect("writes");
+                }
+            });
+            assert_eq!(watches.wait(&mut bell), Woken::Look);
+            done.store(true, Ordering::Release);
+        });
+        let took = begun.elapsed();
+        assert!((LONGEST_TIME..2 * LONGEST_TIME).contains(&took), "{took:?}");
+    }
+
+    #[test]
+    fn who_waits_is_woken_by_the_bell_and_ends_with_it() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (mut bell, mut ringer) = io::pipe().expect("a pipe");
+        ringer.write_all(&[0; 3]).expect("rings");
+        // Also where the folder itself does not exist.
+        let missing = home.path().join("a/b");
+        assert_eq!(Watches::on(&missing, &[]).wait(&mut bell), Woken::Look);
+        drop(ringer);
+        assert_eq!(Watches::on(&missing, &[]).wait(&mut bell), Woken::End);
+    }
+
+    #[test]
+    fn a_folder_that_appears_is_noticed_and_what_does_not_matter_is_not() {
+        let home = tempfile::tempdir().expect("a folder");
+        let own = home.path().join("a/own");
+        let tells = |mut watches: Watches| watches.0.as_mut().is_some_and(Inotify::matters);
+        let watches = Watches::on(&own, &[]);
+        fs::write(home.path().join("other"), "").expect("writes");
+        assert!(!tells(watches));
+        let watches = Watches::on(&own, &[]);
+        fs::create_dir_all(&own).expect("creates");
+        assert!(tells(watches));
+        let watches = Watches::on(&own, &[]);
+        fs::write(own.join("policy.toml"), "").expect("writes");
+        assert!(!tells(watches));
+        let folder = own.join("plugins/one");
+        let watches = Watches::on(&own, &[]);
+        fs::create_dir_all(&folder).expect("creates");
+        assert!(tells(watches));
+        let watches = Watches::on(&own, std::slice::from_ref(&folder));
+        fs::write(folder.join("c.wasm"), "").expect("writes");
+        assert!(tells(watches));
+        let watches = Watches::on(&own, &[folder]);
+        fs::rename(&own, home.path().join("moved")).expect("moves");
+        assert!(tells(watches));
+    }
+}
