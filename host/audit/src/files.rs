@@ -72,8 +72,7 @@ pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     // A pipe without a reader would be waited for.
     let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits();
     let flags = i32::try_from(flags).map_err(io::Error::other)?;
-    let file =
-        OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(io::Error::other(format!("{} is no ordinary file", path.display())));
@@ -93,7 +92,9 @@ mod tests {
         let name = full_name(1_795_313_316_123);
         assert_eq!(name, "audit-20261122T020836.123Z.jsonl");
         assert_eq!(full_since(&name), Some(1_795_313_316_123));
-        for other in ["audit.jsonl", "audit-.jsonl", "audit-20261122T020836.12Z.jsonl", "audit-é0261122T.jsonl", "x"] {
+        for other in
+            ["audit.jsonl", "audit-.jsonl", "audit-20261122T020836.12Z.jsonl", "audit-é0261122T.jsonl", "x"]
+        {
             assert_eq!(full_since(other), None, "{other}");
         }
     }

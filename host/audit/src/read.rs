@@ -109,7 +109,13 @@ pub struct Reader {
 impl Reader {
     /// Of the log in this folder; there is nothing to read where none was written.
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), next: Vec::new(), now: None, partial: Vec::new(), is_skipping: false }
+        Self {
+            folder: folder.to_owned(),
+            next: Vec::new(),
+            now: None,
+            partial: Vec::new(),
+            is_skipping: false,
+        }
     }
 
     /// The next line; none when all that is there was read. Asked again it gives what came since.
@@ -256,7 +262,8 @@ mod tests {
     fn damaged_lines_are_told_of_and_left_out() {
         let root = tempfile::tempdir().unwrap();
         let long = "x".repeat(3 * 1024 * 1024);
-        let text = format!("{{\"tool\":\"a\"}}\n{{\"to\n\n\u{0}\n[]\n{long}\n{{\"tool\":\"b\"}}\n{{\"tool\":\"c");
+        let text =
+            format!("{{\"tool\":\"a\"}}\n{{\"to\n\n\u{0}\n[]\n{long}\n{{\"tool\":\"b\"}}\n{{\"tool\":\"c");
         fs::write(root.path().join(CURRENT), text).unwrap();
         let mut reader = Reader::new(root.path());
         assert_eq!(tools(&mut reader), ["a", "(damaged)", "(damaged)", "(damaged)", "(damaged)", "b"]);

@@ -135,7 +135,9 @@ mod tests {
         assert_eq!(parse_since("999999999d", now), Some(0));
         assert_eq!(parse_since("2026-11-22", now).map(rfc3339).unwrap(), "2026-11-22T00:00:00.000Z");
         assert_eq!(parse_since("2026-11-22T09:30", now).map(rfc3339).unwrap(), "2026-11-22T09:30:00.000Z");
-        for wrong in ["", "h", "2", "-2h", "é", "2é", "2026-02-30", "2026-13-01", "1969-12-31", "2026-11-22T24:00"] {
+        for wrong in
+            ["", "h", "2", "-2h", "é", "2é", "2026-02-30", "2026-13-01", "1969-12-31", "2026-11-22T24:00"]
+        {
             assert_eq!(parse_since(wrong, now), None, "{wrong}");
         }
     }

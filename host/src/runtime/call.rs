@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use scorpiox_audit::Uses;
 use wasmtime::{Engine, Store, UpdateDeadline};
 
 use super::component::{Calls, Loaded};
@@ -44,6 +45,8 @@ pub struct Setup {
     pub web: Arc<Web>,
     /// Files, for components that may read them.
     pub files: Arc<Files>,
+    /// Told of what the call touches.
+    pub uses: Uses,
     /// Told how far the call is.
     pub on_progress: Arc<dyn Fn(&str) + Send + Sync>,
     /// Told when the call has to wait for another server's writing.
@@ -232,9 +235,10 @@ fn run<T>(
         timers_changed: false,
         shell: ShellView::new(Arc::clone(&setup.shell), setup.read_only, setup.cancel.clone()),
         skills: SkillView::new(Arc::clone(&setup.skills)),
-        web: WebView::new(Arc::clone(&setup.web), setup.cancel.clone()),
+        web: WebView::new(Arc::clone(&setup.web), setup.cancel.clone(), setup.uses.clone()),
         files: Arc::clone(&setup.files),
         on_progress: Arc::clone(&setup.on_progress),
+        uses: setup.uses.clone(),
         log_lines: 0,
         meter: Meter::new(&component.limits),
     };
@@ -246,6 +250,7 @@ fn run<T>(
     stop_in_time(&mut store, &component.limits, setup.cancel.clone());
     let outcome = body(loaded, &mut store);
     let state = store.into_data();
+    setup.uses.took_memory(state.meter.memory_used);
     match outcome {
         Ok(value) => Ok((value, state)),
         Err(error) => {

@@ -21,4 +21,4 @@ pub use functions::Functions;
 pub use kept::Kept;
 pub use limits::Limits;
 pub use state::CallState;
-pub use ticker::{TICK, Ticker};
+pub use ticker::{Beat, TICK, Ticker};

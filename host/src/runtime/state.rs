@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use scorpiox_audit::Uses;
+
 use super::limits::Meter;
 use crate::capabilities::files::Files;
 use crate::capabilities::shell::ShellView;
@@ -23,6 +25,8 @@ pub struct CallState {
     pub(crate) web: WebView,
     pub(crate) files: Arc<Files>,
     pub(crate) on_progress: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Told of what the capabilities decide.
+    pub(crate) uses: Uses,
     pub(crate) log_lines: u32,
     pub(crate) meter: Meter,
 }

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use scorpiox_audit::Uses;
 use scorpiox_rpc::Output;
 use scorpiox_settings::Settings;
 
 use super::client::Seal;
 use super::inflight::InFlight;
 use super::outgoing::Outgoing;
+use super::records::Records;
 use super::session::Session;
 use super::subscriptions::Subscriptions;
 use crate::cancel::Cancel;
@@ -63,6 +65,7 @@ pub struct Context {
     pub(crate) listing: ListingCache,
     pub(crate) outgoing: Outgoing,
     pub(crate) seal: Seal,
+    pub(crate) records: Arc<Records>,
     shell: Arc<Shell>,
     web: Arc<Web>,
     files: Arc<Files>,
@@ -89,6 +92,7 @@ impl Context {
             web: Arc::new(Web::new(Arc::clone(&shell))),
             files: Arc::new(Files::new(Arc::clone(&shell))),
             desk: Desk::new(Arc::clone(&shell)),
+            records: Records::new(Arc::clone(&shell), &workspace.path),
             shell,
             database: Arc::new(Database::new(path, durability)),
             skills: Arc::new(skills),
@@ -154,6 +158,7 @@ impl Context {
             shell: Arc::clone(&self.shell),
             web: Arc::clone(&self.web),
             files: Arc::clone(&self.files),
+            uses: Uses::default(),
             on_progress: Arc::new(|_| {}),
             read_only: false,
             cancel,

@@ -36,13 +36,16 @@ impl NativeTool for AskUserQuestion {
         })?;
         let questions = Questions::parse(&json).map_err(|error| Failure(format!("{error}.")))?;
         let mut failed = Vec::new();
+        if call.client.forms().is_some() {
+            call.uses.note("ask", "the client's form", Ok(()));
+        }
         match through_client(call, &questions) {
             Ok(Some(answers)) => return Ok(output(&answers, &questions)),
             Ok(None) => {}
             Err(Unanswered::Later | Unanswered::Cancelled) => return Err(cancelled()),
             Err(Unanswered::Failed(why)) => failed.push(format!("the client: {why}")),
         }
-        match call.host.desk().ask(&questions, call.cancel) {
+        match call.host.desk().ask(&questions, call.cancel, call.uses) {
             Asked::Answered(answers) => Ok(output(&answers, &questions)),
             Asked::Cancelled => Err(cancelled()),
             Asked::NoWay(why) => {

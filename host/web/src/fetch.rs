@@ -20,7 +20,7 @@ use url::Url;
 use crate::cache::Cache;
 use crate::error::{WebError, causes};
 use crate::request::{Method, Request, Response};
-use crate::route::Router;
+use crate::route::{Router, Watch, tell};
 use crate::{
     CONNECT_TIME, FIRST_BYTE_TIME, MAX_BODY_BYTES, MAX_REDIRECTS, MAX_TIME, USER_AGENT, body, redirect,
 };
@@ -82,6 +82,7 @@ impl Fetcher {
             started,
             router: Arc::clone(&self.router),
             cache: Arc::clone(&self.cache),
+            watch: None,
             done,
             finished,
             running: HashMap::new(),
@@ -133,6 +134,7 @@ pub struct Pending {
     started: Started,
     router: Arc<Router>,
     cache: Arc<Mutex<Cache>>,
+    watch: Option<Watch>,
     done: mpsc::UnboundedSender<(u32, Result<Response, WebError>)>,
     finished: mpsc::UnboundedReceiver<(u32, Result<Response, WebError>)>,
     running: HashMap<u32, AbortHandle>,
@@ -151,6 +153,13 @@ pub enum Waited {
 }
 
 impl Pending {
+    /// The same, with somebody who is told of each decision.
+    #[must_use]
+    pub fn watched(mut self, watch: Watch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
     /// How many are not done.
     pub fn running(&self) -> usize {
         self.running.len()
@@ -164,6 +173,7 @@ impl Pending {
             http: self.started.http.clone(),
             router: Arc::clone(&self.router),
             cache: Arc::clone(&self.cache),
+            watch: self.watch.clone(),
         };
         let task = self.started.runtime.spawn(async move {
             let outcome = job.run(request).await;
@@ -219,6 +229,7 @@ struct Job {
     http: reqwest::Client,
     router: Arc<Router>,
     cache: Arc<Mutex<Cache>>,
+    watch: Option<Watch>,
 }
 
 impl Job {
@@ -244,11 +255,13 @@ impl Job {
             (request.cached && request.method == Method::Get).then(|| cache_key(&url, &request.headers));
         if let Some(found) = key.as_ref().and_then(|key| self.lock().get(key, Instant::now())) {
             // The policy may not have changed, but it costs nothing to be sure.
-            self.router
+            let checked = self
+                .router
                 .policy()
                 .check_host(url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0))
-                .map_err(|denial| WebError::Denied(denial.to_string()))?;
-            return Ok((*found).clone());
+                .map_err(|denial| WebError::Denied(denial.to_string()));
+            tell(self.watch.as_ref(), &url, &checked);
+            return checked.map(|_| (*found).clone());
         }
         let (mut method, mut body) = (request.method, request.body);
         for _ in 0..=MAX_REDIRECTS {
@@ -285,8 +298,9 @@ impl Job {
     ) -> Result<reqwest::Response, WebError> {
         let (router, target) = (Arc::clone(&self.router), url.clone());
         let found = spawn_blocking(move || router.route(&target)).await;
-        let route =
-            found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))??;
+        let found = found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))?;
+        tell(self.watch.as_ref(), url, &found);
+        let route = found?;
         let request = match method {
             Method::Get => self.http.get(url.clone()),
             Method::Post => self.http.post(url.clone()).body(body.to_vec()),

@@ -164,7 +164,8 @@ fn the_default_timeout_is_not_longer_than_the_longest() {
 
 #[test]
 fn what_is_recorded_is_switched_and_bounded() {
-    let policy = parse("version = 1\n[audit]\narguments = true\nmax_file_size = '1MiB'\nmax_files = 3").unwrap();
+    let policy =
+        parse("version = 1\n[audit]\narguments = true\nmax_file_size = '1MiB'\nmax_files = 3").unwrap();
     let audit = policy.audit;
     assert_eq!((audit.enabled.value, audit.arguments.value, audit.required.value), (true, true, false));
     assert_eq!((audit.max_file_size.value, audit.max_files.value), (1 << 20, 3));

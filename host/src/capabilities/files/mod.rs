@@ -13,6 +13,8 @@ use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
 
+use scorpiox_audit::Uses;
+
 use super::shell::{Shell, places};
 
 pub use host::FilesFailure;
@@ -45,7 +47,7 @@ impl Files {
     }
 
     /// The whole file at an absolute path, if it has at most `limit` bytes.
-    pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
+    pub fn read(&self, path: &str, limit: u64, uses: &Uses) -> Result<Vec<u8>, FileError> {
         let asked = Path::new(path);
         if !asked.is_absolute() || path.contains('\0') {
             return Err(FileError::Invalid(format!("{path:?} is no absolute path; write it from / on")));
@@ -53,7 +55,12 @@ impl Files {
         let resolved = asked.canonicalize().map_err(|error| said(asked, &error))?;
         let policy = self.shell.policy().map_err(|error| FileError::Denied(error.to_string()))?;
         let places = places(self.shell.setup());
-        let folder = policy.files.check(&resolved, &places).map_err(|denial| {
+        let checked = policy.files.check(&resolved, &places);
+        match &checked {
+            Ok(folder) => uses.note("files", folder.display(), Ok(())),
+            Err(denial) => uses.note("files", "", Err(&denial.rule)),
+        }
+        let folder = checked.map_err(|denial| {
             let leads = if resolved == asked { String::new() } else { format!("{path} leads to it: ") };
             FileError::Denied(format!("{leads}{denial}"))
         })?;

@@ -32,18 +32,10 @@ impl From<Arc<ShellError>> for ShellFailure {
     fn from(error: Arc<ShellError>) -> Self {
         let text = error.to_string();
         Self(match &*error {
-            ShellError::Policy(_)
-            | ShellError::NoProfile { .. }
-            | ShellError::NotGranted(_)
-            | ShellError::NoTier(_)
-            | ShellError::Unenforceable(_)
-            | ShellError::TooManyTasks(_) => Error::Denied(text),
+            denial if denial.is_denial() => Error::Denied(text),
             ShellError::Command(_) => Error::Invalid(text),
             ShellError::NoTask(_) => Error::NotFound(text),
-            ShellError::NoWorkspace(_)
-            | ShellError::Survey(_)
-            | ShellError::Io { .. }
-            | ShellError::Cell(_) => Error::Failed(text),
+            _ => Error::Failed(text),
         })
     }
 }
@@ -51,7 +43,7 @@ impl From<Arc<ShellError>> for ShellFailure {
 impl CallState {
     fn request(&self, command: String, timeout: Option<Duration>) -> Request {
         let run_as = As::Component { name: Arc::clone(&self.namespace), read_only: self.shell.read_only };
-        Request { command, run_as, timeout }
+        Request { command, run_as, timeout, uses: self.uses.clone() }
     }
 }
 

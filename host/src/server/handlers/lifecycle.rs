@@ -42,6 +42,7 @@ pub(crate) fn initialize(context: &Context, request: &Request<'_>) -> Answer {
         facts.elicits = revision.features().elicitation && declares_forms(&capabilities);
         facts.ready = false;
     });
+    context.records.introduce(request.params.raw("clientInfo"));
     Ok(reply::result(
         &request.id,
         &Initialized {
