@@ -147,8 +147,10 @@ impl Show {
         if self.left_out > 0 {
             terminal::complain(&format!("{} older ones; --last 0 shows all", self.left_out));
         }
-        if self.damaged > 0 {
-            terminal::complain(&format!("{} damaged lines were left out", self.damaged));
+        match self.damaged {
+            0 => {}
+            1 => terminal::complain("1 damaged line was left out"),
+            count => terminal::complain(&format!("{count} damaged lines were left out")),
         }
     }
 

@@ -97,9 +97,11 @@ impl<'a> Recording<'a> {
         };
         let is_full = audit.spool.push(|out| entry.push(out));
         if audit.required {
-            return audit.spool.drain_now().map_err(|error| {
-                audit.complain(&error);
-                refusal("was run, and what it gave is withheld", &error)
+            let written = audit.spool.drain_now().inspect_err(|error| audit.complain(error));
+            // Of a call that was refused for this there is nothing to withhold.
+            let is_run = self.fault.get() != Some(NOT_RECORDED);
+            return written.or_else(|error| {
+                if is_run { Err(refusal("was run, and what it gave is withheld", &error)) } else { Ok(()) }
             });
         }
         if is_full {

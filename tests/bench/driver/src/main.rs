@@ -33,6 +33,9 @@ const MANY_PROCESSES: &str = "[shell.profile.workspace]\nlimits = { processes = 
 /// Pages come from this process.
 const OWN_PAGES: &str = "[web]\nallow_private = [\"127.0.0.1/32\"]\n";
 
+/// Calls leave no line.
+const NO_AUDIT: &str = "[audit]\nenabled = false\n";
+
 /// How often things are measured.
 #[derive(Clone, Copy)]
 struct Effort {
@@ -85,6 +88,8 @@ struct Programs {
     ours: Program,
     /// Ours, when what it stores must survive a loss of power.
     ours_power: Program,
+    /// Ours, when the operator wants no audit.
+    ours_unaudited: Program,
     ours_few_tasks: Program,
     ours_many_tasks: Program,
     /// May read pages of this machine.
@@ -128,6 +133,7 @@ fn main() -> Result<()> {
         rmcp: program("rmcp", rmcp)?.with("RMCP_SETUP", setup.name()),
         ours: program("ours", ours)?,
         ours_power: program("ours", ours)?.with("SCORPIOX_DURABILITY", "power"),
+        ours_unaudited: program("ours", ours)?.with_policy(NO_AUDIT)?,
         ours_few_tasks: program("ours", ours)?,
         ours_many_tasks: program("ours", ours)?,
         reader: program("ours", ours)?.with_policy(OWN_PAGES)?,

@@ -39,6 +39,19 @@ fn install(program: &Program, source: &str) {
     assert!(status.success(), "{out}{err}");
 }
 
+/// Installs the component of all kinds.
+pub fn install_kinds(program: &Program, limits: &str) {
+    let component = fs::read(kinds()).expect("the component");
+    install(program, &source(program, "kinds", limits, &component));
+}
+
+/// SHA-256 of the component of all kinds.
+pub fn kinds_hash() -> String {
+    use sha2::{Digest, Sha256};
+    let component = fs::read(kinds()).expect("the component");
+    Sha256::digest(component).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The names of the tools that a server lists, of plugins alone.
 fn listed(server: &mut Started) -> Vec<String> {
     let list = server.ask("tools/list", serde_json::json!({}));
@@ -50,9 +63,7 @@ fn listed(server: &mut Started) -> Vec<String> {
 /// A server that has the component of all kinds.
 fn with_kinds(limits: &str) -> (Program, Started) {
     let program = Program::new();
-    let component = fs::read(kinds()).expect("the component");
-    let source = source(&program, "kinds", limits, &component);
-    install(&program, &source);
+    install_kinds(&program, limits);
     let mut server = program.start();
     server.initialize("2025-11-25");
     (program, server)
