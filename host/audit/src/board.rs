@@ -16,6 +16,7 @@ use crate::files::{make_folder, open_private};
 
 const LOCK: &str = "lock";
 const POSTED: &str = "json";
+const NEW: &str = "new";
 /// Largest file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -75,7 +76,7 @@ impl Board {
             sweep(&self.folder)?;
             self.held = Some(self.hold()?);
         }
-        let new = self.file("new");
+        let new = self.file(NEW);
         let written = write(&new, &serde_json::to_vec(posted)?);
         // Somebody may have taken the folder away.
         written.and_then(|()| fs::rename(&new, self.file(POSTED))).inspect_err(|_| self.held = None)
@@ -83,7 +84,7 @@ impl Board {
 
     /// The lock appears under its name when it is held already: nobody sees it free.
     fn hold(&self) -> io::Result<File> {
-        let new = self.file("new");
+        let new = self.file(NEW);
         let lock = open_private(&new)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         fs::rename(&new, self.file(LOCK))?;
@@ -134,9 +135,13 @@ fn sweep(folder: &Path) -> io::Result<Vec<PathBuf>> {
         let path = entry?.path();
         match path.extension().and_then(|extension| extension.to_str()) {
             Some(LOCK) if is_free(&path) => {
-                for extension in [POSTED, "new", LOCK] {
+                for extension in [POSTED, NEW, LOCK] {
                     let _ = fs::remove_file(path.with_extension(extension));
                 }
+            }
+            // Of a server that died before it had its lock.
+            Some(NEW) if !path.with_extension(LOCK).exists() && is_free(&path) => {
+                let _ = fs::remove_file(&path);
             }
             Some(LOCK) => living.push(path.with_extension(POSTED)),
             _ => {}
@@ -184,8 +189,9 @@ mod tests {
         dead.post(&of(1)).unwrap();
         alive.post(&of(2)).unwrap();
         assert_eq!(posted(root.path()).unwrap().len(), 2);
-        // As when its process ends without a word.
+        // As when its process ends without a word; and one that came to nothing.
         drop(dead);
+        fs::write(root.path().join("1-x.new"), "").unwrap();
         assert_eq!(posted(root.path()).unwrap(), [of(2)]);
         assert_eq!(names(root.path()), 2);
     }

@@ -9,6 +9,9 @@ use crate::mcp::Params;
 use crate::mcp::params::Text;
 use crate::server::dispatch::Request;
 
+/// Longest words that are kept to be known again.
+const MAX_KEPT_BYTES: usize = 4096;
+
 #[derive(Default)]
 pub(super) struct Clients {
     handshake: Mutex<Option<Arc<ClientName>>>,
@@ -35,7 +38,9 @@ impl Clients {
             return Some(Arc::clone(name));
         }
         let name = Arc::new(read(info)?);
-        *newest = Some((info.get().to_owned(), Arc::clone(&name)));
+        if info.get().len() <= MAX_KEPT_BYTES {
+            *newest = Some((info.get().to_owned(), Arc::clone(&name)));
+        }
         Some(name)
     }
 
