@@ -67,12 +67,13 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file to append, and makes it if need be: an ordinary one, by no link, for its owner alone.
+/// Opens a file to read and append, and makes it if need be: an ordinary one, by no link, for its owner alone.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     // A pipe without a reader would be waited for.
     let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits();
     let flags = i32::try_from(flags).map_err(io::Error::other)?;
-    let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    let file =
+        OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(io::Error::other(format!("{} is no ordinary file", path.display())));

@@ -2,11 +2,13 @@
 //!
 //! Before each write it is looked whether the name still means the file that is open: another server
 //! may have renamed it because it was full. Lines that were on the way go into the renamed one, which
-//! is read, too. Renaming and removing is done under a lock that is never waited for: who does not
+//! is read, too. A server that is killed while it writes leaves a torn line at the end of the file: whoever
+//! comes next begins a line of its own. Renaming and removing is done under a lock that is never waited for: who does not
 //! get it goes on writing, and looks again the next time.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -43,14 +45,12 @@ pub struct Log {
     folder: PathBuf,
     bounds: Bounds,
     open: Option<(File, Identity)>,
-    /// The last write ended within a line.
-    is_torn: bool,
 }
 
 impl Log {
     /// The log in this folder.
     pub fn new(folder: PathBuf, bounds: Bounds) -> Self {
-        Self { folder, bounds, open: None, is_torn: false }
+        Self { folder, bounds, open: None }
     }
 
     /// Where it is.
@@ -68,15 +68,16 @@ impl Log {
         if lines.is_empty() {
             return Ok(());
         }
-        if self.is_torn {
-            // What is left of the torn line is no line; who reads leaves it out.
-            lines.insert(0, b'\n');
-            self.is_torn = false;
-        }
-        let outcome = self.file().map(|mut file| write(&mut file, lines));
+        let outcome = self.file().and_then(|(mut file, size)| {
+            if is_torn(file, size)? && lines[0] != b'\n' {
+                // What is there of that line is none; who reads leaves it out.
+                lines.insert(0, b'\n');
+            }
+            Ok(write(&mut file, lines))
+        });
         let (written, error) = outcome.unwrap_or_else(|error| (0, Some(error)));
+        // What was written of a line in part is written again, as a whole.
         let whole = lines[..written].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        self.is_torn = whole < written;
         lines.drain(..whole);
         error.map_or(Ok(()), |error| Err(self.failed(error)))
     }
@@ -85,22 +86,22 @@ impl Log {
         LogError { path: self.folder.join(CURRENT), error }
     }
 
-    /// The file that has the name now, with room in it.
-    fn file(&mut self) -> io::Result<&File> {
+    /// The file that has the name now, with room in it, and its size.
+    fn file(&mut self) -> io::Result<(&File, u64)> {
         let path = self.folder.join(CURRENT);
         let known = self.open.take().map(|(file, known)| (path.symlink_metadata(), file, known));
         let (file, about) = match known {
             Some((Ok(about), file, known)) if identity(&about) == known => (file, about),
             _ => open(&self.folder, &path)?,
         };
-        let opened = if about.len() < self.bounds.file_bytes {
-            (file, identity(&about))
+        let (file, about) = if about.len() < self.bounds.file_bytes {
+            (file, about)
         } else {
             self.rotate(identity(&about))?;
-            let (file, about) = open(&self.folder, &path)?;
-            (file, identity(&about))
+            open(&self.folder, &path)?
         };
-        Ok(&self.open.insert(opened).0)
+        let (file, _) = self.open.insert((file, identity(&about)));
+        Ok((file, about.len()))
     }
 
     /// Renames the file that is full, unless somebody else did or does it.
@@ -136,6 +137,15 @@ fn open(folder: &Path, path: &Path) -> io::Result<(File, fs::Metadata)> {
     };
     let about = file.metadata()?;
     Ok((file, about))
+}
+
+/// Whether a file of this size ends within a line.
+fn is_torn(file: &File, size: u64) -> io::Result<bool> {
+    let mut last = [b'\n'];
+    if let Some(at) = size.checked_sub(1) {
+        file.read_at(&mut last, at)?;
+    }
+    Ok(last[0] != b'\n')
 }
 
 /// Writes all of it, by one system call unless the disk is full: how much, and why no more.
@@ -290,9 +300,22 @@ mod tests {
         let mut log = log(root.path(), 100, 3);
         let mut lines = b"one\n{\"to".to_vec();
         log.append(&mut lines).unwrap();
-        assert_eq!((lines.as_slice(), log.is_torn), (&b"{\"to"[..], true));
+        assert_eq!(lines, b"{\"to");
         lines.extend_from_slice(b"rn\"}\n");
         log.append(&mut lines).unwrap();
         assert_eq!(all(root.path()), "one\n{\"to\n{\"torn\"}\n");
+    }
+
+    #[test]
+    fn a_line_that_another_server_tore_does_not_take_the_next_along() {
+        let root = tempfile::tempdir().unwrap();
+        let mut log = log(root.path(), 100, 3);
+        append(&mut log, "one\n");
+        // As by a server that is killed while it writes.
+        let mut other = files::open_private(&root.path().join(CURRENT)).unwrap();
+        other.write_all(b"two\nthr").unwrap();
+        append(&mut log, "four\n");
+        append(&mut log, "five\n");
+        assert_eq!(all(root.path()), "one\ntwo\nthr\nfour\nfive\n");
     }
 }
