@@ -22,13 +22,8 @@ const OURS_POWER: usize = 3;
 const OURS_UNAUDITED: usize = 4;
 
 pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
-    let started = [
-        &programs.floor,
-        &programs.rmcp,
-        &programs.ours,
-        &programs.ours_power,
-        &programs.ours_unaudited,
-    ];
+    let started =
+        [&programs.floor, &programs.rmcp, &programs.ours, &programs.ours_power, &programs.ours_unaudited];
     let mut servers = Vec::with_capacity(started.len());
     for program in started {
         servers.push(program.start()?.0);

@@ -171,10 +171,7 @@ fn what_this_program_keeps_is_no_workspace_for_commands() {
         command.env("SCORPIOX_WORKSPACE", &folder);
         let mut server = scorpiox_tests::Started::spawn(command);
         server.initialize("2025-11-25");
-        let attack = format!(
-            "pwd; for f in . {0}; do echo x > $f/policy.toml; echo x > $f/plugins.json; done",
-            own.display()
-        );
+        let attack = format!("pwd; for f in . {0}; do echo x > $f/policy.toml; echo x > $f/plugins.json; done", own.display());
         let result = server.call("Bash", json!({ "command": attack }));
         let text = result["content"][0]["text"].as_str().expect("a text");
         assert!(text.starts_with(&format!("{}\n", own.join("workspace").display())), "{text}");
