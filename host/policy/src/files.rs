@@ -21,8 +21,19 @@ pub struct FilesPolicy {
 
 /// A file that is not read: a sentence that names what decides.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct FileDenial(pub String);
+#[error("{path} is {rule}", path = .path.display())]
+pub struct FileDenial {
+    path: PathBuf,
+    /// What decides, without the path.
+    pub rule: String,
+}
+
+impl FileDenial {
+    /// Of a path; what decides is said as "denied by …", without the path.
+    pub fn new(path: &Path, rule: String) -> Self {
+        Self { path: path.to_owned(), rule }
+    }
+}
 
 impl FilesPolicy {
     pub(crate) fn builtin(deny: Vec<DenyRule>) -> Self {
@@ -37,7 +48,7 @@ impl FilesPolicy {
     /// The folder that a path may be read in: the innermost that the policy names. The path is
     /// absolute and passes through no link. Globs without a beginning hold in each folder.
     pub fn check(&self, path: &Path, places: &Places) -> Result<PathBuf, FileDenial> {
-        let shown = path.display();
+        let refused = |rule| FileDenial::new(path, rule);
         let folders = self.read.iter().flat_map(|rule| places.folders(&rule.place));
         let around = folders.filter(|folder| path.starts_with(folder));
         let folder = around.max_by_key(|folder| folder.as_os_str().len());
@@ -45,8 +56,8 @@ impl FilesPolicy {
         self.denied(path, inside, places)?;
         folder.ok_or_else(|| {
             let read: Vec<_> = self.read.iter().map(|rule| format!("\"{}\"", rule.place)).collect();
-            FileDenial(format!(
-                "{shown} is outside of what may be read: `read` of [files] ({}) has {}; the operator can add a \
+            refused(format!(
+                "outside of what may be read: `read` of [files] ({}) has {}; the operator can add a \
                  folder to it in policy.toml",
                 self.read_origin,
                 read.join(", ")
@@ -64,12 +75,8 @@ impl FilesPolicy {
         let Some(rule) = deny.matches_at(path, places).or_else(|| deny.matches(inside?)) else {
             return Ok(());
         };
-        Err(FileDenial(format!(
-            "{} is denied by \"{}\" in `deny` of [files] ({})",
-            path.display(),
-            rule.glob(),
-            rule.source
-        )))
+        let rule = format!("denied by \"{}\" in `deny` of [files] ({})", rule.glob(), rule.source);
+        Err(FileDenial::new(path, rule))
     }
 }
 

@@ -14,6 +14,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod audit;
 mod builtin;
 mod deny;
 mod files;
@@ -35,6 +36,7 @@ mod why;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+pub use audit::AuditPolicy;
 pub use deny::{DenyRule, DenySet};
 pub use files::{FileDenial, FilesPolicy};
 pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules, covers};
@@ -64,6 +66,8 @@ pub struct Policy {
     pub files: FilesPolicy,
     /// `[search]`: search engines.
     pub search: SearchPolicy,
+    /// `[audit]`: what is recorded of calls.
+    pub audit: AuditPolicy,
     /// `[grant."NAME"]`: what single skills are narrowed to, by the skill's name.
     pub grants: BTreeMap<String, Grant>,
 }
@@ -76,6 +80,7 @@ impl Policy {
             web: WebPolicy::builtin(),
             files: FilesPolicy::builtin(builtin::denied()),
             search: SearchPolicy::default(),
+            audit: AuditPolicy::builtin(),
             grants: BTreeMap::new(),
         }
     }

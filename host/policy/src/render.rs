@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::Policy;
+use crate::audit::AuditPolicy;
 use crate::files::FilesPolicy;
 use crate::parse::show_size;
 use crate::profile::{Network, Profile};
@@ -28,6 +29,7 @@ pub fn render(policy: &Policy) -> String {
     for (name, engine) in &policy.search.engines {
         search(&mut page, name, engine);
     }
+    audit(&mut page, &policy.audit);
     for (name, grant) in &policy.grants {
         page.header(&format!("grant.{}", quote(name)), grant.source);
         if let Some(shell) = &grant.shell {
@@ -74,6 +76,18 @@ fn search(page: &mut Page, name: &str, engine: &EnginePolicy) {
     if let Some(key) = &engine.key {
         page.line("key = \"(secret)\"", key.source);
     }
+}
+
+fn audit(page: &mut Page, audit: &AuditPolicy) {
+    page.text.push_str("\n[audit]\n");
+    for (key, switch) in
+        [("enabled", &audit.enabled), ("arguments", &audit.arguments), ("required", &audit.required)]
+    {
+        page.line(&format!("{key} = {}", switch.value), switch.source);
+    }
+    let size = &audit.max_file_size;
+    page.line(&format!("max_file_size = \"{}\"", show_size(size.value)), size.source);
+    page.line(&format!("max_files = {}", audit.max_files.value), audit.max_files.source);
 }
 
 #[derive(Default)]

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use scorpiox_ask::launch::{Call, Chosen, Dialog, Surroundings, Way, Window, ways};
 use scorpiox_ask::request::{is_asking, read_answer, write_request};
 use scorpiox_ask::{Answers, Questions};
+use scorpiox_audit::Uses;
 use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Helper, Limits, Network, Status, Tier};
 
 use super::shell::Shell;
@@ -83,12 +84,13 @@ impl Desk {
     }
 
     /// Tries one way after the other.
-    pub fn ask(&self, questions: &Questions, cancel: &Cancel) -> Asked {
+    pub fn ask(&self, questions: &Questions, cancel: &Cancel, uses: &Uses) -> Asked {
         let Ok(place) = Place::new(&self.shell.setup().own_home) else {
             return Asked::NoWay("no folder for the questions can be made".to_owned());
         };
         let mut failed = Vec::new();
         for way in here(&place.screen()) {
+            uses.note("ask", way.name(), Ok(()));
             let asked = match &way {
                 Way::Screen(window) => self.on_screen(window, questions, &place, cancel),
                 Way::Dialog(dialog) => self.in_dialog(dialog, questions, cancel),

@@ -15,6 +15,7 @@ use crate::capabilities::shell::ShellError;
 use crate::capabilities::web::browser;
 use crate::database::Mode;
 use crate::server::Context;
+use crate::server::records::check_audit;
 use crate::tools::Kind;
 
 /// What was found, and whether anything has to be fixed.
@@ -53,6 +54,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
     web(&mut report, &context);
     questions(&mut report);
     store(&mut report, &context);
+    audit(&mut report, &context);
     settings(&mut report, environment);
     skills(&mut report, &context);
     let verdict = match report.failures {
@@ -192,6 +194,21 @@ fn store(report: &mut Report, context: &Context) {
     match tried.and_then(|mut transaction| transaction.arm("doctor", 0, 0)) {
         Ok(()) => report.good(format_args!("{path} can be read and written")),
         Err(error) => report.bad(error),
+    }
+}
+
+/// Whether calls can be recorded.
+fn audit(report: &mut Report, context: &Context) {
+    report.section("Audit");
+    match check_audit(context.shell()) {
+        None => report.note("calls are not recorded: `enabled = false` in [audit]"),
+        Some(Ok(folder)) => {
+            report.good(format_args!(
+                "calls are recorded in {}; `scorpiox-code audit` shows them",
+                folder.display()
+            ));
+        }
+        Some(Err(error)) => report.bad(format_args!("calls are not recorded: {error}")),
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod clients;
 
 mod ask;
+mod audit;
 mod call;
 mod config;
 mod doctor;
@@ -12,6 +13,8 @@ mod plugin;
 mod policy;
 mod search;
 mod serve;
+mod stats;
+mod table;
 mod terminal;
 mod tools;
 
@@ -75,6 +78,14 @@ enum Command {
         #[command(subcommand)]
         command: policy::PolicyCommand,
     },
+    /// Show what tools did: a line for each call
+    Audit(audit::AuditArguments),
+    /// Show how often tools of running servers were called, and how long they took
+    Stats {
+        /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Install plugins, and decide what they may touch
     Plugin {
         #[command(subcommand)]
@@ -115,6 +126,8 @@ pub fn main() -> ExitCode {
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Search { query }) => search::run(&environment, &query),
         Some(Command::Policy { command }) => policy::run(&environment, command),
+        Some(Command::Audit(arguments)) => audit::run(&environment, &arguments),
+        Some(Command::Stats { json }) => stats::run(&environment, json),
         Some(Command::Plugin { command }) => plugin::run(&environment, command),
         Some(Command::Config { client, write }) => config::run(&environment, client, write),
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),

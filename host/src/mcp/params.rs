@@ -11,6 +11,7 @@ use super::RpcError;
 const META: &str = "_meta";
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// The parameters of a request, or an object in them.
@@ -96,6 +97,8 @@ pub struct RequestMeta<'a> {
     pub protocol_version: Option<Cow<'a, str>>,
     /// What the client can do, in revisions without a handshake.
     pub client_capabilities: Option<Params<'a>>,
+    /// Who the client is, in revisions without a handshake; raw, as nothing depends on it.
+    pub client_info: Option<&'a RawValue>,
     /// From which level on the client wants log messages of this request.
     pub log_level: Option<LogLevel>,
 }
@@ -113,6 +116,7 @@ impl<'a> RequestMeta<'a> {
         Ok(Self {
             progress_token,
             protocol_version: meta.optional::<Text<'a>>(PROTOCOL_VERSION, "a string")?.map(|text| text.0),
+            client_info: meta.raw(CLIENT_INFO),
             client_capabilities: meta.object(CLIENT_CAPABILITIES)?,
             log_level: meta.optional(LOG_LEVEL, "a log level such as \"info\"")?,
         })

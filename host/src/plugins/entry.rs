@@ -109,6 +109,7 @@ impl Entry {
         // Its data is its own, whatever a built-in tool is called.
         let namespace = format!("plugin/{}", installed.name);
         let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);
+        component.fingerprint = Some(approval.component.as_str().into());
         component.limits = limits(&approval.limits);
         component.most_calls = approval.limits.calls;
         component.approved = Some(Arc::new(approved));

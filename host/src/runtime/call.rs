@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use scorpiox_audit::Uses;
 use wasmtime::{Engine, Store, UpdateDeadline};
 
 use super::component::{Calls, Loaded};
@@ -49,6 +50,8 @@ pub struct Setup {
     pub files: Arc<Files>,
     /// The person and the model, for components that may ask them.
     pub counterpart: Option<Arc<dyn Counterpart>>,
+    /// Told of what the call touches.
+    pub uses: Uses,
     /// Told how far the call is.
     pub on_progress: Arc<dyn Fn(&str) + Send + Sync>,
     /// Told when the call has to wait for another server's writing.
@@ -245,9 +248,15 @@ fn run<T>(
         shell: ShellView::new(Arc::clone(&setup.shell), setup.read_only, setup.cancel.clone()),
         approved: component.approved.clone(),
         skills: SkillView::new(Arc::clone(&setup.skills)),
-        web: WebView::new(Arc::clone(&setup.web), component.approved.as_deref(), setup.cancel.clone()),
+        web: WebView::new(
+            Arc::clone(&setup.web),
+            component.approved.as_deref(),
+            setup.cancel.clone(),
+            setup.uses.clone(),
+        ),
         files: Arc::clone(&setup.files),
         on_progress: Arc::clone(&setup.on_progress),
+        uses: setup.uses.clone(),
         log_lines: 0,
         counterpart: setup.counterpart.clone(),
         sampled: Budget::default(),
@@ -265,6 +274,7 @@ fn run<T>(
     if let Some(wasi) = &state.wasi {
         wasi.log(&component.name);
     }
+    setup.uses.took_memory(state.meter.memory_used);
     match outcome {
         Ok(value) => Ok((value, state)),
         Err(error) => {
@@ -281,6 +291,7 @@ fn wasi(component: &Component, setup: &Setup) -> Box<WasiState> {
         approved: component.approved.clone().unwrap_or_default(),
         web: Some(Arc::clone(&setup.web)),
         shell: Some(Arc::clone(&setup.shell)),
+        uses: setup.uses.clone(),
         read_only: setup.read_only,
     };
     Box::new(WasiState::new(Arc::new(source), Program::default()))

@@ -37,6 +37,8 @@ pub type Load = dyn Fn(&Engine) -> wasmtime::Result<Compiled> + Send + Sync;
 pub struct Component {
     /// Names its data; unique.
     pub name: Arc<str>,
+    /// Of its file, where others made it.
+    pub fingerprint: Option<Arc<str>>,
     /// What it may do.
     pub grants: Cow<'static, [Capability]>,
     /// What a call of it may use.
@@ -77,6 +79,7 @@ impl Component {
         let (grants, limits) = (grants.into(), Limits::default());
         Self {
             name: name.into(),
+            fingerprint: None,
             grants,
             limits,
             approved: None,

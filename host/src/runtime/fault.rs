@@ -78,6 +78,24 @@ impl Fault {
         matches!(self, Self::Cancelled(_) | Self::Later | Self::Database(DatabaseError::Cancelled))
     }
 
+    /// What it is, in a word: unlike the text, never anything that a guest said.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Cancelled(_) => "cancelled",
+            Self::Deadline(_) => "deadline",
+            Self::Waited(_) => "waited",
+            Self::Later => "asks-first",
+            Self::Exited(_) => "exited",
+            Self::Memory(_) => "memory",
+            Self::Output { .. } => "output",
+            Self::Stack => "stack",
+            Self::Trap(_) => "trap",
+            Self::Busy(_) => "busy",
+            Self::Unusable(_) => "unusable",
+            Self::Database(_) => "database",
+        }
+    }
+
     /// What a guest's failed run means.
     pub(super) fn from_run(error: &wasmtime::Error, limits: &Limits, memory_refused: bool) -> Self {
         if let Some(stop) = error.downcast_ref::<Stop>() {

@@ -23,4 +23,4 @@ pub use functions::{Exported, Functions, tool_name};
 pub use kept::Kept;
 pub use limits::Limits;
 pub use state::CallState;
-pub use ticker::{TICK, Ticker};
+pub use ticker::{Beat, TICK, Ticker};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use scorpiox_audit::Uses;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
@@ -33,6 +34,8 @@ pub struct CallState {
     /// For components of others.
     pub(crate) approved: Option<Arc<Approved>>,
     pub(crate) on_progress: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Told of what the capabilities decide.
+    pub(crate) uses: Uses,
     pub(crate) log_lines: u32,
     pub(crate) counterpart: Option<Arc<dyn Counterpart>>,
     /// What the client's model was asked already.

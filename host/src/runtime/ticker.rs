@@ -13,8 +13,17 @@ pub const TICK: Duration = Duration::from_millis(2);
 /// microseconds, which a busy server should not pay each time.
 const IDLE_TICKS: u32 = 50;
 
+/// One tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    /// Its number.
+    pub tick: u64,
+    /// No other comes before the next call.
+    pub is_last: bool,
+}
+
 /// What the ticker does each time.
-type OnTick = Box<dyn Fn(u64) + Send + Sync>;
+type OnTick = Box<dyn Fn(Beat) + Send + Sync>;
 
 /// A thread that ticks while there are calls. It starts with the first one.
 pub struct Ticker {
@@ -42,7 +51,8 @@ impl Drop for Awake {
 }
 
 impl Ticker {
-    /// A ticker that calls `on_tick` with the number of the tick.
+    /// A ticker that calls `on_tick` with each tick. What a call did before it ended is seen by a
+    /// tick after it, the last one at the latest.
     pub fn new(on_tick: OnTick) -> Arc<Self> {
         Arc::new(Self { shared: Arc::default(), on_tick })
     }
@@ -55,7 +65,7 @@ impl Ticker {
     /// A call begins.
     pub fn begin(self: &Arc<Self>) -> Awake {
         let shared = &self.shared;
-        shared.begun.fetch_add(1, Ordering::Relaxed);
+        shared.begun.fetch_add(1, Ordering::SeqCst);
         shared.running.fetch_add(1, Ordering::SeqCst);
         match shared.thread.get() {
             None => self.start(),
@@ -94,20 +104,22 @@ fn run(ticker: &Weak<Ticker>) {
             return;
         }
         let tick = shared.ticks.fetch_add(1, Ordering::AcqRel) + 1;
-        (ticker.on_tick)(tick);
         let begun = shared.begun.load(Ordering::Relaxed);
         idle = if begun == seen && shared.running.load(Ordering::Acquire) == 0 { idle + 1 } else { 0 };
         seen = begun;
-        if idle > IDLE_TICKS {
-            sleep(shared);
+        let is_last = idle > IDLE_TICKS;
+        (ticker.on_tick)(Beat { tick, is_last });
+        if is_last {
+            sleep(shared, seen);
             idle = 0;
         }
     }
 }
 
-fn sleep(shared: &Shared) {
+/// Sleeps until a call begins, also when it has ended by now: it may have left something to do.
+fn sleep(shared: &Shared, seen: u64) {
     shared.asleep.store(true, Ordering::SeqCst);
-    while shared.running.load(Ordering::SeqCst) == 0 {
+    while shared.begun.load(Ordering::SeqCst) == seen {
         thread::park();
     }
     shared.asleep.store(false, Ordering::SeqCst);
@@ -121,19 +133,20 @@ mod tests {
     #[test]
     fn ticks_while_calls_run_and_wakes_again_after_sleep() {
         let (sender, receiver) = mpsc::channel();
-        let ticker = Ticker::new(Box::new(move |tick| {
-            let _ = sender.send(tick);
+        let ticker = Ticker::new(Box::new(move |beat| {
+            let _ = sender.send(beat);
         }));
         let call = ticker.begin();
-        assert_eq!(receiver.recv().expect("tick"), 1);
+        assert_eq!(receiver.recv().expect("tick"), Beat { tick: 1, is_last: false });
         drop(call);
         while !ticker.shared.asleep.load(Ordering::SeqCst) {
             thread::yield_now();
         }
         let before = ticker.now();
-        while receiver.try_recv().is_ok() {}
+        let last = receiver.try_iter().last();
+        assert_eq!(last, Some(Beat { tick: before, is_last: true }));
         let call = ticker.begin();
-        assert_eq!(receiver.recv().expect("tick"), before + 1);
+        assert_eq!(receiver.recv().expect("tick"), Beat { tick: before + 1, is_last: false });
         drop(call);
     }
 }

@@ -11,15 +11,23 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::dispatch::Scope;
+use super::records::Recording;
 use super::tool_call::run_component;
 use crate::capabilities::skills::Invoked;
 use crate::tools::{Failure, Kind, Output, OutputContent, Tool};
 
 /// Runs what the skill brings, if it brings something; what that gave is put behind the skill.
-pub(super) fn run(scope: &Scope<'_>, invoked: &Invoked, client: &Client<'_>, output: &mut Output) {
+pub(super) fn run(
+    scope: &Scope<'_>,
+    invoked: &Invoked,
+    client: &Client<'_>,
+    recording: &Recording<'_>,
+    output: &mut Output,
+) {
     let folder = &invoked.source.path;
     let Some(component) = component(folder) else { return };
-    let ran = approved(scope, folder, &component).and_then(|tool| call(scope, &tool, invoked, client));
+    let ran =
+        approved(scope, folder, &component).and_then(|tool| call(scope, &tool, invoked, client, recording));
     match ran {
         Ok(ran) => {
             output
@@ -79,7 +87,13 @@ fn inner(tool: &Tool) -> &str {
     }
 }
 
-fn call(scope: &Scope<'_>, tool: &Tool, invoked: &Invoked, client: &Client<'_>) -> Result<Output, Failure> {
+fn call(
+    scope: &Scope<'_>,
+    tool: &Tool,
+    invoked: &Invoked,
+    client: &Client<'_>,
+    recording: &Recording<'_>,
+) -> Result<Output, Failure> {
     let Kind::Plugin { component, definition, inner, .. } = &tool.kind else {
         return Err(Failure(format!("{} is no plugin's.", tool.name)));
     };
@@ -87,7 +101,7 @@ fn call(scope: &Scope<'_>, tool: &Tool, invoked: &Invoked, client: &Client<'_>) 
     let arguments = arguments(&schema, invoked).ok_or_else(|| {
         Failure(format!("The skill's component takes arguments of its own: call the tool {}.", tool.name))
     })?;
-    run_component(scope, component, [&tool.name, inner, &arguments.to_string()], client).0
+    run_component(scope, component, [&tool.name, inner, &arguments.to_string()], client, recording).0
 }
 
 /// The skill's arguments as the tool takes them: words, one text, none, or an object as it is.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use scorpiox_audit::Uses;
 use scorpiox_rpc::reply;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -123,7 +124,7 @@ impl<'a> Client<'a> {
     }
 
     /// The same for a component, which outlives no call either but cannot borrow from one.
-    pub(crate) fn other_side(&self) -> Option<Arc<OtherSide>> {
+    pub(crate) fn other_side(&self, uses: &Uses) -> Option<Arc<OtherSide>> {
         let scope = self.scope?;
         let (context, facts) = (scope.context, scope.context.session.facts());
         let person = match &self.way {
@@ -142,6 +143,7 @@ impl<'a> Client<'a> {
             desk: Arc::clone(context.desk()),
             cancel: scope.cancel().clone(),
             progress: scope.progress.clone(),
+            uses: uses.clone(),
         }))
     }
 

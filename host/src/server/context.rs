@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use scorpiox_audit::Uses;
 use scorpiox_rpc::Output;
 use scorpiox_settings::Settings;
 
 use super::client::Seal;
 use super::inflight::InFlight;
 use super::outgoing::Outgoing;
+use super::records::Records;
 use super::session::Session;
 use super::subscriptions::Subscriptions;
 use crate::cancel::Cancel;
@@ -65,6 +67,7 @@ pub struct Context {
     pub(crate) tool_news: ToolNews,
     pub(crate) outgoing: Arc<Outgoing>,
     pub(crate) seal: Seal,
+    pub(crate) records: Arc<Records>,
     shell: Arc<Shell>,
     web: Arc<Web>,
     files: Arc<Files>,
@@ -91,6 +94,7 @@ impl Context {
             web: Arc::new(Web::new(Arc::clone(&shell))),
             files: Arc::new(Files::new(Arc::clone(&shell))),
             desk: Arc::new(Desk::new(Arc::clone(&shell))),
+            records: Records::new(Arc::clone(&shell), &workspace.path),
             shell,
             database: Arc::new(Database::new(path, durability)),
             skills: Arc::new(skills),
@@ -158,6 +162,7 @@ impl Context {
             web: Arc::clone(&self.web),
             files: Arc::clone(&self.files),
             counterpart: None,
+            uses: Uses::default(),
             on_progress: Arc::new(|_| {}),
             read_only: false,
             cancel,

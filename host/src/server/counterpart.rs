@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use scorpiox_ask::Questions;
+use scorpiox_audit::Uses;
 use scorpiox_rpc::Output;
 use serde_json::{Value, json};
 
@@ -39,6 +40,7 @@ pub(crate) struct OtherSide {
     pub(super) desk: Arc<Desk>,
     pub(super) cancel: Cancel,
     pub(super) progress: Progress,
+    pub(super) uses: Uses,
 }
 
 impl OtherSide {
@@ -74,7 +76,11 @@ impl OtherSide {
 
 impl Counterpart for OtherSide {
     fn ask(&self, questions: &Questions) -> Asked {
-        let asked = through_client(self.forms(), |message, schema| self.show(message, schema), questions);
+        let forms = self.forms();
+        if forms.is_some() {
+            self.uses.note("ask", "the client's form", Ok(()));
+        }
+        let asked = through_client(forms, |message, schema| self.show(message, schema), questions);
         let failed = match asked {
             Ok(Some(answers)) => return Asked::Answered(answers),
             Err(Unanswered::Later) => return Asked::Later,
@@ -82,7 +88,7 @@ impl Counterpart for OtherSide {
             Ok(None) => None,
             Err(Unanswered::Failed(why)) => Some(why),
         };
-        match (self.desk.ask(questions, &self.cancel), failed) {
+        match (self.desk.ask(questions, &self.cancel, &self.uses), failed) {
             (Asked::NoWay(why), Some(client)) => Asked::NoWay(format!("the client: {client}; {why}")),
             (asked, _) => asked,
         }
@@ -92,6 +98,7 @@ impl Counterpart for OtherSide {
         if !self.samples {
             return Err(Unsampled::Unavailable("this client does not let its model be asked".to_owned()));
         }
+        self.uses.note("sampling", "the client's model", Ok(()));
         parameters["modelPreferences"] = json!({"hints": [{"name": self.model}]});
         let news = || self.progress.report("Waiting for the client's model");
         let method = "sampling/createMessage";

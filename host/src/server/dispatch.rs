@@ -17,6 +17,8 @@ pub(crate) struct Request<'a> {
     pub revision: Revision,
     pub params: Params<'a>,
     pub meta: RequestMeta<'a>,
+    /// It calls a tool, which is recorded also when it does not come to that.
+    pub is_call: bool,
 }
 
 /// What a handler works with.
@@ -64,7 +66,7 @@ pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
         "subscriptions/listen" if !handshake => Route::Listen,
 
         "tools/list" => Route::Slow(handlers::listing::list),
-        "tools/call" => Route::Slow(tool_call::call),
+        CALL => Route::Slow(tool_call::call),
 
         "prompts/list" => Route::Slow(handlers::prompts::list),
         "prompts/get" => Route::Slow(handlers::prompts::get),
@@ -79,6 +81,9 @@ pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
     };
     Some(route)
 }
+
+/// The method that calls a tool.
+const CALL: &str = "tools/call";
 
 /// Methods that belong to the era without a handshake even when the request does not say so.
 const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
@@ -107,7 +112,7 @@ pub(crate) fn read<'a>(
             )));
         }
     };
-    Ok(Request { id, revision, params, meta })
+    Ok(Request { id, revision, params, meta, is_call: method == CALL })
 }
 
 /// The revision that a request without a handshake claims.

@@ -3,7 +3,7 @@
 //! Reading order: [`session`] is what is known about the client, `workers` decides which
 //! thread reads and which works, `dispatch` names the method's handler, `inflight` keeps
 //! the promise of exactly one answer, `handlers` has one file for each method group,
-//! `callbacks` fires timers, `tool_news` tells of changed lists.
+//! `callbacks` fires timers, `records` keeps what calls did, `tool_news` tells of changed lists.
 
 mod brought;
 mod callbacks;
@@ -15,6 +15,7 @@ mod handlers;
 mod inflight;
 mod outgoing;
 mod progress;
+pub(crate) mod records;
 mod serve;
 mod session;
 mod subscriptions;

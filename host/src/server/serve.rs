@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
+use scorpiox_audit::Outcome;
 use scorpiox_rpc::{Frame, Framer, Id, Incoming, Members, Message, code, reply};
 use serde_json::value::RawValue;
 
@@ -17,12 +18,13 @@ use super::dispatch::{self, Answer, Request, Route, Scope};
 use super::inflight::Ticket;
 use super::progress::Progress;
 use super::subscriptions::Wanted;
+use super::tool_call::record_unrun;
 use super::tool_news::PluginWatch;
 use super::workers::{Admission, Task, Workers};
 use crate::cancel::Reason;
 use crate::mcp::error::BUSY;
 use crate::mcp::{Params, RpcError};
-use crate::runtime::{TICK, Ticker};
+use crate::runtime::{Beat, TICK, Ticker};
 
 /// When the input ends, calls in flight may finish within this time.
 const FINISH_TIME: Duration = Duration::from_millis(400);
@@ -88,9 +90,9 @@ impl Server {
             let ticker = {
                 let server = server.clone();
                 let stuck = StuckOutput::default();
-                Ticker::new(Box::new(move |tick| {
+                Ticker::new(Box::new(move |beat| {
                     if let Some(server) = server.upgrade() {
-                        server.tick(tick, &stuck, &input_closed);
+                        server.tick(beat, &stuck, &input_closed);
                     }
                 }))
             };
@@ -136,6 +138,7 @@ impl Server {
         }
         self.context.web().shut_down();
         self.context.shell().shut_down();
+        self.context.records.shut_down();
         self.say_goodbye();
     }
 
@@ -161,8 +164,10 @@ impl Server {
         }
     }
 
-    fn tick(self: &Arc<Self>, tick: u64, stuck: &StuckOutput, input_closed: &impl Fn() -> bool) {
+    fn tick(self: &Arc<Self>, beat: Beat, stuck: &StuckOutput, input_closed: &impl Fn() -> bool) {
+        let tick = beat.tick;
         self.context.runtime.tick();
+        self.context.records.tick(beat);
         if self.workers.tick(tick) {
             self.spawn_worker();
         }
@@ -264,6 +269,7 @@ impl Server {
                 self.with_input_on_loan(input, line.len(), || self.perform(&request, handler, &ticket))
             }
             Admission::Refused(Waiting { ticket: Some(ticket), .. }) => {
+                record_unrun(&self.context, &request, BUSY_CALL);
                 self.context.inflight.finish(&ticket);
                 self.context.output.send_later(&busy().reply(&request.id));
                 Some(input)
@@ -330,7 +336,8 @@ impl Server {
             Admission::Run(_) => self.with_input_on_loan(input, line.len(), || self.batch_answer(members)),
             Admission::Queued => Some(input),
             Admission::Refused(_) => {
-                let refusals: Vec<_> = members.iter().filter_map(|member| refused_member(member)).collect();
+                let refusals: Vec<_> =
+                    members.iter().filter_map(|member| self.refused_member(member)).collect();
                 if !refusals.is_empty() {
                     output.send_later(&reply::batch(&refusals));
                 }
@@ -361,6 +368,21 @@ impl Server {
                 Step::Answer(RpcError::invalid_request("initialize must not be part of a batch").reply(&id))
             }
             Ok(message) => self.step(message),
+        }
+    }
+
+    /// The refusal of a batch's member, where it expects an answer.
+    fn refused_member(&self, member: &RawValue) -> Option<Vec<u8>> {
+        match Message::parse(member.get()) {
+            Ok(Message::Request { id, method, params }) => {
+                let facts = self.context.session.facts();
+                if let Ok(request) = dispatch::read(id.clone(), &method, params, facts) {
+                    record_unrun(&self.context, &request, BUSY_CALL);
+                }
+                Some(busy().reply(&id))
+            }
+            Ok(_) => None,
+            Err(error) => Some(reply::error(error.id.as_ref(), error.code, &error.message, None::<&()>)),
         }
     }
 
@@ -461,7 +483,10 @@ impl Server {
         let scope = Scope { context: &self.context, request, ticket, progress: &progress };
         // A call that was cancelled before its turn does nothing.
         let answer = match ticket.cancel.reason() {
-            Some(Reason::Client) => Err(RpcError::internal("cancelled")),
+            Some(Reason::Client) => {
+                record_unrun(&self.context, request, Outcome::Cancelled);
+                Err(RpcError::internal("cancelled"))
+            }
             _ => guarded(|| handler(&scope)),
         };
         progress.end();
@@ -473,17 +498,11 @@ impl Server {
     }
 }
 
+/// How a call ended that found no place.
+const BUSY_CALL: Outcome = Outcome::Refused("server-busy");
+
 fn busy() -> RpcError {
     RpcError::new(BUSY, "too many requests are in flight; repeat this one when some have ended")
-}
-
-/// The refusal of a batch's member, where it expects an answer.
-fn refused_member(member: &RawValue) -> Option<Vec<u8>> {
-    match Message::parse(member.get()) {
-        Ok(Message::Request { id, .. }) => Some(busy().reply(&id)),
-        Ok(_) => None,
-        Err(error) => Some(reply::error(error.id.as_ref(), error.code, &error.message, None::<&()>)),
-    }
 }
 
 /// Turns a panic into an error answer: a defect in one request must not end the others.

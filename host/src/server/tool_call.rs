@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use scorpiox_audit::Outcome;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::brought;
 use super::client::Client;
-use super::dispatch::{Answer, Scope};
+use super::context::Context;
+use super::dispatch::{Answer, Request, Scope};
+use super::records::Recording;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
 use crate::capabilities::Capability;
@@ -41,10 +44,18 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return Err(unknown_tool(scope, &name));
     };
     let client = Client::of(scope, &tool.name, arguments)?;
-    let (outcome, messages_waiting) = run(scope, &tool, arguments, &client);
-    if let Some(answer) = client.input_required() {
+    let recording = scope.context.records.begin(scope.request, &tool, arguments);
+    let (outcome, messages_waiting) = match recording.permit() {
+        Ok(()) => run(scope, &tool, arguments, &client, &recording),
+        Err(refusal) => (Err(refusal), None),
+    };
+    let asks = client.input_required();
+    let ended = if asks.is_some() { Outcome::InputRequired } else { ended(scope, &outcome, &recording) };
+    let recorded = recording.finish(ended);
+    if let (Ok(()), Some(answer)) = (&recorded, asks) {
         return answer;
     }
+    let outcome = recorded.and(outcome);
     let mut messages = Vec::new();
     // An answer that nobody gets must not take messages along.
     if messages_waiting != Some(false) && scope.context.inflight.finish(scope.ticket) {
@@ -53,6 +64,26 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let result = render(&outcome, &messages, scope.request.revision);
     let result = Surrounded::complete(scope.request.revision, result);
     Ok(reply::result(&scope.request.id, &result))
+}
+
+fn ended(scope: &Scope<'_>, outcome: &Result<Output, Failure>, recording: &Recording<'_>) -> Outcome {
+    match outcome {
+        Ok(output) if !output.is_error => Outcome::Ok,
+        _ if scope.cancel().is_set() => Outcome::Cancelled,
+        Ok(_) => Outcome::Error,
+        Err(_) => recording.failure(),
+    }
+}
+
+/// Records a call that does not come to its turn.
+pub(crate) fn record_unrun(context: &Context, request: &Request<'_>, outcome: Outcome) {
+    let name = || request.params.required::<Text<'_>>("name", "").ok();
+    let Some(tool) = request.is_call.then(name).flatten().and_then(|name| context.tool(&name.0)) else {
+        return;
+    };
+    let arguments = request.params.raw_object("arguments").ok().flatten().unwrap_or("{}");
+    // It did nothing, so that nothing is withheld.
+    let _ = context.records.begin(request, &tool, arguments).finish(outcome);
 }
 
 fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
@@ -74,6 +105,7 @@ fn run(
     tool: &Tool,
     arguments: &str,
     client: &Client<'_>,
+    recording: &Recording<'_>,
 ) -> (Result<Output, Failure>, Option<bool>) {
     match &tool.kind {
         Kind::Native(native) => {
@@ -83,15 +115,16 @@ fn run(
                 progress: scope.progress,
                 client,
                 streams: scope.context.settings.streaming() && scope.progress.is_wanted(),
+                uses: &recording.uses,
                 host: scope.context,
             };
             (native.call(&call), None)
         }
         Kind::Wasm { component, .. } => {
-            run_component(scope, component, [&tool.name, &tool.name, arguments], client)
+            run_component(scope, component, [&tool.name, &tool.name, arguments], client, recording)
         }
         Kind::Plugin { component, inner, .. } => {
-            run_component(scope, component, [&tool.name, inner, arguments], client)
+            run_component(scope, component, [&tool.name, inner, arguments], client, recording)
         }
     }
 }
@@ -102,12 +135,13 @@ pub(super) fn run_component(
     component: &Component,
     call: [&str; 3],
     client: &Client<'_>,
+    recording: &Recording<'_>,
 ) -> (Result<Output, Failure>, Option<bool>) {
-    match finish_component(scope, component, call, client) {
+    match finish_component(scope, component, call, client, recording) {
         Ok(finished) => {
             let mut outcome = finished.value.map(output).map_err(failure);
             if let (Ok(output), Some(invoked)) = (&mut outcome, finished.skills.invoked()) {
-                brought::run(scope, invoked, client, output);
+                brought::run(scope, invoked, client, recording, output);
             }
             (outcome, finished.messages_waiting)
         }
@@ -120,10 +154,12 @@ fn finish_component(
     component: &Component,
     [name, inner, arguments]: [&str; 3],
     client: &Client<'_>,
+    recording: &Recording<'_>,
 ) -> Result<Finished<Result<WasmResult, ToolError>>, Failure> {
     let progress = scope.progress.clone();
     let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
     let mut setup = scope.context.setup(scope.cancel().clone(), on_wait);
+    setup.uses = recording.uses.clone();
     if component.grants.contains(&Capability::Progress) {
         let progress = scope.progress.clone();
         setup.on_progress = Arc::new(move |message: &str| progress.report(message));
@@ -135,13 +171,14 @@ fn finish_component(
         setup.read_only = plan.is_some();
     }
     let asks = [Capability::Ask, Capability::Sampling].iter().any(|asks| component.grants.contains(asks));
-    let other_side = if asks { client.other_side() } else { None };
+    let other_side = if asks { client.other_side(&setup.uses) } else { None };
     setup.counterpart = other_side.clone().map(|other| other as Arc<dyn Counterpart>);
     let called = scope.context.runtime.call_tool(component, &setup, inner, arguments);
     if let Some(other) = other_side {
         client.take_later(&other);
     }
     let finished = called.map_err(|fault| {
+        recording.failed(&fault);
         if !fault.is_cancel() {
             tracing::warn!(tool = name, "call failed: {fault}");
         }

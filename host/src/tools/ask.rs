@@ -37,13 +37,16 @@ impl NativeTool for AskUserQuestion {
         let questions = Questions::parse(&json).map_err(|error| Failure(format!("{error}.")))?;
         let mut failed = Vec::new();
         let forms = call.client.forms();
+        if forms.is_some() {
+            call.uses.note("ask", "the client's form", Ok(()));
+        }
         match through_client(forms, |message, schema| call.client.show(message, schema), &questions) {
             Ok(Some(answers)) => return Ok(output(&answers, &questions)),
             Ok(None) => {}
             Err(Unanswered::Later | Unanswered::Cancelled) => return Err(cancelled()),
             Err(Unanswered::Failed(why)) => failed.push(format!("the client: {why}")),
         }
-        match call.host.desk().ask(&questions, call.cancel) {
+        match call.host.desk().ask(&questions, call.cancel, call.uses) {
             Asked::Answered(answers) => Ok(output(&answers, &questions)),
             Asked::Cancelled | Asked::Later => Err(cancelled()),
             Asked::NoWay(why) => {

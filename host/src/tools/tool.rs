@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use scorpiox_audit::Uses;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -67,6 +68,8 @@ pub struct Call<'a> {
     pub streams: bool,
     /// What the client can be asked for meanwhile.
     pub client: &'a Client<'a>,
+    /// Told of what the call touches.
+    pub uses: &'a Uses,
     /// What the server lets its own tools use.
     pub host: &'a Context,
 }

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use scorpiox_audit::Uses;
 use scorpiox_code::cancel::Cancel;
 use scorpiox_code::capabilities::Capability;
 use scorpiox_code::capabilities::files::Files;
@@ -61,6 +62,7 @@ pub fn setup(folder: &Path) -> Setup {
         web: Arc::new(Web::new(Arc::new(shell(folder)))),
         files: Arc::new(Files::new(Arc::new(shell(folder)))),
         counterpart: None,
+        uses: Uses::default(),
         on_progress: Arc::new(|_| {}),
         read_only: false,
         cancel: Cancel::default(),

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::FIRST_BYTE_TIME;
 use crate::error::{WebError, causes};
 use crate::fetch::{Fetcher, OWN_HEADERS, unreachable};
-use crate::route::Router;
+use crate::route::{Router, Watch, tell};
 
 /// What is asked for.
 pub struct Exchange {
@@ -36,12 +36,14 @@ impl Fetcher {
         &self,
         exchange: Exchange,
         only: Arc<[HostRule]>,
+        watch: &Watch,
     ) -> Result<http::Response<reqwest::Body>, WebError> {
         let url = Router::parse(&exchange.url)?;
         let (router, target) = (self.router().clone(), url.clone());
         let found = spawn_blocking(move || router.route(&target, Some(&only))).await;
-        let route =
-            found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))??;
+        let found = found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))?;
+        tell(Some(watch), &url, &found);
+        let route = found?;
         if exchange.method == http::Method::CONNECT {
             return Err(WebError::Invalid("CONNECT is not for requests".to_owned()));
         }

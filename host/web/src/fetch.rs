@@ -20,7 +20,7 @@ use url::Url;
 use crate::cache::Cache;
 use crate::error::{WebError, causes};
 use crate::request::{Method, Request, Response};
-use crate::route::Router;
+use crate::route::{Router, Watch, tell};
 use crate::{
     CONNECT_TIME, FIRST_BYTE_TIME, MAX_BODY_BYTES, MAX_REDIRECTS, MAX_TIME, USER_AGENT, body, redirect,
 };
@@ -114,6 +114,7 @@ impl Fetcher {
             router: Arc::clone(&self.router),
             cache: Arc::clone(&self.cache),
             only,
+            watch: None,
             done,
             finished,
             running: HashMap::new(),
@@ -172,6 +173,7 @@ pub struct Pending {
     router: Arc<Router>,
     cache: Arc<Mutex<Cache>>,
     only: Option<Arc<[HostRule]>>,
+    watch: Option<Watch>,
     done: mpsc::UnboundedSender<(u32, Result<Response, WebError>)>,
     finished: mpsc::UnboundedReceiver<(u32, Result<Response, WebError>)>,
     running: HashMap<u32, AbortHandle>,
@@ -190,6 +192,13 @@ pub enum Waited {
 }
 
 impl Pending {
+    /// The same, with somebody who is told of each decision.
+    #[must_use]
+    pub fn watched(mut self, watch: Watch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
     /// How many are not done.
     pub fn running(&self) -> usize {
         self.running.len()
@@ -204,6 +213,7 @@ impl Pending {
             router: Arc::clone(&self.router),
             cache: Arc::clone(&self.cache),
             only: self.only.clone(),
+            watch: self.watch.clone(),
         };
         let task = self.started.runtime.spawn(async move {
             let outcome = job.run(request).await;
@@ -261,6 +271,7 @@ struct Job {
     cache: Arc<Mutex<Cache>>,
     /// Hosts of those that the policy allows.
     only: Option<Arc<[HostRule]>>,
+    watch: Option<Watch>,
 }
 
 impl Job {
@@ -286,8 +297,9 @@ impl Job {
             (request.cached && request.method == Method::Get).then(|| cache_key(&url, &request.headers));
         if let Some(found) = key.as_ref().and_then(|key| self.lock().get(key, Instant::now())) {
             // Somebody else may have fetched it, who may reach more.
-            self.router.check_host(&url, self.only.as_deref())?;
-            return Ok((*found).clone());
+            let checked = self.router.check_host(&url, self.only.as_deref());
+            tell(self.watch.as_ref(), &url, &checked);
+            return checked.map(|_| (*found).clone());
         }
         let (mut method, mut body) = (request.method, request.body);
         for _ in 0..=MAX_REDIRECTS {
@@ -324,8 +336,9 @@ impl Job {
     ) -> Result<reqwest::Response, WebError> {
         let (router, target, only) = (Arc::clone(&self.router), url.clone(), self.only.clone());
         let found = spawn_blocking(move || router.route(&target, only.as_deref())).await;
-        let route =
-            found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))??;
+        let found = found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))?;
+        tell(self.watch.as_ref(), url, &found);
+        let route = found?;
         let request = match method {
             Method::Get => self.http.get(url.clone()),
             Method::Post => self.http.post(url.clone()).body(body.to_vec()),

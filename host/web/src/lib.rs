@@ -22,7 +22,7 @@ pub use error::WebError;
 pub use exchange::{Exchange, broken_off};
 pub use fetch::{Fetcher, Pending, Waited};
 pub use request::{Method, Request, Response};
-pub use route::{Route, Router};
+pub use route::{Route, Router, Watch, tell};
 
 /// Longest time of one request, with its redirects.
 pub const MAX_TIME: Duration = Duration::from_secs(30);

@@ -25,6 +25,22 @@ pub struct Router {
     checked: Mutex<HashMap<String, Vec<SocketAddr>>>,
 }
 
+/// Told of each decision: the host and port that it is about, and why it is denied, if so.
+pub type Watch = Arc<dyn Fn(&str, u16, Result<(), &str>) + Send + Sync>;
+
+/// Tells of what was decided about a URL. One that cannot be used at all is no decision.
+pub fn tell<T>(watch: Option<&Watch>, url: &Url, decided: &Result<T, WebError>) {
+    let (Some(watch), Some(host), Some(port)) = (watch, url.host_str(), url.port_or_known_default()) else {
+        return;
+    };
+    match decided {
+        Err(WebError::Invalid(_)) => {}
+        Err(WebError::Denied(why)) => watch(host, port, Err(why)),
+        // It may be reached, whether or not it could be.
+        _ => watch(host, port, Ok(())),
+    }
+}
+
 /// Where a request goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {

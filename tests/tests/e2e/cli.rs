@@ -47,10 +47,20 @@ fn the_version_is_the_one_that_clients_are_told() {
 fn the_help_names_every_command_and_every_variable() {
     let program = Program::new();
     let help = prints(&program, &["--help"]);
-    for word in ["doctor", "tools", "call", "config", "--workspace", "SCORPIOX_HOME", "SCORPIOX_LOG"] {
+    for word in [
+        "doctor",
+        "tools",
+        "call",
+        "config",
+        "audit",
+        "stats",
+        "--workspace",
+        "SCORPIOX_HOME",
+        "SCORPIOX_LOG",
+    ] {
         assert!(help.contains(word), "{word} is not in the help:\n{help}");
     }
-    for command in ["doctor", "tools", "call", "config"] {
+    for command in ["doctor", "tools", "call", "config", "audit", "stats"] {
         assert!(prints(&program, &[command, "--help"]).contains("Usage:"), "{command}");
     }
 }

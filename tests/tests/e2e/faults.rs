@@ -15,3 +15,5 @@ mod oracle;
 mod quiet;
 mod shared_home;
 mod support;
+
+pub use disk::Mount;

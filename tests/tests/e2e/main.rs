@@ -1,6 +1,7 @@
 //! The finished program, over real pipes. One test binary, a module for each subject.
 
 mod ask;
+mod audit;
 mod batches;
 mod bulk;
 mod callbacks;

@@ -1,6 +1,7 @@
 //! The file, strictly: every key is known, every value is checked, every message has the
 //! line.
 
+mod audit;
 mod document;
 mod profile;
 mod shell;
@@ -22,7 +23,7 @@ const VERSION: i64 = 1;
 const MAX_GRANT_CHARS: usize = 128;
 
 /// Each table at the top, with what reads it: a new tool is one line here.
-const KEYS: &[&str] = &["version", "shell", "web", "files", "search", "grant"];
+const KEYS: &[&str] = &["version", "shell", "web", "files", "search", "audit", "grant"];
 
 pub(crate) fn policy(text: &str, path: &Path) -> Result<Policy, Problem> {
     let document = Document::new(text, path);
@@ -43,6 +44,9 @@ pub(crate) fn policy(text: &str, path: &Path) -> Result<Policy, Problem> {
     }
     if let Some(entry) = top.get("search") {
         web::read_search(&entry.section("[search]")?, &mut policy.search)?;
+    }
+    if let Some(entry) = top.get("audit") {
+        audit::read(&entry.section("[audit]")?, &mut policy.audit)?;
     }
     if let Some(entry) = top.get("grant") {
         let grants = entry.section("[grant]")?;

@@ -52,7 +52,7 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     says(
         "[shel]",
         "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `shell`, `web`, \
-         `files`, `search`, `grant`",
+         `files`, `search`, `audit`, `grant`",
     );
     profile_says(
         "network = { mode = 'off', host = [] }",
@@ -160,6 +160,23 @@ fn the_default_timeout_is_not_longer_than_the_longest() {
         "line 4: `default_timeout_ms` (1001, line 4) is longer than `max_timeout_ms` (1000, line 3) in [shell]; \
          write `default_timeout_ms = 1000` or less",
     );
+}
+
+#[test]
+fn what_is_recorded_is_switched_and_bounded() {
+    let policy =
+        parse("version = 1\n[audit]\narguments = true\nmax_file_size = '1MiB'\nmax_files = 3").unwrap();
+    let audit = policy.audit;
+    assert_eq!((audit.enabled.value, audit.arguments.value, audit.required.value), (true, true, false));
+    assert_eq!((audit.max_file_size.value, audit.max_files.value), (1 << 20, 3));
+    assert_eq!(audit.arguments.source, Source::Line(3));
+    says("[audit]\nenabled = 1", "line 3: `enabled` in [audit] is the integer 1; write true or false");
+    says(
+        "[audit]\nenabled = false\nrequired = true",
+        "line 4: `required` in [audit] is true, but `enabled` is false; write `enabled = true`, or remove `required`",
+    );
+    says("[audit]\nmax_files = 1", "line 3: `max_files` in [audit] is 1; write a number from 2 to 1000");
+    assert!(parse("version = 1\n[audit]\nmax_file_size = 100").is_err());
 }
 
 #[test]

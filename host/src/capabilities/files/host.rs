@@ -22,7 +22,7 @@ impl From<FileError> for FilesFailure {
 
 impl Host for CallState {
     fn read(&mut self, path: String, limit: u64) -> Result<Vec<u8>, FilesFailure> {
-        Ok(self.files.read(&path, limit, self.approved.as_deref())?)
+        Ok(self.files.read(&path, limit, self.approved.as_deref(), &self.uses)?)
     }
 
     fn convert_error(&mut self, failure: FilesFailure) -> wasmtime::Result<Error> {

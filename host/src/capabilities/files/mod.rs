@@ -13,9 +13,12 @@ use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
 
+use scorpiox_audit::Uses;
+
 use super::approved::Approved;
 use super::shell::{Shell, places};
 use crate::workspace::is_own;
+use scorpiox_policy::FileDenial;
 
 pub use host::FilesFailure;
 
@@ -48,13 +51,24 @@ impl Files {
 
     /// The whole file at an absolute path, if it has at most `limit` bytes. For components of others
     /// it lies in a folder that was `approved`.
-    pub fn read(&self, path: &str, limit: u64, approved: Option<&Approved>) -> Result<Vec<u8>, FileError> {
+    pub fn read(
+        &self,
+        path: &str,
+        limit: u64,
+        approved: Option<&Approved>,
+        uses: &Uses,
+    ) -> Result<Vec<u8>, FileError> {
         let asked = Path::new(path);
         if !asked.is_absolute() || path.contains('\0') {
             return Err(FileError::Invalid(format!("{path:?} is no absolute path; write it from / on")));
         }
         let resolved = asked.canonicalize().map_err(|error| said(asked, &error))?;
-        let folder = self.folder(&resolved, approved).map_err(|denial| {
+        let checked = self.folder(&resolved, approved);
+        match &checked {
+            Ok(folder) => uses.note("files", folder.display(), Ok(())),
+            Err(denial) => uses.note("files", "", Err(&denial.rule)),
+        }
+        let folder = checked.map_err(|denial| {
             let leads = if resolved == asked { String::new() } else { format!("{path} leads to it: ") };
             FileError::Denied(format!("{leads}{denial}"))
         })?;
@@ -76,23 +90,24 @@ impl Files {
     }
 
     /// The folder in which a path may be read.
-    fn folder(&self, path: &Path, approved: Option<&Approved>) -> Result<PathBuf, String> {
-        let policy = &self.shell.policy().map_err(|error| error.to_string())?.files;
+    fn folder(&self, path: &Path, approved: Option<&Approved>) -> Result<PathBuf, FileDenial> {
+        let refused = |rule: String| FileDenial::new(path, rule);
+        let policy = self.shell.policy();
+        let policy = &policy.map_err(|error| refused(format!("not read: {error}")))?.files;
         let setup = self.shell.setup();
         let places = places(setup);
         let Some(approved) = approved else {
-            return policy.check(path, &places).map_err(|denial| denial.to_string());
+            return policy.check(path, &places);
         };
         let folders = approved.readable(&setup.workspace, setup.home.as_deref());
         let around = folders.into_iter().filter(|folder| path.starts_with(folder));
         let folder = around.max_by_key(|folder| folder.as_os_str().len());
-        let shown = path.display();
-        let folder = folder
-            .ok_or_else(|| format!("{shown} is outside of the folders that were approved for this plugin"))?;
+        let outside = || refused("outside of the folders that were approved for this plugin".to_owned());
+        let folder = folder.ok_or_else(outside)?;
         if is_own(path, &setup.own_home) {
-            return Err(format!("{shown} is this program's own"));
+            return Err(refused("this program's own".to_owned()));
         }
-        policy.check_denied(path, &folder, &places).map_err(|denial| denial.to_string())?;
+        policy.check_denied(path, &folder, &places)?;
         Ok(folder)
     }
 }

@@ -104,7 +104,9 @@ impl Shell {
     /// Starts a task.
     pub fn start_task(&self, request: &Request) -> Result<Listed, Arc<ShellError>> {
         let most = self.policy()?.shell.max_background_tasks.value;
-        self.tasks.reserve(most)?;
+        self.tasks
+            .reserve(most)
+            .inspect_err(|error| request.uses.note("shell", "", Err(&error.to_string())))?;
         let started = self.start(request);
         let mut table = self.tasks.lock();
         table.starting -= 1;

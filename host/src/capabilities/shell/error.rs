@@ -91,6 +91,19 @@ impl ShellError {
         matches!(self, Self::Cell(error) if error.is_worth_repeating())
     }
 
+    /// Whether it is the policy, or a bound of it, that refuses.
+    pub(super) fn is_denial(&self) -> bool {
+        matches!(
+            self,
+            Self::Policy(_)
+                | Self::NoProfile { .. }
+                | Self::NotGranted(_)
+                | Self::NoTier(_)
+                | Self::Unenforceable(_)
+                | Self::TooManyTasks(_)
+        )
+    }
+
     /// Whether the cell cannot be used any more.
     pub(super) fn is_dead_cell(&self) -> bool {
         matches!(self, Self::Cell(CellError::Helper(_)))

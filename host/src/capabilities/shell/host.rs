@@ -32,18 +32,10 @@ impl From<Arc<ShellError>> for ShellFailure {
     fn from(error: Arc<ShellError>) -> Self {
         let text = error.to_string();
         Self(match &*error {
-            ShellError::Policy(_)
-            | ShellError::NoProfile { .. }
-            | ShellError::NotGranted(_)
-            | ShellError::NoTier(_)
-            | ShellError::Unenforceable(_)
-            | ShellError::TooManyTasks(_) => Error::Denied(text),
+            denial if denial.is_denial() => Error::Denied(text),
             ShellError::Command(_) => Error::Invalid(text),
             ShellError::NoTask(_) => Error::NotFound(text),
-            ShellError::NoWorkspace(_)
-            | ShellError::Survey(_)
-            | ShellError::Io { .. }
-            | ShellError::Cell(_) => Error::Failed(text),
+            _ => Error::Failed(text),
         })
     }
 }
@@ -55,7 +47,7 @@ impl CallState {
             profile: self.approved.as_ref().and_then(|approved| approved.profile.clone()),
             read_only: self.shell.read_only,
         };
-        Request { command, run_as, timeout }
+        Request { command, run_as, timeout, uses: self.uses.clone() }
     }
 }
 

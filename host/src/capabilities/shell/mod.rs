@@ -169,8 +169,20 @@ impl Shell {
         }
     }
 
-    /// Starts a command: the only way to.
+    /// Starts a command: the only way to. Tells what was decided.
     fn start(&self, request: &Request) -> Result<Started, Arc<ShellError>> {
+        let started = self.try_to_start(request);
+        match &started {
+            Ok(Started { tier, profile, .. }) => {
+                request.uses.note("shell", format_args!("profile {profile}, sandbox {tier}"), Ok(()));
+            }
+            Err(error) if error.is_denial() => request.uses.note("shell", "", Err(&error.to_string())),
+            Err(_) => {}
+        }
+        started
+    }
+
+    fn try_to_start(&self, request: &Request) -> Result<Started, Arc<ShellError>> {
         check_command(&request.command)?;
         let profile = self.profile_as(&request.run_as)?;
         let policy = self.policy()?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use scorpiox_audit::Uses;
 use scorpiox_cell::{Happened, Outcome, Tier};
 use scorpiox_proxy::Refusal;
 use scorpiox_transcript::{Finished, SpillPlace, Transcript, human_duration, prune};
@@ -29,6 +30,8 @@ pub struct Request {
     pub run_as: As,
     /// After this time it is ended.
     pub timeout: Option<Duration>,
+    /// Told of where it runs, or why it does not, and of hosts that it is refused.
+    pub uses: Uses,
 }
 
 /// On whose behalf a command runs, which decides its profile and whose task it is.
@@ -108,6 +111,10 @@ impl Shell {
             }
         };
         let refusals = started.refusals(since);
+        for refusal in &refusals {
+            let host = format_args!("{}:{}", refusal.host, refusal.port);
+            request.uses.note("network", host, Err(&refusal.why));
+        }
         let Started { tier, profile, closed, .. } = started;
         Ok(Completed { output: transcript.finish(), outcome, tier, profile, refusals, closed })
     }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use scorpiox_policy::Places;
+use scorpiox_audit::Uses;
+use scorpiox_policy::{FileDenial, Places};
 use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::filesystem::FsPerms;
 
@@ -16,6 +17,7 @@ use crate::workspace::is_own;
 #[derive(Default)]
 pub(super) struct Guard {
     plugin: String,
+    uses: Uses,
     /// The folders, resolved, and whether they may be written.
     roots: Vec<(PathBuf, bool)>,
     rules: Option<(Arc<Shell>, Places)>,
@@ -23,7 +25,7 @@ pub(super) struct Guard {
 
 /// Opens what was granted and is there.
 pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
-    let mut guard = Guard { plugin: source.name.clone(), ..Guard::default() };
+    let mut guard = Guard { plugin: source.name.clone(), uses: source.uses.clone(), ..Guard::default() };
     let Some(shell) = &source.shell else { return guard };
     let setup = shell.setup();
     for folder in &source.approved.folders {
@@ -56,17 +58,25 @@ impl Guard {
     /// Whether something may be done at a path, which is absolute and passes through no link. Says on
     /// the operator's log why not.
     pub(super) fn allows(&self, path: &Path, write: bool) -> bool {
+        let what = if write { "write" } else { "read" };
         match self.check(path, write) {
-            Ok(()) => true,
-            Err(why) => {
-                tracing::warn!(plugin = self.plugin, "refused: {why}");
+            Ok(root) => {
+                self.uses.note("files", format_args!("{what} {}", root.display()), Ok(()));
+                true
+            }
+            Err(denial) => {
+                self.uses.note("files", what, Err(&denial.rule));
+                tracing::warn!(plugin = self.plugin, "refused: {denial}");
                 false
             }
         }
     }
 
-    fn check(&self, path: &Path, write: bool) -> Result<(), String> {
-        let (shell, places) = self.rules.as_ref().ok_or("no folder was granted")?;
+    fn check(&self, path: &Path, write: bool) -> Result<PathBuf, FileDenial> {
+        let (shell, places) = self
+            .rules
+            .as_ref()
+            .ok_or_else(|| FileDenial::new(path, "in no folder: none was granted".to_owned()))?;
         decide(shell, places, &self.roots, path, write)
     }
 
@@ -99,25 +109,24 @@ pub fn decide(
     roots: &[(PathBuf, bool)],
     path: &Path,
     write: bool,
-) -> Result<(), String> {
-    let shown = path.display();
+) -> Result<PathBuf, FileDenial> {
+    let refused = |rule: &str| FileDenial::new(path, rule.to_owned());
     let around = roots.iter().filter(|(root, writable)| path.starts_with(root) && (*writable || !write));
     let root = around.map(|(root, _)| root).max_by_key(|root| root.as_os_str().len());
-    let root = root.ok_or_else(|| {
-        let what = if write { "written" } else { "read" };
-        format!("{shown} is outside of the folders that were granted to be {what}")
-    })?;
+    let what = if write { "written" } else { "read" };
+    let root =
+        root.ok_or_else(|| refused(&format!("outside of the folders that were granted to be {what}")))?;
     if is_own(path, &shell.setup().own_home) {
-        return Err(format!("{shown} is this program's own"));
+        return Err(refused("this program's own"));
     }
-    let policy = shell.policy().map_err(|error| error.to_string())?;
-    policy.files.check_denied(path, root, places).map_err(|denial| denial.to_string())?;
+    let policy = shell.policy().map_err(|error| refused(&format!("not reached: {error}")))?;
+    policy.files.check_denied(path, root, places)?;
     // What is in this program's own folder was decided about above.
     let protected = !path.starts_with(&shell.setup().own_home) && places.protects(path);
     if write && (protected || starts_programs(path, root)) {
-        return Err(format!("{shown} makes other programs start something, and is not written"));
+        return Err(refused("what makes other programs start something, and is not written"));
     }
-    Ok(())
+    Ok(root.clone())
 }
 
 /// Most files in a folder that is moved.

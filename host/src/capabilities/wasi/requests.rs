@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use http_body_util::{BodyExt as _, Limited};
+use scorpiox_audit::Uses;
 use scorpiox_policy::HostRule;
-use scorpiox_web::{Exchange, WebError};
+use scorpiox_web::{Exchange, Watch, WebError};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::WasiSource;
@@ -19,6 +20,7 @@ pub(super) struct Requests {
     plugin: String,
     web: Option<Arc<Web>>,
     hosts: Option<Arc<[HostRule]>>,
+    uses: Uses,
 }
 
 type Sent = Result<(http::Response<WasiBody>, Ending), Error>;
@@ -26,7 +28,12 @@ type Ending = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 impl Requests {
     pub(super) fn new(source: &WasiSource) -> Self {
-        Self { plugin: source.name.clone(), web: source.web.clone(), hosts: source.approved.hosts.clone() }
+        Self {
+            plugin: source.name.clone(),
+            web: source.web.clone(),
+            hosts: source.approved.hosts.clone(),
+            uses: source.uses.clone(),
+        }
     }
 }
 
@@ -38,9 +45,12 @@ impl WasiHttpHooks for Requests {
         _ending: Ending,
     ) -> Box<dyn Future<Output = Sent> + Send> {
         let (plugin, web, hosts) = (self.plugin.clone(), self.web.clone(), self.hosts.clone());
+        let uses = self.uses.clone();
         Box::new(async move {
             let (Some(web), Some(hosts)) = (web, hosts) else {
-                tracing::warn!(plugin, "a request was refused: no hosts were approved for this plugin");
+                let why = "no hosts were approved for this plugin";
+                uses.note("web", request.uri().host().unwrap_or_default(), Err(why));
+                tracing::warn!(plugin, "a request was refused: {why}");
                 return Err(Error::HttpRequestDenied);
             };
             let (parts, body) = request.into_parts();
@@ -55,7 +65,10 @@ impl WasiHttpHooks for Requests {
             };
             let fetcher = web.fetcher().map_err(|error| refused(&plugin, &error))?;
             // Calls run on the web's own thread pool, which its connections belong to, too.
-            let answer = fetcher.exchange(exchange, hosts).await.map_err(|error| refused(&plugin, &error))?;
+            let watch: Watch =
+                Arc::new(move |host, port, allowed| uses.note("web", format_args!("{host}:{port}"), allowed));
+            let answer =
+                fetcher.exchange(exchange, hosts, &watch).await.map_err(|error| refused(&plugin, &error))?;
             let answer = answer.map(|body| body.map_err(|error| broken(&error)).boxed_unsync());
             Ok((answer, Box::new(async { Ok(()) }) as Ending))
         })

@@ -3,6 +3,8 @@
 use std::env;
 use std::sync::Arc;
 
+use scorpiox_audit::Uses;
+
 use crate::capabilities::approved::Approved;
 use crate::capabilities::shell::Shell;
 use crate::capabilities::web::Web;
@@ -17,6 +19,8 @@ pub struct WasiSource {
     pub web: Option<Arc<Web>>,
     /// The workspace and the policy; without them no folder is opened.
     pub shell: Option<Arc<Shell>>,
+    /// Told of what is decided.
+    pub uses: Uses,
     /// Whether nothing may be changed at the moment.
     pub read_only: bool,
 }
@@ -24,7 +28,14 @@ pub struct WasiSource {
 impl WasiSource {
     /// Nothing at all.
     pub fn nothing(name: &str) -> Self {
-        Self { name: name.to_owned(), approved: Arc::default(), web: None, shell: None, read_only: true }
+        Self {
+            name: name.to_owned(),
+            approved: Arc::default(),
+            web: None,
+            shell: None,
+            read_only: true,
+            uses: Uses::default(),
+        }
     }
 
     /// The variables that were granted, and that are there.

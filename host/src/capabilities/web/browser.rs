@@ -19,7 +19,7 @@ use scorpiox_cell::{
 };
 use scorpiox_policy::{Redirects, WebPolicy};
 use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
-use scorpiox_web::{Router, WebError};
+use scorpiox_web::{Router, Watch, WebError, tell};
 
 use crate::cancel::Cancel;
 use crate::capabilities::shell::{Shell, cell_tier};
@@ -78,6 +78,7 @@ impl Keeper {
         url: &str,
         wait: Duration,
         cancel: &Cancel,
+        watch: &Watch,
     ) -> Result<Page, WebError> {
         let url = Router::parse(url)?;
         if !router.policy().browser.value {
@@ -87,7 +88,9 @@ impl Keeper {
             )));
         }
         // Said here, it is a sentence; said by the proxy, it would be a page of the browser.
-        router.route(&url, None)?;
+        let decided = router.route(&url, None);
+        tell(Some(watch), &url, &decided);
+        decided?;
         let follow = router.policy().redirects.value == Redirects::Any;
         let mut tries = 0;
         loop {
@@ -97,6 +100,9 @@ impl Keeper {
             let visit = Visit { url: &url, wait, until: begun + LOAD_TIME + wait, follow };
             let shown = warm.browser.render(&visit, &|| cancel.is_set());
             self.lock().used = Some(Instant::now());
+            for refusal in warm.proxy.refusals(begun) {
+                watch(&refusal.host, refusal.port, Err(&refusal.why));
+            }
             match shown {
                 Ok(shown) => {
                     let mut notes = refusals(&warm.proxy, begun);

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use scorpiox_audit::Uses;
 use scorpiox_web as net;
-use scorpiox_web::{Pending, Waited, WebError};
+use scorpiox_web::{Pending, Waited, Watch, WebError};
 
 use super::Web;
 use crate::bindings::capabilities::scorpiox::tool::web::{
@@ -24,6 +25,7 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 pub struct WebView {
     web: Arc<Web>,
     cancel: Cancel,
+    uses: Uses,
     pending: Option<Pending>,
     /// The hosts that were approved, for components of others.
     only: Option<Arc<[HostRule]>>,
@@ -31,9 +33,9 @@ pub struct WebView {
 
 impl WebView {
     /// For a call that stops with `cancel`.
-    pub(crate) fn new(web: Arc<Web>, approved: Option<&Approved>, cancel: Cancel) -> Self {
+    pub(crate) fn new(web: Arc<Web>, approved: Option<&Approved>, cancel: Cancel, uses: Uses) -> Self {
         let only = approved.map(|approved| approved.hosts.clone().unwrap_or_default());
-        Self { web, cancel, pending: None, only }
+        Self { web, cancel, uses, pending: None, only }
     }
 
     /// The operator's policy, if it can be read.
@@ -41,9 +43,19 @@ impl WebView {
         self.web.policy().map_err(|error| WebError::Denied(error.to_string()))
     }
 
+    /// Notes each host that is decided about.
+    fn watch(&self) -> Watch {
+        let uses = self.uses.clone();
+        Arc::new(move |host, port, allowed| uses.note("web", format_args!("{host}:{port}"), allowed))
+    }
+
+    fn place(&self) -> Result<Pending, WebError> {
+        Ok(self.web.fetcher()?.pending(self.only.clone())?.watched(self.watch()))
+    }
+
     fn pending(&mut self) -> Result<&mut Pending, WebError> {
         if self.pending.is_none() {
-            self.pending = Some(self.web.fetcher()?.pending(self.only.clone())?);
+            self.pending = Some(self.place()?);
         }
         self.pending.as_mut().ok_or_else(|| WebError::Failed("no place for requests".to_owned()))
     }
@@ -73,8 +85,7 @@ fn failure(error: WebError) -> Error {
 
 impl Host for CallState {
     fn fetch(&mut self, asked: Request) -> Result<Response, WebFailure> {
-        let web = &self.web.web;
-        let mut own = web.fetcher()?.pending(self.web.only.clone())?;
+        let mut own = self.web.place()?;
         own.begin(request(asked));
         match own.next(MAX_WAIT + Duration::from_secs(1), self.web.cancel.bell()) {
             Waited::Finished(_, outcome) => Ok(response((*outcome)?)),
@@ -111,7 +122,7 @@ impl Host for CallState {
             return Err(WebFailure(Error::Denied(why)));
         }
         let begun = Instant::now();
-        let page = self.web.web.render(&url, wait, &self.web.cancel);
+        let page = self.web.web.render(&url, wait, &self.web.cancel, &self.web.watch());
         tracing::debug!(url, time = ?begun.elapsed(), "rendered");
         if self.web.cancel.is_set() {
             return Err(WebFailure(Error::Cancelled));

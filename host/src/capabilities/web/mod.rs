@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use scorpiox_policy::Policy;
-use scorpiox_web::{Fetcher, WebError};
+use scorpiox_web::{Fetcher, Router, Watch, WebError, tell};
 
 use super::shell::{Shell, ShellError};
 use crate::cancel::Cancel;
@@ -54,12 +54,19 @@ impl Web {
 
     /// Shows a page in a browser, and takes it `wait` after it has loaded; or as it was shown in
     /// the last minutes.
-    pub fn render(&self, url: &str, wait: Duration, cancel: &Cancel) -> Result<Page, WebError> {
+    pub fn render(
+        &self,
+        url: &str,
+        wait: Duration,
+        cancel: &Cancel,
+        watch: &Watch,
+    ) -> Result<Page, WebError> {
         let router = self.fetcher()?.router();
         if let Some(page) = self.recent().get(url, wait, Instant::now()) {
+            tell(Some(watch), &Router::parse(url)?, &Ok(()));
             return Ok(page);
         }
-        let page = self.browser.render(&self.shell, router, url, wait, cancel)?;
+        let page = self.browser.render(&self.shell, router, url, wait, cancel, watch)?;
         if page.status == 200 {
             self.recent().put(url, wait, page.clone(), Instant::now());
         }

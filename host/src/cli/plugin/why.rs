@@ -147,7 +147,9 @@ impl Why<'_> {
             .collect();
         let about = |what: &str, write: bool| {
             let verdict = self.asked("files").and_then(|line| {
-                decide(&self.shell, &places(setup), &roots, &resolved, write).map(|()| line)
+                decide(&self.shell, &places(setup), &roots, &resolved, write)
+                    .map(|_| line)
+                    .map_err(|denial| denial.to_string())
             });
             (format!("{what} {}", resolved.display()), verdict)
         };

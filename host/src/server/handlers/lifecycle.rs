@@ -43,6 +43,7 @@ pub(crate) fn initialize(context: &Context, request: &Request<'_>) -> Answer {
         facts.samples = capabilities.raw("sampling").is_some();
         facts.ready = false;
     });
+    context.records.introduce(request.params.raw("clientInfo"));
     Ok(reply::result(
         &request.id,
         &Initialized {

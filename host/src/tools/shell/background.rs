@@ -35,7 +35,7 @@ impl NativeTool for BackgroundBash {
         let args = Args::parse(call.arguments)?;
         let command = args.string("command")?.ok_or_else(|| Failure("command is missing.".to_owned()))?;
         let chosen = choose_profile(call)?;
-        let request = Request { command, run_as: chosen.run_as, timeout: None };
+        let request = Request { command, run_as: chosen.run_as, timeout: None, uses: call.uses.clone() };
         let task = call.host.shell().start_task(&request)?;
         Ok(render::started(&task, chosen.note.as_deref()))
     }

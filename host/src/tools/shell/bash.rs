@@ -38,7 +38,8 @@ impl NativeTool for Bash {
             None => default,
         };
         let chosen = choose_profile(call)?;
-        let request = Request { command, run_as: chosen.run_as, timeout: Some(timeout) };
+        let request =
+            Request { command, run_as: chosen.run_as, timeout: Some(timeout), uses: call.uses.clone() };
         let tell = |line: &str| call.progress.report(line);
         let news = call.streams.then_some(&tell as &dyn Fn(&str));
         let completed = call.host.shell().run(&request, call.cancel, news)?;

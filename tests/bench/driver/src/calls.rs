@@ -19,17 +19,20 @@ const FLOOR: usize = 0;
 const RMCP: usize = 1;
 const OURS: usize = 2;
 const OURS_POWER: usize = 3;
+const OURS_UNAUDITED: usize = 4;
 
 pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
-    let started = [&programs.floor, &programs.rmcp, &programs.ours, &programs.ours_power];
+    let started =
+        [&programs.floor, &programs.rmcp, &programs.ours, &programs.ours_power, &programs.ours_unaudited];
     let mut servers = Vec::with_capacity(started.len());
     for program in started {
         servers.push(program.start()?.0);
     }
-    for server in [OURS, OURS_POWER] {
+    for server in [OURS, OURS_POWER, OURS_UNAUDITED] {
         create_task(&mut servers[server])?;
     }
     let mut rows = one_at_a_time(&mut servers, effort)?;
+    rows.extend(audit(&mut servers, effort)?);
     rows.extend(in_flight(&mut servers, effort)?);
     rows.extend(large(&mut servers, effort)?);
     for server in servers {
@@ -80,6 +83,22 @@ fn one_at_a_time(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
         row("sandboxed read (PlanMode status)", status, Target::TimesRmcp(1.3)),
         row("sandboxed durable write (TaskManager add)", add, Target::TimesRmcp(2.5)),
         row("the same, SCORPIOX_DURABILITY=power", add_power, Target::None),
+    ])
+}
+
+/// What a line for each call costs, where a call costs least.
+fn audit(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
+    let mut lanes = [OURS, OURS_UNAUDITED].map(|server| Lane { server, requests: status(), amount: 500 });
+    let [with, without] = times(servers, &mut lanes, effort.rounds)?;
+    let mut lanes = [OURS, OURS_UNAUDITED].map(|server| Lane { server, requests: status(), amount: 2000 });
+    let [rate_with, rate_without] = rates(servers, &mut lanes, effort.rounds.div_ceil(2))?;
+    let row = |figure, value, base| {
+        Row::ours(figure, Unit::Seconds, value, Target::Times { most: 1.05, base, of: "without" })
+    };
+    Ok(vec![
+        row("sandboxed read, with a line in the audit", with, without),
+        // As the time of each, so that writing the lines is in it.
+        row("the same, 64 in flight", 1.0 / rate_with, 1.0 / rate_without),
     ])
 }
 

@@ -34,6 +34,9 @@ const MANY_PROCESSES: &str = "[shell.profile.workspace]\nlimits = { processes = 
 /// Pages come from this process.
 const OWN_PAGES: &str = "[web]\nallow_private = [\"127.0.0.1/32\"]\n";
 
+/// Calls leave no line.
+const NO_AUDIT: &str = "[audit]\nenabled = false\n";
+
 /// How often things are measured.
 #[derive(Clone, Copy)]
 struct Effort {
@@ -88,6 +91,8 @@ struct Programs {
     ours_power: Program,
     /// With components of others.
     plugins: Program,
+    /// Ours, when the operator wants no audit.
+    ours_unaudited: Program,
     ours_few_tasks: Program,
     ours_many_tasks: Program,
     /// May read pages of this machine.
@@ -132,6 +137,7 @@ fn main() -> Result<()> {
         ours: program("ours", ours)?,
         ours_power: program("ours", ours)?.with("SCORPIOX_DURABILITY", "power"),
         plugins: program("ours", ours)?,
+        ours_unaudited: program("ours", ours)?.with_policy(NO_AUDIT)?,
         ours_few_tasks: program("ours", ours)?,
         ours_many_tasks: program("ours", ours)?,
         reader: program("ours", ours)?.with_policy(OWN_PAGES)?,

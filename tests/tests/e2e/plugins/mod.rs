@@ -66,6 +66,19 @@ fn install(program: &Program, source: &str) {
     assert!(status.success(), "{out}{err}");
 }
 
+/// Installs the component of all kinds.
+pub fn install_kinds(program: &Program, limits: &str) {
+    let component = fs::read(kinds()).expect("the component");
+    install(program, &source(program, "kinds", limits, &component));
+}
+
+/// SHA-256 of the component of all kinds.
+pub fn kinds_hash() -> String {
+    use sha2::{Digest, Sha256};
+    let component = fs::read(kinds()).expect("the component");
+    Sha256::digest(component).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The names of the tools that a server lists, of plugins alone.
 fn listed(server: &mut Started) -> Vec<String> {
     let list = server.ask("tools/list", serde_json::json!({}));

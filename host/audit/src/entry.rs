@@ -1,0 +1,227 @@
+//! The line of one call.
+
+use std::time::Duration;
+
+use crate::Uses;
+use crate::text::{clean, escaped_json, push_number, push_string};
+use crate::time::digits;
+
+/// Longest name or version of a client, in bytes.
+const MAX_NAME_BYTES: usize = 100;
+/// Longest path of a workspace.
+const MAX_PATH_BYTES: usize = 4096;
+/// Arguments that are kept whole where they are kept; of longer ones the beginning.
+const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// With a result.
+    Ok,
+    /// With an error of the tool's own, or a result that tells of one.
+    Error,
+    /// It was told to stop.
+    Cancelled,
+    /// With questions to the person, which the client asks before it calls again.
+    InputRequired,
+    /// It did not run: which bound or rule was met, in a word.
+    Refused(&'static str),
+    /// It was stopped, or broke: by what, in a word.
+    Fault(&'static str),
+}
+
+impl Outcome {
+    /// Its name in a line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+            Self::InputRequired => "input-required",
+            Self::Refused(_) => "refused",
+            Self::Fault(_) => "fault",
+        }
+    }
+
+    fn kind(self) -> Option<&'static str> {
+        match self {
+            Self::Refused(kind) | Self::Fault(kind) => Some(kind),
+            _ => None,
+        }
+    }
+}
+
+/// Who calls, as it says itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientName {
+    /// For people: name and version.
+    pub text: String,
+    json: Vec<u8>,
+}
+
+impl ClientName {
+    /// A name and a version, cleaned and bounded.
+    pub fn new(name: &str, version: &str) -> Self {
+        let [name, version] = [name, version].map(|text| clean(text, MAX_NAME_BYTES));
+        let mut json = b"{\"name\":".to_vec();
+        push_string(&mut json, &name);
+        json.extend_from_slice(b",\"version\":");
+        push_string(&mut json, &version);
+        json.push(b'}');
+        Self { text: format!("{name} {version}").trim().to_owned(), json }
+    }
+}
+
+/// What is the same in all lines of a server, written once.
+#[derive(Debug, Clone)]
+pub struct Origin(Vec<u8>);
+
+impl Origin {
+    /// This process, for a workspace.
+    pub fn new(workspace: &str) -> Self {
+        let mut json = b"\",\"pid\":".to_vec();
+        push_number(&mut json, std::process::id().into());
+        json.extend_from_slice(b",\"workspace\":");
+        push_string(&mut json, &clean(workspace, MAX_PATH_BYTES));
+        json.extend_from_slice(b",\"client\":");
+        Self(json)
+    }
+}
+
+/// One call.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// When it began, in milliseconds since 1970.
+    pub time: u64,
+    /// The server.
+    pub origin: &'a Origin,
+    /// The client, where it said who it is.
+    pub client: Option<&'a ClientName>,
+    /// The tool.
+    pub tool: &'a str,
+    /// Which component ran; none for tools of the host.
+    pub component: Option<&'a str>,
+    /// What it touched.
+    pub uses: &'a Uses,
+    /// How long it took.
+    pub duration: Duration,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The arguments, a JSON object, where the operator wants them.
+    pub arguments: Option<&'a str>,
+}
+
+impl Entry<'_> {
+    /// Appends its line.
+    pub fn push(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"time\":\"");
+        out.extend_from_slice(&digits(self.time));
+        out.extend_from_slice(&self.origin.0);
+        out.extend_from_slice(self.client.map_or(b"null", |client| &client.json));
+        out.extend_from_slice(b",\"tool\":");
+        push_string(out, self.tool);
+        out.extend_from_slice(b",\"component\":");
+        match self.component {
+            Some(component) => push_string(out, component),
+            None => out.extend_from_slice(b"null"),
+        }
+        self.uses.push(out);
+        self.push_costs(out);
+        out.extend_from_slice(b",\"outcome\":\"");
+        out.extend_from_slice(self.outcome.name().as_bytes());
+        out.push(b'"');
+        if let Some(kind) = self.outcome.kind() {
+            out.extend_from_slice(b",\"fault\":");
+            push_string(out, kind);
+        }
+        if let Some(arguments) = self.arguments {
+            push_arguments(out, arguments);
+        }
+        out.extend_from_slice(b"}\n");
+    }
+
+    fn push_costs(&self, out: &mut Vec<u8>) {
+        let micros = u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX);
+        out.extend_from_slice(b",\"duration_ms\":");
+        push_number(out, micros / 1000);
+        out.push(b'.');
+        out.extend([100, 10, 1].map(|unit| b'0' + (micros / unit % 10) as u8));
+        if self.uses.memory() > 0 {
+            out.extend_from_slice(b",\"memory_bytes\":");
+            push_number(out, self.uses.memory());
+        }
+    }
+}
+
+fn push_arguments(out: &mut Vec<u8>, arguments: &str) {
+    if arguments.len() <= MAX_ARGUMENTS_BYTES {
+        out.extend_from_slice(b",\"arguments\":");
+        out.extend_from_slice(escaped_json(arguments).as_bytes());
+    } else {
+        // What is cut is JSON no more.
+        out.extend_from_slice(b",\"arguments_begin\":");
+        push_string(out, &arguments[..arguments.floor_char_boundary(MAX_ARGUMENTS_BYTES)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn line(arguments: Option<&str>, change: impl FnOnce(&mut Entry<'_>)) -> Value {
+        let (origin, uses) = (Origin::new("/w/\"x\"\n"), Uses::default());
+        let client = ClientName::new("cla\u{1b}ude", &"9".repeat(500));
+        let mut entry = Entry {
+            time: 1_795_313_316_123,
+            origin: &origin,
+            client: Some(&client),
+            tool: "TaskManager",
+            component: Some("built-in"),
+            uses: &uses,
+            duration: Duration::from_micros(1_002_003),
+            outcome: Outcome::Ok,
+            arguments,
+        };
+        change(&mut entry);
+        let mut out = Vec::new();
+        entry.push(&mut out);
+        assert_eq!(out.iter().position(|byte| *byte == b'\n'), Some(out.len() - 1));
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn a_line_has_everything_but_arguments() {
+        let line = line(None, |_| {});
+        assert_eq!(line["client"]["version"].as_str().unwrap().chars().count(), 101);
+        assert_eq!(
+            (&line["time"], &line["workspace"], &line["client"]["name"], &line["duration_ms"]),
+            (&json!("2026-11-22T02:08:36.123Z"), &json!("/w/\"x\""), &json!("claude"), &json!(1002.003))
+        );
+        assert_eq!(line["pid"], std::process::id());
+        assert_eq!((&line["outcome"], line.get("fault"), line.get("arguments")), (&json!("ok"), None, None));
+    }
+
+    #[test]
+    fn a_fault_has_its_kind_and_a_tool_of_the_host_no_component() {
+        let line = line(None, |entry| {
+            entry.outcome = Outcome::Fault("deadline");
+            entry.component = None;
+            entry.client = None;
+            entry.uses.took_memory(65_536);
+        });
+        assert_eq!((&line["outcome"], &line["fault"]), (&json!("fault"), &json!("deadline")));
+        assert_eq!((&line["component"], &line["client"]), (&Value::Null, &Value::Null));
+        assert_eq!(line["memory_bytes"], 65_536);
+    }
+
+    #[test]
+    fn arguments_are_on_one_line_and_bounded() {
+        let kept = line(Some("{\r\"a\": \"\u{9b}b\"}"), |_| {});
+        assert_eq!(kept["arguments"], json!({"a": "\u{9b}b"}));
+        let long = format!("{{\"a\":\"{}\"}}", "é".repeat(MAX_ARGUMENTS_BYTES));
+        let cut = line(Some(&long), |_| {});
+        let begin = cut["arguments_begin"].as_str().unwrap();
+        assert!(long.starts_with(begin) && begin.len() <= MAX_ARGUMENTS_BYTES);
+    }
+}

@@ -1,0 +1,129 @@
+//! The files of the audit: their names, and opening them so that nobody else can read them.
+//!
+//! `audit.jsonl` is written to; `audit-TIME.jsonl` were full at that time. Names in the order of their
+//! characters are in the order of their lines.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+/// The file that is written to.
+pub(crate) const CURRENT: &str = "audit.jsonl";
+/// Held while files are renamed and removed.
+pub(crate) const LOCK: &str = "audit.lock";
+const PREFIX: &str = "audit-";
+const SUFFIX: &str = ".jsonl";
+
+/// Which file something is, whatever its name.
+pub(crate) type Identity = (u64, u64);
+
+pub(crate) fn identity(about: &Metadata) -> Identity {
+    (about.dev(), about.ino())
+}
+
+/// The name of a file that is full at `millis`: `audit-20261122T020836.123Z.jsonl`.
+pub(crate) fn full_name(millis: u64) -> String {
+    let time: String = crate::time::rfc3339(millis).chars().filter(|c| !"-:".contains(*c)).collect();
+    format!("{PREFIX}{time}{SUFFIX}")
+}
+
+/// When a file of that name was full.
+pub(crate) fn full_since(name: &str) -> Option<u64> {
+    let time = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+    let (day, rest) = (time.get(..8)?, time.get(9..)?);
+    let day = format!("{}-{}-{}", day.get(..4)?, day.get(4..6)?, day.get(6..)?);
+    let time = format!("{}:{}:{}", rest.get(..2)?, rest.get(2..4)?, rest.get(4..)?);
+    let millis = crate::time::parse(&format!("{day}T{time}"))?;
+    (full_name(millis) == name).then_some(millis)
+}
+
+/// The full files, the oldest first.
+pub(crate) fn full(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if let Some(since) = entry.file_name().to_str().and_then(full_since) {
+            found.push((since, entry.path()));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Makes a folder that its owner alone may use, if need be.
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+    const ALL: u32 = 0o777;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let about = folder.symlink_metadata()?;
+    if !about.is_dir() {
+        return Err(io::Error::other(format!("{} is a link, which is not followed", folder.display())));
+    }
+    if about.permissions().mode() & ALL != 0o700 {
+        fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+/// Opens a file to read and append, and makes it if need be: an ordinary one, by no link, for its owner alone.
+pub(crate) fn open_private(path: &Path) -> io::Result<File> {
+    // A pipe without a reader would be waited for.
+    let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits();
+    let flags = i32::try_from(flags).map_err(io::Error::other)?;
+    let file =
+        OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::Error::other(format!("{} is no ordinary file", path.display())));
+    }
+    if about.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_files_are_known_by_their_names_alone() {
+        let name = full_name(1_795_313_316_123);
+        assert_eq!(name, "audit-20261122T020836.123Z.jsonl");
+        assert_eq!(full_since(&name), Some(1_795_313_316_123));
+        for other in
+            ["audit.jsonl", "audit-.jsonl", "audit-20261122T020836.12Z.jsonl", "audit-é0261122T.jsonl", "x"]
+        {
+            assert_eq!(full_since(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn files_and_folders_are_made_private() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("a/audit");
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        make_folder(&folder).unwrap();
+        let path = folder.join("x");
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        open_private(&path).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+    }
+
+    #[test]
+    fn links_and_pipes_are_not_written_to() {
+        let root = tempfile::tempdir().unwrap();
+        let (target, link) = (root.path().join("target"), root.path().join("link"));
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(open_private(&link).is_err() && !target.exists());
+        assert!(make_folder(&link).is_err());
+        let pipe = root.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(open_private(&pipe).is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! Which lines somebody wants to see.
+
+use crate::Record;
+
+/// A name in which `*` stands for anything and `?` for one character, in upper or lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glob(Vec<char>);
+
+impl Glob {
+    /// Any text is one.
+    pub fn new(text: &str) -> Self {
+        Self(text.to_lowercase().chars().collect())
+    }
+
+    /// Whether a name fits.
+    pub fn fits(&self, name: &str) -> bool {
+        let name: Vec<char> = name.to_lowercase().chars().collect();
+        let (mut at, mut reached) = (0, 0);
+        // The last star, and how far the name was when it stood for nothing.
+        let mut star = None;
+        while reached < name.len() {
+            match self.0.get(at) {
+                Some('*') => {
+                    star = Some((at, reached));
+                    at += 1;
+                }
+                Some(c) if *c == '?' || *c == name[reached] => {
+                    at += 1;
+                    reached += 1;
+                }
+                _ => {
+                    let Some((stars, stood)) = star else { return false };
+                    star = Some((stars, stood + 1));
+                    (at, reached) = (stars + 1, stood + 1);
+                }
+            }
+        }
+        self.0[at..].iter().all(|c| *c == '*')
+    }
+}
+
+/// What all lines that are shown have. Nothing is asked of them at first.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// The tool's name.
+    pub tool: Option<Glob>,
+    /// The client's name.
+    pub client: Option<Glob>,
+    /// Not before this time, in milliseconds since 1970.
+    pub since: Option<u64>,
+    /// The call did not succeed.
+    pub failed: bool,
+    /// Something was denied.
+    pub denied: bool,
+}
+
+impl Filter {
+    /// Whether a line is shown.
+    pub fn wants(&self, record: &Record) -> bool {
+        let client = record.client.as_ref().map_or("", |client| &client.name);
+        self.tool.as_ref().is_none_or(|tool| tool.fits(&record.tool))
+            && self.client.as_ref().is_none_or(|wanted| wanted.fits(client))
+            && self.since.is_none_or(|since| crate::time::parse(&record.time).is_some_and(|at| at >= since))
+            && (!self.failed || matches!(record.outcome.as_str(), "error" | "refused" | "fault"))
+            && (!self.denied || record.denied().next().is_some() || record.more_denied > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_fit_whole_names() {
+        for (glob, name, fits) in [
+            ("Bash", "bash", true),
+            ("Bash", "BackgroundBash", false),
+            ("*bash", "BackgroundBash", true),
+            ("kinds.*", "kinds.echo.text", true),
+            ("kinds.*", "kinds", false),
+            ("*.e*t", "kinds.echo.text", true),
+            ("a*b*c", "aXbXbXc", true),
+            ("a*b*c", "aXbXbX", false),
+            ("?", "é", true),
+            ("?", "", false),
+            ("**", "", true),
+            ("", "", true),
+        ] {
+            assert_eq!(Glob::new(glob).fits(name), fits, "{glob} {name}");
+        }
+    }
+
+    #[test]
+    fn a_line_has_to_have_everything() {
+        let record = Record::parse(
+            r#"{"time":"2026-11-22T02:00:00.000Z","tool":"ReadDocs","client":{"name":"claude"},"outcome":"error",
+                "uses":[{"capability":"web","allowed":false}]}"#,
+        )
+        .unwrap();
+        let all = Filter {
+            tool: Some(Glob::new("read*")),
+            client: Some(Glob::new("claude")),
+            since: crate::time::parse("2026-11-22T02:00"),
+            failed: true,
+            denied: true,
+        };
+        assert!(all.wants(&record) && Filter::default().wants(&record));
+        assert!(!all.wants(&Record { outcome: "ok".to_owned(), ..record.clone() }));
+        assert!(!all.wants(&Record { uses: Vec::new(), ..record.clone() }));
+        assert!(all.wants(&Record { uses: Vec::new(), more_denied: 1, ..record.clone() }));
+        assert!(!all.wants(&Record { time: "2026-11-22T01:59:59.999Z".to_owned(), ..record.clone() }));
+        assert!(!all.wants(&Record { time: String::new(), ..record }));
+    }
+}

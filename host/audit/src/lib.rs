@@ -1,0 +1,36 @@
+//! What tools did: a line for each call, and the figures of running servers.
+//!
+//! Reading order: [`Uses`] is what one call touched, [`Entry`] makes a line of it, [`Spool`] keeps
+//! lines until they are written and [`Log`] writes them; [`read`] gives them back, as far as a
+//! [`Filter`] wants. [`Figures`] counts in memory, and a [`Board`] shows the counts to other processes.
+//!
+//! Invariants:
+//! - A line is written whole, by one system call, whoever else writes to the same file.
+//! - Text that others chose has no control characters and is bounded before it gets into a line.
+//! - An argument's value is in a line only where [`Entry::arguments`] has it.
+//!
+//! When something is recorded, and what the operator wants, is left to the server.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod board;
+mod entry;
+mod figures;
+mod files;
+mod filter;
+mod histogram;
+mod log;
+pub mod read;
+mod spool;
+pub mod text;
+pub mod time;
+mod uses;
+
+pub use board::{Board, Posted, Server, posted};
+pub use entry::{ClientName, Entry, Origin, Outcome};
+pub use figures::{Called, Figures, ToolFigures};
+pub use filter::{Filter, Glob};
+pub use log::{Bounds, Log, LogError};
+pub use read::{Record, Use};
+pub use spool::Spool;
+pub use uses::Uses;

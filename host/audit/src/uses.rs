@@ -1,0 +1,201 @@
+//! What one call touched, as the capabilities themselves tell it.
+
+use std::fmt::{self, Display, Write as _};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::text::{clean, push_number, push_string};
+
+/// Different uses of one call that are kept; the rest is counted.
+const MAX_USES: usize = 32;
+/// Longest text of a use, in bytes.
+const MAX_BYTES: usize = 200;
+/// Longest text that is taken over before it is cleaned: others may have chosen it.
+const MAX_RAW_BYTES: usize = 4 * MAX_BYTES;
+
+/// Told by each capability of what it decides for one call. Clones tell the same.
+///
+/// What is told must not be an argument's value: a host and its port, but no URL; the folder of
+/// the policy that a file lies in, but no file; the sandbox of a command, but no command.
+#[derive(Debug, Clone, Default)]
+pub struct Uses(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    noted: Mutex<Noted>,
+    memory: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Noted {
+    uses: Vec<Use>,
+    left_out: u64,
+    /// Of those that were left out, the ones that were denied.
+    left_out_denied: u64,
+}
+
+#[derive(Debug)]
+struct Use {
+    capability: &'static str,
+    what: String,
+    why: Option<String>,
+    count: u64,
+}
+
+impl Uses {
+    /// Notes a decision: a capability's name, what it was about, and why it was refused, if so.
+    pub fn note(&self, capability: &'static str, what: impl Display, allowed: Result<(), &str>) {
+        let (what, why) = (shown(&what), allowed.err().map(|why| clean(why, MAX_BYTES)));
+        let mut noted = self.lock();
+        let same = |used: &&mut Use| {
+            used.capability == capability && used.what == what && used.why.is_some() == why.is_some()
+        };
+        if let Some(used) = noted.uses.iter_mut().find(same) {
+            used.count += 1;
+        } else if noted.uses.len() < MAX_USES {
+            noted.uses.push(Use { capability, what, why, count: 1 });
+        } else {
+            noted.left_out += 1;
+            noted.left_out_denied += u64::from(why.is_some());
+        }
+    }
+
+    /// Notes that a capability was used at all, for those that decide nothing more.
+    pub fn once(&self, capability: &'static str) {
+        let mut noted = self.lock();
+        let known = noted.uses.iter().any(|used| used.capability == capability && used.what.is_empty());
+        if !known && noted.uses.len() < MAX_USES {
+            noted.uses.push(Use { capability, what: String::new(), why: None, count: 1 });
+        }
+    }
+
+    /// Notes the memory that the guest took at most. A call may run its guest twice.
+    pub fn took_memory(&self, bytes: usize) {
+        self.0.memory.fetch_max(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// The most memory that the guest took, in bytes; 0 where there was none.
+    pub fn memory(&self) -> u64 {
+        self.0.memory.load(Ordering::Relaxed)
+    }
+
+    /// Appends the members of a line that tell of them.
+    pub(crate) fn push(&self, out: &mut Vec<u8>) {
+        let noted = self.lock();
+        if noted.uses.is_empty() {
+            return;
+        }
+        out.extend_from_slice(b",\"uses\":[");
+        for (index, used) in noted.uses.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            used.push(out);
+        }
+        out.push(b']');
+        for (name, count) in
+            [(&b",\"more_uses\":"[..], noted.left_out), (b",\"more_denied\":", noted.left_out_denied)]
+        {
+            if count > 0 {
+                out.extend_from_slice(name);
+                push_number(out, count);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Noted> {
+        self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Use {
+    fn push(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"capability\":");
+        push_string(out, self.capability);
+        if !self.what.is_empty() {
+            out.extend_from_slice(b",\"what\":");
+            push_string(out, &self.what);
+        }
+        match &self.why {
+            None => out.extend_from_slice(b",\"allowed\":true"),
+            Some(why) => {
+                out.extend_from_slice(b",\"allowed\":false,\"why\":");
+                push_string(out, why);
+            }
+        }
+        if self.count > 1 {
+            out.extend_from_slice(b",\"count\":");
+            push_number(out, self.count);
+        }
+        out.push(b'}');
+    }
+}
+
+/// What is displayed, cleaned and bounded, without ever having all of it.
+fn shown(what: &impl Display) -> String {
+    struct Bounded(String);
+    impl fmt::Write for Bounded {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            let room = MAX_RAW_BYTES.saturating_sub(self.0.len()).min(text.len());
+            self.0.push_str(&text[..text.floor_char_boundary(room)]);
+            if room < text.len() { Err(fmt::Error) } else { Ok(()) }
+        }
+    }
+    let mut bounded = Bounded(String::new());
+    // An error is the bound.
+    let _ = write!(bounded, "{what}");
+    clean(&bounded.0, MAX_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn told(uses: &Uses) -> Value {
+        let mut out = b"{\"x\":0".to_vec();
+        uses.push(&mut out);
+        out.push(b'}');
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn repeated_uses_are_counted_and_denials_say_why() {
+        let uses = Uses::default();
+        assert_eq!(told(&uses), json!({"x": 0}));
+        for _ in 0..3 {
+            uses.note("web", format_args!("{}:{}", "example.com", 443), Ok(()));
+            uses.once("store");
+        }
+        uses.note("web", "10.0.0.1:80", Err("is private\u{1b}[31m"));
+        assert_eq!(
+            told(&uses)["uses"],
+            json!([
+                {"capability": "web", "what": "example.com:443", "allowed": true, "count": 3},
+                {"capability": "store", "allowed": true},
+                {"capability": "web", "what": "10.0.0.1:80", "allowed": false, "why": "is private[31m"},
+            ])
+        );
+    }
+
+    #[test]
+    fn uses_are_bounded_in_number_and_length() {
+        let uses = Uses::default();
+        for index in 0..1000 {
+            let why = if index % 2 == 0 { Ok(()) } else { Err("no") };
+            uses.note("web", format_args!("{index}-{}", "é".repeat(100_000)), why);
+        }
+        let told = told(&uses);
+        assert_eq!(told["uses"].as_array().unwrap().len(), MAX_USES);
+        assert_eq!((&told["more_uses"], &told["more_denied"]), (&json!(968), &json!(484)));
+        assert!(told["uses"][5]["what"].as_str().unwrap().len() <= MAX_BYTES + 3);
+    }
+
+    #[test]
+    fn the_most_memory_stays() {
+        let uses = Uses::default();
+        uses.took_memory(5);
+        uses.clone().took_memory(3);
+        assert_eq!(uses.memory(), 5);
+    }
+}

@@ -1,0 +1,223 @@
+//! `scorpiox-code audit`: what tools did, and for whom.
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use scorpiox_audit::read::{Line, Reader};
+use scorpiox_audit::text::{escaped, escaped_json};
+use scorpiox_audit::{Filter, Glob, Record, time};
+
+use super::environment::Environment;
+use super::table::Table;
+use super::terminal;
+use crate::server::records::audit_folder;
+
+/// Lines that are shown when nobody says how many.
+const SHOWN: usize = 100;
+/// How often it is looked for new lines.
+const LOOK_TIME: Duration = Duration::from_millis(200);
+/// Denied uses that a line of the table names.
+const MAX_DENIED: usize = 3;
+
+#[derive(Args)]
+#[allow(clippy::struct_excessive_bools)] // switches of a command line
+pub(super) struct AuditArguments {
+    /// Only this tool; * stands for anything
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only this client; * stands for anything
+    #[arg(long, value_name = "NAME")]
+    client: Option<String>,
+    /// Only since then (UTC): 90s, 30m, 2h, 7d, 2026-11-22, 2026-11-22T09:30
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<u64>,
+    /// Only calls that ended with an error, were refused or were stopped
+    #[arg(long)]
+    failed: bool,
+    /// Only calls to which something was denied
+    #[arg(long)]
+    denied: bool,
+    /// The newest N calls; 0 is all [default: 100, with --json all]
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// Go on with calls as they come
+    #[arg(long)]
+    follow: bool,
+    /// Print the lines as they are kept, in JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn since(text: &str) -> Result<u64, String> {
+    time::parse_since(text, time::now())
+        .ok_or_else(|| "write how long ago (90s, 30m, 2h, 7d), or a day such as 2026-11-22".to_owned())
+}
+
+pub(super) fn run(environment: &Environment, arguments: &AuditArguments) -> Result<ExitCode> {
+    let folder = audit_folder(&environment.own_home);
+    let failed = || format!("{} cannot be read", folder.display());
+    let mut reader = Reader::new(&folder);
+    let mut show = Show::new(arguments);
+    while let Some(line) = reader.next().with_context(failed)? {
+        show.take(line);
+    }
+    show.finish();
+    if !arguments.follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
+        thread::sleep(LOOK_TIME);
+        while let Some(line) = reader.next().with_context(failed)? {
+            show.follow(line);
+        }
+    }
+}
+
+/// What is shown of the lines.
+struct Show {
+    filter: Filter,
+    is_json: bool,
+    /// The newest that are wanted; 0 is all of them.
+    last: usize,
+    kept: VecDeque<(Record, String)>,
+    left_out: u64,
+    damaged: u64,
+    table: Table<7>,
+}
+
+impl Show {
+    fn new(arguments: &AuditArguments) -> Self {
+        let glob = |text: &Option<String>| text.as_deref().map(Glob::new);
+        Self {
+            filter: Filter {
+                tool: glob(&arguments.tool),
+                client: glob(&arguments.client),
+                since: arguments.since,
+                failed: arguments.failed,
+                denied: arguments.denied,
+            },
+            is_json: arguments.json,
+            last: arguments.last.unwrap_or(if arguments.json { 0 } else { SHOWN }),
+            kept: VecDeque::new(),
+            left_out: 0,
+            damaged: 0,
+            table: Table::new(["time (UTC)", "client", "tool", "outcome", "took", "memory", "denied"]),
+        }
+    }
+
+    /// The line, if it is wanted.
+    fn wanted(&mut self, line: Line) -> Option<(Record, String)> {
+        match line {
+            Line::Damaged => {
+                self.damaged += 1;
+                None
+            }
+            // That lines are missing concerns whoever looks for any.
+            Line::Whole(record, text) => {
+                (record.lost > 0 || self.filter.wants(&record)).then_some((record, text))
+            }
+        }
+    }
+
+    fn take(&mut self, line: Line) {
+        let Some((record, text)) = self.wanted(line) else { return };
+        // Nothing has to be kept of what is shown as it comes.
+        if self.is_json && self.last == 0 {
+            return print_json(&text);
+        }
+        self.kept.push_back((record, text));
+        if self.last > 0 && self.kept.len() > self.last {
+            self.kept.pop_front();
+            self.left_out += 1;
+        }
+    }
+
+    /// Shows what was kept.
+    fn finish(&mut self) {
+        let kept = std::mem::take(&mut self.kept);
+        if self.is_json {
+            for (_, text) in &kept {
+                print_json(text);
+            }
+        } else if kept.is_empty() {
+            terminal::print("no calls are recorded that fit\n");
+        } else {
+            let rows: Vec<_> = kept.iter().map(|(record, _)| row(record)).collect();
+            terminal::print(&self.table.render(&rows));
+        }
+        if self.left_out > 0 {
+            terminal::complain(&format!("{} older ones; --last 0 shows all", self.left_out));
+        }
+        match self.damaged {
+            0 => {}
+            1 => terminal::complain("1 damaged line was left out"),
+            count => terminal::complain(&format!("{count} damaged lines were left out")),
+        }
+    }
+
+    /// Shows a line that came.
+    fn follow(&mut self, line: Line) {
+        match self.wanted(line) {
+            Some((_, text)) if self.is_json => print_json(&text),
+            Some((record, _)) => terminal::print(&self.table.line(&row(&record))),
+            None => {}
+        }
+    }
+}
+
+fn print_json(text: &str) {
+    terminal::print(&format!("{}\n", escaped_json(text)));
+}
+
+fn row(record: &Record) -> [String; 7] {
+    let time = record.time.replace('T', " ").replace('Z', "");
+    if record.lost > 0 {
+        let lost = format!("({} calls could not be recorded)", record.lost);
+        return [time, lost, String::new(), String::new(), String::new(), String::new(), String::new()]
+            .map(|text| escaped(&text).into_owned());
+    }
+    let client = record
+        .client
+        .as_ref()
+        .map_or(String::new(), |client| format!("{} {}", client.name, client.version).trim().to_owned());
+    let outcome = match &record.fault {
+        Some(fault) => format!("{}: {fault}", record.outcome),
+        None => record.outcome.clone(),
+    };
+    let memory = if record.memory_bytes == 0 { String::new() } else { mib(record.memory_bytes) };
+    let took = millis(record.duration_ms);
+    [time, client, record.tool.clone(), outcome, took, memory, denied(record)]
+        .map(|text| escaped(&text).into_owned())
+}
+
+fn denied(record: &Record) -> String {
+    let told = record.denied().take(MAX_DENIED).map(|used| {
+        let what = if used.what.is_empty() { String::new() } else { format!(" {}", used.what) };
+        format!("{}{what}: {}", used.capability, used.why)
+    });
+    let mut told: Vec<_> = told.collect();
+    let more = (record.denied().count() - told.len()) as u64 + record.more_denied;
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told.join("; ")
+}
+
+/// A time for people.
+pub(super) fn millis(millis: f64) -> String {
+    match millis {
+        ms if ms < 10.0 => format!("{ms:.3} ms"),
+        ms if ms < 10_000.0 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1000.0),
+    }
+}
+
+/// A size for people.
+#[allow(clippy::cast_precision_loss)] // rounded anyway
+pub(super) fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
+}

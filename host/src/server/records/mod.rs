@@ -1,0 +1,139 @@
+//! What is recorded of calls: a line of the audit for each, and the figures of this server.
+//!
+//! A call leaves its line in memory and is counted there. The ticker, which runs while calls do, has a
+//! thread of its own write what is there: a disk that is slow must not keep deadlines from being seen.
+//! Nothing is opened, and no thread started, before there is something to write.
+
+mod clients;
+mod recording;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::Thread;
+
+use scorpiox_audit::{Board, Bounds, Figures, Log, LogError, Origin, Spool, time};
+use scorpiox_policy::{AuditPolicy, Policy};
+
+use clients::Clients;
+pub(crate) use recording::Recording;
+
+use super::dispatch::Request;
+use crate::capabilities::shell::Shell;
+use crate::tools::Tool;
+
+/// The records of one server.
+pub(crate) struct Records {
+    /// Has the operator's policy.
+    shell: Arc<Shell>,
+    /// The folder that the server works for.
+    workspace: String,
+    started: u64,
+    origin: Origin,
+    clients: Clients,
+    figures: Figures,
+    /// Set up by the first call; none where the operator wants none.
+    audit: OnceLock<Option<Audit>>,
+    /// None once the server has said goodbye.
+    board: Mutex<Option<Board>>,
+    news: News,
+    writer: OnceLock<Thread>,
+}
+
+/// The audit, as the operator wants it.
+struct Audit {
+    spool: Spool,
+    /// Lines have the arguments.
+    arguments: bool,
+    /// No call without a line.
+    required: bool,
+    has_complained: AtomicBool,
+}
+
+/// Whether there is something to post.
+#[derive(Default)]
+struct News {
+    is_there: AtomicBool,
+    is_due: AtomicBool,
+    posted_at: AtomicU64,
+}
+
+impl Records {
+    /// For a server that works for this folder.
+    pub(crate) fn new(shell: Arc<Shell>, workspace: &Path) -> Arc<Self> {
+        let workspace = workspace.display().to_string();
+        Arc::new(Self {
+            board: Mutex::new(Some(Board::new(run_folder(&shell.setup().own_home)))),
+            shell,
+            started: time::now(),
+            origin: Origin::new(&workspace),
+            workspace,
+            clients: Clients::default(),
+            figures: Figures::default(),
+            audit: OnceLock::new(),
+            news: News::default(),
+            writer: OnceLock::new(),
+        })
+    }
+
+    /// A call begins.
+    pub(crate) fn begin<'a>(
+        &'a self,
+        request: &Request<'_>,
+        tool: &'a Tool,
+        arguments: &'a str,
+    ) -> Recording<'a> {
+        Recording::new(self, self.clients.of(request), tool, arguments)
+    }
+
+    fn audit(&self) -> Option<&Audit> {
+        let audit = self.audit.get_or_init(|| {
+            let policy = wanted(&self.shell);
+            let log = policy.enabled.value.then(|| log(&self.shell.setup().own_home, &policy))?;
+            Some(Audit {
+                spool: Spool::new(log),
+                arguments: policy.arguments.value,
+                required: policy.required.value,
+                has_complained: AtomicBool::new(false),
+            })
+        });
+        audit.as_ref()
+    }
+}
+
+impl Drop for Records {
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.get() {
+            // It finds that there is nothing to do any more.
+            writer.unpark();
+        }
+    }
+}
+
+/// What the operator wants recorded. Under a policy that cannot be used it is what holds without one.
+fn wanted(shell: &Shell) -> AuditPolicy {
+    shell.policy().map_or_else(|_| Policy::builtin().audit, |policy| policy.audit.clone())
+}
+
+fn log(own_home: &Path, policy: &AuditPolicy) -> Log {
+    let bounds = Bounds { file_bytes: policy.max_file_size.value, files: policy.max_files.value };
+    Log::new(audit_folder(own_home), bounds)
+}
+
+/// Whether lines could be written, for a person who asks: where, or why not; none where none are wanted.
+pub(crate) fn check_audit(shell: &Shell) -> Option<Result<PathBuf, LogError>> {
+    let policy = wanted(shell);
+    let mut log = policy.enabled.value.then(|| log(&shell.setup().own_home, &policy))?;
+    Some(log.check().map(|()| log.folder().to_owned()))
+}
+
+/// Where the audit is.
+pub(crate) fn audit_folder(own_home: &Path) -> PathBuf {
+    own_home.join("audit")
+}
+
+/// Where servers post their figures.
+pub(crate) fn run_folder(own_home: &Path) -> PathBuf {
+    own_home.join("run")
+}

@@ -1,0 +1,155 @@
+//! One call, from its beginning to its line.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use scorpiox_audit::{Called, ClientName, Entry, LogError, Outcome, Uses, time};
+
+use super::{Audit, Records};
+use crate::runtime::Fault;
+use crate::tools::{Failure, Kind, Tool};
+
+/// A call that is recorded when it is finished, or when it is dropped because it broke.
+pub(crate) struct Recording<'a> {
+    records: &'a Records,
+    client: Option<Arc<ClientName>>,
+    tool: &'a Tool,
+    arguments: &'a str,
+    time: u64,
+    begun: Instant,
+    /// Told of what it touches.
+    pub(crate) uses: Uses,
+    fault: Cell<Option<&'static str>>,
+    is_finished: bool,
+}
+
+impl<'a> Recording<'a> {
+    pub(super) fn new(
+        records: &'a Records,
+        client: Option<Arc<ClientName>>,
+        tool: &'a Tool,
+        arguments: &'a str,
+    ) -> Self {
+        Self {
+            records,
+            client,
+            tool,
+            arguments,
+            time: time::now(),
+            begun: Instant::now(),
+            uses: Uses::default(),
+            fault: Cell::new(None),
+            is_finished: false,
+        }
+    }
+
+    /// Refuses the call where no line could be written of it, and the operator wants no such call.
+    pub(crate) fn permit(&self) -> Result<(), Failure> {
+        match self.records.audit() {
+            Some(audit) if audit.required => audit.spool.check().map_err(|error| {
+                self.fault.set(Some(NOT_RECORDED));
+                refusal("was not run", &error)
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The tool has no result because of this.
+    pub(crate) fn failed(&self, fault: &Fault) {
+        self.fault.set(Some(fault.kind()));
+    }
+
+    /// How a call ended that has neither a result nor, unless it says so itself, an error of the tool.
+    pub(crate) fn failure(&self) -> Outcome {
+        match self.fault.get() {
+            None => Outcome::Error,
+            Some("cancelled") => Outcome::Cancelled,
+            Some(kind @ ("busy" | NOT_RECORDED)) => Outcome::Refused(kind),
+            Some(kind) => Outcome::Fault(kind),
+        }
+    }
+
+    /// The call has ended. Fails where the operator wants no answer without a line, and there is none.
+    pub(crate) fn finish(mut self, outcome: Outcome) -> Result<(), Failure> {
+        self.record(outcome)
+    }
+
+    fn record(&mut self, outcome: Outcome) -> Result<(), Failure> {
+        self.is_finished = true;
+        let duration = self.begun.elapsed();
+        let records = self.records;
+        let (tool, memory) = (&*self.tool.name, self.uses.memory());
+        records.figures.add(&Called { tool, outcome, duration, memory });
+        records.news.is_there.store(true, Ordering::Release);
+        let Some(audit) = records.audit() else { return Ok(()) };
+        let entry = Entry {
+            time: self.time,
+            origin: &records.origin,
+            client: self.client.as_deref(),
+            tool,
+            component: component(self.tool),
+            uses: &self.uses,
+            duration,
+            outcome,
+            arguments: audit.arguments.then_some(self.arguments),
+        };
+        let is_full = audit.spool.push(|out| entry.push(out));
+        if audit.required {
+            let written = audit.spool.drain_now().inspect_err(|error| audit.complain(error));
+            // Of a call that was refused for this there is nothing to withhold.
+            let is_run = self.fault.get() != Some(NOT_RECORDED);
+            return written.or_else(|error| {
+                if is_run { Err(refusal("was run, and what it gave is withheld", &error)) } else { Ok(()) }
+            });
+        }
+        if is_full {
+            audit.drain();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            // A panic on the way is the only way here.
+            let _ = self.record(Outcome::Fault("internal"));
+        }
+    }
+}
+
+impl Audit {
+    /// Writes what waits. Tells the operator, once, when that fails.
+    pub(super) fn drain(&self) {
+        match self.spool.drain() {
+            Ok(()) => self.has_complained.store(false, Ordering::Relaxed),
+            Err(error) => self.complain(&error),
+        }
+    }
+
+    fn complain(&self, error: &LogError) {
+        if !self.has_complained.swap(true, Ordering::Relaxed) {
+            tracing::warn!("calls are not recorded: {error}");
+        }
+    }
+}
+
+const NOT_RECORDED: &str = "not-recorded";
+
+fn refusal(what: &str, error: &LogError) -> Failure {
+    Failure(format!(
+        "The call {what}: the operator's policy requires a line in the audit for each call, and {error}."
+    ))
+}
+
+/// Which component runs: of those of others the hash that was approved.
+fn component(tool: &Tool) -> Option<&str> {
+    match &tool.kind {
+        Kind::Native(_) => None,
+        Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
+            Some(component.fingerprint.as_deref().unwrap_or("built-in"))
+        }
+    }
+}

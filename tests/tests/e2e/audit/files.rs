@@ -1,0 +1,206 @@
+//! Where lines are kept: bounds, several servers, deaths, disks that are full.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+use super::super::faults::Mount;
+use super::{create, folder, lines, start, text, with_policy};
+
+fn list(server: &mut Started, count: usize) {
+    for _ in 0..count {
+        server.request("tools/call", json!({ "name": "ListBgTasks", "arguments": {} }));
+    }
+    server.skip(count);
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().expect("it is there").permissions().mode() & 0o777
+}
+
+#[test]
+fn two_servers_that_fill_files_at_once_lose_no_line() {
+    const CALLS: usize = 3000;
+    let program = with_policy("[audit]\nmax_file_size = \"64KiB\"\nmax_files = 1000\n");
+    let mut servers = [start(&program), start(&program)];
+    thread::scope(|scope| {
+        for server in &mut servers {
+            scope.spawn(|| (0..CALLS / 100).for_each(|_| list(server, 100)));
+        }
+    });
+    let lines = lines(&program, 2 * CALLS);
+    assert_eq!(lines.len(), 2 * CALLS);
+    for server in &servers {
+        assert_eq!(lines.iter().filter(|line| line["pid"] == server.child.id()).count(), CALLS);
+    }
+    let files: Vec<_> = fs::read_dir(folder(&program))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    assert!(files.len() > 5, "{files:?}");
+    assert!(files.iter().all(|file| mode(file) == 0o600) && mode(&folder(&program)) == 0o700, "{files:?}");
+    let (_, out, _) = program.run(&["audit", "--json"]);
+    assert_eq!(out.lines().count(), 2 * CALLS);
+}
+
+#[test]
+fn the_oldest_lines_go_when_there_are_too_many() {
+    let program = with_policy("[audit]\nmax_file_size = \"64KiB\"\nmax_files = 2\n");
+    let mut server = start(&program);
+    for round in 0..30 {
+        list(&mut server, 100);
+        // One round is in the file before the next, so that files are not larger than they have to be.
+        let begun = Instant::now();
+        let newest = || text(&program).lines().count() > 0 && is_written(&program);
+        while !newest() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "round {round}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+    let sizes = || -> Vec<u64> {
+        let entries = fs::read_dir(folder(&program)).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").metadata().expect("a file").len()).collect()
+    };
+    server.close_input();
+    assert!(server.wait().0.success());
+    // Two files and the lock.
+    assert_eq!(sizes().len(), 3, "{:?}", sizes());
+    assert!(sizes().iter().sum::<u64>() < 4 * 64 * 1024, "{:?}", sizes());
+}
+
+/// Whether nothing was written for a moment.
+fn is_written(program: &Program) -> bool {
+    let before = text(program);
+    thread::sleep(Duration::from_millis(10));
+    text(program) == before
+}
+
+#[test]
+fn a_server_that_is_killed_leaves_whole_lines_and_others_go_on() {
+    let program = Program::new();
+    let mut first = start(&program);
+    create(&mut first, "a task");
+    lines(&program, 1);
+    list(&mut first, 200);
+    first.signal(Signal::KILL);
+    first.wait();
+    let mut second = start(&program);
+    create(&mut second, "another");
+    second.close_input();
+    assert!(second.wait().0.success());
+    let (_, out, err) = program.run(&["audit", "--json"]);
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of = |server: &Started| lines.iter().filter(|line| line["pid"] == server.child.id()).count();
+    assert!(of(&first) >= 1 && of(&second) == 1, "{out}");
+    assert_eq!(lines[0]["tool"], "TaskManager");
+    assert_eq!(lines.last().expect("a line")["tool"], "TaskManager");
+    // The kernel may end a write of a killed process within a line: that one, and no other.
+    assert!(err.is_empty() || err == "1 damaged line was left out\n", "{err}");
+}
+
+#[test]
+fn the_last_lines_are_written_when_the_server_ends() {
+    for signal in [None, Some(Signal::TERM)] {
+        let program = Program::new();
+        let mut server = start(&program);
+        list(&mut server, 50);
+        // A signal that comes before the server listens to them ends it at once.
+        lines(&program, 1);
+        list(&mut server, 50);
+        match signal {
+            None => server.close_input(),
+            Some(signal) => server.signal(signal),
+        }
+        assert!(server.wait().0.success());
+        assert_eq!(text(&program).lines().count(), 100);
+    }
+}
+
+#[test]
+fn a_full_disk_breaks_no_call_and_lines_come_when_there_is_space() {
+    let Some(mount) = Mount::new("size=1m") else {
+        eprintln!("skipped: no file system can be mounted");
+        return;
+    };
+    let own = mount.path().join("own");
+    let program = Program::new().with("SCORPIOX_HOME", own.to_str().expect("UTF-8"));
+    let ballast = mount.path().join("ballast");
+    let full = fs::write(&ballast, vec![0; 2 * 1024 * 1024]).expect_err("more than there is");
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    let mut server = start(&program);
+    list(&mut server, 500);
+    let file = own.join("audit/audit.jsonl");
+    let written = || fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(written(), "");
+    fs::remove_file(&ballast).expect("it is there");
+    // It is tried again with the calls that follow, at most once a second.
+    let (begun, mut more) = (Instant::now(), 0);
+    while written().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        list(&mut server, 1);
+        more += 1;
+        thread::sleep(Duration::from_millis(50));
+    }
+    server.close_input();
+    assert!(server.wait().0.success());
+    let (_, out, err) = program.run(&["audit", "--json"]);
+    assert_eq!((out.lines().count(), err.as_str()), (500 + more, ""));
+}
+
+/// A home in which the audit cannot be written.
+fn without_audit(policy: &str) -> Program {
+    let program = with_policy(policy);
+    program.put("home/.scorpiox/audit", "in the way");
+    program
+}
+
+#[test]
+fn without_a_place_for_lines_calls_work_and_the_operator_is_told() {
+    let program = without_audit("");
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    let (status, out, _) = program.run(&["doctor"]);
+    assert_eq!(status.code(), Some(1), "{out}");
+    assert!(
+        out.lines().any(|line| line.contains("FAIL") && line.contains("calls are not recorded")),
+        "{out}"
+    );
+    let (status, _, err) = program.run(&["call", "ListBgTasks"]);
+    assert!(status.success() && err.contains("calls are not recorded"), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+}
+
+#[test]
+fn where_lines_are_required_no_call_runs_without_one() {
+    let program = without_audit("[audit]\nrequired = true\n");
+    let mut server = start(&program);
+    let refused = server.call("TaskManager", json!({ "action": "create", "text": "a task" }));
+    assert_eq!(refused["isError"], true);
+    let words = refused["content"][0]["text"].as_str().expect("a text");
+    assert!(words.contains("was not run") && words.contains("audit.jsonl cannot be written"), "{words}");
+    fs::remove_file(folder(&program)).expect("it is there");
+    let tasks = server.text("TaskManager", json!({ "action": "list", "query": "" }));
+    assert!(!tasks.contains("a task"), "{tasks}");
+    // Written before the answer: there is nothing to wait for. The refused call has its line, too.
+    let outcomes: Vec<_> = lines(&program, 0).iter().map(|line| line["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["refused", "ok"]);
+}
+
+#[test]
+fn links_are_not_followed() {
+    let program = Program::new();
+    let target = program.put("home/target", "mine\n");
+    fs::create_dir_all(folder(&program)).expect("folders");
+    std::os::unix::fs::symlink(&target, folder(&program).join("audit.jsonl")).expect("a link");
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    server.close_input();
+    assert!(server.wait().0.success());
+    assert_eq!(fs::read_to_string(&target).expect("a file"), "mine\n");
+}

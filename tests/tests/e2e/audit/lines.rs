@@ -1,0 +1,212 @@
+//! What is in a line, and what never is.
+
+use std::fs;
+
+use scorpiox_tests::program::modern;
+use scorpiox_tests::site::{Answer, Site};
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+use super::super::plugins;
+use super::{create, folder, lines, start, text, with_policy};
+
+/// A word that is in no line unless arguments are.
+const SECRET: &str = "hush-7f3a";
+
+#[test]
+fn every_kind_of_call_has_a_line() {
+    let program = Program::new();
+    plugins::install_kinds(&program, "[limits]\ncpu_seconds = 1\n");
+    let mut server = start(&program);
+    server.ask("tools/list", json!({}));
+    assert!(!folder(&program).exists(), "nothing is opened before the first call");
+    create(&mut server, "a task");
+    server.call("TaskManager", json!({ "action": "nonsense" }));
+    server.call("ListBgTasks", json!({}));
+    server.call("kinds.divide", json!({ "a": 6, "b": 3 }));
+    server.call("kinds.hostile.spin", json!({}));
+    server.ask("tools/call", json!({ "name": "NoSuchTool", "arguments": {} }));
+    let lines = lines(&program, 5);
+    let told: Vec<_> = lines.iter().map(|line| (&line["tool"], &line["outcome"])).collect();
+    let expected = [
+        ("TaskManager", "ok"),
+        ("TaskManager", "error"),
+        ("ListBgTasks", "ok"),
+        ("kinds.divide", "ok"),
+        ("kinds.hostile.spin", "fault"),
+    ]
+    .map(|(tool, outcome)| (json!(tool), json!(outcome)));
+    assert_eq!(told, expected.iter().map(|(tool, outcome)| (tool, outcome)).collect::<Vec<_>>());
+    let first = &lines[0];
+    assert_eq!(first["client"], json!({ "name": "tests", "version": "1" }));
+    assert_eq!(first["pid"], server.child.id());
+    assert_eq!(first["workspace"], json!(program.workspace().canonicalize().expect("a path")));
+    assert_eq!(first["uses"], json!([{ "capability": "store", "allowed": true }]));
+    assert!(first["duration_ms"].as_f64().is_some_and(|ms| ms > 0.0 && ms < 10_000.0), "{first}");
+    assert!(first["memory_bytes"].as_u64().is_some_and(|bytes| bytes >= 64 * 1024), "{first}");
+    let time = regex::Regex::new(r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$").expect("a pattern");
+    assert!(time.is_match(first["time"].as_str().expect("a time")), "{first}");
+    let components: Vec<_> = lines.iter().map(|line| line["component"].clone()).collect();
+    let plugin = plugins::kinds_hash();
+    assert_eq!(components, [json!("built-in"), json!("built-in"), Value::Null, json!(plugin), json!(plugin)]);
+    assert_eq!(lines[4]["fault"], "deadline");
+    assert!(lines[4]["duration_ms"].as_f64().is_some_and(|ms| ms > 500.0), "{}", lines[4]);
+    assert!(lines[2].get("memory_bytes").is_none() && lines[2].get("uses").is_none(), "{}", lines[2]);
+}
+
+#[test]
+fn a_client_of_either_era_is_named_without_control_characters() {
+    let program = Program::new();
+    let mut server = program.start();
+    let evil = json!({ "name": "ev\u{1b}[31mil\n\u{202e}", "version": "9".repeat(1000) });
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": evil });
+    server.ask("initialize", params);
+    server.call("ListBgTasks", json!({}));
+    server.ask("tools/call", modern(json!({ "name": "ListBgTasks", "arguments": {} })));
+    // What is no object is nobody.
+    let mut odd = modern(json!({ "name": "ListBgTasks", "arguments": {} }));
+    odd["_meta"]["io.modelcontextprotocol/clientInfo"] = json!("somebody");
+    assert_eq!(server.ask("tools/call", odd)["result"]["isError"], false);
+    let lines = lines(&program, 3);
+    assert_eq!(lines[0]["client"]["name"], "ev[31mil");
+    assert!(lines[0]["client"]["version"].as_str().is_some_and(|version| version.len() < 110));
+    assert_eq!(lines[1]["client"], json!({ "name": "tests", "version": "1" }));
+    assert_eq!(lines[2]["client"], Value::Null);
+    assert!(!text(&program).contains(|c: char| c.is_control() && c != '\n'));
+}
+
+/// Calls with the word in every place where a client can put one.
+fn whisper(server: &mut Started, program: &Program) -> usize {
+    let outside = program.put(&format!("home/{SECRET}.png"), "no image");
+    let inside = program.put(&format!("workspace/{SECRET}.png"), "no image");
+    let calls = [
+        ("TaskManager", json!({ "action": "create", "text": SECRET })),
+        ("TaskManager", json!({ "action": SECRET })),
+        ("Bash", json!({ "command": format!("echo {SECRET} >&2; exit 3") })),
+        ("Bash", json!({ "command": format!(": {SECRET} \0") })),
+        ("ReadDocs", json!({ "url": format!("http://127.0.0.1:9/{SECRET}?q={SECRET}") })),
+        ("ReadDocs", json!({ "url": format!("file:///{SECRET}") })),
+        ("ReadImage", json!({ "file_path": outside })),
+        ("ReadImage", json!({ "file_path": inside })),
+        ("InvokeSkill", json!({ "skill_name": SECRET })),
+        ("AskUserQuestion", json!({ "questions_json": SECRET })),
+        ("KillBgTask", json!({ "task_id": SECRET })),
+        ("SetCallback", json!({ "action": "set", "message": SECRET, "delay_seconds": 3600 })),
+    ];
+    for (tool, arguments) in &calls {
+        server.call(tool, arguments.clone());
+    }
+    calls.len()
+}
+
+#[test]
+fn no_argument_is_recorded_unless_the_operator_switches_that_on() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let count = whisper(&mut server, &program);
+    lines(&program, count);
+    assert!(!text(&program).contains(SECRET), "{}", text(&program));
+
+    let program = with_policy("[audit]\narguments = true\n");
+    let mut server = start(&program);
+    let count = whisper(&mut server, &program);
+    let lines = lines(&program, count);
+    assert_eq!(lines[0]["arguments"], json!({ "action": "create", "text": SECRET }));
+    assert!(lines.iter().all(|line| line["arguments"].to_string().contains(SECRET)), "{lines:?}");
+    let long = "é".repeat(100_000);
+    server.call("TaskManager", json!({ "action": "nonsense", "text": long }));
+    let line = super::lines(&program, count + 1).pop().expect("a line");
+    assert!(line.get("arguments").is_none());
+    assert!(line["arguments_begin"].as_str().is_some_and(|begin| begin.len() <= 16 * 1024));
+}
+
+#[test]
+fn what_was_allowed_and_what_was_denied_is_told() {
+    let site = Site::start(|_| Answer::html("<h1>Words</h1><p>Some words of a page that can be read.</p>"));
+    let program = with_policy("[web]\nallow_private = [\"127.0.0.1/32\"]\ndeny = [\"*.example.com\"]\n");
+    let mut server = start(&program);
+    server.text("ReadDocs", json!({ "url": site.url("/page") }));
+    server.call("ReadDocs", json!({ "url": "http://www.example.com/page" }));
+    server.call("ReadImage", json!({ "file_path": "/etc/passwd" }));
+    server.text("Bash", json!({ "command": "true" }));
+    let lines = lines(&program, 4);
+    let uses = |index: usize| lines[index]["uses"].as_array().cloned().unwrap_or_default();
+    let host = format!("127.0.0.1:{}", site.address.port());
+    assert!(
+        uses(0)
+            .iter()
+            .any(|used| used["capability"] == "web" && used["what"] == host && used["allowed"] == true),
+        "{}",
+        lines[0]
+    );
+    let denied = uses(1);
+    assert_eq!((&denied[0]["what"], &denied[0]["allowed"]), (&json!("www.example.com:80"), &json!(false)));
+    assert!(denied[0]["why"].as_str().is_some_and(|why| why.contains("*.example.com")), "{denied:?}");
+    let denied = uses(2);
+    assert_eq!((&denied[0]["capability"], &denied[0]["allowed"]), (&json!("files"), &json!(false)));
+    assert!(denied[0]["why"].as_str().is_some_and(|why| why.contains("`read` of [files]")), "{denied:?}");
+    let ran = uses(3);
+    assert!(ran[0]["what"].as_str().is_some_and(|what| what.starts_with("profile workspace, sandbox T")));
+    assert_eq!(lines.iter().map(|line| &line["outcome"]).collect::<Vec<_>>(), ["ok", "error", "error", "ok"]);
+}
+
+#[test]
+fn cancelled_and_refused_calls_have_lines() {
+    let program = Program::new();
+    plugins::install_kinds(&program, "[limits]\ncpu_seconds = 2\ncalls = 1\n");
+    let mut server = start(&program);
+    let id = server.request("tools/call", json!({ "name": "Bash", "arguments": { "command": "sleep 60" } }));
+    server.notify("notifications/cancelled", json!({ "requestId": id }));
+    lines(&program, 1);
+    for _ in 0..2 {
+        server.request("tools/call", json!({ "name": "kinds.hostile.spin", "arguments": {} }));
+    }
+    server.next().and_then(|_| server.next()).expect("two answers");
+    let lines = lines(&program, 3);
+    assert_eq!(lines[0]["outcome"], "cancelled");
+    let mut rest: Vec<_> =
+        lines[1..].iter().map(|line| (line["outcome"].clone(), line["fault"].clone())).collect();
+    rest.sort_by_key(|(outcome, _)| outcome.to_string());
+    assert_eq!(rest, [(json!("fault"), json!("deadline")), (json!("refused"), json!("busy"))]);
+}
+
+#[test]
+fn only_the_operator_switches_it_off() {
+    let program = Program::new();
+    let off = "version = 1\n[audit]\nenabled = false\n";
+    for path in ["workspace/policy.toml", "workspace/.scorpiox/policy.toml", "workspace/.claude/policy.toml"]
+    {
+        program.put(path, off);
+    }
+    for path in ["workspace/.scorpiox/scorpiox-env.txt", "workspace/.claude/scorpiox-env.txt"] {
+        program.put(path, "AUDIT=false\nAUDIT_ENABLED=0\nSCORPIOX_AUDIT=0\n");
+    }
+    let mut server = start(&program);
+    let policy = program.home().join(".scorpiox/policy.toml");
+    let attack = format!(
+        "mkdir -p {0}; printf '%s' '{off}' > {1}",
+        policy.parent().expect("a folder").display(),
+        policy.display()
+    );
+    server.call("Bash", json!({ "command": attack }));
+    assert!(!policy.exists());
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    assert_eq!(lines(&program, 2)[1]["tool"], "TaskManager");
+
+    let program = with_policy("[audit]\nenabled = false\n");
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    server.close_input();
+    assert!(server.wait().0.success() && !folder(&program).exists());
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_records_as_without_one() {
+    let program = with_policy("[audit]\nenabled = false\nenabeld = false\n");
+    let mut server = start(&program);
+    server.call("Bash", json!({ "command": "true" }));
+    create(&mut server, "a task");
+    assert_eq!(lines(&program, 2)[0]["outcome"], "error");
+    assert!(fs::exists(folder(&program)).expect("a folder"));
+}

@@ -1,0 +1,92 @@
+//! `scorpiox-code audit`.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use scorpiox_tests::Program;
+use serde_json::{Value, json};
+
+use super::{create, folder, lines, start};
+
+/// A program that has done something of everything.
+fn used() -> Program {
+    let program = Program::new();
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    server.call("TaskManager", json!({ "action": "nonsense" }));
+    server.call("ReadDocs", json!({ "url": "http://10.0.0.1/" }));
+    server.call("ListBgTasks", json!({}));
+    lines(&program, 4);
+    program
+}
+
+fn tools(program: &Program, arguments: &[&str]) -> Vec<String> {
+    let arguments: Vec<_> = ["audit", "--json"].into_iter().chain(arguments.iter().copied()).collect();
+    let (status, out, err) = program.run(&arguments);
+    assert!(status.success(), "{err}");
+    let tool =
+        |line: &str| serde_json::from_str::<Value>(line).expect("JSON")["tool"].as_str().map(str::to_owned);
+    out.lines().filter_map(tool).collect()
+}
+
+#[test]
+fn lines_are_chosen_by_what_they_have() {
+    let program = used();
+    let all = ["TaskManager", "TaskManager", "ReadDocs", "ListBgTasks"];
+    for (arguments, expected) in [
+        (&[][..], &all[..]),
+        (&["--tool", "task*"], &all[..2]),
+        (&["--tool", "Task"], &[]),
+        (&["--client", "tests"], &all),
+        (&["--client", "claude*"], &[]),
+        (&["--failed"], &all[1..3]),
+        (&["--denied"], &all[2..3]),
+        (&["--since", "1h"], &all),
+        (&["--since", "2026-01-01"], &all),
+        (&["--since", "0s"], &[]),
+        (&["--last", "2"], &all[2..]),
+        (&["--last", "0", "--failed", "--tool", "Read*"], &all[2..3]),
+    ] {
+        assert_eq!(tools(&program, arguments), expected, "{arguments:?}");
+    }
+    let (status, _, err) = program.run(&["audit", "--since", "yesterday"]);
+    assert!(!status.success() && err.contains("90s, 30m, 2h, 7d"), "{err}");
+}
+
+#[test]
+fn the_table_is_for_people_and_safe_for_their_terminal() {
+    let program = used();
+    let evil = "{\"time\":\"\\u001b[2J\",\"tool\":\"ev\\u001b]0;il\\u202e\",\"client\":{\"name\":\"a\u{9b}b\"}}\n{\"dama";
+    let file = folder(&program).join("audit.jsonl");
+    fs::write(&file, fs::read_to_string(&file).expect("a file") + evil + "\n").expect("writes");
+    let (status, out, err) = program.run(&["audit"]);
+    assert!(status.success() && err.contains("1 damaged line was left out"), "{err}");
+    for piece in ["time (UTC)", "tests 1", "web 10.0.0.1:80: ", "ev\\u{1b}]0;il\\u{202e}", "a\\u{9b}b"] {
+        assert!(out.contains(piece), "{piece} is not in\n{out}");
+    }
+    let (_, json, _) = program.run(&["audit", "--json"]);
+    for shown in [&out, &json] {
+        assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown:?}");
+    }
+    let (_, none, _) = Program::new().run(&["audit"]);
+    assert_eq!(none, "no calls are recorded that fit\n");
+}
+
+#[test]
+fn calls_are_shown_as_they_come() {
+    let program = used();
+    let mut command = program.command();
+    command.args(["audit", "--follow", "--json", "--last", "1"]).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the program runs");
+    let mut shown = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut next = || -> Value {
+        let line = shown.next().expect("a line").expect("text");
+        serde_json::from_str(&line).expect("JSON")
+    };
+    assert_eq!(next()["tool"], "ListBgTasks");
+    let mut server = start(&program);
+    create(&mut server, "one more");
+    assert_eq!(next()["tool"], "TaskManager");
+    child.kill().and_then(|()| child.wait()).expect("it was there");
+}
