@@ -24,6 +24,7 @@ const LOOK_TIME: Duration = Duration::from_millis(200);
 const MAX_DENIED: usize = 3;
 
 #[derive(Args)]
+#[allow(clippy::struct_excessive_bools)] // switches of a command line
 pub(super) struct AuditArguments {
     /// Only this tool; * stands for anything
     #[arg(long, value_name = "NAME")]
@@ -65,13 +66,15 @@ pub(super) fn run(environment: &Environment, arguments: &AuditArguments) -> Resu
         show.take(line);
     }
     show.finish();
-    while arguments.follow {
+    if !arguments.follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
         thread::sleep(LOOK_TIME);
         while let Some(line) = reader.next().with_context(failed)? {
             show.follow(line);
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// What is shown of the lines.
@@ -137,7 +140,9 @@ impl Show {
     fn finish(&mut self) {
         let kept = std::mem::take(&mut self.kept);
         if self.is_json {
-            kept.iter().for_each(|(_, text)| print_json(text));
+            for (_, text) in &kept {
+                print_json(text);
+            }
         } else if kept.is_empty() {
             terminal::print("no calls are recorded that fit\n");
         } else {

@@ -24,7 +24,9 @@ impl<const N: usize> Table<N> {
             }
         }
         let mut text = self.line(&self.headings.map(str::to_owned));
-        rows.iter().for_each(|row| text.push_str(&self.line(row)));
+        for row in rows {
+            text.push_str(&self.line(row));
+        }
         text
     }
 

@@ -250,7 +250,7 @@ fn run<T>(
     stop_in_time(&mut store, &component.limits, setup.cancel.clone());
     let outcome = body(loaded, &mut store);
     let state = store.into_data();
-    setup.uses.took_memory(state.meter.memory_used);
+    setup.uses.took_memory(state.meter.used);
     match outcome {
         Ok(value) => Ok((value, state)),
         Err(error) => {

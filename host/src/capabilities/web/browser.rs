@@ -88,9 +88,9 @@ impl Keeper {
             )));
         }
         // Said here, it is a sentence; said by the proxy, it would be a page of the browser.
-        let routed = router.route(&url);
-        tell(Some(watch), &url, &routed);
-        routed?;
+        let way = router.route(&url);
+        tell(Some(watch), &url, &way);
+        way?;
         let follow = router.policy().redirects.value == Redirects::Any;
         let mut tries = 0;
         loop {
