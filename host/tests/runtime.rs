@@ -34,10 +34,10 @@ impl Bench {
         let cancel_at = Arc::new(Mutex::new(None::<(u64, Cancel)>));
         let ticker = Ticker::new({
             let (runtime, cancel_at) = (Arc::clone(&runtime), Arc::clone(&cancel_at));
-            Box::new(move |tick| {
+            Box::new(move |beat: scorpiox_code::runtime::Beat| {
                 runtime.tick();
                 if let Some((_, cancel)) =
-                    cancel_at.lock().expect("lock").as_ref().filter(|(at, _)| *at == tick)
+                    cancel_at.lock().expect("lock").as_ref().filter(|(at, _)| *at == beat.tick)
                 {
                     cancel.set(Reason::Client);
                 }

@@ -274,7 +274,7 @@ fn run<T>(
     if let Some(wasi) = &state.wasi {
         wasi.log(&component.name);
     }
-    setup.uses.took_memory(state.meter.memory_used);
+    setup.uses.took_memory(state.meter.used);
     match outcome {
         Ok(value) => Ok((value, state)),
         Err(error) => {

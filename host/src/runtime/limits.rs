@@ -44,14 +44,14 @@ const MAX_TABLE_ELEMENTS: usize = 100_000;
 pub(crate) struct Meter {
     memory_left: usize,
     /// What the guest has. It gives nothing back, so this is also the most that it had.
-    pub(crate) memory_used: usize,
+    pub(crate) used: usize,
     /// Whether the guest was refused memory: the likely reason for its trap.
     pub(crate) memory_refused: bool,
 }
 
 impl Meter {
     pub(crate) fn new(limits: &Limits) -> Self {
-        Self { memory_left: limits.memory_bytes, memory_used: 0, memory_refused: false }
+        Self { memory_left: limits.memory_bytes, used: 0, memory_refused: false }
     }
 }
 
@@ -68,7 +68,7 @@ impl ResourceLimiter for Meter {
             return Ok(false);
         }
         self.memory_left -= more;
-        self.memory_used += more;
+        self.used += more;
         Ok(true)
     }
 
