@@ -35,7 +35,8 @@ fn each_limit_ends_the_call_with_its_name() {
 fn a_result_of_100_mb_ends_the_call_however_much_memory_it_has() {
     let (_program, mut server) = with_kinds("[limits]\nmemory_mib = 256\noutput_kib = 8192\n");
     for (tool, arguments, expected) in [
-        ("flood", json!({"bytes": 100_000_000}), "at most 8388608 are allowed"),
+        ("flood", json!({"bytes": 9_000_000}), "at most 8388608 are allowed"),
+        ("flood", json!({"bytes": 100_000_000}), "too much data"),
         ("numbers", json!({"count": 100_000_000}), "too much data"),
     ] {
         let result = server.call(&format!("kinds.hostile.{tool}"), arguments);
