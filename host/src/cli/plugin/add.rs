@@ -119,7 +119,9 @@ fn commented(manifest: String, wit: &Path) -> String {
     let added = comments(wit).and_then(|comments| Ok(Manifest::with_comments(&manifest, &comments)?));
     added.unwrap_or_else(|error| {
         let wit = wit.display();
-        terminal::complain(&format!("the comments in {wit} cannot be used, so they describe no tools: {error:#}"));
+        terminal::complain(&format!(
+            "the comments in {wit} cannot be used, so they describe no tools: {error:#}"
+        ));
         manifest
     })
 }

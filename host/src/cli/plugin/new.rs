@@ -109,7 +109,9 @@ pub(super) fn run(language: Language, name: &PluginName) -> Result<ExitCode> {
 
 impl Template {
     fn write(&self, folder: &Path, name: &PluginName) -> Result<()> {
-        if folder.symlink_metadata().is_ok() && fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_some()) {
+        if folder.symlink_metadata().is_ok()
+            && fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_some())
+        {
             bail!("{} is there, and is no empty folder; choose another name, or remove it", folder.display());
         }
         for (path, text) in COMMON.iter().chain(self.files) {
