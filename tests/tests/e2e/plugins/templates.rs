@@ -127,7 +127,8 @@ fn comments_that_cannot_be_used_are_left_out_with_a_word_and_the_plugins_own_sta
     program.put("workspace/sources/kinds/wit/world.wit", wit);
     let (_, out, err) = program.run(&["plugin", "add", &folder]);
     assert!(err.is_empty() && out.contains("kinds.divide\n      Of the comment.\n"), "{out}{err}");
-    let folder = source(&program, "kinds", "[tools.divide]\ndescription = \"Of the manifest.\"\n", &component);
+    let folder =
+        source(&program, "kinds", "[tools.divide]\ndescription = \"Of the manifest.\"\n", &component);
     let (_, out, _) = program.run(&["plugin", "add", &folder]);
     assert!(out.contains("kinds.divide\n      Of the manifest.\n"), "{out}");
 }
