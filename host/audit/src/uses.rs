@@ -74,6 +74,17 @@ impl Uses {
         self.0.memory.fetch_max(bytes as u64, Ordering::Relaxed);
     }
 
+    /// Each different use, as a line for people: what, how often, and why it was refused, if so.
+    pub fn lines(&self) -> Vec<String> {
+        let line = |used: &Use| {
+            let Use { capability, what, why, count } = used;
+            let times = if *count == 1 { String::new() } else { format!(", {count} times") };
+            let refused = why.as_ref().map_or_else(String::new, |why| format!(", refused: {why}"));
+            format!("{capability} {what}{times}{refused}")
+        };
+        self.lock().uses.iter().map(line).collect()
+    }
+
     /// The most memory that the guest took, in bytes; 0 where there was none.
     pub fn memory(&self) -> u64 {
         self.0.memory.load(Ordering::Relaxed)

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use scorpiox_plugin::{Approval, Fingerprint, Installed, PluginName, Shelf, Status};
+use scorpiox_plugin::{Approval, Asks, Fingerprint, Installed, Limits, PluginName, Shelf, Status};
 
-use super::grants::{grants, limits};
+use super::grants::{Ungrantable, grants, limits};
 use crate::runtime::{Binary, Component, Kept};
 use crate::tools::{Definition, Kind, Tool};
 
@@ -100,19 +100,29 @@ impl Entry {
     }
 
     fn component(&self, installed: &Installed, kept: &Kept) -> Result<Component, String> {
-        let approval = &self.approval;
-        let (grants, approved) = grants(&approval.capabilities).map_err(|error| error.to_string())?;
-        let (kept, fingerprint, source) = (kept.clone(), approval.component.clone(), installed.clone());
-        let load = move |engine: &wasmtime::Engine| {
-            kept.load(engine, &fingerprint, || Ok(source.read_component()?.into()))
-        };
-        // Its data is its own, whatever a built-in tool is called.
-        let namespace = format!("plugin/{}", installed.name);
-        let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);
-        component.fingerprint = Some(approval.component.as_str().into());
-        component.limits = limits(&approval.limits);
-        component.most_calls = approval.limits.calls;
-        component.approved = Some(Arc::new(approved));
-        Ok(component)
+        let Approval { component, capabilities, limits, .. } = &*self.approval;
+        held_to(installed, component, capabilities, limits, kept).map_err(|error| error.to_string())
     }
+}
+
+/// A plugin's component with these capabilities and limits, and nothing else.
+pub fn held_to(
+    installed: &Installed,
+    fingerprint: &Fingerprint,
+    capabilities: &Asks,
+    limits: &Limits,
+    kept: &Kept,
+) -> Result<Component, Ungrantable> {
+    let (grants, approved) = grants(capabilities)?;
+    let (kept, pinned, source) = (kept.clone(), fingerprint.clone(), installed.clone());
+    let load =
+        move |engine: &wasmtime::Engine| kept.load(engine, &pinned, || Ok(source.read_component()?.into()));
+    // Its data is its own, whatever a built-in tool is called.
+    let namespace = format!("plugin/{}", installed.name);
+    let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);
+    component.fingerprint = Some(fingerprint.as_str().into());
+    component.limits = self::limits(limits);
+    component.most_calls = limits.calls;
+    component.approved = Some(Arc::new(approved));
+    Ok(component)
 }

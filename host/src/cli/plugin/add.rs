@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use scorpiox_plugin::{MANIFEST, MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
+use scorpiox_plugin::{Installed, MANIFEST, MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
 
 use super::decide::decide;
 use super::look::Look;
@@ -20,7 +20,7 @@ const SKILL: &str = "SKILL.md";
 const WIT: &str = "wit";
 
 /// What is installed: texts of the two files.
-struct Source {
+pub(super) struct Source {
     name: PluginName,
     component_name: String,
     manifest: String,
@@ -36,7 +36,7 @@ pub(super) fn run(environment: &Environment, source: &Path, yes: Option<&str>) -
 }
 
 impl Source {
-    fn read(path: &Path) -> Result<Self> {
+    pub(super) fn read(path: &Path) -> Result<Self> {
         let about = path.metadata().with_context(|| format!("{} cannot be installed", path.display()))?;
         if about.is_dir() { Self::from_folder(path) } else { Self::from_file(path) }
     }
@@ -85,30 +85,47 @@ impl Source {
     fn install(&self, environment: &Environment, plugins: &Shelf) -> Result<PathBuf> {
         let folder = plugins.folder_of(&self.name);
         let parent = folder.parent().context("no folder")?.to_owned();
-        let create = |path: &Path| {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(path)
-                .with_context(|| path.display().to_string())
-        };
         create(&parent)?;
-        let staged = parent.join(format!(".new-{}-{}", self.name, std::process::id()));
-        let _ = fs::remove_dir_all(&staged);
-        let inner = staged.join("plugins").join(self.name.as_str());
-        create(&inner)?;
-        let outcome = self.stage(environment, &staged, &inner).and_then(|()| replace(&inner, &folder));
-        let _ = fs::remove_dir_all(&staged);
-        outcome?;
+        let staged = self.stage(plugins)?;
+        Look::at(environment, staged.installed.clone())?;
+        replace(&staged.plugin, &folder)?;
         Ok(folder)
     }
 
-    fn stage(&self, environment: &Environment, staged: &Path, inner: &Path) -> Result<()> {
-        write(&inner.join(MANIFEST), self.manifest.as_bytes())?;
-        write(&inner.join(&self.component_name), &self.component)?;
-        let found = Shelf::new(staged).find(&self.name).map_err(|why| anyhow!("{why}"))?;
-        Look::at(environment, found).map(drop)
+    /// The plugin in a folder of its own, beside the others and not one of them.
+    pub(super) fn stage(&self, plugins: &Shelf) -> Result<Staged> {
+        let beside = plugins.folder_of(&self.name);
+        let parent = beside.parent().context("no folder")?;
+        let folder = parent.join(format!(".new-{}-{}", self.name, std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let plugin = folder.join("plugins").join(self.name.as_str());
+        create(&plugin)?;
+        let removed = Removed(folder);
+        write(&plugin.join(MANIFEST), self.manifest.as_bytes())?;
+        write(&plugin.join(&self.component_name), &self.component)?;
+        let installed = Shelf::new(&removed.0).find(&self.name).map_err(|why| anyhow!("{why}"))?;
+        Ok(Staged { plugin, installed, _folder: removed })
     }
+}
+
+/// A plugin that is not installed, for as long as this is there.
+pub(super) struct Staged {
+    plugin: PathBuf,
+    pub(super) installed: Installed,
+    _folder: Removed,
+}
+
+/// A folder that is removed in the end.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn create(path: &Path) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(|| path.display().to_string())
 }
 
 /// A manifest with the comments of the WIT that lies beside. Without them it works as well.

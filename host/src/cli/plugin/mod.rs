@@ -5,6 +5,7 @@ mod decide;
 mod list;
 mod look;
 mod new;
+mod test;
 mod why;
 
 use std::path::PathBuf;
@@ -60,6 +61,16 @@ pub(super) enum PluginCommand {
         #[arg(value_parser = name)]
         name: PluginName,
     },
+    /// Look into a plugin before it is installed, and call a tool of it with what it asks for
+    Test {
+        /// A component (.wasm), or a folder with plugin.toml
+        source: PathBuf,
+        /// The tool, without the plugin's name
+        tool: Option<String>,
+        /// The arguments as a JSON object
+        #[arg(default_value = "{}")]
+        arguments: String,
+    },
     /// Say which line lets a plugin do something, or keeps it from it
     Why {
         /// The plugin
@@ -86,6 +97,9 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Deny { name } => decide::deny(environment, &name),
         PluginCommand::List => list::run(environment),
         PluginCommand::Show { name } => look::show(environment, &name),
+        PluginCommand::Test { source, tool, arguments } => {
+            test::run(environment, &source, tool.as_deref(), &arguments)
+        }
         PluginCommand::Why { name, capability, argument } => {
             why::run(environment, &name, capability, argument.as_deref())
         }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::{refused, with};
 
-const ALL: &str = "[capabilities.store]\nwhy = \"a\"\n[capabilities.clock]\nwhy = \"a\"\n[capabilities.ask]\nwhy = \"a\"\n";
+const ALL: &str =
+    "[capabilities.store]\nwhy = \"a\"\n[capabilities.clock]\nwhy = \"a\"\n[capabilities.ask]\nwhy = \"a\"\n";
 
 /// All of them, with these details.
 fn manifest(host: &str) -> String {
@@ -147,9 +148,7 @@ fn the_clients_model_is_asked_within_the_budget() {
     drop(first);
     let mut server = program.start();
     server.initialize_with("2025-11-25", json!({"sampling": {}}));
-    let call = |times: u32| {
-        json!({"name": "insider.ask-model", "arguments": {"prompt": "Hello", "tokens": 1000, "times": times}})
-    };
+    let call = |times: u32| json!({"name": "insider.ask-model", "arguments": {"prompt": "Hello", "tokens": 1000, "times": times}});
     let answer = |server: &mut Started, asked: &Value| {
         let content = json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hi."}});
         server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": content}));

@@ -11,6 +11,7 @@ mod many;
 mod raw;
 mod skills;
 mod templates;
+mod trial;
 mod wasi;
 mod why;
 

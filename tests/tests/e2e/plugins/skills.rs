@@ -39,7 +39,10 @@ fn nothing_runs_that_no_person_approved() {
     let mut server = start(&program);
     let texts = invoke(&mut server);
     assert!(texts[0].contains("Count one 'two three'."), "{texts:?}");
-    assert!(texts[1].contains("nobody approved it") && texts[1].contains("scorpiox-code plugin add"), "{texts:?}");
+    assert!(
+        texts[1].contains("nobody approved it") && texts[1].contains("scorpiox-code plugin add"),
+        "{texts:?}"
+    );
     assert!(texts[1].contains(folder.rsplit('/').next().expect("a name")), "{texts:?}");
 }
 

@@ -78,8 +78,14 @@ fn a_folder_to_write_is_written_but_not_what_starts_programs() {
     assert_eq!(go("remove-file", path("made/d.txt")), Ok(Value::Null));
     assert_eq!(go("remove-folder", path("made")), Ok(Value::Null));
     for name in [
-        ".git/config", ".git/hooks/pre-commit", "notes/.git/config", ".mcp.json", ".claude/settings.json",
-        ".vscode/tasks.json", ".envrc", ".bashrc",
+        ".git/config",
+        ".git/hooks/pre-commit",
+        "notes/.git/config",
+        ".mcp.json",
+        ".claude/settings.json",
+        ".vscode/tasks.json",
+        ".envrc",
+        ".bashrc",
     ] {
         let refused = go("write-file", json!({"path": name, "text": "x"}));
         assert!(refused == denied() || refused == Err("no-entry".into()), "{name}: {refused:?}");
@@ -101,7 +107,8 @@ fn denied_names_stay_closed_whatever_leads_to_them() {
     fs::hard_link(root.join("notes/a.txt"), root.join("same.txt")).expect("links");
     let (_program, mut server) = outsider(program, WRITES);
     let mut go = |function: &str, arguments| try_to(&mut server, function, arguments);
-    for name in [".env", "./.env", "notes/../.env", "link", "folder/.env.local", "folder/../notes/.env.local"] {
+    for name in [".env", "./.env", "notes/../.env", "link", "folder/.env.local", "folder/../notes/.env.local"]
+    {
         assert_eq!(go("read-file", path(name)), denied(), "{name}");
     }
     assert_eq!(go("read-from", json!({"folder": "notes", "path": ".env.local"})), denied());
@@ -128,8 +135,14 @@ fn nothing_leads_out_of_a_folder() {
     let (_program, mut server) = outsider(program, WRITES);
     let mut go = |function: &str, arguments| try_to(&mut server, function, arguments);
     for name in [
-        "../home/secret.txt", "notes/../../home/secret.txt", "up/secret.txt", "away/secret.txt", "own",
-        "/etc/passwd", "..", "loop",
+        "../home/secret.txt",
+        "notes/../../home/secret.txt",
+        "up/secret.txt",
+        "away/secret.txt",
+        "own",
+        "/etc/passwd",
+        "..",
+        "loop",
     ] {
         let refused = go("read-file", path(name)).expect_err(name);
         assert!(["not-permitted", "loop", "no-entry"].contains(&refused.as_str()), "{name}: {refused}");

@@ -43,7 +43,10 @@ fn sockets_and_names_and_requests_are_refused() {
         ("look-up", json!({"name": "localhost"})),
     ] {
         let refused = try_to(&mut server, function, arguments).expect_err("refused");
-        assert!(refused.contains("access-denied") || refused.contains("permanent-resolver-failure"), "{refused}");
+        assert!(
+            refused.contains("access-denied") || refused.contains("permanent-resolver-failure"),
+            "{refused}"
+        );
     }
     listener.set_nonblocking(true).expect("sets");
     assert!(listener.accept().is_err(), "somebody connected");

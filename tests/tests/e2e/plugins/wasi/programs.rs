@@ -28,7 +28,10 @@ fn a_program_that_fails_says_so_with_what_it_complained_about() {
     let (_program, mut server) = program("[limits]\noutput_kib = 64\n");
     let failed = server.call("program.run", json!({"args": ["fail"]}));
     let said = refused(&failed);
-    assert!(said.starts_with("The program ended with exit code 1.\n") && said.ends_with("it went wrong"), "{said}");
+    assert!(
+        said.starts_with("The program ended with exit code 1.\n") && said.ends_with("it went wrong"),
+        "{said}"
+    );
     let left = server.call("program.run", json!({"args": ["exit", "7"]}));
     assert!(refused(&left).starts_with("The program ended with exit code 7."), "{left}");
     let fine = server.call("program.run", json!({"args": ["exit", "0"]}));

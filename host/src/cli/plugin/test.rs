@@ -1,0 +1,101 @@
+//! Trying a plugin that is not installed: for those who write one.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, anyhow};
+use scorpiox_plugin::Shelf;
+use scorpiox_rpc::Output;
+
+use super::add::Source;
+use super::look::Look;
+use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
+use crate::bindings::any_tool::scorpiox::tool::types::Content;
+use crate::cli::environment::Environment;
+use crate::cli::terminal;
+use crate::plugins::held_to;
+use crate::runtime::{Component, Kept, Setup, Ticker};
+use crate::server::{Context, Options};
+
+pub(super) fn run(
+    environment: &Environment,
+    source: &Path,
+    tool: Option<&str>,
+    arguments: &str,
+) -> Result<ExitCode> {
+    let staged = Source::read(source)?.stage(&Shelf::new(&environment.own_home))?;
+    let look = Look::at(environment, staged.installed.clone())?;
+    let Some(tool) = tool else {
+        terminal::print(&look.text());
+        terminal::print("\nIt can be added. Name a tool to call it.\n");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let manifest = &look.installed.manifest;
+    let kept = Kept::new(&environment.own_home);
+    let component =
+        held_to(&look.installed, &look.component, &manifest.capabilities, &manifest.limits, &kept)?;
+    call(environment, &component, tool, arguments)
+}
+
+/// Calls the tool as a server would, with what the plugin asks for.
+fn call(environment: &Environment, component: &Component, tool: &str, arguments: &str) -> Result<ExitCode> {
+    let options = Options { delivers_messages: false, ..environment.options() };
+    let context = Arc::new(Context::new(options, Output::new(std::io::sink())));
+    let ticks = Arc::clone(&context);
+    let ticker = Ticker::new(Box::new(move |_| ticks.runtime.tick()));
+    let _awake = ticker.begin();
+    let mut setup = context.own_setup();
+    setup.on_progress = Arc::new(|message: &str| terminal::complain(message));
+    let begun = Instant::now();
+    let called = context.runtime.call_tool(component, &setup, tool, arguments);
+    let duration = begun.elapsed();
+    let finished = called.map_err(|fault| anyhow!("{fault}")).with_context(|| tool.to_owned())?;
+    let is_error = finished.value.is_err();
+    terminal::print(&said(finished.value));
+    terminal::print(&summary(&setup, duration.as_secs_f64() * 1000.0));
+    Ok(if is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn said(result: Result<ToolResult, ToolError>) -> String {
+    let mut text = String::new();
+    match result {
+        Ok(result) => {
+            for content in result.content {
+                let _ = match content {
+                    Content::Text(said) => writeln!(text, "{}", said.trim_end()),
+                    Content::Image(image) => {
+                        writeln!(text, "({}, {} bytes)", image.mime_type, image.data.len())
+                    }
+                    Content::Document(document) => writeln!(text, "{}\n{}", document.uri, document.text),
+                };
+            }
+            if let Some(structured) = result.structured {
+                let _ = writeln!(text, "structured: {structured}");
+            }
+        }
+        Err(error) => {
+            let _ = match error {
+                ToolError::InvalidInput(why) => writeln!(text, "error, invalid input: {why}"),
+                ToolError::Denied(why) => writeln!(text, "error, denied: {why}"),
+                ToolError::NotFound(why) => writeln!(text, "error, not found: {why}"),
+                ToolError::TimedOut(why) => writeln!(text, "error, timed out: {why}"),
+                ToolError::Failed(why) => writeln!(text, "error: {why}"),
+                ToolError::Cancelled => writeln!(text, "error: cancelled"),
+            };
+        }
+    }
+    text
+}
+
+/// What the call took, and what it touched.
+fn summary(setup: &Setup, milliseconds: f64) -> String {
+    let memory = setup.uses.memory().div_ceil(1024);
+    let mut text = format!("\n{milliseconds:.1} ms with loading, {memory} KiB of memory\n");
+    for line in setup.uses.lines() {
+        let _ = writeln!(text, "touched {line}");
+    }
+    text
+}

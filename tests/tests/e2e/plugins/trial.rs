@@ -1,0 +1,44 @@
+//! `plugin test`: a plugin is tried before it is installed.
+
+use std::fs;
+
+use scorpiox_tests::Program;
+
+use super::{guest, source};
+
+const MANIFEST: &str = "[capabilities.files]\nwhy = \"reads\"\nread = [\"workspace\"]\n";
+
+#[test]
+fn a_tool_is_called_with_what_the_plugin_asks_for_and_nothing_is_installed() {
+    let program = Program::new();
+    program.put("workspace/a.txt", "text");
+    program.put("workspace/.env", "A=1");
+    let bytes = fs::read(guest("outsider")).expect("the component");
+    let folder = source(&program, "outsider", MANIFEST, &bytes);
+    let (status, out, err) = program.run(&["plugin", "test", &folder]);
+    assert!(
+        status.success() && out.contains("outsider.read-file") && out.contains("It can be added"),
+        "{out}{err}"
+    );
+    let (status, out, err) = program.run(&["plugin", "test", &folder, "read-file", r#"{"path": "a.txt"}"#]);
+    assert!(status.success() && out.starts_with("text\n"), "{out}{err}");
+    assert!(out.contains("KiB of memory") && out.contains("touched files read "), "{out}");
+    let (status, out, _) = program.run(&["plugin", "test", &folder, "read-file", r#"{"path": ".env"}"#]);
+    assert!(!status.success() && out.contains("error: not-permitted"), "{out}");
+    assert!(out.contains("refused: denied by \"**/.env*\""), "{out}");
+    let (_, out, _) = program.run(&["plugin", "test", &folder, "sleep", r#"{"milliseconds": "x"}"#]);
+    assert!(out.contains("error, invalid input: milliseconds is \"x\""), "{out}");
+    let (_, out, _) = program.run(&["plugin", "list"]);
+    assert_eq!(out, "no plugins; `scorpiox-code plugin add FILE` installs one\n");
+    let left = fs::read_dir(program.home().join(".scorpiox/plugins")).expect("a folder").count();
+    assert_eq!(left, 0, "something was left behind");
+}
+
+#[test]
+fn limits_hold_in_a_trial_too() {
+    let program = Program::new();
+    let bytes = fs::read(guest("kinds")).expect("the component");
+    let folder = source(&program, "kinds", "[limits]\ncpu_seconds = 1\n", &bytes);
+    let (status, _, err) = program.run(&["plugin", "test", &folder, "hostile.spin"]);
+    assert!(!status.success() && err.contains("used up its 1 s of processor time"), "{err}");
+}
