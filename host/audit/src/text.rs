@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 
 /// Whether a character moves a terminal's cursor, hides text or turns it around.
 pub fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    // A record is one line.
+    c == '\n' || scorpiox_text::is_deceptive(c)
 }
 
 /// The beginning of a text, of at most `max` bytes, without such characters.

@@ -1,0 +1,13 @@
+//! Any line of the audit: a record or none, never a crash; what is shown acts on no terminal.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use scorpiox_audit::{Record, text};
+
+fuzz_target!(|line: &str| {
+    let _ = Record::parse(line);
+    let shown = text::escaped(line);
+    assert!(!shown.chars().any(text::is_unsafe));
+    assert!(text::clean(line, 100).len() <= 100 + 3);
+});
