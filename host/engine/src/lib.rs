@@ -30,6 +30,14 @@ pub fn config() -> wasmtime::Config {
 /// own use.
 const MAX_INSTANCES: u32 = 80;
 
+/// Calls of components of others that run at once, over all of them. What they can take of the pool
+/// is not taken from the others.
+pub const MAX_SHIPPED_CALLS: u32 = 32;
+/// Memories and tables of such a call.
+pub const MAX_SHIPPED_MEMORIES: u32 = 2;
+/// See [`MAX_SHIPPED_MEMORIES`].
+pub const MAX_SHIPPED_TABLES: u32 = 8;
+
 /// Core modules of a component, each time they are instantiated: an ordinary one has three, and one
 /// with a whole Python in it a hundred.
 const MAX_CORE_INSTANCES: u32 = 256;
@@ -46,12 +54,13 @@ const KEEP_RESIDENT_BYTES: usize = 1024 * 1024;
 #[must_use]
 pub fn pooled_config() -> wasmtime::Config {
     let mut pool = wasmtime::PoolingAllocationConfig::default();
-    pool.total_component_instances(MAX_INSTANCES)
-        .total_core_instances(MAX_INSTANCES * MAX_CORE_INSTANCES)
+    let instances = MAX_INSTANCES + MAX_SHIPPED_CALLS;
+    pool.total_component_instances(instances)
+        .total_core_instances(instances * MAX_CORE_INSTANCES)
         .max_core_instances_per_component(MAX_CORE_INSTANCES)
-        .total_memories(MAX_INSTANCES)
-        .total_tables(MAX_INSTANCES * 2)
-        .total_stacks(MAX_INSTANCES)
+        .total_memories(MAX_INSTANCES + MAX_SHIPPED_CALLS * MAX_SHIPPED_MEMORIES)
+        .total_tables(MAX_INSTANCES * 2 + MAX_SHIPPED_CALLS * MAX_SHIPPED_TABLES)
+        .total_stacks(instances)
         .max_memory_size(MAX_MEMORY_BYTES)
         .max_unused_warm_slots(4)
         .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)

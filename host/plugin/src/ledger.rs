@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::asks::{Asks, Limits};
 use crate::fingerprint::{Fingerprint, Stamps};
 use crate::name::PluginName;
-use crate::shelf::{owned, read};
+use crate::shelf::{owned, read_file};
 
 const VERSION: u32 = 1;
 /// Largest file: some thousand plugins.
@@ -104,7 +104,8 @@ impl Ledger {
         let damaged = |why: String| LedgerError::Damaged { path: path.clone(), why };
         // Whoever writes it decides what runs.
         owned(&about, "it").map_err(damaged)?;
-        let text = read(&path, MAX_BYTES).map_err(|error| LedgerError::Io { path: path.clone(), error })?;
+        let text =
+            read_file(&path, MAX_BYTES).map_err(|error| LedgerError::Io { path: path.clone(), error })?;
         let records = parse(&text).map_err(damaged)?;
         Ok(Self { records })
     }

@@ -9,7 +9,7 @@ use crate::asks::{Asks, Limits};
 use crate::name::PluginName;
 
 /// Largest manifest, in bytes.
-pub(crate) const MAX_MANIFEST_BYTES: usize = 64 * 1024;
+pub const MAX_MANIFEST_BYTES: usize = 64 * 1024;
 const MAX_VERSION_CHARS: usize = 40;
 const MAX_TEXT_CHARS: usize = 2000;
 /// As long as a tool's description may be.
@@ -163,6 +163,15 @@ impl Manifest {
         let folders = files.iter().flat_map(|files| files.read.iter().chain(&files.write));
         for folder in folders {
             let is_one = folder == "workspace" || folder.starts_with('/') || folder.starts_with("~/");
+            let plain = folder.trim_end_matches('/');
+            let no_files = ["", "/proc", "/sys", "/dev"];
+            if no_files
+                .iter()
+                .any(|no| plain == *no || (!no.is_empty() && plain.starts_with(&format!("{no}/"))))
+            {
+                let fix = "name a folder of files: \"workspace\", \"~/notes\", \"/srv/data\"";
+                return Err(wrong(format!("capabilities.files has {folder:?}"), fix));
+            }
             if !is_one || folder.split('/').any(|part| part == "..") {
                 let fix = "\"workspace\", \"~/notes\" and \"/srv/data\" are folders";
                 return Err(wrong(format!("capabilities.files has {folder:?}"), fix));

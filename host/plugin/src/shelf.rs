@@ -149,7 +149,7 @@ impl Installed {
 
     /// The component's bytes.
     pub fn read_component(&self) -> io::Result<Vec<u8>> {
-        read(&self.component, MAX_COMPONENT_BYTES)
+        read_file(&self.component, MAX_COMPONENT_BYTES)
     }
 }
 
@@ -189,7 +189,7 @@ fn installed_folder(entry: &str, folder: &Path, found_at: SystemTime) -> Result<
     let about = path.symlink_metadata().map_err(|error| format!("{MANIFEST}: {error}"))?;
     owned(&about, MANIFEST)?;
     let manifest_stamp = Stamp::of(&about);
-    let text = read(&path, MAX_MANIFEST_BYTES as u64).map_err(|error| format!("{MANIFEST}: {error}"))?;
+    let text = read_file(&path, MAX_MANIFEST_BYTES as u64).map_err(|error| format!("{MANIFEST}: {error}"))?;
     let fingerprint = Fingerprint::of(&text);
     let text = String::from_utf8(text).map_err(|_| format!("{MANIFEST} is no UTF-8"))?;
     let manifest = Manifest::parse(&text).map_err(|error| error.to_string())?;
@@ -205,7 +205,7 @@ fn installed_folder(entry: &str, folder: &Path, found_at: SystemTime) -> Result<
 }
 
 /// A regular file, not through a link, up to a size.
-pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let about = file.metadata()?;

@@ -1,5 +1,7 @@
 //! The client's model, within the budget of a grant.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::ask::Unsampled;
@@ -39,7 +41,10 @@ impl Host for CallState {
         self.sampled.calls += 1;
         // What is asked for counts until it is known how much it was.
         self.sampled.tokens += most;
-        let text = counterpart.sample(parameters(request, most)).and_then(|answer| text(&answer));
+        let begun = Instant::now();
+        let answer = counterpart.sample(parameters(request, most));
+        self.asked_for += begun.elapsed();
+        let text = answer.and_then(|answer| text(&answer));
         let text = text.map_err(|why| {
             SamplingFailure(match why {
                 Unsampled::Unavailable(why) => Error::Unavailable(why),

@@ -25,7 +25,8 @@ pub(super) struct Environment {
 
 impl Environment {
     pub(super) fn read(workspace: Option<PathBuf>) -> Result<Self> {
-        let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        // Paths are compared with it, and those pass through no links.
+        let home = env::home_dir().filter(|home| !home.as_os_str().is_empty()).map(resolved);
         let own_home = own_home(home.as_ref())?;
         let sources = Sources {
             argument: workspace,

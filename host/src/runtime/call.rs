@@ -1,16 +1,20 @@
 //! One call of a component, from the instance to the commit.
 
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
 
 use scorpiox_audit::Uses;
+use scorpiox_engine::MAX_SHIPPED_CALLS;
 use wasmtime::{Engine, Store, UpdateDeadline};
 
-use super::component::{Calls, Loaded};
+use super::component::{Calls, Loaded, Places};
 use super::fault::Stop;
 use super::limits::Meter;
 use super::ticker::TICK;
 use super::wait::wait;
-use super::{CallState, Component, Fault, Limits};
+use super::{CallState, Component, Fault};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolDefinition, ToolError, ToolResult};
 use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
 use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Catalogue;
@@ -28,6 +32,8 @@ use crate::database::{Database, DatabaseError, LazyTransaction, Mode};
 /// The engine. It starts with the first call.
 #[derive(Default)]
 pub struct Runtime {
+    /// Calls of components of others, over all of them.
+    shipped: Places,
     engine: OnceLock<Result<Engine, String>>,
 }
 
@@ -92,6 +98,10 @@ impl Runtime {
         arguments: &str,
     ) -> Result<Finished<Result<ToolResult, ToolError>>, Fault> {
         let _place = component.enter().ok_or(Fault::Busy(component.most_calls))?;
+        let of_shipped = component.is_shipped().then(|| self.shipped.enter(MAX_SHIPPED_CALLS));
+        if matches!(of_shipped, Some(None)) {
+            return Err(Fault::Busy(MAX_SHIPPED_CALLS));
+        }
         self.transact(
             component,
             setup,
@@ -259,16 +269,19 @@ fn run<T>(
         uses: setup.uses.clone(),
         log_lines: 0,
         counterpart: setup.counterpart.clone(),
+        times_asked: 0,
+        asked_for: Duration::ZERO,
+        deadline: component.is_shipped().then(|| Instant::now() + component.limits.waiting),
         sampled: Budget::default(),
         wasi: loaded.waits.then(|| wasi(component, setup)),
-        meter: Meter::new(&component.limits),
+        meter: Meter::new(&component.limits, component.is_shipped()),
     };
     let mut store = Store::new(loaded.template.engine(), state);
     store.limiter(|state| &mut state.meter);
     if component.is_shipped() {
         store.set_hostcall_fuel(SHIPPED_TRANSFER_BYTES);
     }
-    stop_in_time(&mut store, &component.limits, setup.cancel.clone());
+    stop_in_time(&mut store, component, setup.cancel.clone());
     let outcome = body(loaded, &mut store);
     let state = store.into_data();
     if let Some(wasi) = &state.wasi {
@@ -323,10 +336,25 @@ fn exported<'a, T>(export: Option<&'a T>, name: &str) -> wasmtime::Result<&'a T>
 
 /// Ends the guest at its deadline or when it is cancelled. The check runs at each tick
 /// that the guest lives through, so the ticks it saw are the time it ran.
-fn stop_in_time(store: &mut Store<CallState>, limits: &Limits, cancel: Cancel) {
+///
+/// What others ship is also held to the time that the host works and waits for it, as the thread's own
+/// clock and the one on the wall tell: else it could have the host do what it may not do itself.
+fn stop_in_time(store: &mut Store<CallState>, component: &Component, cancel: Cancel) {
+    let limits = &component.limits;
     let mut ticks_left = limits.cpu.as_nanos() / TICK.as_nanos();
+    let bounds = component.is_shipped().then(|| (limits.cpu, limits.cpu + limits.waiting));
+    let (begun, worked) = (Instant::now(), thread_time());
     store.set_epoch_deadline(1);
-    store.epoch_deadline_callback(move |_| {
+    store.epoch_deadline_callback(move |store| {
+        if let Some((cpu, all)) = bounds {
+            if thread_time().saturating_sub(worked) > cpu {
+                return Err(Stop::Deadline.into());
+            }
+            // A person may take their time.
+            if begun.elapsed().saturating_sub(store.data().asked_for) > all {
+                return Err(Stop::Waited.into());
+            }
+        }
         if let Some(reason) = cancel.reason() {
             return Err(Stop::Cancelled(reason).into());
         }
@@ -336,6 +364,12 @@ fn stop_in_time(store: &mut Store<CallState>, limits: &Limits, cancel: Cancel) {
         ticks_left -= 1;
         Ok(UpdateDeadline::Continue(1))
     });
+}
+
+/// Processor time that this thread has used.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 fn output_bytes(result: &ToolResult) -> usize {

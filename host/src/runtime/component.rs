@@ -47,7 +47,7 @@ pub struct Component {
     pub approved: Option<Arc<Approved>>,
     /// Most calls of it that run at once.
     pub most_calls: u32,
-    running: AtomicU32,
+    running: Places,
     binary: Binary,
     loaded: OnceLock<Result<Loaded, String>>,
 }
@@ -84,7 +84,7 @@ impl Component {
             limits,
             approved: None,
             most_calls: u32::MAX,
-            running: AtomicU32::new(0),
+            running: Places::default(),
             binary,
             loaded: OnceLock::new(),
         }
@@ -92,9 +92,7 @@ impl Component {
 
     /// A place for one more call; none when as many run as may.
     pub(super) fn enter(&self) -> Option<Place<'_>> {
-        let more = |running| (running < self.most_calls).then(|| running + 1);
-        let entered = self.running.try_update(Ordering::AcqRel, Ordering::Acquire, more);
-        entered.is_ok().then_some(Place(&self.running))
+        self.running.enter(self.most_calls)
     }
 
     /// Whether it may change something outside of its own data, so that a plan forbids it.
@@ -104,7 +102,7 @@ impl Component {
     }
 
     /// Whether a call of it may do what cannot be undone, so that it must not run twice.
-    pub(super) fn has_effects(&self) -> bool {
+    pub fn has_effects(&self) -> bool {
         let approved = self.approved.as_deref();
         let reaches_out = |approved: &Approved| approved.hosts.is_some() || approved.sampling.is_some();
         self.changes_things() || self.grants.contains(&Capability::Ask) || approved.is_some_and(reaches_out)
@@ -121,6 +119,19 @@ impl Component {
             loaded.map_err(|error| format!("{error:#}"))
         });
         loaded.as_ref().map_err(|error| Fault::Unusable(error.clone()))
+    }
+}
+
+/// Calls that run.
+#[derive(Default)]
+pub(super) struct Places(AtomicU32);
+
+impl Places {
+    /// A place for one more; none when `most` run.
+    pub(super) fn enter(&self, most: u32) -> Option<Place<'_>> {
+        let more = |running| (running < most).then(|| running + 1);
+        let entered = self.0.try_update(Ordering::AcqRel, Ordering::Acquire, more);
+        entered.is_ok().then_some(Place(&self.0))
     }
 }
 

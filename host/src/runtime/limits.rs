@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use scorpiox_engine::{MAX_SHIPPED_MEMORIES, MAX_SHIPPED_TABLES};
 use wasmtime::ResourceLimiter;
 
 /// The budget of one call.
@@ -42,6 +43,7 @@ const MAX_TABLE_ELEMENTS: usize = 100_000;
 /// Counts what a call takes, and refuses what is over its budget.
 #[derive(Debug)]
 pub(crate) struct Meter {
+    is_shipped: bool,
     memory_left: usize,
     /// What the guest has. It gives nothing back, so this is also the most that it had.
     pub(crate) used: usize,
@@ -50,8 +52,9 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        Self { memory_left: limits.memory_bytes, used: 0, memory_refused: false }
+    /// For a component of this project, or one that others ship.
+    pub(crate) fn new(limits: &Limits, is_shipped: bool) -> Self {
+        Self { is_shipped, memory_left: limits.memory_bytes, used: 0, memory_refused: false }
     }
 }
 
@@ -86,11 +89,11 @@ impl ResourceLimiter for Meter {
     }
 
     fn memories(&self) -> usize {
-        MAX_MEMORIES
+        if self.is_shipped { MAX_SHIPPED_MEMORIES as usize } else { MAX_MEMORIES }
     }
 
     fn tables(&self) -> usize {
-        MAX_TABLES
+        if self.is_shipped { MAX_SHIPPED_TABLES as usize } else { MAX_TABLES }
     }
 }
 
@@ -101,7 +104,7 @@ mod tests {
 
     fn store(engine: &Engine) -> Store<Meter> {
         let limits = Limits { memory_bytes: 3 * 64 * 1024, ..Limits::default() };
-        let mut store = Store::new(engine, Meter::new(&limits));
+        let mut store = Store::new(engine, Meter::new(&limits, false));
         store.limiter(|meter| meter);
         store
     }

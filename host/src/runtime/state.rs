@@ -1,6 +1,7 @@
 //! What one call owns while it runs.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use scorpiox_audit::Uses;
 use wasmtime::component::ResourceTable;
@@ -38,6 +39,11 @@ pub struct CallState {
     pub(crate) uses: Uses,
     pub(crate) log_lines: u32,
     pub(crate) counterpart: Option<Arc<dyn Counterpart>>,
+    pub(crate) times_asked: u32,
+    /// How long the person and the model took for answers.
+    pub(crate) asked_for: Duration,
+    /// Until when a component of others may wait for commands.
+    pub(crate) deadline: Option<Instant>,
     /// What the client's model was asked already.
     pub(crate) sampled: Budget,
     /// Made for components that have WASI.

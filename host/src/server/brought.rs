@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use scorpiox_plugin::{Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, Manifest};
+use scorpiox_plugin::{Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, read_file};
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -46,7 +46,9 @@ fn text(text: String) -> OutputContent {
 
 /// The component's file: what `plugin.toml` names, or the only one.
 fn component(folder: &Path) -> Option<PathBuf> {
-    if let Ok(manifest) = fs::read_to_string(folder.join(MANIFEST)) {
+    // Anybody may have put the files there: only regular ones are opened, up to a size.
+    if let Ok(manifest) = read_file(&folder.join(MANIFEST), MAX_MANIFEST_BYTES as u64) {
+        let manifest = String::from_utf8(manifest).ok()?;
         return Some(folder.join(Manifest::parse(&manifest).ok()?.component));
     }
     let is_component = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
@@ -58,10 +60,8 @@ fn component(folder: &Path) -> Option<PathBuf> {
 /// The tool to be called of the approved plugin with this very component.
 fn approved(scope: &Scope<'_>, folder: &Path, component: &Path) -> Result<std::sync::Arc<Tool>, Failure> {
     let shown = component.display();
-    let is_small =
-        component.metadata().is_ok_and(|about| about.is_file() && about.len() <= MAX_COMPONENT_BYTES);
-    let bytes = if is_small { fs::read(component).ok() } else { None };
-    let bytes = bytes.ok_or_else(|| Failure(format!("The skill's component {shown} cannot be read.")))?;
+    let bytes = read_file(component, MAX_COMPONENT_BYTES)
+        .map_err(|error| Failure(format!("The skill's component {shown} cannot be read: {error}.")))?;
     let tools = scope.context.plugins.tools_of(&Fingerprint::of(&bytes));
     let is_on = |tool: &&std::sync::Arc<Tool>| scope.context.is_on(tool);
     let run = tools.iter().filter(is_on).find(|tool| inner(tool) == "run");
@@ -97,6 +97,14 @@ fn call(
     let Kind::Plugin { component, definition, inner, .. } = &tool.kind else {
         return Err(Failure(format!("{} is no plugin's.", tool.name)));
     };
+    if component.has_effects() {
+        // A client asked the person about the skill, not about what this may do.
+        return Err(Failure(format!(
+            "The skill's component is the plugin tool {}, which may do more than compute: call it by that name.",
+            tool.name
+        )));
+    }
+    recording.uses.note("plugin", &tool.name, Ok(()));
     let schema: Value = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();
     let arguments = arguments(&schema, invoked).ok_or_else(|| {
         Failure(format!("The skill's component takes arguments of its own: call the tool {}.", tool.name))

@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::FIRST_BYTE_TIME;
-use crate::error::{WebError, causes};
+use crate::error::WebError;
 use crate::fetch::{Fetcher, OWN_HEADERS, unreachable};
 use crate::route::{Router, Watch, tell};
 
@@ -71,11 +71,6 @@ fn passed_on(mut headers: HeaderMap) -> HeaderMap {
         headers.remove(name.as_str());
     }
     headers
-}
-
-/// Why an answer broke off, for people.
-pub fn broken_off(error: &reqwest::Error) -> String {
-    causes(error)
 }
 
 #[cfg(test)]

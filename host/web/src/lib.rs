@@ -19,7 +19,7 @@ mod route;
 use std::time::Duration;
 
 pub use error::WebError;
-pub use exchange::{Exchange, broken_off};
+pub use exchange::Exchange;
 pub use fetch::{Fetcher, Pending, Waited};
 pub use request::{Method, Request, Response};
 pub use route::{Route, Router, Watch, tell};

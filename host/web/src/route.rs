@@ -121,7 +121,9 @@ impl Router {
         if checked.len() >= MAX_HOSTS {
             checked.clear();
         }
-        checked.insert(written.clone(), addresses.clone());
+        // Who connects puts in the port of the URL.
+        let of_no_port = addresses.iter().map(|address| SocketAddr::new(address.ip(), 0)).collect();
+        checked.insert(written.clone(), of_no_port);
         Ok(Route { host: written, port, addresses })
     }
 

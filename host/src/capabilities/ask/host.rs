@@ -1,11 +1,16 @@
 //! The WIT interface `ask`.
 
+use std::time::Instant;
+
 use scorpiox_ask::{Answers, Questions};
 use serde_json::json;
 
 use super::Asked;
 use crate::bindings::capabilities::scorpiox::tool::ask::{Error, Host, Question};
 use crate::runtime::{CallState, Later};
+
+/// Times that a call may ask the person.
+const MAX_TIMES: u32 = 5;
 
 /// Why there is no answer: for the guest to handle, or the end of its run.
 #[derive(Debug)]
@@ -19,12 +24,20 @@ pub enum AskFailure {
 impl Host for CallState {
     fn ask(&mut self, questions: Vec<Question>) -> Result<Option<Vec<Vec<String>>>, AskFailure> {
         let invalid = |why: String| AskFailure::Guest(Error::Invalid(why));
-        let questions: Vec<_> = questions.into_iter().map(question).collect();
+        self.times_asked += 1;
+        if self.times_asked > MAX_TIMES {
+            return Err(invalid(format!("the person was asked {MAX_TIMES} times in this call already")));
+        }
+        let plugin = self.namespace.strip_prefix("plugin/").unwrap_or(&self.namespace);
+        let questions: Vec<_> = questions.into_iter().map(|asked| question(plugin, asked)).collect();
         let questions =
             Questions::parse(&json!(questions).to_string()).map_err(|error| invalid(error.to_string()))?;
         let nobody = || AskFailure::Guest(Error::Unavailable("nobody can be asked here".to_owned()));
         let counterpart = self.counterpart.as_ref().ok_or_else(nobody)?;
-        match counterpart.ask(&questions) {
+        let begun = Instant::now();
+        let asked = counterpart.ask(&questions);
+        self.asked_for += begun.elapsed();
+        match asked {
             Asked::Answered(Answers::Declined) => Ok(None),
             Asked::Answered(Answers::Answered(answers)) => {
                 let words = answers.iter().map(|answer| {
@@ -48,13 +61,14 @@ impl Host for CallState {
 }
 
 /// In the shape of the tool `AskUserQuestion`, which has the checks.
-fn question(question: Question) -> serde_json::Value {
+fn question(plugin: &str, question: Question) -> serde_json::Value {
     let options = question.choices.into_iter().map(|choice| match choice.description {
         Some(description) => json!({"label": choice.label, "description": description}),
         None => json!({"label": choice.label}),
     });
     json!({
-        "question": question.text,
+        // The person has to know that it is not this program who asks.
+        "question": format!("The plugin {plugin} asks: {}", question.text),
         "options": options.collect::<Vec<_>>(),
         "multiSelect": question.several,
     })

@@ -17,10 +17,13 @@ use scorpiox_audit::Uses;
 
 use super::approved::Approved;
 use super::shell::{Shell, places};
-use crate::workspace::is_own;
+use super::wasi::decide;
 use scorpiox_policy::FileDenial;
 
 pub use host::FilesFailure;
+
+/// Largest file, in bytes, whatever a guest says: the host holds it, too.
+const MAX_BYTES: u64 = 128 * 1024 * 1024;
 
 /// Why a file is not read. Each text is a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +75,7 @@ impl Files {
             let leads = if resolved == asked { String::new() } else { format!("{path} leads to it: ") };
             FileError::Denied(format!("{leads}{denial}"))
         })?;
+        let limit = limit.min(MAX_BYTES);
         let mut file = open(&folder, &resolved).map_err(|error| said(asked, &error))?;
         let about = file.metadata().map_err(|error| said(asked, &error))?;
         if !about.is_file() {
@@ -100,15 +104,8 @@ impl Files {
             return policy.check(path, &places);
         };
         let folders = approved.readable(&setup.workspace, setup.home.as_deref());
-        let around = folders.into_iter().filter(|folder| path.starts_with(folder));
-        let folder = around.max_by_key(|folder| folder.as_os_str().len());
-        let outside = || refused("outside of the folders that were approved for this plugin".to_owned());
-        let folder = folder.ok_or_else(outside)?;
-        if is_own(path, &setup.own_home) {
-            return Err(refused("this program's own".to_owned()));
-        }
-        policy.check_denied(path, &folder, &places)?;
-        Ok(folder)
+        let roots: Vec<_> = folders.into_iter().map(|folder| (folder, false)).collect();
+        decide(&self.shell, &places, &roots, path, false)
     }
 }
 

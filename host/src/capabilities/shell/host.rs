@@ -1,7 +1,7 @@
 //! The WIT interface `shell`.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use scorpiox_cell::{Ended, Outcome, Status as Ending};
 
@@ -60,6 +60,13 @@ impl Host for CallState {
                 format!("the time must be 1 to {} ms, but was {}", most.as_millis(), timeout.as_millis());
             return Err(ShellFailure(Error::Invalid(why)));
         }
+        let left = self
+            .deadline
+            .map(|deadline| (deadline + self.asked_for).saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(ShellFailure(Error::Denied("the call has waited for as long as it may".to_owned())));
+        }
+        let timeout = left.map_or(timeout, |left| timeout.min(left));
         let request = self.request(command, Some(timeout));
         let completed = self.shell.shell.run(&request, &self.shell.cancel, None)?;
         Ok(Completed {
@@ -74,6 +81,11 @@ impl Host for CallState {
     }
 
     fn start(&mut self, command: String) -> Result<Task, ShellFailure> {
+        if self.approved.is_some() {
+            // Nobody would end it when the approval ends, or a plan begins.
+            let why = "plugins run commands to their end; use run".to_owned();
+            return Err(ShellFailure(Error::Denied(why)));
+        }
         let request = self.request(command, None);
         Ok(task(&self.shell.shell.start_task(&request)?))
     }

@@ -38,7 +38,11 @@ impl HasData for GuardedFiles {
 pub(super) struct Guarded<'a> {
     view: WasiFilesystemCtxView<'a>,
     guard: &'a Guard,
+    listings: &'a mut u32,
 }
+
+/// Listings of folders that a call may have open.
+const MAX_LISTINGS: u32 = 16;
 
 /// Where a path leads to.
 struct Place {
@@ -102,8 +106,9 @@ impl<'a> Guarded<'a> {
         ctx: &'a mut WasiFilesystemCtx,
         table: &'a mut ResourceTable,
         guard: &'a Guard,
+        listings: &'a mut u32,
     ) -> Self {
-        Self { view: WasiFilesystemCtxView { ctx, table }, guard }
+        Self { view: WasiFilesystemCtxView { ctx, table }, guard, listings }
     }
 
     fn dir(&self, fd: &Resource<Descriptor>) -> FsResult<OpenDir> {
@@ -129,6 +134,15 @@ impl<'a> Guarded<'a> {
         let folder = OpenDir::new(place.folder.into_std_file(), dir.perms, dir.open_mode, true);
         let held = self.view.table.push(Descriptor::Dir(folder))?;
         Ok((Held(held.rep()), place.name, place.real))
+    }
+
+    /// The folder of a place that may be looked at, as a resource, and the name in it.
+    fn seen(&mut self, fd: &Resource<Descriptor>, path: &str, flags: PathFlags) -> FsResult<(Held, String)> {
+        let dir = self.dir(fd)?;
+        let place = self.place(&dir, path, flags.contains(PathFlags::SYMLINK_FOLLOW), false)?;
+        let folder = OpenDir::new(place.folder.into_std_file(), dir.perms, dir.open_mode, true);
+        let held = self.view.table.push(Descriptor::Dir(folder))?;
+        Ok((Held(held.rep()), place.name))
     }
 
     fn release(&mut self, held: &Held) -> FsResult<()> {
@@ -317,15 +331,16 @@ impl HostDescriptor for Guarded<'_> {
         set
     }
 
-    // What follows looks at names, times and sizes, or works with what is open already.
-
     async fn stat_at(
         &mut self,
         fd: Resource<Descriptor>,
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<DescriptorStat> {
-        self.view.stat_at(fd, path_flags, path).await
+        let (held, name) = self.seen(&fd, &path, path_flags)?;
+        let stat = self.view.stat_at(held.fd(), PathFlags::empty(), name).await;
+        self.release(&held)?;
+        stat
     }
 
     async fn metadata_hash_at(
@@ -334,12 +349,20 @@ impl HostDescriptor for Guarded<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
-        self.view.metadata_hash_at(fd, path_flags, path).await
+        let (held, name) = self.seen(&fd, &path, path_flags)?;
+        let hash = self.view.metadata_hash_at(held.fd(), PathFlags::empty(), name).await;
+        self.release(&held)?;
+        hash
     }
 
     async fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
-        self.view.readlink_at(fd, path).await
+        let (held, name) = self.seen(&fd, &path, PathFlags::empty())?;
+        let target = self.view.readlink_at(held.fd(), name).await;
+        self.release(&held)?;
+        target
     }
+
+    // What follows works with what is open already.
 
     fn read_via_stream(
         &mut self,
@@ -419,7 +442,12 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn read_directory(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<DirectoryEntryStream>> {
-        self.view.read_directory(fd).await
+        if *self.listings >= MAX_LISTINGS {
+            return Err(ErrorCode::InsufficientMemory.into());
+        }
+        let listing = self.view.read_directory(fd).await?;
+        *self.listings += 1;
+        Ok(listing)
     }
 
     async fn stat(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorStat> {
@@ -452,6 +480,7 @@ impl HostDirectoryEntryStream for Guarded<'_> {
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
+        *self.listings = self.listings.saturating_sub(1);
         HostDirectoryEntryStream::drop(&mut self.view, stream)
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
     let mut guard = Guard { plugin: source.name.clone(), uses: source.uses.clone(), ..Guard::default() };
     let Some(shell) = &source.shell else { return guard };
     let setup = shell.setup();
+    let places = places(setup);
     for folder in &source.approved.folders {
         let Some(path) = folder.path.resolve(&setup.workspace, setup.home.as_deref()) else {
             tracing::warn!(
@@ -37,6 +38,10 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
             );
             continue;
         };
+        if let Err(denial) = decide(shell, &places, &[(path.clone(), false)], &path, false) {
+            tracing::warn!(plugin = source.name, "refused: {denial}");
+            continue;
+        }
         let write = folder.write && !source.read_only;
         let perms = if write { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         let shown = path.display().to_string();
@@ -50,7 +55,7 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
             Err(error) => tracing::warn!(plugin = source.name, "{shown} cannot be opened: {error}"),
         }
     }
-    guard.rules = Some((Arc::clone(shell), places(setup)));
+    guard.rules = Some((Arc::clone(shell), places));
     guard
 }
 
@@ -119,22 +124,54 @@ pub fn decide(
     if is_own(path, &shell.setup().own_home) {
         return Err(refused("this program's own"));
     }
+    if let Some(kernel) = KERNEL.iter().find(|kernel| path.starts_with(kernel)) {
+        return Err(refused(&format!("the kernel's: {kernel} is no folder of files")));
+    }
     let policy = shell.policy().map_err(|error| refused(&format!("not reached: {error}")))?;
-    policy.files.check_denied(path, root, places)?;
-    // What is in this program's own folder was decided about above.
-    let protected = !path.starts_with(&shell.setup().own_home) && places.protects(path);
-    if write && (protected || starts_programs(path, root)) {
+    // A rule without a beginning holds in each of the folders around.
+    for (root, _) in roots.iter().filter(|(root, _)| path.starts_with(root)) {
+        policy.files.check_denied(path, root, places)?;
+    }
+    if write && starts_programs(path, root, places) {
         return Err(refused("what makes other programs start something, and is not written"));
     }
     Ok(root.clone())
 }
 
+/// Where files are not files: reading and writing there acts on processes and devices.
+const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
 /// Most files in a folder that is moved.
 const MAX_MOVED: usize = 20_000;
 
-/// What git, editors and shells read to start programs, in any of the folders.
-fn starts_programs(path: &Path, root: &Path) -> bool {
-    let inside = path.strip_prefix(root).unwrap_or(path);
-    inside.components().any(|part| part.as_os_str() == ".git")
-        || scorpiox_policy::PROTECTED.iter().any(|name| inside.starts_with(name))
+/// What git, editors, shells and the desktop read to start programs: at any depth, since what is a
+/// folder's content today is somebody's project tomorrow. Letter case is of no help on some disks.
+fn starts_programs(path: &Path, root: &Path, places: &Places) -> bool {
+    // The opened project is one wherever it lies.
+    let inside = path.strip_prefix(&places.workspace).unwrap_or(path);
+    let parts: Vec<String> =
+        inside.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase()).collect();
+    let has = |name: &str| {
+        let name: Vec<&str> = name.split('/').collect();
+        parts.windows(name.len()).any(|window| window.iter().eq(name.iter()))
+    };
+    // A folder with a HEAD is a repository to git, whose configuration starts programs.
+    let is_head = parts.last().is_some_and(|name| name == "head");
+    let beside_head = path.parent().is_some_and(|folder| folder.join("HEAD").exists());
+    let is_repository = is_head || (beside_head && parts.last().is_some_and(|name| name == "config"));
+    has(".git")
+        || is_repository
+        || scorpiox_policy::PROTECTED.iter().any(|name| has(name))
+        || is_hidden_at_home(path, root, places)
+}
+
+/// Hidden files and folders of the person's home, where programs keep what they start with: written
+/// only where the folder that was granted is one of those.
+fn is_hidden_at_home(path: &Path, root: &Path, places: &Places) -> bool {
+    let Some(home) = &places.home else { return false };
+    let hidden = |path: &Path| {
+        let inside = path.strip_prefix(home).ok()?.components().next()?;
+        inside.as_os_str().to_string_lossy().starts_with('.').then_some(())
+    };
+    !path.starts_with(&places.workspace) && hidden(path).is_some() && hidden(root).is_none()
 }

@@ -39,7 +39,7 @@ use requests::Requests;
 use sink::Sink;
 
 /// Files, streams, requests and timers that a call may have at once.
-const MAX_RESOURCES: usize = 4096;
+const MAX_RESOURCES: usize = 1024;
 /// Most random bytes at once.
 const MAX_RANDOM_BYTES: u64 = 1024 * 1024;
 /// Most of what is kept of standard error, and of standard output where that is no result.
@@ -64,6 +64,8 @@ pub struct WasiState {
     http: WasiHttpCtx,
     requests: Requests,
     guard: Guard,
+    /// Listings of folders that are open: each is held whole.
+    listings: u32,
     /// What was printed.
     pub(crate) stdout: Sink,
     /// What was complained about.
@@ -96,6 +98,7 @@ impl WasiState {
             builder.secure_random(secure).insecure_random(insecure).insecure_random_seed(seed);
         }
         for (name, value) in source.variables() {
+            source.uses.note("env", &name, Ok(()));
             builder.env(name, value);
         }
         let guard = folders::open(&source, &mut builder);
@@ -107,6 +110,7 @@ impl WasiState {
             http: WasiHttpCtx::new(),
             requests: Requests::new(&source),
             guard,
+            listings: 0,
             stdout,
             stderr,
             source,
@@ -173,12 +177,13 @@ pub fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     link_cli(l)?;
     filesystem::preopens::add_to_linker::<T, WasiFilesystem>(l, T::filesystem)?;
     filesystem::types::add_to_linker::<T, GuardedFiles>(l, |state| {
-        let WasiState { ctx, table, guard, .. } = state.wasi();
-        files::Guarded::new(ctx.filesystem(), table, guard)
+        let WasiState { ctx, table, guard, listings, .. } = state.wasi();
+        files::Guarded::new(ctx.filesystem(), table, guard, listings)
     })?;
     link_sockets(l)?;
     http::outgoing_handler::add_to_linker::<T, WasiHttp>(l, T::http)?;
-    http::types::add_to_linker::<T, WasiHttp>(l, &http::types::LinkOptions::default(), T::http)
+    http::types::add_to_linker::<T, WasiHttp>(l, &http::types::LinkOptions::default(), T::http)?;
+    requests::link_bounded(l)
 }
 
 fn link_cli<T: HasWasi>(l: &mut Linker<T>) -> wasmtime::Result<()> {

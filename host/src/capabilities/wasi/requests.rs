@@ -7,13 +7,81 @@ use http_body_util::{BodyExt as _, Limited};
 use scorpiox_audit::Uses;
 use scorpiox_policy::HostRule;
 use scorpiox_web::{Exchange, Watch, WebError};
+use tokio::sync::Semaphore;
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, Method, Scheme};
+use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
-use super::WasiSource;
+use super::{HasWasi, WasiSource};
 use crate::capabilities::web::Web;
 
 /// Largest body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
+/// Largest body of an answer, in bytes.
+const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Requests of a call that wait for an answer: the body of each is held.
+const MAX_WAITING: usize = 8;
+/// Most bytes of a request's body that are taken over at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Longest method, authority, and path with query, in bytes: the host keeps them for each request.
+const MAX_METHOD_BYTES: usize = 64;
+const MAX_AUTHORITY_BYTES: usize = 1024;
+const MAX_PATH_BYTES: usize = 16 * 1024;
+
+/// What WASI calls the interface.
+const TYPES: &str = "wasi:http/types@0.2.12";
+
+/// Puts bounds in front of what a guest can have the host keep without a request.
+pub(super) fn link_bounded<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    type Done = wasmtime::Result<(Result<(), ()>,)>;
+    type Request = Resource<HostOutgoingRequest>;
+    linker.allow_shadowing(true);
+    let mut types = linker.instance(TYPES)?;
+    types.func_wrap(
+        "[method]outgoing-request.set-method",
+        |mut store: StoreContextMut<'_, T>, (request, method): (Request, Method)| -> Done {
+            let is_long = matches!(&method, Method::Other(name) if name.len() > MAX_METHOD_BYTES);
+            if is_long {
+                Ok((Err(()),))
+            } else {
+                Ok((store.data_mut().http().set_method(request, method)?,))
+            }
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-request.set-authority",
+        |mut store: StoreContextMut<'_, T>, (request, authority): (Request, Option<String>)| -> Done {
+            if authority.as_ref().is_some_and(|authority| authority.len() > MAX_AUTHORITY_BYTES) {
+                return Ok((Err(()),));
+            }
+            Ok((store.data_mut().http().set_authority(request, authority)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-request.set-path-with-query",
+        |mut store: StoreContextMut<'_, T>, (request, path): (Request, Option<String>)| -> Done {
+            if path.as_ref().is_some_and(|path| path.len() > MAX_PATH_BYTES) {
+                return Ok((Err(()),));
+            }
+            Ok((store.data_mut().http().set_path_with_query(request, path)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-request.set-scheme",
+        |mut store: StoreContextMut<'_, T>, (request, scheme): (Request, Option<Scheme>)| -> Done {
+            let is_long = matches!(&scheme, Some(Scheme::Other(name)) if name.len() > MAX_METHOD_BYTES);
+            if is_long {
+                Ok((Err(()),))
+            } else {
+                Ok((store.data_mut().http().set_scheme(request, scheme)?,))
+            }
+        },
+    )?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
 
 /// What sends the requests of one call.
 pub(super) struct Requests {
@@ -21,6 +89,7 @@ pub(super) struct Requests {
     web: Option<Arc<Web>>,
     hosts: Option<Arc<[HostRule]>>,
     uses: Uses,
+    places: Arc<Semaphore>,
 }
 
 type Sent = Result<(http::Response<WasiBody>, Ending), Error>;
@@ -33,11 +102,16 @@ impl Requests {
             web: source.web.clone(),
             hosts: source.approved.hosts.clone(),
             uses: source.uses.clone(),
+            places: Arc::new(Semaphore::new(MAX_WAITING)),
         }
     }
 }
 
 impl WasiHttpHooks for Requests {
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK_BYTES
+    }
+
     fn send_request(
         &mut self,
         request: http::Request<WasiBody>,
@@ -45,8 +119,9 @@ impl WasiHttpHooks for Requests {
         _ending: Ending,
     ) -> Box<dyn Future<Output = Sent> + Send> {
         let (plugin, web, hosts) = (self.plugin.clone(), self.web.clone(), self.hosts.clone());
-        let uses = self.uses.clone();
+        let (uses, places) = (self.uses.clone(), Arc::clone(&self.places));
         Box::new(async move {
+            let _place = places.try_acquire().map_err(|_| Error::ConnectionLimitReached)?;
             let (Some(web), Some(hosts)) = (web, hosts) else {
                 let why = "no hosts were approved for this plugin";
                 uses.note("web", request.uri().host().unwrap_or_default(), Err(why));
@@ -69,7 +144,9 @@ impl WasiHttpHooks for Requests {
                 Arc::new(move |host, port, allowed| uses.note("web", format_args!("{host}:{port}"), allowed));
             let answer =
                 fetcher.exchange(exchange, hosts, &watch).await.map_err(|error| refused(&plugin, &error))?;
-            let answer = answer.map(|body| body.map_err(|error| broken(&error)).boxed_unsync());
+            let answer = answer.map(|body| {
+                Limited::new(body, MAX_ANSWER_BYTES).map_err(|error| broken(&*error)).boxed_unsync()
+            });
             Ok((answer, Box::new(async { Ok(()) }) as Ending))
         })
     }
@@ -86,7 +163,7 @@ fn refused(plugin: &str, error: &WebError) -> Error {
     }
 }
 
-fn broken(error: &reqwest::Error) -> Error {
-    tracing::debug!("an answer broke off: {}", scorpiox_web::broken_off(error));
+fn broken(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Error {
+    tracing::debug!("an answer broke off: {error}");
     Error::HttpResponseIncomplete
 }

@@ -51,24 +51,44 @@ impl Look {
             if manifest.version.is_empty() { String::new() } else { format!(" {}", manifest.version) };
         let _ = writeln!(text, "{}{version}", manifest.name);
         if !manifest.description.is_empty() {
-            let _ = writeln!(text, "  {}", manifest.description.replace('\n', "\n  "));
+            for line in manifest.description.lines().filter(|line| !line.trim().is_empty()) {
+                let _ = writeln!(text, "  | {line}");
+            }
         }
         let _ = writeln!(text, "  component {}\n", self.component);
-        text.push_str(&asks(&manifest.capabilities, &manifest.limits));
-        text.push_str("\nIts tools\n");
+        text.push_str("Its tools\n");
         for tool in &self.described.tools {
             let name = tool["name"].as_str().unwrap_or_default();
-            let _ = writeln!(text, "  {}.{name}", manifest.name);
+            let title = tool["title"].as_str().filter(|title| *title != name);
+            let title = title.map_or_else(String::new, |title| format!(" ({title})"));
+            let _ = writeln!(text, "  {}.{name}{title}: {}", manifest.name, hints(tool));
             let description = tool["description"].as_str().unwrap_or_default();
-            for line in description.lines() {
-                let _ = writeln!(text, "      {line}");
+            // Marked, so that no description looks like a part of this.
+            for line in description.lines().filter(|line| !line.trim().is_empty()) {
+                let _ = writeln!(text, "    | {line}");
             }
         }
         for (name, why) in &self.described.refused {
             let _ = writeln!(text, "  {name} is no tool: {why}");
         }
+        // Last, right above the question.
+        text.push('\n');
+        text.push_str(&asks(&manifest.capabilities, &manifest.limits));
         text
     }
+}
+
+/// What clients are told of a tool, by which some of them do not ask before each call.
+fn hints(tool: &serde_json::Value) -> String {
+    let hints = &tool["hints"];
+    let says = |name: &str, yes, no| if hints[name] == true { yes } else { no };
+    [
+        says("read_only", "says that it changes nothing", "may change something"),
+        says("destructive", "and destroy something", ""),
+    ]
+    .join(" ")
+    .trim_end()
+    .to_owned()
 }
 
 /// What a plugin may touch, or asks to.

@@ -35,8 +35,10 @@ pub(super) fn run(
     };
     let manifest = &look.installed.manifest;
     let kept = Kept::new(&environment.own_home);
-    let component =
+    let mut component =
         held_to(&look.installed, &look.component, &manifest.capabilities, &manifest.limits, &kept)?;
+    // What an installed plugin of that name stored is not its.
+    component.name = format!("plugin-trial/{}", manifest.name).into();
     call(environment, &component, tool, arguments)
 }
 
@@ -48,6 +50,9 @@ fn call(environment: &Environment, component: &Component, tool: &str, arguments:
     let ticker = Ticker::new(Box::new(move |_| ticks.runtime.tick()));
     let _awake = ticker.begin();
     let mut setup = context.own_setup();
+    let plan =
+        context.active_plan().map_err(|fault| anyhow!("whether a plan is active is not known: {fault}"))?;
+    setup.read_only = plan.is_some();
     setup.on_progress = Arc::new(|message: &str| terminal::complain(message));
     let begun = Instant::now();
     let called = context.runtime.call_tool(component, &setup, tool, arguments);

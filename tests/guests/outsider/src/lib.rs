@@ -152,6 +152,10 @@ impl Guest for Outsider {
         requests::send(&method, &scheme, &authority, &path, &body)
     }
 
+    fn keep_methods(count: u32, bytes: u32) -> u32 {
+        requests::keep_methods(count, bytes)
+    }
+
     fn hoard() -> u32 {
         let mut held = Vec::new();
         loop {

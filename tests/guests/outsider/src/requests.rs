@@ -47,3 +47,14 @@ pub fn send(
     }
     Ok((status, String::from_utf8_lossy(&bytes).into_owned()))
 }
+
+pub fn keep_methods(count: u32, bytes: u32) -> u32 {
+    let mut held = Vec::new();
+    let mut taken = 0;
+    for _ in 0..count {
+        let request = OutgoingRequest::new(Fields::new());
+        taken += u32::from(request.set_method(&Method::Other("M".repeat(bytes as usize))).is_ok());
+        held.push(request);
+    }
+    taken
+}

@@ -101,7 +101,7 @@ fn a_question_reaches_the_person_through_the_clients_form() {
     let call = json!({"name": "insider.ask-person", "arguments": {"text": "Which?", "choices": ["A", "B"]}});
     let id = server.request("tools/call", call.clone());
     let form = server.notification("elicitation/create");
-    assert!(form["params"].to_string().contains("Which?"), "{form}");
+    assert!(form["params"].to_string().contains("The plugin insider asks: Which?"), "{form}");
     let accept = json!({"action": "accept", "content": {"q1": "B"}});
     server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": accept}));
     assert_eq!(server.answer(id)["result"]["structuredContent"]["result"], json!([["B"]]));
@@ -184,4 +184,24 @@ fn what_it_says_is_shown_without_what_acts_on_a_terminal() {
     let arguments = json!({"text": "a\u{1b}[31m line"}).to_string();
     let (_, _, said) = program.run(&["call", "insider.say", &arguments]);
     assert!(said.contains("a [31m line") && !said.contains("\u{1b}[31m"), "{said:?}");
+}
+
+#[test]
+fn a_file_that_says_it_is_huge_ends_no_server() {
+    let (program, mut server) = insider("example.com");
+    let path = program.put("workspace/sparse", "");
+    let file = std::fs::File::options().write(true).open(&path).expect("opens");
+    file.set_len(8 << 40).expect("grows");
+    let refused = fail(&mut server, "read-file", json!({"path": path.display().to_string()}));
+    assert!(refused.contains("TooLarge"), "{refused}");
+    assert!(give(&mut server, "now", json!({})).as_u64().is_some());
+}
+
+#[test]
+fn commands_count_as_waiting() {
+    let limits = format!("{}[limits]\nwait_seconds = 1\n", manifest("example.com"));
+    let (_program, mut server) = with(program(), "insider", &limits);
+    let begun = std::time::Instant::now();
+    server.call("insider.run-command", json!({"command": "sleep 20"}));
+    assert!(begun.elapsed().as_secs() < 15, "{:?}", begun.elapsed());
 }

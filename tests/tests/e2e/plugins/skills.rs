@@ -5,7 +5,7 @@ use std::fs;
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
-use super::{guest, install, shown_hash};
+use super::{guest, install, source};
 
 const SKILL: &str = "---\nname: count\ndescription: Counts.\n---\nCount $ARGUMENTS.\n";
 
@@ -67,5 +67,33 @@ fn a_skill_without_a_component_is_as_it_was() {
     assert_eq!(invoke(&mut start(&program)).len(), 1);
     let (_, out, err) = program.run(&["plugin", "add", "workspace/.claude/skills/count"]);
     assert!(!out.contains("--yes") && !err.is_empty(), "{out}{err}");
-    let _ = shown_hash;
+}
+
+#[test]
+fn a_component_that_may_change_something_is_called_by_its_own_name() {
+    let (program, _folder) = with_skill();
+    let bytes = fs::read(guest("program")).expect("the component");
+    let manifest = "[capabilities.files]\nwhy = \"a\"\nwrite = [\"workspace\"]\n";
+    install(&program, &source(&program, "writer", manifest, &bytes));
+    let texts = invoke(&mut start(&program));
+    assert!(texts[1].contains("the plugin tool writer.run, which may do more than compute"), "{texts:?}");
+}
+
+#[test]
+fn files_of_a_skill_that_are_none_are_not_waited_for() {
+    let program = Program::new();
+    let folder = program.workspace().join(".claude/skills/count");
+    program.put("workspace/.claude/skills/count/SKILL.md", SKILL);
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        folder.join("plugin.toml"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .expect("a pipe");
+    std::os::unix::fs::symlink("/dev/zero", folder.join("count.wasm")).expect("links");
+    let texts = invoke(&mut start(&program));
+    assert!(texts[0].contains("Count one"), "{texts:?}");
+    assert!(texts[1].contains("cannot be read"), "{texts:?}");
 }

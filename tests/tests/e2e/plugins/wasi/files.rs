@@ -81,6 +81,9 @@ fn a_folder_to_write_is_written_but_not_what_starts_programs() {
         ".git/config",
         ".git/hooks/pre-commit",
         "notes/.git/config",
+        "notes/.mcp.json",
+        "notes/.CLAUDE/settings.json",
+        "notes/HEAD",
         ".mcp.json",
         ".claude/settings.json",
         ".vscode/tasks.json",
@@ -216,4 +219,62 @@ fn the_operators_own_rules_hold_in_every_folder() {
     assert_eq!(try_to(&mut server, "read-file", path("a.key")), denied());
     assert_eq!(try_to(&mut server, "read-file", path("notes/a.txt")), denied());
     assert_eq!(try_to(&mut server, "names-in", path("notes")), denied());
+}
+
+#[test]
+fn a_folder_within_a_folder_opens_nothing_that_is_closed() {
+    let program = workspace();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"secrets/\"]\n");
+    program.put("workspace/secrets/key", "key");
+    let root = program.workspace().canonicalize().expect("a folder").display().to_string();
+    let manifest = format!(
+        "[capabilities.files]\nwhy = \"a\"\nread = [\"{root}/secrets\"]\nwrite = [\"workspace\", \"{root}/.git\"]\n"
+    );
+    let (_program, mut server) = outsider(program, &manifest);
+    for name in ["secrets/key".to_owned(), format!("{root}/secrets/key")] {
+        assert_eq!(try_to(&mut server, "read-file", path(&name)), denied(), "{name}");
+    }
+    let hook = json!({"path": format!("{root}/.git/config"), "text": "x"});
+    assert_eq!(try_to(&mut server, "write-file", hook), denied());
+}
+
+#[test]
+fn what_programs_start_with_at_home_is_not_written_by_a_grant_of_home() {
+    let program = workspace();
+    for name in ["home/.ssh/x", "home/.config/x", "home/notes/x"] {
+        program.put(name, "");
+    }
+    let manifest = "[capabilities.files]\nwhy = \"all\"\nwrite = [\"~/\"]\n";
+    let (program, mut server) = outsider(program, manifest);
+    let home = program.home().canonicalize().expect("a folder").display().to_string();
+    for name in
+        [".ssh/authorized_keys", ".config/autostart/x.desktop", ".bash_aliases", "notes/.vscode/tasks.json"]
+    {
+        let write = json!({"path": format!("{home}/{name}"), "text": "x"});
+        let refused = try_to(&mut server, "write-file", write).expect_err(name);
+        assert!(["not-permitted", "no-entry"].contains(&refused.as_str()), "{name}: {refused}");
+    }
+    let write = json!({"path": format!("{home}/notes/x"), "text": "x"});
+    assert_eq!(try_to(&mut server, "write-file", write), Ok(json!(1)));
+}
+
+#[test]
+fn what_is_no_folder_of_files_cannot_be_asked_for() {
+    let program = Program::new();
+    let bytes = fs::read(crate::plugins::guest("outsider")).expect("the component");
+    for folder in ["/", "/proc", "/proc/self", "/sys/kernel", "/dev/"] {
+        let manifest = format!("[capabilities.files]\nwhy = \"a\"\nread = [\"{folder}\"]\n");
+        let source = crate::plugins::source(&program, "outsider", &manifest, &bytes);
+        let (status, _, err) = program.run(&["plugin", "add", &source]);
+        assert!(!status.success() && err.contains("name a folder of files"), "{folder}: {err}");
+    }
+    // Nor reached by a link that was put in the place of a folder.
+    let folder = program.workspace().join("data");
+    fs::create_dir(&folder).expect("creates");
+    let manifest = format!("[capabilities.files]\nwhy = \"a\"\nread = [\"{}\"]\n", folder.display());
+    let (program, mut server) = outsider(program, &manifest);
+    fs::remove_dir(&folder).expect("removes");
+    symlink("/proc/self", &folder).expect("links");
+    assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!([])));
+    drop(program);
 }

@@ -93,3 +93,11 @@ fn a_guest_that_ends_itself_ends_one_call() {
     assert!(hoard.contains("failed internally"), "{hoard}");
     assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!([])));
 }
+
+#[test]
+fn the_host_keeps_little_of_what_is_never_sent() {
+    let (_program, mut server) = outsider(Program::new(), "");
+    let taken = try_to(&mut server, "keep-methods", json!({"count": 50, "bytes": 20_000_000}));
+    assert_eq!(taken, Ok(json!(0)));
+    assert_eq!(try_to(&mut server, "keep-methods", json!({"count": 50, "bytes": 20})), Ok(json!(50)));
+}
