@@ -102,8 +102,11 @@ impl Ledger {
             Err(error) => return Err(LedgerError::Io { path, error }),
         };
         let damaged = |why: String| LedgerError::Damaged { path: path.clone(), why };
-        // Whoever writes it decides what runs.
+        // Whoever writes it, or the folder around it, decides what runs.
         owned(&about, "it").map_err(damaged)?;
+        if let Ok(folder) = own_home.metadata() {
+            owned(&folder, "the folder around it").map_err(damaged)?;
+        }
         let text =
             read_file(&path, MAX_BYTES).map_err(|error| LedgerError::Io { path: path.clone(), error })?;
         let records = parse(&text).map_err(damaged)?;

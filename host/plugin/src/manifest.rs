@@ -173,7 +173,8 @@ impl Manifest {
                 return Err(wrong(format!("capabilities.files has {folder:?}"), fix));
             }
             if !is_one || folder.split('/').any(|part| part == "..") {
-                let fix = "\"workspace\", \"~/notes\" and \"/srv/data\" are folders";
+                let fix =
+                    "relative paths and .. do not fit; write \"workspace\", \"~/notes\" or \"/srv/data\"";
                 return Err(wrong(format!("capabilities.files has {folder:?}"), fix));
             }
         }

@@ -17,11 +17,13 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// Longest line: what a pipe takes whole (`PIPE_BUF` on Linux).
 const MAX_LINE_BYTES: usize = 4096;
 
-/// Starts the log. `SCORPIOX_LOG`, else `RUST_LOG`, says what is logged.
-pub(super) fn start() {
+/// Starts the log. `SCORPIOX_LOG`, else `RUST_LOG`, says what is logged; else warnings are, and with
+/// `guests` what components print.
+pub(super) fn start(guests: bool) {
     let filter = ["SCORPIOX_LOG", "RUST_LOG"].iter().find_map(|name| env::var(name).ok());
     let parsed = filter.as_deref().map(str::parse::<Targets>);
-    let fallback = Targets::new().with_default(LevelFilter::WARN);
+    let guest_level = if guests { LevelFilter::DEBUG } else { LevelFilter::WARN };
+    let fallback = Targets::new().with_default(LevelFilter::WARN).with_target("guest", guest_level);
     let targets = match &parsed {
         Some(Ok(targets)) => targets.clone(),
         _ => fallback,

@@ -114,7 +114,9 @@ enum Command {
 /// Runs the program.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    logging::start();
+    // Who tries a plugin wants to see what it prints.
+    let tries = matches!(&cli.command, Some(Command::Plugin { command }) if command.is_trial());
+    logging::start(tries);
     // Needs nothing of a project.
     if let Some(Command::Ask { request, answer }) = &cli.command {
         return finish(ask::run(request, answer));

@@ -70,6 +70,10 @@ fn folders(asks: &Asks) -> Vec<Folder> {
 
 fn hosts(asks: &Asks) -> Result<Option<std::sync::Arc<[HostRule]>>, Ungrantable> {
     let Some(web) = &asks.web else { return Ok(None) };
+    if web.hosts.iter().any(|host| host == "*") {
+        let why = "hosts = [\"*\"] would be every host; name those that it needs".to_owned();
+        return Err(Ungrantable { name: "web", why });
+    }
     let rules = web.hosts.iter().map(|host| HostRule::parse(host, Source::Builtin));
     let rules: Result<Vec<_>, _> = rules.collect();
     let rules = rules.map_err(|error| Ungrantable { name: "web", why: error.to_string() })?;

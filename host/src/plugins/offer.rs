@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use scorpiox_plugin::{Decision, Fingerprint, Ledger, PluginName, Shelf, Stamp};
+use scorpiox_plugin::{Decision, Fingerprint, Ledger, PluginName, Shelf, Stamp, Status};
 
 use super::entry::Entry;
 use crate::runtime::Kept;
@@ -59,6 +59,24 @@ impl Plugins {
     pub fn tools_of(&self, component: &Fingerprint) -> Vec<Arc<Tool>> {
         let entries = self.entries();
         entries.iter().filter(|entry| entry.is_for(component)).flat_map(|entry| self.offered(entry)).collect()
+    }
+
+    /// Why a tool of a plugin that is installed is not there.
+    pub fn why_not(&self, tool: &str) -> Option<String> {
+        let (plugin, _) = tool.split_once('.')?;
+        let name = PluginName::try_from(plugin.to_owned()).ok()?;
+        let installed = self.shelf.find(&name).ok()?;
+        let ledger = Ledger::read(&self.own_home).ok()?;
+        match Status::of(&installed, ledger.get(&name)) {
+            Status::Approved(_) => None,
+            Status::Waiting => Some(format!(
+                "plugin {name} waits for approval, which the user can give with scorpiox-code plugin approve {name}"
+            )),
+            Status::Denied => Some(format!("plugin {name} was denied by the user")),
+            Status::Changed(change) => Some(format!(
+                "plugin {name} is disabled, since {change}; the user can look with scorpiox-code plugin show {name}"
+            )),
+        }
     }
 
     /// The program's own folder, in which a change may change the plugins.

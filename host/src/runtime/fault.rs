@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use scorpiox_web::WebError;
 use wasmtime::Trap;
 use wasmtime_wasi::I32Exit;
 
@@ -104,6 +105,9 @@ impl Fault {
                 Stop::Deadline => Self::Deadline(limits.cpu),
                 Stop::Waited => Self::Waited(limits.waiting),
             };
+        }
+        if let Some(refused) = error.downcast_ref::<WebError>() {
+            return Self::Unusable(refused.to_string());
         }
         if error.is::<Later>() {
             return Self::Later;

@@ -42,6 +42,20 @@ pub(super) fn read(arguments: Map<String, Value>) -> Result<Program, String> {
         args: Vec<String>,
         stdin: String,
     }
+    for (name, value) in &arguments {
+        let is_text = |value: &Value| value.is_string();
+        let fits = match name.as_str() {
+            "args" => value.as_array().is_some_and(|args| args.iter().all(is_text)),
+            "stdin" => value.is_string(),
+            _ => return Err(format!("{name} is not known; known are args, stdin")),
+        };
+        if !fits {
+            return Err(format!(
+                "{name} is {value}, but {} fits",
+                if name == "args" { "a list of texts" } else { "a text" }
+            ));
+        }
+    }
     let Arguments { args, stdin } =
         serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())?;
     if args.iter().any(|arg| arg.contains('\0')) {

@@ -69,7 +69,7 @@ fn approved(scope: &Scope<'_>, folder: &Path, component: &Path) -> Result<std::s
         (Some(tool), _) => Ok(std::sync::Arc::clone(tool)),
         (None, [only]) if scope.context.is_on(only) => Ok(std::sync::Arc::clone(only)),
         (None, []) => Err(Failure(format!(
-            "The skill brings a component, {shown}, which did not run: nobody approved it. The user can, with: \
+            "The skill brings a component, {shown}, which did not run: nobody approved it as it is now. The user can, with: \
              scorpiox-code plugin add {}",
             folder.display()
         ))),

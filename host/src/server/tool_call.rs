@@ -86,12 +86,20 @@ pub(crate) fn record_unrun(context: &Context, request: &Request<'_>, outcome: Ou
     let _ = context.records.begin(request, &tool, arguments).finish(outcome);
 }
 
+/// Most tools that an error names.
+const MAX_NAMED: usize = 40;
+
 fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
     let tools = scope.context.tools();
     let listed = |tool: &&Arc<Tool>| scope.context.is_on(tool) && !tool.is_conditional();
     let on: Vec<_> = tools.iter().filter(listed).map(|tool| tool.name.as_ref()).collect();
     let shown: String = name.chars().take(100).collect();
-    RpcError::invalid_params(if on.is_empty() {
+    RpcError::invalid_params(if let Some(why) = scope.context.plugins.why_not(name) {
+        format!("tool {shown:?} is not there: {why}")
+    } else if on.len() > MAX_NAMED {
+        let named = on[..MAX_NAMED].join(", ");
+        format!("tool {shown:?} is not known; there are {named} and {} more", on.len() - MAX_NAMED)
+    } else if on.is_empty() {
         format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")
     } else {
         format!("tool {shown:?} is not known; there are {}", on.join(", "))
@@ -182,7 +190,9 @@ fn finish_component(
         if !fault.is_cancel() {
             tracing::warn!(tool = name, "call failed: {fault}");
         }
-        Failure(format!("{name} has no result: {fault}. Nothing was changed."))
+        let rest =
+            if component.has_effects() { "What it stored was not kept." } else { "Nothing was changed." };
+        Failure(format!("{name} has no result: {fault}. {rest}"))
     })?;
     if finished.timers_changed {
         scope.context.deliveries.set_timers_changed();

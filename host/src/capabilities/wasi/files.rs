@@ -123,7 +123,11 @@ impl<'a> Guarded<'a> {
         if write && dir.perms.write_not_permitted() {
             return Err(ErrorCode::NotPermitted.into());
         }
-        let place = Place::find(&handle(dir)?, path, follow)?;
+        let place = Place::find(&handle(dir)?, path, follow).inspect_err(|error| {
+            if matches!(error, ErrorCode::NotPermitted | ErrorCode::Access | ErrorCode::Loop) {
+                self.guard.leads_out(write);
+            }
+        })?;
         if self.guard.allows(&place.real, write) { Ok(place) } else { Err(ErrorCode::NotPermitted.into()) }
     }
 

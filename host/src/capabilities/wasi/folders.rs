@@ -77,6 +77,13 @@ impl Guard {
         }
     }
 
+    /// Notes a path that leads out of the folders.
+    pub(super) fn leads_out(&self, write: bool) {
+        let what = if write { "write" } else { "read" };
+        self.uses.note("files", what, Err("the path leads out of the folders that were granted"));
+        tracing::warn!(plugin = self.plugin, "refused: a path leads out of the folders that were granted");
+    }
+
     fn check(&self, path: &Path, write: bool) -> Result<PathBuf, FileDenial> {
         let (shell, places) = self
             .rules

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use scorpiox_plugin::{Installed, MANIFEST, MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf};
+use scorpiox_plugin::{
+    Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf, Status,
+};
 
-use super::decide::decide;
+use super::decide::{Judged, approved, judge, not_approved};
 use super::look::Look;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
@@ -27,12 +29,37 @@ pub(super) struct Source {
     component: Vec<u8>,
 }
 
-pub(super) fn run(environment: &Environment, source: &Path, yes: Option<&str>) -> Result<ExitCode> {
-    let source = Source::read(source)?;
+pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> Result<ExitCode> {
+    let source = Source::read(path)?;
     let shelf = Shelf::new(&environment.own_home);
-    let folder = source.install(environment, &shelf)?;
+    // In the order that leaves an approved version as it is until another one is.
+    let staged = source.stage(&shelf)?;
+    let look = Look::at(environment, staged.installed.clone())?;
+    let judged = judge(&look, yes)?;
+    if judged != Judged::Approved && runs(environment, &shelf, &source.name)? {
+        let (name, hash) = (&source.name, look.hash());
+        terminal::print(&format!(
+            "\nNothing was changed: {name} runs as it was approved before. To approve exactly this:\n\
+             scorpiox-code plugin add {} --yes {hash}\n",
+            path.display()
+        ));
+        return Ok(ExitCode::FAILURE);
+    }
+    let folder = shelf.folder_of(&source.name);
+    replace(&staged.plugin, &folder)?;
     let installed = shelf.find_settled(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
-    decide(environment, installed, yes)
+    let look = Look { stamps: installed.settled_stamps().cloned(), installed, ..look };
+    match judged {
+        Judged::Approved => approved(environment, &look),
+        judged => Ok(not_approved(&look, judged)),
+    }
+}
+
+/// Whether a plugin of that name is there and may run.
+fn runs(environment: &Environment, shelf: &Shelf, name: &PluginName) -> Result<bool> {
+    let Ok(installed) = shelf.find(name) else { return Ok(false) };
+    let ledger = Ledger::read(&environment.own_home)?;
+    Ok(matches!(Status::of(&installed, ledger.get(name)), Status::Approved(_)))
 }
 
 impl Source {
@@ -80,22 +107,12 @@ impl Source {
         Ok(Self { name, component_name: "component.wasm".to_owned(), manifest, component: component(path)? })
     }
 
-    /// Puts the files where plugins are, in the place of an older version. Nothing is changed
-    /// there before it is known that this can be a plugin.
-    fn install(&self, environment: &Environment, plugins: &Shelf) -> Result<PathBuf> {
-        let folder = plugins.folder_of(&self.name);
-        let parent = folder.parent().context("no folder")?.to_owned();
-        create(&parent)?;
-        let staged = self.stage(plugins)?;
-        Look::at(environment, staged.installed.clone())?;
-        replace(&staged.plugin, &folder)?;
-        Ok(folder)
-    }
-
     /// The plugin in a folder of its own, beside the others and not one of them.
     pub(super) fn stage(&self, plugins: &Shelf) -> Result<Staged> {
         let beside = plugins.folder_of(&self.name);
         let parent = beside.parent().context("no folder")?;
+        create(parent)?;
+        remove_leftovers(parent);
         let folder = parent.join(format!(".new-{}-{}", self.name, std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         let plugin = folder.join("plugins").join(self.name.as_str());
@@ -105,6 +122,23 @@ impl Source {
         write(&plugin.join(&self.component_name), &self.component)?;
         let installed = Shelf::new(&removed.0).find(&self.name).map_err(|why| anyhow!("{why}"))?;
         Ok(Staged { plugin, installed, _folder: removed })
+    }
+}
+
+/// Removes what was staged by processes that were killed.
+fn remove_leftovers(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let staged = name.starts_with(".new-") || name.starts_with(".old-");
+        let pid = name.rsplit('-').next().and_then(|pid| pid.parse().ok());
+        let is_alive = |pid: i32| {
+            let pid = rustix::process::Pid::from_raw(pid);
+            pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+        };
+        if staged && pid.is_some_and(|pid| !is_alive(pid)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

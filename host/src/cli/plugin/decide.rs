@@ -17,32 +17,61 @@ pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<
     decide(environment, find(environment, name)?, yes)
 }
 
-/// Shows a plugin, asks, and keeps the answer.
-pub(super) fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
+/// Shows a plugin that is installed, asks, and keeps the answer.
+fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
     let look = Look::at(environment, installed)?;
-    let (name, hash) = (look.installed.name.clone(), look.hash());
-    terminal::print(&look.text());
-    let approved = match yes {
-        Some(given) if given == hash.as_str() => true,
-        Some(given) => {
-            bail!("--yes {given} is not the hash of this plugin, which is {hash}; nothing was approved")
-        }
-        None if can_ask() => ask(&format!("\nMay {name} run, with all of this? [y/N] "))?,
-        None => {
-            terminal::print(&format!(
-                "\nNot approved: there is no terminal to ask at. To approve exactly this:\n\
-                 scorpiox-code plugin approve {name} --yes {hash}\n"
-            ));
-            return Ok(ExitCode::FAILURE);
-        }
-    };
-    if !approved {
-        terminal::print(&format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.\n"));
-        return Ok(ExitCode::FAILURE);
+    match judge(&look, yes)? {
+        Judged::Approved => approved(environment, &look),
+        judged => Ok(not_approved(&look, judged)),
     }
-    keep(environment, &look)?;
-    terminal::print(&format!("{name} is approved.\n"));
+}
+
+/// What was said about a plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// It may run.
+    Approved,
+    /// It may not.
+    Refused,
+    /// There was nobody to ask.
+    NotAsked,
+}
+
+/// Shows a plugin, and asks. The hash of another one is an error.
+pub(super) fn judge(look: &Look, yes: Option<&str>) -> Result<Judged> {
+    let (name, hash) = (&look.installed.name, look.hash());
+    terminal::print(&look.text());
+    match yes {
+        Some(given) if given == hash.as_str() => Ok(Judged::Approved),
+        Some(given) => {
+            bail!("--yes {given} is not the hash of this plugin, which is {hash}; nothing was changed")
+        }
+        None if !can_ask() => Ok(Judged::NotAsked),
+        None if ask(&format!("\nMay {name} run, with all of this? [y/N] "))? => Ok(Judged::Approved),
+        None => Ok(Judged::Refused),
+    }
+}
+
+/// Keeps an approval.
+pub(super) fn approved(environment: &Environment, look: &Look) -> Result<ExitCode> {
+    keep(environment, look)?;
+    terminal::print(&format!("{} is approved.\n", look.installed.name));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says what comes of a plugin that is installed and not approved.
+pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
+    let name = &look.installed.name;
+    terminal::print(&if judged == Judged::NotAsked {
+        format!(
+            "\nNot approved: there is no terminal to ask at. To approve exactly this:\n\
+             scorpiox-code plugin approve {name} --yes {}\n",
+            look.hash()
+        )
+    } else {
+        format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.\n")
+    });
+    ExitCode::FAILURE
 }
 
 fn keep(environment: &Environment, look: &Look) -> Result<()> {

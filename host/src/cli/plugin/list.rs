@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use scorpiox_plugin::{Ledger, Shelf, Status};
+use scorpiox_plugin::{Ledger, PluginName, Shelf, Status};
 
 use super::look::standing;
 use crate::cli::environment::Environment;
@@ -29,6 +29,8 @@ pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
                 seen.insert(plugin.name);
             }
             Err((entry, why)) => {
+                let stem = entry.strip_suffix(".wasm").unwrap_or(&entry).to_owned();
+                seen.extend(PluginName::try_from(stem));
                 let _ = writeln!(text, "{entry:?}  no plugin: {why}");
             }
         }

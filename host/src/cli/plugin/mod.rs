@@ -89,6 +89,13 @@ pub(super) enum PluginCommand {
     },
 }
 
+impl PluginCommand {
+    /// Whether it tries a plugin for who writes it.
+    pub(super) fn is_trial(&self) -> bool {
+        matches!(self, Self::Test { .. })
+    }
+}
+
 pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<ExitCode> {
     match command {
         PluginCommand::New { lang, name } => new::run(lang, &name),

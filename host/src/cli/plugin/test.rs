@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use scorpiox_plugin::Shelf;
 use scorpiox_rpc::Output;
 
@@ -38,6 +38,12 @@ pub(super) fn run(
     let mut component =
         held_to(&look.installed, &look.component, &manifest.capabilities, &manifest.limits, &kept)?;
     // What an installed plugin of that name stored is not its.
+    let prefix = format!("{}.", manifest.name);
+    let tool = tool.strip_prefix(&prefix).unwrap_or(tool);
+    let known: Vec<_> = look.described.tools.iter().filter_map(|known| known["name"].as_str()).collect();
+    ensure!(known.contains(&tool), "{} has no tool {tool}; there are {}", manifest.name, known.join(", "));
+    let parsed: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_str(arguments);
+    parsed.with_context(|| format!("the arguments are no JSON object: {arguments}"))?;
     component.name = format!("plugin-trial/{}", manifest.name).into();
     call(environment, &component, tool, arguments)
 }
@@ -57,11 +63,14 @@ fn call(environment: &Environment, component: &Component, tool: &str, arguments:
     let begun = Instant::now();
     let called = context.runtime.call_tool(component, &setup, tool, arguments);
     let duration = begun.elapsed();
-    let finished = called.map_err(|fault| anyhow!("{fault}")).with_context(|| tool.to_owned())?;
-    let is_error = finished.value.is_err();
-    terminal::print(&said(finished.value));
+    let (text, code) = match called {
+        Ok(finished) if finished.value.is_err() => (said(finished.value), ExitCode::FAILURE),
+        Ok(finished) => (said(finished.value), ExitCode::SUCCESS),
+        Err(fault) => (format!("{tool} has no result: {fault}\n"), ExitCode::FAILURE),
+    };
+    terminal::print(&text);
     terminal::print(&summary(&setup, duration.as_secs_f64() * 1000.0));
-    Ok(if is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(code)
 }
 
 fn said(result: Result<ToolResult, ToolError>) -> String {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
 use scorpiox_plugin::{Asks, Ledger, PluginName, Shelf, Status};
-use scorpiox_web::{Fetcher, Router};
+use scorpiox_web::{Fetcher, Router, WebError};
 
 use super::look::standing;
 use crate::capabilities::approved::Approved;
@@ -135,7 +135,10 @@ impl Why<'_> {
     }
 
     fn file(&self, path: &str) -> Vec<(String, Verdict)> {
-        let resolved = policy::resolve(&self.environment.workspace.path.join(path));
+        let at_home = path.strip_prefix("~/").zip(self.environment.home.as_ref());
+        let asked = at_home
+            .map_or_else(|| self.environment.workspace.path.join(path), |(path, home)| home.join(path));
+        let resolved = policy::resolve(&asked);
         let setup = self.shell.setup();
         let roots: Vec<(PathBuf, bool)> = self
             .approved
@@ -162,8 +165,14 @@ impl Why<'_> {
             let policy = self.shell.policy().map_err(|error| error.to_string())?;
             let fetcher = Fetcher::new(policy.web.clone());
             let url = Router::parse(&url).map_err(|error| error.to_string())?;
-            let route = fetcher.router().route(&url, self.approved.hosts.as_deref());
-            route.map(|_| line).map_err(|error| error.to_string())
+            let only = self.approved.hosts.as_deref();
+            fetcher.router().check_host(&url, only).map_err(|error| error.to_string())?;
+            match fetcher.router().route(&url, only) {
+                Ok(_) => Ok(line),
+                Err(WebError::Denied(why)) => Err(why),
+                // By its name it may; whether it is there is another question.
+                Err(error) => Ok(format!("{line}. But now: {error}")),
+            }
         });
         (format!("request to {url}"), verdict)
     }

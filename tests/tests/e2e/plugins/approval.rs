@@ -111,7 +111,7 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
         (
             "[capabilities.web]\nhosts = [\"*\"]\nwhy = \"x\"\n",
             &component(),
-            "asks for capabilities.web: host \"*\" stands for every host",
+            "asks for capabilities.web: hosts = [\"*\"] would be every host",
         ),
         ("[tools.multiply]\ndescription = \"x\"\n", &component(), "it has no such tool"),
     ];
@@ -180,4 +180,34 @@ fn what_this_program_keeps_is_no_workspace_for_commands() {
         assert!(text.starts_with(&format!("{}\n", own.join("workspace").display())), "{text}");
         assert!(!own.join("policy.toml").exists() && !own.join("plugins.json").exists(), "{text}");
     }
+}
+
+#[test]
+fn a_version_that_is_not_approved_leaves_the_approved_one_running() {
+    let program = Program::new();
+    let old = source(&program, "kinds", "version = \"1\"\n", &component());
+    install(&program, &old);
+    let new = source(&program, "kinds", "version = \"2\"\n", &component());
+    let (refused, _, err) = program.run(&["plugin", "add", &new, "--yes", "0000"]);
+    assert!(!refused.success() && err.contains("nothing was changed"), "{err}");
+    let (refused, out, _) = program.run(&["plugin", "add", &new]);
+    assert!(!refused.success() && out.contains("kinds runs as it was approved before"), "{out}");
+    assert_eq!(status(&program), "kinds 1  approved\n");
+    let hash = super::shown_hash(&out);
+    let (added, out, err) = program.run(&["plugin", "add", &new, "--yes", &hash]);
+    assert!(added.success(), "{out}{err}");
+    assert_eq!(status(&program), "kinds 2  approved\n");
+}
+
+#[test]
+fn a_call_of_a_plugin_that_waits_says_so() {
+    let program = Program::new();
+    let folder = source(&program, "kinds", "", &component());
+    program.run(&["plugin", "add", &folder]);
+    let (_, _, err) = program.run(&["call", "kinds.divide", "{}"]);
+    assert!(err.contains("plugin kinds waits for approval"), "{err}");
+    install(&program, &folder);
+    program.run(&["plugin", "deny", "kinds"]);
+    let (_, _, err) = program.run(&["call", "kinds.divide", "{}"]);
+    assert!(err.contains("plugin kinds was denied"), "{err}");
 }

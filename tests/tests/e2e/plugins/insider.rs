@@ -88,7 +88,7 @@ fn a_trap_after_storing_keeps_nothing() {
     let put = |value: &str, trap| json!({"key": "k", "value": value, "trap": trap});
     give(&mut server, "put", put("first", false));
     let trapped = fail(&mut server, "put", put("second", true));
-    assert!(trapped.contains("Nothing was changed"), "{trapped}");
+    assert!(trapped.contains("What it stored was not kept"), "{trapped}");
     assert_eq!(give(&mut server, "get", json!({"key": "k"})), json!("first"));
 }
 

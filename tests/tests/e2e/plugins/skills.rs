@@ -40,7 +40,7 @@ fn nothing_runs_that_no_person_approved() {
     let texts = invoke(&mut server);
     assert!(texts[0].contains("Count one 'two three'."), "{texts:?}");
     assert!(
-        texts[1].contains("nobody approved it") && texts[1].contains("scorpiox-code plugin add"),
+        texts[1].contains("nobody approved it as it is now") && texts[1].contains("scorpiox-code plugin add"),
         "{texts:?}"
     );
     assert!(texts[1].contains(folder.rsplit('/').next().expect("a name")), "{texts:?}");
@@ -57,7 +57,7 @@ fn an_approved_component_gets_the_arguments_and_gives_its_result() {
     // Another component in its place is not run.
     program.put("workspace/.claude/skills/count/count.wasm", fs::read(guest("kinds")).expect("it"));
     let texts = invoke(&mut server);
-    assert!(texts[1].contains("nobody approved it"), "{texts:?}");
+    assert!(texts[1].contains("nobody approved it as it is now"), "{texts:?}");
 }
 
 #[test]

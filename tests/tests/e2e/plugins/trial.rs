@@ -39,6 +39,10 @@ fn limits_hold_in_a_trial_too() {
     let program = Program::new();
     let bytes = fs::read(guest("kinds")).expect("the component");
     let folder = source(&program, "kinds", "[limits]\ncpu_seconds = 1\n", &bytes);
-    let (status, _, err) = program.run(&["plugin", "test", &folder, "hostile.spin"]);
-    assert!(!status.success() && err.contains("used up its 1 s of processor time"), "{err}");
+    let (status, out, _) = program.run(&["plugin", "test", &folder, "kinds.hostile.spin"]);
+    assert!(!status.success() && out.contains("used up its 1 s of processor time"), "{out}");
+    let (status, _, err) = program.run(&["plugin", "test", &folder, "spin"]);
+    assert!(!status.success() && err.contains("kinds has no tool spin; there are divide"), "{err}");
+    let (status, _, err) = program.run(&["plugin", "test", &folder, "divide", "[1]"]);
+    assert!(!status.success() && err.contains("the arguments are no JSON object: [1]"), "{err}");
 }
