@@ -281,7 +281,13 @@ read_only = true
             ),
             (
                 "[capabilities.files]\nread = [\"/a/../b\"]\nwhy = \"x\"",
-                "plugin.toml: capabilities.files has \"/a/../b\"; \"workspace\", \"~/notes\" and \"/srv/data\" are folders",
+                "plugin.toml: capabilities.files has \"/a/../b\"; relative paths and .. do not fit; write \"workspace\", \
+                 \"~/notes\" or \"/srv/data\"",
+            ),
+            (
+                "[capabilities.files]\nread = [\"/proc/self\"]\nwhy = \"x\"",
+                "plugin.toml: capabilities.files has \"/proc/self\"; name a folder of files: \"workspace\", \"~/notes\", \
+                 \"/srv/data\"",
             ),
             (
                 "[capabilities.env]\nnames = [\"AWS_*\"]\nwhy = \"x\"",

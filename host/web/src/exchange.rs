@@ -86,6 +86,6 @@ mod tests {
             headers.append(name, value.parse().expect("a value"));
         }
         let kept = passed_on(headers);
-        assert_eq!(kept.keys().map(|name| name.as_str()).collect::<Vec<_>>(), ["accept"]);
+        assert_eq!(kept.keys().map(http::HeaderName::as_str).collect::<Vec<_>>(), ["accept"]);
     }
 }
