@@ -126,9 +126,9 @@ fn comments_that_cannot_be_used_are_left_out_with_a_word_and_the_plugins_own_sta
     let wit = "package a:b;\nworld w {\n/// Of the comment.\nexport divide: func();\n}";
     program.put("workspace/sources/kinds/wit/world.wit", wit);
     let (_, out, err) = program.run(&["plugin", "add", &folder]);
-    assert!(err.is_empty() && out.contains("kinds.divide\n      Of the comment.\n"), "{out}{err}");
+    assert!(err.is_empty() && out.contains("    | Of the comment.\n"), "{out}{err}");
     let folder =
         source(&program, "kinds", "[tools.divide]\ndescription = \"Of the manifest.\"\n", &component);
     let (_, out, _) = program.run(&["plugin", "add", &folder]);
-    assert!(out.contains("kinds.divide\n      Of the manifest.\n"), "{out}");
+    assert!(out.contains("    | Of the manifest.\n"), "{out}");
 }
