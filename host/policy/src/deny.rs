@@ -99,6 +99,25 @@ fn matches_everything(matcher: &GlobSet) -> bool {
     names.iter().all(|name| matcher.is_match(name)) || deep.iter().all(|name| matcher.is_match(name))
 }
 
+/// The first rule that closes `relative`, a path relative to the workspace, or a folder above it. Rules
+/// from `/` and `~/` are for [`first_at`].
+pub(crate) fn first<'a>(rules: &'a [DenyRule], relative: &Path) -> Option<&'a DenyRule> {
+    rules.iter().find(|rule| rule.base == Base::Workspace && covers(rule, relative))
+}
+
+/// The first rule of any kind that closes `path`, an absolute and resolved path.
+pub(crate) fn first_at<'a>(rules: &'a [DenyRule], path: &Path, places: &Places) -> Option<&'a DenyRule> {
+    let covered = |rule: &&DenyRule| {
+        let base = match rule.base {
+            Base::Workspace => Some(places.workspace.as_path()),
+            Base::Home => places.home.as_deref(),
+            Base::Root => Some(Path::new("/")),
+        };
+        base.and_then(|base| path.strip_prefix(base).ok()).is_some_and(|rest| covers(rule, rest))
+    };
+    rules.iter().find(covered)
+}
+
 /// Some rules, to be asked about many paths.
 #[derive(Debug, Clone, Default)]
 pub struct DenySet {
@@ -114,20 +133,12 @@ impl DenySet {
     /// The first rule that closes `relative`, a path relative to the workspace, or a
     /// folder above it. Rules from `/` and `~/` are for [`matches_at`](Self::matches_at).
     pub fn matches(&self, relative: &Path) -> Option<&DenyRule> {
-        self.rules.iter().find(|rule| rule.base == Base::Workspace && covers(rule, relative))
+        first(&self.rules, relative)
     }
 
     /// The first rule of any kind that closes `path`, an absolute and resolved path.
     pub fn matches_at(&self, path: &Path, places: &Places) -> Option<&DenyRule> {
-        let covered = |rule: &&DenyRule| {
-            let base = match rule.base {
-                Base::Workspace => Some(places.workspace.as_path()),
-                Base::Home => places.home.as_deref(),
-                Base::Root => Some(Path::new("/")),
-            };
-            base.and_then(|base| path.strip_prefix(base).ok()).is_some_and(|rest| covers(rule, rest))
-        };
-        self.rules.iter().find(covered)
+        first_at(&self.rules, path, places)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::deny::{DenyRule, DenySet};
+use crate::deny::{DenyRule, first, first_at};
 use crate::place::{PathRule, Place, Places};
 use crate::source::Source;
 
@@ -71,8 +71,8 @@ impl FilesPolicy {
     }
 
     fn denied(&self, path: &Path, inside: Option<&Path>, places: &Places) -> Result<(), FileDenial> {
-        let deny = DenySet::new(&self.deny);
-        let Some(rule) = deny.matches_at(path, places).or_else(|| deny.matches(inside?)) else {
+        let rule = first_at(&self.deny, path, places).or_else(|| first(&self.deny, inside?));
+        let Some(rule) = rule else {
             return Ok(());
         };
         let rule = format!("denied by \"{}\" in `deny` of [files] ({})", rule.glob(), rule.source);

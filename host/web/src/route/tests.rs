@@ -113,3 +113,34 @@ fn urls_are_read_strictly() {
         "https://xn--bcher-kva.example/%C3%A4"
     );
 }
+
+#[test]
+fn what_was_approved_narrows_what_the_policy_allows() {
+    let router = Router::new(Policy::builtin().web, Arc::new(NAMES));
+    let rules = ["*.example.com", "localhost:8080"]
+        .map(|host| HostRule::parse(host, scorpiox_policy::Source::Builtin).expect("a host"));
+    let decide = |url: &str| {
+        let url = Router::parse(url).expect("a URL");
+        router.check_host(&url, Some(&rules)).map(drop).map_err(|error| error.to_string())
+    };
+    for url in ["https://a.example.com/", "http://a.b.EXAMPLE.com./", "http://localhost:8080/"] {
+        assert_eq!(decide(url), Ok(()), "{url}");
+    }
+    for url in
+        ["https://example.com/", "https://a.example.com:8443/", "http://localhost/", "https://aexample.com/"]
+    {
+        let denial = decide(url).expect_err(url);
+        assert!(denial.contains("none of the hosts that were approved"), "{url}: {denial}");
+    }
+    // Nothing approved is nothing allowed.
+    let url = Router::parse("https://example.com/").expect("a URL");
+    assert!(router.check_host(&url, Some(&[])).is_err() && router.check_host(&url, None).is_ok());
+}
+
+#[test]
+fn what_was_checked_for_one_port_says_nothing_of_the_port_of_another_request() {
+    let router = Router::new(Policy::builtin().web, Arc::new(NAMES));
+    router.route(&Router::parse("https://example.com:8443/").expect("a URL"), None).expect("allowed");
+    let kept = router.checked("example.com").expect("kept");
+    assert!(kept.iter().all(|address| address.port() == 0), "{kept:?}");
+}
