@@ -342,16 +342,17 @@ fn exported<'a, T>(export: Option<&'a T>, name: &str) -> wasmtime::Result<&'a T>
 fn stop_in_time(store: &mut Store<CallState>, component: &Component, cancel: Cancel) {
     let limits = &component.limits;
     let mut ticks_left = limits.cpu.as_nanos() / TICK.as_nanos();
-    let bounds = component.is_shipped().then(|| (limits.cpu, limits.cpu + limits.waiting));
-    let (begun, worked) = (Instant::now(), thread_time());
+    let bounds = component
+        .is_shipped()
+        .then(|| (thread_time() + limits.cpu, Instant::now() + limits.cpu + limits.waiting));
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |store| {
-        if let Some((cpu, all)) = bounds {
-            if thread_time().saturating_sub(worked) > cpu {
+        if let Some((worked_until, waits_until)) = bounds {
+            if thread_time() > worked_until {
                 return Err(Stop::Deadline.into());
             }
             // A person may take their time.
-            if begun.elapsed().saturating_sub(store.data().asked_for) > all {
+            if Instant::now() > waits_until + store.data().asked_for {
                 return Err(Stop::Waited.into());
             }
         }

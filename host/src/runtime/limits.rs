@@ -119,6 +119,14 @@ mod tests {
     }
 
     #[test]
+    fn what_others_ship_has_fewer_memories_and_tables() {
+        let limits = Limits::default();
+        let (own, shipped) = (Meter::new(&limits, false), Meter::new(&limits, true));
+        assert_eq!((own.memories(), own.tables()), (MAX_MEMORIES, MAX_TABLES));
+        assert_eq!((shipped.memories(), shipped.tables()), (2, 8));
+    }
+
+    #[test]
     fn tables_grow_up_to_their_cap() {
         let grow = |by: usize| {
             call(&format!(

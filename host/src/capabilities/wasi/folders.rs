@@ -101,7 +101,7 @@ impl Guard {
             for entry in entries {
                 let Ok(entry) = entry else { return false };
                 left -= 1;
-                if left == 0 || !self.allows(&entry.path(), true) {
+                if left == 0 || self.check(&entry.path(), true).is_err() {
                     return false;
                 }
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

@@ -195,3 +195,48 @@ fn a_call_of_a_plugin_that_waits_says_so() {
     let (_, _, err) = program.run(&["call", "kinds.divide", "{}"]);
     assert!(err.contains("plugin kinds was denied"), "{err}");
 }
+
+/// Runs the program at a terminal where somebody types `answer`: whether it succeeded, and the screen.
+fn at_a_terminal(program: &Program, arguments: &[&str], answer: &str) -> (bool, String) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&person).and_then(|()| unlockpt(&person)).expect("it can be opened");
+    let name = ptsname(&person, Vec::new()).expect("a name").into_string().expect("UTF-8");
+    let open = || fs::File::options().read(true).write(true).open(&name).expect("opens");
+    let mut command = program.command();
+    let mut child = command.args(arguments).stdin(open()).stdout(open()).spawn().expect("it starts");
+    drop(command);
+    let mut person = fs::File::from(person);
+    std::io::Write::write_all(&mut person, answer.as_bytes()).expect("types");
+    let status = child.wait().expect("it ends");
+    let mut screen = [0; 65536];
+    let length = std::io::Read::read(&mut person, &mut screen).unwrap_or(0);
+    (status.success(), String::from_utf8_lossy(&screen[..length]).into_owned())
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_and_only_yes_is_yes() {
+    let program = Program::new();
+    let folder = source(&program, "kinds", "", &component());
+    for answer in ["n\n", "\n", "what\n", "Yes please\n"] {
+        let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], answer);
+        assert!(!added && screen.contains("May kinds run, with all of this? [y/N]"), "{answer:?}: {screen}");
+        assert_eq!(status(&program), "kinds  waits for approval\n", "{answer:?}");
+    }
+    let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], "y\n");
+    assert!(added, "{screen}");
+    assert_eq!(status(&program), "kinds  approved\n");
+}
+
+#[test]
+fn why_a_plugin_is_disabled_stands_on_standard_error() {
+    let program = Program::new();
+    install(&program, &source(&program, "kinds", "", &component()));
+    program.put("home/.scorpiox/plugins/kinds/c.wasm", another());
+    let (_, _, err) = program.run(&["call", "kinds.divide", "{}"]);
+    assert!(
+        err.contains("plugin kinds does not run: its component is another than the one that was approved"),
+        "{err}"
+    );
+    assert!(status(&program).contains("disabled: its component is another"));
+}

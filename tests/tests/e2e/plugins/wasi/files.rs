@@ -278,3 +278,19 @@ fn what_is_no_folder_of_files_cannot_be_asked_for() {
     assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!([])));
     drop(program);
 }
+
+#[test]
+fn rules_about_home_hold_when_home_is_reached_by_a_link() {
+    let program = Program::new();
+    program.put("home/private/key", "key");
+    program.put("home/notes/a", "text");
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"~/private\"]\n");
+    let link = program.home().with_file_name("link");
+    symlink(program.home(), &link).expect("links");
+    let program = program.with("HOME", &link.display().to_string());
+    let (program, mut server) = outsider(program, "[capabilities.files]\nwhy = \"a\"\nread = [\"~/\"]\n");
+    let home = program.home().canonicalize().expect("a folder").display().to_string();
+    let at = |name: &str| path(&format!("{home}/{name}"));
+    assert_eq!(try_to(&mut server, "read-file", at("notes/a")), Ok(json!("text")));
+    assert_eq!(try_to(&mut server, "read-file", at("private/key")), denied());
+}
