@@ -52,7 +52,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
     tools(&mut report, &context);
     shell(&mut report, &context);
     web(&mut report, &context);
-    questions(&mut report);
+    questions(&mut report, &context);
     store(&mut report, &context);
     audit(&mut report, &context);
     settings(&mut report, environment);
@@ -165,9 +165,10 @@ fn web(report: &mut Report, context: &Context) {
 }
 
 /// How a person can be asked where the client shows no form.
-fn questions(report: &mut Report) {
+fn questions(report: &mut Report, context: &Context) {
     report.section("Questions");
-    let ways = ways_here();
+    // What is wrong with the policy was said.
+    let Ok(ways) = ways_here(context.shell()) else { return };
     if ways.is_empty() {
         return report.note("only by the client's own form, or in the chat: no tmux, no terminal, no dialog");
     }

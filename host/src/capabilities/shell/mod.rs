@@ -18,6 +18,7 @@ mod plan;
 mod protect;
 mod run;
 mod survey;
+mod writable;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
