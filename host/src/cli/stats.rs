@@ -61,18 +61,10 @@ fn as_text(servers: &[Posted]) -> String {
             text.push_str("  no calls yet\n");
             continue;
         }
-        let mut table = Table::new([
-            "  tool",
-            "calls",
-            "errors",
-            "cancelled",
-            "refused",
-            "p50",
-            "p90",
-            "p99",
-            "max",
-            "memory",
-        ]);
+        let mut table = Table::new(
+            ["  tool", "calls", "errors", "cancelled", "refused", "p50", "p90", "p99", "max", "memory"],
+            &[0],
+        );
         let rows: Vec<_> = posted.tools.iter().map(row).collect();
         text.push_str(&table.render(&rows));
     }
