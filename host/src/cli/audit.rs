@@ -179,7 +179,7 @@ impl Show {
     fn follow(&mut self, line: Line) {
         match self.wanted(line) {
             Some((_, text)) if self.is_json => print_json(&text),
-            Some((record, _)) => terminal::print(&self.table.line(&row(&record))),
+            Some((record, _)) => terminal::print(&self.table.next(row(&record))),
             None => {}
         }
     }

@@ -20,11 +20,25 @@ pub(super) struct Table<const N: usize> {
     widths: [usize; N],
     columns: usize,
     is_narrow: bool,
+    /// Rows were lined up.
+    is_rendered: bool,
 }
 
 impl<const N: usize> Table<N> {
     pub(super) fn new(headings: [&'static str; N], flexible: &'static [usize]) -> Self {
-        Self { headings, flexible, widths: headings.map(width), columns: columns(), is_narrow: false }
+        Self {
+            headings,
+            flexible,
+            widths: headings.map(width),
+            columns: columns(),
+            is_narrow: false,
+            is_rendered: false,
+        }
+    }
+
+    /// A row that came later: the first of all brings the headings.
+    pub(super) fn next(&mut self, row: [String; N]) -> String {
+        if self.is_rendered { self.line(&row) } else { self.render(&[row]) }
     }
 
     /// The headings and these rows, which later ones are lined up with.
@@ -35,6 +49,7 @@ impl<const N: usize> Table<N> {
             }
         }
         self.fit();
+        self.is_rendered = true;
         let headings = self.headings.map(str::to_owned);
         let mut text = if self.is_narrow { String::new() } else { self.line(&headings) };
         for row in rows {
@@ -61,7 +76,7 @@ impl<const N: usize> Table<N> {
     }
 
     /// One row.
-    pub(super) fn line(&self, row: &[String; N]) -> String {
+    fn line(&self, row: &[String; N]) -> String {
         if self.is_narrow {
             return self.paragraph(row);
         }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use scorpiox_paths::{Folder, Kind, Writable, resolve};
@@ -47,8 +47,9 @@ pub struct Source {
 #[derive(Debug, Clone)]
 pub struct SkillFolders {
     roots: Vec<(PathBuf, Scope)>,
-    /// Where commands write at least; [`Reading`] knows the rest.
-    workspace: Writable,
+    workspace: PathBuf,
+    /// Where commands write at least, once it is asked for; [`Reading`] knows the rest.
+    writable: OnceLock<Writable>,
 }
 
 impl SkillFolders {
@@ -63,7 +64,7 @@ impl SkillFolders {
             roots.extend(home.map(|home| (home.join(name).join("skills"), Scope::User)));
         }
         roots.extend(additional.iter().map(|path| (path.clone(), Scope::Additional)));
-        Self { roots, workspace: Writable::new([workspace.to_owned()]) }
+        Self { roots, workspace: workspace.to_owned(), writable: OnceLock::new() }
     }
 
     /// The folders in lookup order.
@@ -99,7 +100,10 @@ impl SkillFolders {
     fn open(&self, path: &Path, scope: Scope) -> Option<Folder> {
         match scope {
             Scope::Workspace => Folder::open(path).ok(),
-            Scope::User | Scope::Additional => Folder::open(&resolve(path, &self.workspace).ok()?).ok(),
+            Scope::User | Scope::Additional => {
+                let writable = self.writable.get_or_init(|| Writable::new([self.workspace.clone()]));
+                Folder::open(&resolve(path, writable).ok()?).ok()
+            }
         }
     }
 
