@@ -22,9 +22,8 @@ const KNOWN: [&str; 9] = [
 /// ones that is there and root's alone to change.
 pub fn find(chosen: Option<&Path>, writable: &Writable) -> Result<PathBuf, String> {
     if let Some(chosen) = chosen {
-        return checked(chosen, writable).map_err(|why| {
-            format!("`browser_path` of [web] in policy.toml is {}: {why}", chosen.display())
-        });
+        return checked(chosen, writable)
+            .map_err(|why| format!("`browser_path` of [web] in policy.toml is {}: {why}", chosen.display()));
     }
     let found = KNOWN.iter().map(Path::new).find(|path| programs::check(path, writable).is_ok());
     found.map(Path::to_owned).ok_or_else(|| {

@@ -145,9 +145,8 @@ fn invalid(path: &Path, why: &str) -> io::Error {
 
 /// The system says of a link where a folder is wanted that it is no folder, which helps nobody.
 fn refused(folder: &OwnedFd, name: &OsStr, error: Errno) -> io::Error {
-    let is_link = || {
-        statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| kind_of(&found) == Kind::Link)
-    };
+    let is_link =
+        || statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| kind_of(&found) == Kind::Link);
     if matches!(error, Errno::LOOP | Errno::NOTDIR) && is_link() {
         return invalid(Path::new(name), "is a symbolic link, which is not followed here");
     }

@@ -11,6 +11,8 @@
 //! Invariant: what is opened here is reached through no link. An error of a look is a refusal.
 //! Which folders commands can write is for the caller to say.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod folder;
 pub mod programs;
 mod resolve;

@@ -172,7 +172,8 @@ impl Desk {
         let folder = setup.own_home.join("tmp");
         let spec = CellSpec {
             tier: Tier::None,
-            workspace: setup.workspace.as_path().into(),
+            // Some programs look for things where they are started.
+            workspace: folder.as_path().into(),
             exposed: Vec::new(),
             home: folder.as_path().into(),
             scratch: folder.join(format!("asks-{}", std::process::id())).into(),

@@ -14,6 +14,7 @@ mod dispatch;
 mod handlers;
 mod inflight;
 mod outgoing;
+mod plan_notes;
 mod progress;
 pub(crate) mod records;
 mod serve;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use scorpiox_audit::Outcome;
+use scorpiox_audit::{Outcome, Uses};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -10,6 +10,7 @@ use super::brought;
 use super::client::Client;
 use super::context::Context;
 use super::dispatch::{Answer, Request, Scope};
+use super::plan_notes;
 use super::records::Recording;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
@@ -44,7 +45,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return Err(unknown_tool(scope, &name));
     };
     let client = Client::of(scope, &tool.name, arguments)?;
-    let recording = scope.context.records.begin(scope.request, &tool, arguments);
+    let recording = scope.context.records.begin(scope.request, &tool, arguments, &scope.uses);
     let (outcome, messages_waiting) = match recording.permit() {
         Ok(()) => run(scope, &tool, arguments, &client, &recording),
         Err(refusal) => (Err(refusal), None),
@@ -83,7 +84,7 @@ pub(crate) fn record_unrun(context: &Context, request: &Request<'_>, outcome: Ou
     };
     let arguments = request.params.raw_object("arguments").ok().flatten().unwrap_or("{}");
     // It did nothing, so that nothing is withheld.
-    let _ = context.records.begin(request, &tool, arguments).finish(outcome);
+    let _ = context.records.begin(request, &tool, arguments, &Uses::default()).finish(outcome);
 }
 
 /// Most tools that an error names.
@@ -129,7 +130,12 @@ fn run(
             (native.call(&call), None)
         }
         Kind::Wasm { component, .. } => {
-            run_component(scope, component, [&tool.name, &tool.name, arguments], client, recording)
+            let (mut outcome, waiting) =
+                run_component(scope, component, [&tool.name, &tool.name, arguments], client, recording);
+            if let Ok(output) = &mut outcome {
+                plan_notes::add(scope.context, &tool.name, arguments, output);
+            }
+            (outcome, waiting)
         }
         Kind::Plugin { component, inner, .. } => {
             run_component(scope, component, [&tool.name, inner, arguments], client, recording)

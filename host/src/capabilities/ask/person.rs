@@ -46,13 +46,16 @@ fn trusted(
     variables: impl Iterator<Item = (OsString, OsString)>,
     writable: &Writable,
 ) -> BTreeMap<String, String> {
-    let known = variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let known =
+        variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let passed = known.filter(|(name, _)| is_passed_on(name));
     let judged = passed.filter(|(name, value)| {
         let leads_to_commands = paths_in(value).any(|path| !is_apart(Path::new(path), writable));
         let fits = !leads_to_commands && (name != "TMUX" || is_own_socket(value, writable));
         if !fits {
-            tracing::warn!("{name} is not used to ask questions: it leads to where commands can write, or to others");
+            tracing::warn!(
+                "{name} is not used to ask questions: it leads to where commands can write, or to others"
+            );
         }
         fits
     });
@@ -94,12 +97,16 @@ mod tests {
             std::fs::create_dir(folder).expect("a folder");
         }
         symlink(&work, home.join("link")).expect("a link");
-        let _sockets = [&work, &home].map(|folder| UnixListener::bind(folder.join("tmux")).expect("a socket"));
+        let _sockets =
+            [&work, &home].map(|folder| UnixListener::bind(folder.join("tmux")).expect("a socket"));
         let writable = Writable::new([work.clone()]);
         let at = |folder: &Path, rest: &str| format!("{}{rest}", folder.display());
         let (tmux, own) = (at(&home, "/tmux,1,0"), at(&home, "/config"));
         assert_eq!(
-            kept(&[("TMUX", &tmux), ("XDG_CONFIG_HOME", &own), ("DISPLAY", ":0"), ("PATH", "/bin")], &writable),
+            kept(
+                &[("TMUX", &tmux), ("XDG_CONFIG_HOME", &own), ("DISPLAY", ":0"), ("PATH", "/bin")],
+                &writable
+            ),
             ["DISPLAY", "TMUX", "XDG_CONFIG_HOME"]
         );
         for (name, value) in [

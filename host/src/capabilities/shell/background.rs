@@ -41,6 +41,8 @@ struct Task {
     command: String,
     tier: Tier,
     profile: String,
+    /// It can change files, or reach the network.
+    changes_things: bool,
     started: Instant,
     stop: Cancel,
     state: Mutex<State>,
@@ -112,6 +114,7 @@ impl Shell {
         table.starting -= 1;
         let started = started?;
         let (tier, profile) = (started.tier, started.profile.clone());
+        let changes_things = started.cell.changes_things();
         table.last_id += 1;
         let task = Arc::new(Task {
             id: table.last_id,
@@ -119,6 +122,7 @@ impl Shell {
             command: request.command.clone(),
             tier,
             profile,
+            changes_things,
             started: Instant::now(),
             stop: Cancel::default(),
             state: Mutex::new(State {
@@ -141,6 +145,14 @@ impl Shell {
     pub fn tasks(&self, owner: Option<&str>) -> Vec<Listed> {
         let table = self.tasks.lock();
         table.tasks.values().filter(|task| task.owner.as_deref() == owner).map(|task| task.listed()).collect()
+    }
+
+    /// Tasks that run and can change something, whoever started them: the component, or none for the
+    /// client.
+    pub fn tasks_that_change_things(&self) -> Vec<(Option<Arc<str>>, Listed)> {
+        let table = self.tasks.lock();
+        let running = table.tasks.values().filter(|task| task.changes_things && task.state().ended.is_none());
+        running.map(|task| (task.owner.clone(), task.listed())).collect()
     }
 
     /// What is new in a task's output since the last read.
