@@ -205,7 +205,7 @@ impl Context {
     /// while there is one. An error is no answer: who has to know must refuse then.
     pub fn active_plan(&self) -> Result<Option<String>, Fault> {
         let Some(component) = self.component("PlanMode") else { return Ok(None) };
-        if !self.database.exists() {
+        if self.database.is_absent()? {
             return Ok(None);
         }
         Ok(self.runtime.active_plan(component, &self.own_setup())?.map(|plan| plan.goal))

@@ -15,6 +15,7 @@ mod handlers;
 mod inflight;
 mod marks;
 mod outgoing;
+mod plan_notes;
 mod progress;
 pub(crate) mod records;
 mod rendering;

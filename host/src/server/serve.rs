@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use scorpiox_audit::Outcome;
+use scorpiox_audit::{Outcome, Uses};
 use scorpiox_rpc::{Frame, Framer, Id, Incoming, Members, Message, code, reply};
 use serde_json::value::RawValue;
 
@@ -487,14 +487,15 @@ impl Server {
     /// Runs a handler; `None` when the request must not be answered.
     fn perform(&self, request: &Request<'_>, handler: dispatch::Slow, ticket: &Ticket) -> Option<Vec<u8>> {
         let progress = Progress::new(&self.context.output, request.revision, request.meta.progress_token);
-        let scope = Scope { context: &self.context, request, ticket, progress: &progress };
+        let uses = Uses::default();
+        let scope = Scope { context: &self.context, request, ticket, progress: &progress, uses };
         // A call that was cancelled before its turn does nothing.
         let answer = match ticket.cancel.reason() {
             Some(Reason::Client) => {
                 record_unrun(&self.context, request, Outcome::Cancelled);
                 Err(RpcError::internal("cancelled"))
             }
-            _ => guarded(|| handler(&scope)),
+            _ => guarded(|| dispatch::handle(&scope, handler)),
         };
         progress.end();
         if self.context.deliveries.timers_changed() {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use scorpiox_audit::Outcome;
+use scorpiox_audit::{Outcome, Uses};
 
 use super::brought;
 use super::client::Client;
 use super::context::Context;
 use super::dispatch::{self, Answer, Request, Scope};
+use super::plan_notes;
 use super::records::Recording;
 use super::rendering::{Body, Manner};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
@@ -32,7 +33,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return Err(unknown_tool(scope, &name));
     };
     let client = Client::of(scope, &tool.name, arguments)?;
-    let recording = scope.context.records.begin(scope.request, &tool, arguments);
+    let recording = scope.context.records.begin(scope.request, &tool, arguments, &scope.uses);
     bound(scope, &tool);
     let (outcome, messages_waiting) = match recording.permit() {
         Ok(()) => run(scope, &tool, arguments, &client, &recording),
@@ -93,7 +94,7 @@ pub(crate) fn record_unrun(context: &Context, request: &Request<'_>, outcome: Ou
     let Some(tool) = named.and_then(|name| dispatch::tool(context, request, &name.0)) else { return };
     let arguments = request.params.raw_object("arguments").ok().flatten().unwrap_or("{}");
     // It did nothing, so that nothing is withheld.
-    let _ = context.records.begin(request, &tool, arguments).finish(outcome);
+    let _ = context.records.begin(request, &tool, arguments, &Uses::default()).finish(outcome);
 }
 
 /// Most tools that an error names.
@@ -142,7 +143,12 @@ fn run(
             (native.call(&call), None)
         }
         Kind::Wasm { component, .. } => {
-            run_component(scope, component, [&tool.name, &tool.name, arguments], client, recording)
+            let (mut outcome, waiting) =
+                run_component(scope, component, [&tool.name, &tool.name, arguments], client, recording);
+            if let Ok(output) = &mut outcome {
+                plan_notes::add(scope.context, &tool.name, arguments, output);
+            }
+            (outcome, waiting)
         }
         Kind::Plugin { component, inner, .. } => {
             run_component(scope, component, [&tool.name, inner, arguments], client, recording)

@@ -1,5 +1,6 @@
 //! `AskUserQuestion`: by the client's forms, in a terminal, or as text.
 
+mod attacks;
 mod dialogs;
 mod pane;
 mod popup;

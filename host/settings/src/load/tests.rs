@@ -362,6 +362,15 @@ fn a_folder_that_is_two_tiers_is_read_once_and_trusted() {
 }
 
 #[test]
+fn beside_a_program_that_was_built_in_the_workspace_nothing_is_trusted() {
+    let machine = Machine::new().with("ws/target/scorpiox-env.txt", "ADDITIONAL_SKILLS=/a\nTOOL_BASH=0");
+    let locations = Locations { binary_dir: Some(machine.path("ws/target")), ..machine.locations() };
+    let settings = Settings::load(&locations, [("", ""); 0], &TOOLS);
+    assert!(settings.additional_skills().is_empty() && !settings.tool_enabled("Bash"));
+    assert_eq!(settings.problems().len(), 1);
+}
+
+#[test]
 fn without_home_and_binary_folder_the_workspace_is_read() {
     let machine = Machine::new().with(SCORPIOX, "TOOL_BASH=no");
     let locations = Locations { binary_dir: None, home: None, workspace: machine.path("ws") };

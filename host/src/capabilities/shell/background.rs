@@ -39,6 +39,8 @@ struct Task {
     command: String,
     tier: Tier,
     profile: String,
+    /// It can change files, or reach the network.
+    changes_things: bool,
     started: Instant,
     stop: Cancel,
     state: Mutex<State>,
@@ -122,6 +124,14 @@ impl Shell {
         table.tasks.values().filter(|task| task.owner.as_deref() == owner).map(|task| task.listed()).collect()
     }
 
+    /// Tasks that run and can change something, whoever started them: the component, or none for the
+    /// client.
+    pub fn tasks_that_change_things(&self) -> Vec<(Option<Arc<str>>, Listed)> {
+        let table = self.tasks.lock();
+        let running = table.tasks.values().filter(|task| task.changes_things && task.state().ended.is_none());
+        running.map(|task| (task.owner.clone(), task.listed())).collect()
+    }
+
     /// What is new in a task's output since the last read, at most so many bytes of it.
     pub fn read_task(
         &self,
@@ -183,6 +193,7 @@ impl TaskPlace<'_> {
             command: request.command.clone(),
             tier: started.tier,
             profile: started.profile.clone(),
+            changes_things: started.cell.changes_things(),
             started: since,
             stop: Cancel::default(),
             state: Mutex::new(State { ring, cursor: Cursor::default(), ended: None, read_to_end: None }),

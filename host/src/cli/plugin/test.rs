@@ -35,8 +35,8 @@ pub(super) fn run(
     };
     let manifest = &look.installed.manifest;
     let kept = Kept::new(&environment.own_home);
-    let mut component =
-        held_to(&look.installed, &look.component, &manifest.capabilities, &manifest.limits, &kept)?;
+    let asked = (&manifest.capabilities, &look.folders);
+    let mut component = held_to(&look.installed, &look.component, asked, &manifest.limits, &kept)?;
     // What an installed plugin of that name stored is not its.
     let prefix = format!("{}.", manifest.name);
     let tool = tool.strip_prefix(&prefix).unwrap_or(tool);

@@ -131,7 +131,7 @@ impl ListingCache {
             return Some(Arc::clone(&kept.definitions));
         }
         // Not under the lock: a list that takes long delays no other.
-        let setup = scope.context.setup(scope.cancel().clone(), Arc::new(|| {}));
+        let setup = scope.setup();
         match scope.context.runtime.list_tools(component, &setup) {
             Ok(found) => {
                 let definitions = Arc::new(found.into_iter().filter_map(usable).collect::<Vec<_>>());
