@@ -53,7 +53,13 @@ impl Default for Program {
 }
 
 impl Program {
+    /// One whose results carry data beside their text, by a setting, since tests read that.
     pub fn new() -> Self {
+        Self::as_shipped().with("STRUCTURED", "true")
+    }
+
+    /// One without any setting: what models are sent.
+    pub fn as_shipped() -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         for name in ["home", "workspace"] {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
@@ -349,7 +355,12 @@ impl Started {
 
     /// The handshake of a client with these capabilities.
     pub fn initialize_with(&mut self, revision: &str, capabilities: Value) -> Value {
-        let client = json!({ "name": "tests", "version": "1" });
+        self.introduce("tests", revision, capabilities)
+    }
+
+    /// The handshake of a client that calls itself so.
+    pub fn introduce(&mut self, name: &str, revision: &str, capabilities: Value) -> Value {
+        let client = json!({ "name": name, "version": "1" });
         let params =
             json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
         let answer = self.ask("initialize", params);

@@ -56,6 +56,8 @@ pub struct Setup {
     pub files: Arc<Files>,
     /// The person and the model, for components that may ask them.
     pub counterpart: Option<Arc<dyn Counterpart>>,
+    /// Most characters that the text of its result may have.
+    pub room: usize,
     /// Told of what the call touches.
     pub uses: Uses,
     /// Told how far the call is.
@@ -268,6 +270,7 @@ fn run<T>(
             setup.uses.clone(),
         ),
         files: Arc::clone(&setup.files),
+        room: setup.room,
         on_progress: Arc::clone(&setup.on_progress),
         uses: setup.uses.clone(),
         log_lines: 0,

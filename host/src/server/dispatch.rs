@@ -1,6 +1,7 @@
 //! From a request to its handler: which methods there are, in which revisions, and
 //! which of them are work for a thread of their own.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use scorpiox_audit::{Outcome, Uses};
@@ -12,9 +13,9 @@ use super::progress::Progress;
 use super::session::Facts;
 use super::{handlers, tool_call};
 use crate::cancel::Cancel;
-use crate::mcp::{Params, RequestMeta, Revision, RpcError};
+use crate::mcp::{ClientTraits, Params, RequestMeta, Revision, RpcError, prefixed};
 use crate::runtime::Setup;
-use crate::tools::Failure;
+use crate::tools::{Failure, Tool};
 
 /// A request that was read and belongs to a revision.
 pub(crate) struct Request<'a> {
@@ -22,6 +23,8 @@ pub(crate) struct Request<'a> {
     pub revision: Revision,
     pub params: Params<'a>,
     pub meta: RequestMeta<'a>,
+    /// What is known of the client by its name.
+    pub traits: &'static ClientTraits,
     /// It calls a tool, which is recorded also when it does not come to that.
     pub is_call: bool,
     /// What else is recorded: its method.
@@ -49,6 +52,28 @@ impl Scope<'_> {
     pub(crate) fn cancel(&self) -> &Cancel {
         &self.ticket.cancel
     }
+
+    /// What this client is told before the names of tools.
+    pub(crate) fn prefix(&self) -> Option<&str> {
+        prefix(self.context, self.request)
+    }
+
+    /// A tool's name, as this client knows it.
+    pub(crate) fn name<'n>(&self, tool: &'n str) -> Cow<'n, str> {
+        prefixed(self.prefix(), tool)
+    }
+}
+
+/// What the client of a request is told before the names of tools: what the user set, or what it
+/// is known to need.
+pub(crate) fn prefix<'a>(context: &'a Context, request: &Request<'_>) -> Option<&'a str> {
+    context.settings.tool_prefix().or(request.traits.prefix)
+}
+
+/// The tool that a request means, if it is switched on. A client that is told a prefix may leave it out.
+pub(crate) fn tool(context: &Context, request: &Request<'_>, name: &str) -> Option<Arc<Tool>> {
+    let bare = || name.strip_prefix(prefix(context, request)?);
+    context.tool(name).or_else(|| context.tool(bare()?))
 }
 
 /// A handler's answer: a whole line, or an error.
@@ -154,8 +179,9 @@ pub(crate) fn read<'a>(
             )));
         }
     };
+    let traits = if modern { ClientTraits::introduced(meta.client_info) } else { facts.traits };
     let recorded_as = RECORDED.into_iter().find(|recorded| *recorded == method);
-    Ok(Request { id, revision, params, meta, is_call: method == CALL, recorded_as })
+    Ok(Request { id, revision, params, meta, traits, is_call: method == CALL, recorded_as })
 }
 
 /// The revision that a request without a handshake claims.

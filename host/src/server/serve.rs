@@ -34,6 +34,9 @@ const STOP_TIME: Duration = Duration::from_millis(250);
 /// gone.
 const STUCK_TIME: Duration = Duration::from_secs(1);
 
+/// How often it is looked whether a client has to be answered.
+const OVERDUE_TICKS: u64 = 64;
+
 type Input = Box<Framer<Box<dyn Read + Send>>>;
 
 /// A line that waits for its turn: a call with its ticket, or a batch, whose members have
@@ -169,6 +172,9 @@ impl Server {
         let tick = beat.tick;
         self.context.runtime.tick();
         self.context.records.tick(beat);
+        if tick.is_multiple_of(OVERDUE_TICKS) {
+            self.context.inflight.end_overdue();
+        }
         if self.workers.tick(tick) {
             self.spawn_worker();
         }

@@ -185,18 +185,27 @@ const DESKTOP_FILE: &str = if cfg!(target_os = "macos") {
     "home/.config/Claude/claude_desktop_config.json"
 };
 
-/// The clients: where each has its file, and the object that lists servers.
-const CLIENTS: [(&str, &str, &str); 4] = [
+/// The clients whose files are JSON: where each has its file, and the object that lists servers.
+const CLIENTS: [(&str, &str, &str); 9] = [
     ("claude-desktop", DESKTOP_FILE, "mcpServers"),
     ("claude-code", "workspace/.mcp.json", "mcpServers"),
     ("cursor", "home/.cursor/mcp.json", "mcpServers"),
     ("vscode", "workspace/.vscode/mcp.json", "servers"),
+    ("gemini", "home/.gemini/settings.json", "mcpServers"),
+    ("qwen", "home/.qwen/settings.json", "mcpServers"),
+    ("opencode", "home/.config/opencode/opencode.json", "mcp"),
+    ("copilot", "home/.copilot/mcp-config.json", "mcpServers"),
+    ("cline", "home/.cline/data/settings/cline_mcp_settings.json", "mcpServers"),
 ];
 
 fn entry(client: &str) -> Value {
     let command = binary();
     match client {
+        "claude-code" => json!({ "command": command, "args": [], "alwaysLoad": true }),
         "vscode" => json!({ "type": "stdio", "command": command, "args": [] }),
+        "opencode" => json!({ "type": "local", "command": [command], "enabled": true }),
+        "copilot" => json!({ "type": "local", "command": command, "args": [], "tools": ["*"] }),
+        "cline" => json!({ "type": "stdio", "command": command, "args": [], "timeout": 600 }),
         _ => json!({ "command": command, "args": [] }),
     }
 }
@@ -250,6 +259,37 @@ fn config_keeps_everything_else_in_a_file_and_a_backup() {
         assert!(again.contains("has the entry already"), "{client}: {again}");
         assert_eq!(fs::read_to_string(&path).expect("the file"), after, "{client}: a second time");
     }
+}
+
+#[test]
+fn config_adds_a_table_to_the_toml_of_codex() {
+    let program = Program::new();
+    let entry = format!("[mcp_servers.scorpiox]\ncommand = \"{}\"\nargs = []\n", binary().display());
+    let (_, printed, err) = program.run(&["config", "codex"]);
+    assert_eq!(printed, entry);
+    assert!(err.contains(".codex/config.toml"), "{err}");
+    let before = "# mine\nmodel = 'x'  # two\n\n[mcp_servers.other]\ncommand = \"npx\"\n";
+    let path = program.put("home/.codex/config.toml", before);
+    assert!(prints(&program, &["config", "codex", "--write"]).starts_with("updated "));
+    assert_eq!(fs::read_to_string(&path).expect("the file"), format!("{before}\n{entry}"));
+    let again = prints(&program, &["config", "codex", "--write"]);
+    assert!(again.contains("has the entry already"), "{again}");
+}
+
+#[test]
+fn config_adds_an_item_to_the_yaml_of_continue_and_makes_no_file_of_its_own() {
+    let program = Program::new();
+    let item = format!("  - name: scorpiox\n    command: \"{}\"\n    args: []\n", binary().display());
+    let (_, printed, err) = program.run(&["config", "continue"]);
+    assert_eq!(printed, format!("mcpServers:\n{item}"));
+    assert!(err.contains(".continue/config.yaml"), "{err}");
+    let (_, err) = fails(&program, &["config", "continue", "--write"], 1);
+    assert!(err.contains("start Continue once") && err.contains("nothing was changed"), "{err}");
+    let before =
+        "name: mine\nversion: 1.0.0\nschema: v1\nmcpServers:\n  - name: other # keep\n    command: npx\n";
+    let path = program.put("home/.continue/config.yaml", before);
+    assert!(prints(&program, &["config", "continue", "--write"]).starts_with("updated "));
+    assert_eq!(fs::read_to_string(&path).expect("the file"), format!("{before}{item}"));
 }
 
 #[test]

@@ -178,8 +178,25 @@ fn a_workspace_cannot_name_folders_of_skills() {
         .with("home/.claude/scorpiox-env/p.txt", "ADDITIONAL_SKILLS=~/of-p");
     let settings = machine.load();
     assert_eq!(settings.additional_skills(), [machine.path("home/mine")]);
-    assert!(settings.problems().iter().all(|p| matches!(p.kind, ProblemKind::SkillsFromWorkspace)));
+    assert!(settings.problems().iter().all(|p| matches!(p.kind, ProblemKind::UsersAlone { .. })));
     assert_eq!(settings.problems().len(), 2);
+}
+
+#[test]
+fn what_models_are_shown_is_the_users_alone() {
+    let machine = Machine::new();
+    let settings = machine.load();
+    assert_eq!((settings.structured(), settings.tool_prefix()), (false, None));
+    assert_eq!(settings.answer_within(), Some(std::time::Duration::from_secs(50)));
+    let lines = "STRUCTURED=true\nTOOL_PREFIX=a_\nANSWER_WITHIN=0";
+    let machine = Machine::new().with(SCORPIOX, lines).with(CLAUDE, lines);
+    let settings = machine.load();
+    assert_eq!((settings.structured(), settings.tool_prefix()), (false, None));
+    assert_eq!(settings.problems().len(), 6);
+    let settings = Machine::new().with(HOME, lines).load();
+    assert_eq!((settings.structured(), settings.tool_prefix()), (true, Some("a_")));
+    assert_eq!(settings.answer_within(), None);
+    assert!(settings.problems().is_empty());
 }
 
 #[test]

@@ -49,8 +49,8 @@ impl Files {
         Self { shell }
     }
 
-    /// The whole file at an absolute path, if it has at most `limit` bytes. For components of others
-    /// it lies in a folder that was `approved`.
+    /// The whole file at a path, if it has at most `limit` bytes. A relative path is the workspace's.
+    /// For components of others the file lies in a folder that was `approved`.
     pub fn read(
         &self,
         path: &str,
@@ -58,10 +58,10 @@ impl Files {
         approved: Option<&Approved>,
         uses: &Uses,
     ) -> Result<Vec<u8>, FileError> {
-        let asked = Path::new(path);
-        if !asked.is_absolute() || path.contains('\0') {
-            return Err(FileError::Invalid(format!("{path:?} is no absolute path; write it from / on")));
+        if path.is_empty() || path.contains('\0') {
+            return Err(FileError::Invalid(format!("{path:?} is no path of a file")));
         }
+        let asked = &self.shell.setup().workspace.join(path);
         let resolved = asked.canonicalize().map_err(|error| said(asked, &error))?;
         let checked = self.folder(&resolved, approved);
         match &checked {
@@ -69,7 +69,7 @@ impl Files {
             Err(denial) => uses.note("files", "", Err(&denial.rule)),
         }
         checked.map_err(|denial| {
-            let leads = if resolved == asked { String::new() } else { format!("{path} leads to it: ") };
+            let leads = if resolved == *asked { String::new() } else { format!("{path} leads to it: ") };
             FileError::Denied(format!("{leads}{denial}"))
         })?;
         let limit = limit.min(MAX_BYTES);

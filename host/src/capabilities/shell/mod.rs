@@ -34,7 +34,7 @@ pub use background::{Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use host::{ShellFailure, ShellView};
 pub use plan::{places, tier as cell_tier};
-pub use run::{As, Completed, Request};
+pub use run::{As, Completed, GoesOn, Ran, Request, Wait};
 
 use background::Tasks;
 use cells::{Cells, Ready};

@@ -43,7 +43,7 @@ impl Plan {
         tier: Tier,
     ) -> Result<Self, ShellError> {
         let places = places(setup);
-        let outputs = setup.own_home.join("output").join(&setup.workspace_name);
+        let outputs = outputs(setup);
         let scratch =
             setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
         let scratch = scratch.join(&profile.name);
@@ -90,6 +90,11 @@ impl Plan {
         };
         Ok(Self { spec, areas, toolchains, outputs })
     }
+}
+
+/// Where whole outputs of a workspace are kept.
+pub(super) fn outputs(setup: &ShellSetup) -> PathBuf {
+    setup.own_home.join("output").join(&setup.workspace_name)
 }
 
 /// Where the policy's names for places lead.

@@ -18,7 +18,7 @@ use crate::cli::environment::Environment;
 use crate::cli::terminal;
 use crate::plugins::held_to;
 use crate::runtime::{Component, Kept, Setup, Ticker};
-use crate::server::{Context, Options};
+use crate::server::{Audience, Context, Options};
 
 pub(super) fn run(
     environment: &Environment,
@@ -50,7 +50,7 @@ pub(super) fn run(
 
 /// Calls the tool as a server would, with what the plugin asks for.
 fn call(environment: &Environment, component: &Component, tool: &str, arguments: &str) -> Result<ExitCode> {
-    let options = Options { delivers_messages: false, ..environment.options() };
+    let options = Options { audience: Audience::Person, ..environment.options() };
     let context = Arc::new(Context::new(options, Output::new(std::io::sink())));
     let ticks = Arc::clone(&context);
     let ticker = Ticker::new(Box::new(move |_| ticks.runtime.tick()));
