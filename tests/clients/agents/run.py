@@ -42,10 +42,10 @@ def play(client: Client, scene: Scene, binary: Path, base: Path) -> list[Outcome
     acted = scene.acted(client)
     site = Site()
     script = Play(client, acted.steps, site)
-    model = Model(client, script, Recorder(base / "requests.jsonl"))
+    model = Model(acted.names or client, script, Recorder(base / "requests.jsonl"))
     session = None
     try:
-        session = Session(client, binary, base, model.url, site, relay=scene.relay)
+        session = Session(client, binary, base, model.url, site, relay=scene.relay, late=scene.late)
         script.begin(session, model)
         if acted.person:
             return [script.of_person(acted.what, acted.person)]
@@ -80,8 +80,8 @@ def play_all(clients: list[Client], scenes: list[Scene], binary: Path, base: Pat
         waiting = [
             (client, scene, pool.submit(play, client, scene, binary, folder(client, scene)))
             for scene in scenes
-            if scene.waits
             for client in clients
+            if scene.waits and scene.is_for(client)
         ]
         for client in clients:
             print(f"       {client.name} {client.version()}", flush=True)

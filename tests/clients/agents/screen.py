@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import processes
+from agents.client import Typed
 
 # Longest time for a screen to show something, in seconds.
 PATIENCE = 40
@@ -41,11 +42,12 @@ class Screen:
             return "(the agent has ended)"
         return "\n".join(line.rstrip() for line in lines if line.strip())
 
-    def press(self, *keys: str) -> None:
-        """Each as tmux names it."""
-        for key in keys:
-            self._run("send-keys", key)
+    def type(self, typed: Typed) -> None:
+        for pattern, keys in typed:
+            self._wait_for(pattern)
+            for key in keys:
+                self._run("send-keys", key)
 
-    def wait_for(self, pattern: str) -> None:
+    def _wait_for(self, pattern: str) -> None:
         if not processes.wait_for(lambda: re.search(pattern, self.text()), PATIENCE):
             raise AssertionError(f"the screen does not show {pattern!r} after {PATIENCE} s:\n{self.text()}")

@@ -51,7 +51,7 @@ class Served:
 class Session:
     """Folders and processes of one run, below `base`."""
 
-    def __init__(self, client: Client, binary: Path, base: Path, url: str, site: Site, *, relay: bool) -> None:
+    def __init__(self, client: Client, binary: Path, base: Path, url: str, site: Site, *, relay: bool, late: bool) -> None:
         self.client, self.binary, self.base = client, binary, base
         self.home, self.workspace = base / "home", base / "workspace"
         self.place = Place(self.home, self.workspace, url)
@@ -59,7 +59,7 @@ class Session:
         self.workspace.mkdir(parents=True)
         self._furnish(site)
         client.prepare(self.place)
-        self._enter(relay)
+        self._enter(relay, late)
 
     def _furnish(self, site: Site) -> None:
         policy = POLICY.format(url=site.url)
@@ -70,18 +70,20 @@ class Session:
         skill.parent.mkdir(parents=True)
         skill.write_text(SKILL)
 
-    def _enter(self, relay: bool) -> None:
+    def _enter(self, relay: bool, late: bool) -> None:
         """Has the program write its entry, as a person would, and puts the relay in front of it."""
         done = self.program("config", self.client.config, "--write")
         if done.returncode != 0:
             raise AssertionError(f"config {self.client.config} --write: {done.stderr}")
+        file = Path(done.stdout.split(" (before")[0].split(" ", 1)[1].strip())
+        if late:
+            file.write_text(file.read_text().replace('"alwaysLoad": true', '"alwaysLoad": false'))
         if not relay:
             return
         front = self.base / "server"
         words = [sys.executable, str(HERE / "relay.py"), str(self._lines), str(self.binary)]
         front.write_text(f"#!/bin/sh\nexec {shlex.join(words)} \"$@\"\n")
         front.chmod(0o755)
-        file = Path(done.stdout.split(" (before")[0].split(" ", 1)[1].strip())
         file.write_text(file.read_text().replace(str(self.binary), str(front)))
 
     def environment(self) -> dict[str, str]:

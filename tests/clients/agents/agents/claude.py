@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from agents.client import GO, KEY, Client, Place, Sent, images, native, texts
-from scripted.talk import Result, Shown
+from scripted.talk import Result
 
 # Notes of the client's own to the model.
 REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.S)
@@ -17,10 +17,19 @@ class Claude(Client):
     package = "@anthropic-ai/claude-code"
     config = "claude-code"
     revision = "2026-07-28"
+    finder = "ToolSearch"
     limit = 48_000
     # By `anthropic/maxResultSizeChars`.
     limits: ClassVar = {"ReadDocs": 500_000}
     budgets: ClassVar = {"ReadDocs": 100_000}
+    # Unfolds the options, chooses the first, goes on to the end.
+    answering = (
+        ("requests your input", ("Right",)),
+        ("Red", ("Enter",)),
+        (r"Question 1: \W*Red", ("Down",)),
+        (r"❯ +Other", ("Down",)),
+        (r"❯ +Accept", ("Enter",)),
+    )
 
     def program(self) -> list[str]:
         return native("@anthropic-ai/claude-code-linux-{machine}", "claude")
@@ -46,9 +55,6 @@ class Claude(Client):
 
     def shown_as(self, tool: str) -> str:
         return f"mcp__scorpiox__{tool.replace('.', '_')}"
-
-    def search(self, tools: dict[str, Shown], wanted: str) -> tuple[str, dict[str, Any]] | None:
-        return ("ToolSearch", {"query": f"select:{self.shown_as(wanted)}"}) if "ToolSearch" in tools else None
 
     def unwrap(self, result: Result) -> Sent:
         said = [REMINDER.sub("", text) for text in texts(result)]

@@ -20,6 +20,10 @@ GO = "Please go on as the script says."
 KEY = "not-a-key"
 
 
+# What a person types: keys, as tmux names them, each time when a pattern is on the screen.
+Typed = tuple[tuple[str, tuple[str, ...]], ...]
+
+
 @dataclass(frozen=True)
 class Place:
     """The folders of one run, and the model's address."""
@@ -60,16 +64,18 @@ class Client(ABC):
     # The longest result in characters that passes whole, and of single tools that say so in `_meta`.
     limit: int = 20_000
     limits: ClassVar[dict[str, int]] = {}
-    # What the server may give this client in one result, where that is not what all get.
+    # The most that the server may give it in one result, and of single tools.
+    budget: int = 20_000
     budgets: ClassVar[dict[str, int]] = {}
+    # Its own tool that finds tools which are not shown at once.
+    finder: str = ""
     # Whether it asks for progress, and so waits for a call of 70 seconds.
     waits: bool = True
-    # What a person presses to cancel, and whether the server is told.
-    cancel_keys: tuple[str, ...] = ("Escape",)
+    # What a person does to cancel, and whether the server is told.
+    cancelling: Typed = (("", ("Escape",)),)
     tells_of_cancel: bool = True
-    # How a person answers a form with its first choice: for each pattern on the screen, the keys. Empty
-    # where there are no forms.
-    answering: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    # How a person answers a form with its first choice. Empty where there are no forms.
+    answering: Typed = ()
 
     @abstractmethod
     def program(self) -> list[str]:
@@ -100,8 +106,16 @@ class Client(ABC):
     def unwrap(self, result: Result) -> Sent:
         """What the server said, out of what the client made of it."""
 
+    def exactly(self, tool: str) -> str:
+        """What `finder` is asked for one tool by its name."""
+        return f"select:{self.shown_as(tool)}"
+
     def search(self, tools: dict[str, Shown], wanted: str) -> tuple[str, dict[str, Any]] | None:
-        return None
+        """A call that finds a tool which is not shown yet."""
+        return self.search_for(tools, self.exactly(wanted))
+
+    def search_for(self, tools: dict[str, Shown], query: str) -> tuple[str, dict[str, Any]] | None:
+        return (self.finder, {"query": query}) if self.finder in tools else None
 
     def version(self) -> str:
         return json.loads((MODULES / self.package / "package.json").read_text())["version"]

@@ -15,6 +15,7 @@ class Cline(Client):
     config = "cline"
     revision = "2024-11-05"
     limit = 7_000
+    budget = 7_000
     waits = False
     tells_of_cancel = False
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
-
 from agents.client import GO, KEY, Client, Place, Sent, images, native, texts
-from scripted.talk import Result, Shown
+from scripted.talk import Result
 from scripted.wires.responses import SEARCH
 
 SETTINGS = """\
@@ -42,6 +40,7 @@ class Codex(Client):
     package = "@openai/codex"
     config = "codex"
     revision = "2025-06-18"
+    finder = SEARCH
     limit = 48_000
     # It tells models that it knows of the namespace alone, until they search.
     model_name = "gpt-5.5"
@@ -57,7 +56,8 @@ class Codex(Client):
         return ["exec", "--skip-git-repo-check", "--json", GO]
 
     def screen(self, place: Place) -> list[str]:
-        return [GO]
+        # One that it knows would first be offered a newer one.
+        return ["-m", "scripted", "-a", "on-request", GO]
 
     def environment(self, place: Place) -> dict[str, str]:
         return {"SCRIPTED_KEY": KEY}
@@ -65,8 +65,8 @@ class Codex(Client):
     def shown_as(self, tool: str) -> str:
         return f"mcp__scorpiox::{tool.replace('.', '_')}"
 
-    def search(self, tools: dict[str, Shown], wanted: str) -> tuple[str, dict[str, Any]] | None:
-        return (SEARCH, {"query": f"scorpiox {wanted}", "limit": 40}) if SEARCH in tools else None
+    def exactly(self, tool: str) -> str:
+        return f"scorpiox {tool}"
 
     def unwrap(self, result: Result) -> Sent:
         first, *others = texts(result) or [""]

@@ -14,8 +14,9 @@ class Copilot(Client):
     config = "copilot"
     revision = "2026-07-28"
     limit = 20_000
-    cancel_keys = ("Escape", "Escape")
+    cancelling = (("", ("Escape", "Escape")),)
     tells_of_cancel = False
+    answering = (("❯ Red", ("Enter",)), (r"\[Other\]", ("Enter",)))
 
     def program(self) -> list[str]:
         return native("@github/copilot-linux-{machine}", "copilot")

@@ -14,7 +14,7 @@ class OpenCode(Client):
     config = "opencode"
     revision = "2025-11-25"
     limit = 40_000
-    cancel_keys = ("Escape", "Escape")
+    cancelling = (("esc interrupt", ("Escape",)), ("again", ("Escape",)))
 
     def program(self) -> list[str]:
         return native("opencode-linux-{machine}", "bin/opencode")

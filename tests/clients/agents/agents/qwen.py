@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agents.client import GO, KEY, Client, Place, Sent, images, script, texts
 from agents.gemini import OF_IMAGE, error_of
-from scripted.talk import Result, Shown
+from scripted.talk import Result
 
 
 class Qwen(Client):
@@ -14,6 +12,7 @@ class Qwen(Client):
     package = "@qwen-code/qwen-code"
     config = "qwen"
     revision = "2025-11-25"
+    finder = "tool_search"
     limit = 25_000
 
     def program(self) -> list[str]:
@@ -43,9 +42,6 @@ class Qwen(Client):
 
     def shown_as(self, tool: str) -> str:
         return f"mcp__scorpiox__{tool.replace('.', '_')}"
-
-    def search(self, tools: dict[str, Shown], wanted: str) -> tuple[str, dict[str, Any]] | None:
-        return ("tool_search", {"query": f"select:{self.shown_as(wanted)}"}) if "tool_search" in tools else None
 
     def unwrap(self, result: Result) -> Sent:
         said = "\n".join(OF_IMAGE.sub("", text) for text in texts(result))

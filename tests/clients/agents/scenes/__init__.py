@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agents.client import Client
-from scenes import changes, configured, question, slow, tools
+from scenes import changes, configured, question, search, slow, tools
 from scenes.cancel import Cancel
 from scenes.step import Step
+from scripted.model import Names
 from session import Session
 
 
@@ -19,6 +20,8 @@ class Acted:
     steps: list[Step]
     what: str = ""
     person: Callable[[Session], str] | None = None
+    # How the model looks for tools that it is not shown, if not by their names.
+    names: Names | None = None
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Scene:
     acted: Callable[[Client], Acted]
     # Whether what passes between client and server is kept, by a relay between them.
     relay: bool = True
+    # Whether the client lists the tools as late as it would by itself.
+    late: bool = False
     # Whether most of its time is waiting.
     waits: bool = False
     is_for: Callable[[Client], bool] = lambda client: True
@@ -44,6 +49,12 @@ def of(steps: list[Step]) -> Callable[[Client], Acted]:
 SCENES = [
     Scene("configured", of(configured.STEPS), relay=False),
     Scene("tools", of(tools.STEPS)),
+    Scene(
+        "search",
+        lambda client: Acted(search.STEPS, names=search.ByWords(client)),
+        late=True,
+        is_for=lambda client: bool(client.finder),
+    ),
     Scene("changes", of(changes.STEPS)),
     Scene("cancel", cancelled),
     Scene(

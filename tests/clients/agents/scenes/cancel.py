@@ -29,7 +29,7 @@ class Cancel:
         with session.on_screen() as screen:
             if not processes.wait_for(lambda: self.runs(), 60):
                 raise Failed(f"the command did not begin:\n{screen.text()}")
-            screen.press(*client.cancel_keys)
+            screen.type(client.cancelling)
             told = processes.wait_for(session.cancelled, SOON)
             if told != client.tells_of_cancel:
                 raise Failed(f"the server was {'told' if told else 'not told'}:\n{screen.text()}")

@@ -28,9 +28,18 @@ def unknown_to_the_client(stage: Stage, sent: Sent, served: Served | None) -> No
         raise Failed(f"the client does know the new tool: {short(sent.text)}")
 
 
+def told_of_the_image(stage: Stage, sent: Sent, served: Served | None) -> None:
+    """The server spares it the base64 that its model would read as text, and says so."""
+    if served is None or served.images or sent.images or "8 × 8" not in sent.text or "base64" in sent.text:
+        raise Failed(f"the model was sent {len(sent.images)} images and {short(sent.text)}")
+
+
+IMAGE = ("tools", "an image")
 NEW_TOOL = ("changes", "a tool that is new")
 
 EXCEPTIONS: dict[tuple[str, str, str], Cannot] = {
+    ("continue", *IMAGE): Cannot("shows images as base64 in the text", told_of_the_image),
+    ("cline", *IMAGE): Cannot("shows images as base64 in the text", told_of_the_image),
     ("codex", *NEW_TOOL): Cannot("lists tools once a turn", unknown_to_the_client),
     ("qwen", *NEW_TOOL): Cannot("lists tools once a conversation", unknown_to_the_client),
     ("continue", *NEW_TOOL): Cannot("lists tools once a conversation", unknown_to_the_client),

@@ -16,9 +16,7 @@ STEPS = [Step("a question", "AskUserQuestion", {"questions_json": json.dumps(ASK
 def person(session: Session) -> str:
     """What the person does; nothing where the client has no forms."""
     with session.on_screen() as screen:
-        for pattern, keys in session.client.answering:
-            screen.wait_for(pattern)
-            screen.press(*keys)
+        screen.type(session.client.answering)
         if not processes.wait_for(lambda: session.served(), 30):
             raise Failed(f"no answer came:\n{screen.text()}")
         answer = session.served()[0]
