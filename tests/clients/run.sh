@@ -100,7 +100,7 @@ make_session() {
     fi
     {
         echo '#!/usr/bin/env bash'
-        printf 'exec env -i HOME=%q PATH=%q SCORPIOX_HOME=%q SCORPIOX_WORKSPACE=%q %q "$@" 2>>%q\n' \
+        printf 'exec env -i STRUCTURED=true HOME=%q PATH=%q SCORPIOX_HOME=%q SCORPIOX_WORKSPACE=%q %q "$@" 2>>%q\n' \
             "$1/home" "$PATH" "$1/home/.scorpiox" "$1/workspace" "$binary" "$1/server-errors"
     } > "$1/server"
     chmod +x "$1/server"

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use scorpiox_paths::{Writable, resolve};
 
 use super::clients::{self, Client, Surroundings};
 use super::environment::Environment;
@@ -17,6 +18,9 @@ pub(super) fn run(environment: &Environment, client: Client, write: bool) -> Res
     let path = clients::config_path(client, &around);
     let command = environment.binary.to_str().context("this program's path is not valid Unicode")?;
     if write {
+        // A project may bring a link in the place of its own file: not to be written through.
+        resolve(&path, &Writable::new([environment.workspace.path.clone()]))
+            .with_context(|| format!("{} is not written", path.display()))?;
         let written = clients::write(&path, client, command)?;
         terminal::print(&format!("{written}\n"));
     } else {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use scorpiox_tests::program::binary;
+use scorpiox_tests::program::{binary, unwrapped};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ fn tools_shows_what_each_may_touch() {
 fn doctor_finds_nothing_to_fix_in_a_fresh_home() {
     let program = Program::new();
     program.put("workspace/.claude/skills/tidy/SKILL.md", "---\nname: tidy\ndescription: D\n---\nBody\n");
-    let report = prints(&program, &["doctor"]);
+    let report = unwrapped(&prints(&program, &["doctor"]));
     for part in
         ["Installation", "Tools", "Store", "Settings", "Skills", "TOOLS = true (default)", "ok    tidy ("]
     {
@@ -105,11 +105,21 @@ fn doctor_finds_nothing_to_fix_in_a_fresh_home() {
 }
 
 #[test]
+fn doctor_is_no_wider_than_a_terminal() {
+    let program = Program::new();
+    program.put("home/.claude/scorpiox-env.txt", "STREAMING=maybe\n");
+    let (report, _) = fails(&program, &["doctor"], 1);
+    let wide = |line: &&str| line.chars().count() > 80 && line.trim_start().contains(' ');
+    let wide: Vec<_> = report.lines().filter(wide).filter(|line| !line.contains("  ok    ")).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+}
+
+#[test]
 fn doctor_names_the_file_and_the_line_of_a_broken_setting() {
     let program = Program::new();
     let users = program.put("home/.claude/scorpiox-env.txt", "# mine\nTOOL_PLANMODE=0\nSTREAMING=maybe\n");
     let projects = program.put("workspace/.scorpiox/scorpiox-env.txt", "no equals sign\n\nTOOL_PLANMODE=1\n");
-    let (report, _) = fails(&program, &["doctor"], 1);
+    let report = unwrapped(&fails(&program, &["doctor"], 1).0);
     let workspace = program.workspace().canonicalize().expect("a folder");
     let projects = workspace.join(projects.strip_prefix(program.workspace()).expect("below"));
     for (file, line, word) in [
@@ -334,7 +344,7 @@ fn the_workspace_is_named_by_the_argument_then_by_variables_then_by_where_it_sta
         let mut command = program.command();
         let output =
             command.arg("doctor").args(arguments).envs(variables.iter().copied()).output().expect("it runs");
-        let report = String::from_utf8(output.stdout).expect("UTF-8");
+        let report = unwrapped(&String::from_utf8(output.stdout).expect("UTF-8"));
         let line = report.lines().find_map(|line| line.strip_prefix("  ok    workspace ")).map(str::to_owned);
         line.unwrap_or_else(|| panic!("no workspace:\n{report}"))
     };
@@ -360,7 +370,7 @@ fn a_folder_that_is_nobody_s_project_is_replaced_and_the_instructions_say_so() {
         assert!(hello["instructions"].as_str().expect("text").contains(&sentence), "{folder}: {hello}");
         server.text("TaskManager", json!({ "action": "create", "query": "", "text": "T" }));
         let report = program.command().current_dir(&found).arg("doctor").output().expect("it runs");
-        let report = String::from_utf8(report.stdout).expect("UTF-8");
+        let report = unwrapped(&String::from_utf8(report.stdout).expect("UTF-8"));
         let note = format!("note  workspace {}, because {found} is no project", used.display());
         assert!(report.contains(&note), "{folder}:\n{report}");
     }

@@ -2,6 +2,7 @@
 
 mod background;
 mod compatibility;
+mod exchanged;
 mod network;
 mod output;
 mod plan;

@@ -18,6 +18,7 @@ mod plan;
 mod protect;
 mod run;
 mod survey;
+mod writable;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ pub use background::{Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use host::{ShellFailure, ShellView};
 pub use plan::{places, tier as cell_tier};
-pub use run::{As, Completed, Request};
+pub use run::{As, Completed, GoesOn, Ran, Request, Wait};
 
 use background::Tasks;
 use cells::{Cells, Ready};
@@ -117,7 +118,7 @@ impl Shell {
     /// What keeps this machine from each tier above `tier`, for people.
     pub fn why_not_higher(&self, tier: Tier) -> Vec<(Tier, String)> {
         match (self.policy(), self.profile(DEFAULT_PROFILE)) {
-            (Ok(_), Ok(profile)) => cells::why_not_higher(&self.setup, &profile, tier),
+            (Ok(policy), Ok(profile)) => cells::why_not_higher(&self.setup, policy, &profile, tier),
             _ => Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
+use scorpiox_paths::{Writable, resolve};
 use scorpiox_policy::{
     DenyRule, DenySet, HostDecision, HostRules, Network as NetworkRule, Place, Places, Profile,
     Tier as MinTier,
@@ -35,9 +36,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(setup: &ShellSetup, profile: &Profile, tier: Tier) -> Result<Self, ShellError> {
+    pub(super) fn new(
+        setup: &ShellSetup,
+        profile: &Profile,
+        writable: &Writable,
+        tier: Tier,
+    ) -> Result<Self, ShellError> {
         let places = places(setup);
-        let outputs = setup.own_home.join("output").join(&setup.workspace_name);
+        let outputs = outputs(setup);
         let scratch =
             setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
         let scratch = scratch.join(&profile.name);
@@ -57,7 +63,7 @@ impl Plan {
         make_folder(&outputs)?;
         make_folder(&scratch)?;
         let network = network(profile, tier)?;
-        let areas = areas(setup, profile, &places)?;
+        let areas = areas(setup, profile, &places, writable)?;
         let reads = |place| profile.read.iter().any(|rule| rule.place == place);
         let toolchains = if reads(Place::Toolchains) { existing(&places.toolchains) } else { Vec::new() };
         let mut exposed = vec![Exposed { path: outputs.as_path().into(), write: false }];
@@ -86,6 +92,11 @@ impl Plan {
     }
 }
 
+/// Where whole outputs of a workspace are kept.
+pub(super) fn outputs(setup: &ShellSetup) -> PathBuf {
+    setup.own_home.join("output").join(&setup.workspace_name)
+}
+
 /// Where the policy's names for places lead.
 pub fn places(setup: &ShellSetup) -> Places {
     Places::standard(setup.workspace.clone(), setup.home.clone(), &setup.own_home)
@@ -104,7 +115,12 @@ fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
 }
 
 /// What of the machine's own files a profile shows.
-fn areas(setup: &ShellSetup, profile: &Profile, places: &Places) -> Result<Vec<Area>, ShellError> {
+fn areas(
+    setup: &ShellSetup,
+    profile: &Profile,
+    places: &Places,
+    writable: &Writable,
+) -> Result<Vec<Area>, ShellError> {
     let mut areas: Vec<Area> = Vec::new();
     let rules =
         profile.read.iter().map(|rule| (rule, false)).chain(profile.write.iter().map(|rule| (rule, true)));
@@ -113,7 +129,15 @@ fn areas(setup: &ShellSetup, profile: &Profile, places: &Places) -> Result<Vec<A
             continue;
         }
         for path in places.folders(&rule.place) {
-            let path = beside_own(setup, places, &path, write)?;
+            // A command must not decide what later ones see, nor that there are none.
+            let path = match resolve(&path, writable) {
+                Ok(path) => path,
+                Err(error) => {
+                    tracing::warn!("commands have no {}, which the policy names: {error}", path.display());
+                    continue;
+                }
+            };
+            beside_own(setup, places, &path, write)?;
             match areas.iter_mut().find(|area| area.path == path) {
                 Some(area) => area.write |= write,
                 None if path.exists() => areas.push(Area { path, write }),
@@ -132,17 +156,16 @@ fn areas(setup: &ShellSetup, profile: &Profile, places: &Places) -> Result<Vec<A
     Ok(areas)
 }
 
-/// A path of the policy, resolved. One that commands may write must hold neither the policy
-/// itself nor programs that run next.
-fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> Result<PathBuf, ShellError> {
-    let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if !write || resolved == setup.workspace {
-        return Ok(resolved);
+/// A resolved path of the policy that commands may write must hold neither the policy itself nor
+/// programs that run next.
+fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> Result<(), ShellError> {
+    if !write || path == setup.workspace {
+        return Ok(());
     }
     let programs = existing(&places.toolchains);
-    let meets = |other: &PathBuf| other.starts_with(&resolved) || resolved.starts_with(other);
+    let meets = |other: &PathBuf| other.starts_with(path) || path.starts_with(other);
     match programs.iter().chain([&setup.own_home]).find(|other| meets(other)) {
-        None => Ok(resolved),
+        None => Ok(()),
         Some(other) => Err(ShellError::Unenforceable(format!(
             "the policy lets commands write to {}, which has to do with {}: programs that run next, or the \
              policy itself; name a folder apart from it",

@@ -24,9 +24,11 @@ fn start(program: &Program) -> Started {
     server
 }
 
+/// The parts of the one text, which blank lines divide.
 fn texts(result: &Value) -> Vec<String> {
     let content = result["content"].as_array().expect("content");
-    content.iter().filter_map(|piece| piece["text"].as_str()).map(str::to_owned).collect()
+    assert_eq!(content.len(), 1, "{result}");
+    content[0]["text"].as_str().expect("a text").split("\n\n").map(str::to_owned).collect()
 }
 
 fn invoke(server: &mut Started) -> Vec<String> {
@@ -53,7 +55,7 @@ fn an_approved_component_gets_the_arguments_and_gives_its_result() {
     let mut server = start(&program);
     let texts = invoke(&mut server);
     assert!(texts[0].contains("Count one 'two three'."), "{texts:?}");
-    assert_eq!(texts[2], "[\"one\", \"two three\"] \"\"\n");
+    assert_eq!(texts[2], "[\"one\", \"two three\"] \"\"");
     // Another component in its place is not run.
     program.put("workspace/.claude/skills/count/count.wasm", fs::read(guest("kinds")).expect("it"));
     let texts = invoke(&mut server);
