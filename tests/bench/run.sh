@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures the program side by side with a floor written in C and an echo server made with
 # rmcp; `make bench` builds the program first. The table goes to target/bench.txt.
-# BENCH_QUICK=1 takes seconds, and only shows that the bench runs.
+# BENCH_QUICK=1 takes seconds, and only shows that the bench runs. With --build it is only built.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -19,6 +19,7 @@ if [ "${BENCH_QUICK:-}" = 1 ]; then
     export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1
 fi
 cargo build --quiet --release --locked "${features[@]}" --manifest-path tests/bench/Cargo.toml --target-dir "$target"
+[ "${1:-}" != --build ] || exit 0
 
 binaries=$target/release
 measure() {
