@@ -19,7 +19,6 @@ fuzz_targets() { cargo check --quiet --locked --manifest-path tests/fuzz/Cargo.t
 
 # Their sections build the same again, find it done, and tell what does not build.
 build_ahead() {
-    BENCH_QUICK=1 tests/bench/run.sh --build
     tests/clients/run.sh --set-up target/release/scorpiox-code
     fuzz_targets
 }
@@ -48,6 +47,7 @@ trap 'kill -- -$ahead 2>/dev/null || true' EXIT
 # Most of these tests wait: for time to pass, for processes, for screens.
 (cd tests && cargo test --quiet --tests -- --test-threads $((3 * $(nproc))))
 wait $ahead || true
+trap - EXIT
 
 section "real clients"
 tests/clients/run.sh target/release/scorpiox-code

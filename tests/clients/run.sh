@@ -90,8 +90,7 @@ npm_ci() {
 
 set_up_rust() {
     command -v cargo >/dev/null || missing "cargo is missing; install Rust 1.95 or newer from https://rustup.rs"
-    cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --target-dir "$here/rmcp/target" ||
-        missing "the rmcp client does not build; see above"
+    rust_clients=$("$here/../bench/quick.sh") || missing "the rmcp client does not build; see above"
 }
 
 # Holds a conversation beside others: beside CLIENT ERA TASKS COMMAND...
@@ -191,7 +190,7 @@ for era in initialize-2025-11-25 auto discover-2026-07-28; do
 done
 for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \
     initialize-2026-07-28 auto discover-2026-07-28; do
-    beside rmcp $era 2 "$here/rmcp/target/debug/scorpiox-rmcp-client"
+    beside rmcp $era 2 "$rust_clients/scorpiox-rmcp-client"
 done
 wait
 check_server_errors
