@@ -22,11 +22,10 @@ class Claude(Client):
     # By `anthropic/maxResultSizeChars`.
     limits: ClassVar = {"ReadDocs": 500_000}
     budgets: ClassVar = {"ReadDocs": 100_000}
-    # Unfolds the options, chooses the first, goes on to the end.
+    # Unfolds the options, chooses the first, which leads to the next field, and goes on to the end.
     answering = (
         ("requests your input", ("Right",)),
         ("Red", ("Enter",)),
-        (r"Question 1: \W*Red", ("Down",)),
         (r"❯ +Other", ("Down",)),
         (r"❯ +Accept", ("Enter",)),
     )
