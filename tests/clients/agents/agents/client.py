@@ -118,7 +118,7 @@ class Client(ABC):
         return (self.finder, {"query": query}) if self.finder in tools else None
 
     def version(self) -> str:
-        return json.loads((MODULES / self.package / "package.json").read_text())["version"]
+        return str(json.loads((MODULES / self.package / "package.json").read_text())["version"])
 
 
 def texts(result: Result) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from agents.client import GO, KEY, Client, Place, Sent, images, native, texts
+
 from scripted.talk import Result
 from scripted.wires.responses import SEARCH
+
+from agents.client import GO, KEY, Client, Place, Sent, images, native, texts
 
 SETTINGS = """\
 model = "{name}"

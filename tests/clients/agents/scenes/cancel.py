@@ -18,7 +18,11 @@ class Cancel:
     def __init__(self) -> None:
         # Finds the process among others.
         self.seconds = f"300.{random.randrange(10**8):08d}"
-        self.steps = [Step("a command of 300 s", "Bash", {"command": f"touch began; sleep {self.seconds}", "timeout": 400_000})]
+        self.steps = [
+            Step(
+                "a command of 300 s", "Bash", {"command": f"touch began; sleep {self.seconds}", "timeout": 400_000}
+            )
+        ]
 
     def runs(self) -> bool:
         return bool(processes.with_word(self.seconds))
