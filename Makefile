@@ -63,5 +63,4 @@ install: build ## Install to ~/.scorpiox/scorpiox-code
 
 clean: ## Remove everything that was built
 	rm -rf target tools-wasm/target tests/target tests/guests/target tests/fuzz/target
-	rm -rf tests/clients/.venv tests/clients/node_modules tests/clients/node/node_modules tests/clients/rmcp/target
-	rm -rf tests/clients/agents/node_modules
+	rm -rf tests/clients/.venv tests/clients/node_modules tests/clients/node/node_modules tests/clients/agents/node_modules

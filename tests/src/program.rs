@@ -166,7 +166,7 @@ impl Program {
         let Some(programs) = &self.programs else { return Command::new(&self.binary) };
         let mut command = Command::new("/usr/bin/unshare");
         let mount = "/usr/bin/mount --bind \"$0\" /usr/local/bin && exec \"$@\"";
-        command.args(["--mount", "--", "/bin/bash", "-c", mount]).arg(programs).arg(&self.binary);
+        command.args(["--mount", "--", "/bin/sh", "-c", mount]).arg(programs).arg(&self.binary);
         command
     }
 

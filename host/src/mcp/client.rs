@@ -15,7 +15,6 @@ pub const RESULT_CHARS: usize = 20_000;
 
 /// What a client does with results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // a row of a table of yes and no
 pub struct ClientTraits {
     /// `clientInfo.name`.
     name: &'static str,

@@ -7,7 +7,8 @@
 //! [`run`] runs a command to its end and [`background`] lets one go on.
 //!
 //! Invariant: every command of the program starts in [`Shell::start`], under a policy that was
-//! read whole, in a tier that it allows. Where that cannot be, nothing runs.
+//! read whole, in a tier that it allows. Where that cannot be, nothing runs. The browser and the
+//! dialogs of questions are no commands: their own modules build cells for them.
 
 mod background;
 mod cells;

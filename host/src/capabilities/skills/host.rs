@@ -60,7 +60,7 @@ fn error(error: SkillReadError) -> wit::Error {
     match error {
         SkillReadError::NotFound => wit::Error::NotFound,
         SkillReadError::TooLarge(limit) => wit::Error::TooLarge(limit),
-        SkillReadError::Denied(why) => wit::Error::Unreadable(why),
+        denied @ SkillReadError::Denied(_) => wit::Error::Unreadable(denied.to_string()),
         SkillReadError::Io(error) => wit::Error::Unreadable(error.to_string()),
     }
 }

@@ -11,11 +11,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::Uses;
-use scorpiox_paths::{Folder, Kind, Writable, resolve};
+use scorpiox_paths::{Folder, Kind, Unresolved, Writable, resolve};
 use scorpiox_policy::Places;
 
 use super::folders::{SKILL_FILE, Scope, Source};
-use crate::capabilities::shell::{Shell, places};
+use crate::capabilities::shell::{Shell, ShellError, places};
 
 /// Deepest folder inside a skill whose files are listed.
 const MAX_DEPTH: usize = 8;
@@ -38,8 +38,8 @@ pub enum SkillReadError {
     /// It is not there, or not within the skill's folder.
     #[error("no such file in the skill's folder")]
     NotFound,
-    /// The operator's policy keeps it closed.
-    #[error("{0}")]
+    /// Something keeps it closed: what, without the path.
+    #[error("it is {0}")]
     Denied(String),
     /// It is larger than the limit of this many bytes.
     #[error("larger than {0} bytes")]
@@ -82,7 +82,7 @@ impl Reading {
         });
         let root = source.path.parent().unwrap_or(&source.path);
         match &opened {
-            Err(SkillReadError::Denied(why)) => self.uses.note("skills", root.display(), Err(why)),
+            Err(SkillReadError::Denied(rule)) => self.uses.note("skills", root.display(), Err(rule)),
             _ => self.uses.note("skills", root.display(), Ok(())),
         }
         opened
@@ -93,20 +93,27 @@ impl Reading {
         if source.scope == Scope::Workspace {
             return Ok(source.path.clone());
         }
-        let writable = || self.shell.writable().map_err(|error| error.to_string());
+        let writable = || self.shell.writable().map_err(|error| format!("not read: {error}"));
         let writable = self.writable.get_or_init(writable);
-        let writable = writable.as_ref().map_err(|why| SkillReadError::Denied(why.clone()))?;
-        resolve(&source.path, writable).map_err(|error| SkillReadError::Denied(error.to_string()))
+        let writable = writable.as_ref().map_err(|rule| SkillReadError::Denied(rule.clone()))?;
+        resolve(&source.path, writable).map_err(|error| match error {
+            Unresolved::Link(_) => SkillReadError::Denied(
+                "behind a symbolic link in a folder that commands can write".to_owned(),
+            ),
+            _ => SkillReadError::NotFound,
+        })
     }
 
     /// Whether the policy leaves something of a skill open.
     fn check(&self, place: &Path, inside: &Path) -> Result<(), SkillReadError> {
-        let denied = |error: &dyn std::fmt::Display| SkillReadError::Denied(error.to_string());
-        let files = &self.shell.policy().map_err(|error| denied(&error))?.files;
+        let unread = |error: Arc<ShellError>| SkillReadError::Denied(format!("not read: {error}"));
+        let files = &self.shell.policy().map_err(unread)?.files;
         let setup = self.shell.setup();
         let (path, places) = (place.join(inside), self.places.get_or_init(|| places(setup)));
         for folder in [place, &setup.workspace] {
-            files.check_denied(&path, folder, places).map_err(|error| denied(&error))?;
+            files
+                .check_denied(&path, folder, places)
+                .map_err(|denial| SkillReadError::Denied(denial.rule))?;
         }
         Ok(())
     }
@@ -125,7 +132,9 @@ impl Reading {
             return Err(SkillReadError::NotFound);
         }
         self.check(&skill.place, inside).inspect_err(|error| {
-            self.uses.note("skills", "", Err(&error.to_string()));
+            if let SkillReadError::Denied(rule) = error {
+                self.uses.note("skills", "", Err(rule));
+            }
         })?;
         skill.folder.file(inside).map_err(|_| SkillReadError::NotFound)
     }

@@ -12,7 +12,7 @@ use scorpiox_plugin::{
 use wasmtime::Engine;
 
 use crate::cli::environment::Environment;
-use crate::cli::quote::{columns, one_line, rows};
+use crate::cli::quote::{columns, one_line, rows, wrapped};
 use crate::cli::terminal;
 use crate::plugins::{Described, describe, pins};
 use crate::runtime::Kept;
@@ -83,8 +83,11 @@ impl Look {
             rows(&mut text, "    ", tool["description"].as_str().unwrap_or_default(), MAX_ROWS);
         }
         for (name, why) in &self.described.refused {
-            let said = one_line(&format!("{name} is no tool: {why}"), columns() - 2);
-            let _ = writeln!(text, "  {said}");
+            for (index, row) in
+                wrapped(&format!("{name} is no tool: {why}"), columns() - 4).iter().enumerate()
+            {
+                let _ = writeln!(text, "  {}{row}", if index == 0 { "" } else { "  " });
+            }
         }
         // Last, right above the question.
         text.push('\n');
@@ -118,11 +121,13 @@ impl Look {
             rows(&mut text, "      ", ask.why, MAX_ROWS);
         }
         let Limits { cpu_seconds, wait_seconds, memory_mib, output_kib, store_mib, calls } = &manifest.limits;
-        let _ = writeln!(
-            text,
-            "  a call may use {cpu_seconds} s, wait {wait_seconds} s, use {memory_mib} MiB, {output_kib} KiB of\n  \
-             output; {calls} at once; {store_mib} MiB stored"
+        let bounds = format!(
+            "a call may use {cpu_seconds} s, wait {wait_seconds} s, use {memory_mib} MiB, {output_kib} KiB of output; \
+             {calls} at once; {store_mib} MiB stored"
         );
+        for row in wrapped(&bounds, columns() - 2) {
+            let _ = writeln!(text, "  {row}");
+        }
         text
     }
 }
