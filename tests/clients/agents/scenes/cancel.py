@@ -31,7 +31,8 @@ class Cancel:
         """What the person does; what came of it."""
         client = session.client
         with session.on_screen() as screen:
-            if not processes.wait_for(lambda: self.runs(), 60):
+            screen.type(client.allowing)
+            if not processes.wait_for(self.runs, 60):
                 raise Failed(f"the command did not begin:\n{screen.text()}")
             screen.type(client.cancelling)
             told = processes.wait_for(session.cancelled, SOON)
