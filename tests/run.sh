@@ -11,7 +11,7 @@ section "tool logic, natively"
 section "the host, in memory"
 cargo test --quiet --release -p scorpiox-precompile -p scorpiox-code -p scorpiox-reflect
 cargo test --quiet --release -p scorpiox-rpc -p scorpiox-settings -p scorpiox-policy -p scorpiox-proxy -p scorpiox-transcript \
-    -p scorpiox-ask -p scorpiox-audit -p scorpiox-browser -p scorpiox-plugin -p scorpiox-text -p scorpiox-web
+    -p scorpiox-ask -p scorpiox-audit -p scorpiox-browser -p scorpiox-gitdirs -p scorpiox-plugin -p scorpiox-text -p scorpiox-web
 
 # Tests turn features of dependencies on that the program does not have, and cargo put what it
 # linked with them in the program's place.

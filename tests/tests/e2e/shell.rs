@@ -1,7 +1,9 @@
 //! Commands: what clients see of them, and what becomes of the machine.
 
+mod areas;
 mod background;
 mod compatibility;
+mod git;
 mod network;
 mod output;
 mod plan;
@@ -12,4 +14,5 @@ mod protected;
 mod results;
 mod support;
 mod tiers;
+mod unseen;
 mod use_up;

@@ -78,6 +78,8 @@ pub struct Completed {
     pub refusals: Vec<Refusal>,
     /// Folders in which nothing new could be made, as the tier cannot tell names apart.
     pub closed: Vec<PathBuf>,
+    /// What was done before it, and is told once.
+    pub notes: Vec<String>,
 }
 
 impl Shell {
@@ -115,8 +117,8 @@ impl Shell {
             let host = format_args!("{}:{}", refusal.host, refusal.port);
             request.uses.note("network", host, Err(&refusal.why));
         }
-        let Started { tier, profile, closed, .. } = started;
-        Ok(Completed { output: transcript.finish(), outcome, tier, profile, refusals, closed })
+        let Started { tier, profile, closed, notes, .. } = started;
+        Ok(Completed { output: transcript.finish(), outcome, tier, profile, refusals, closed, notes })
     }
 }
 

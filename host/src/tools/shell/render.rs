@@ -52,7 +52,7 @@ struct CompletedData<'a> {
 
 /// A command that has ended.
 pub(super) fn completed(completed: &Completed, timeout: Duration, note: Option<&str>) -> Output {
-    let Completed { output, outcome, tier, profile, refusals, closed } = completed;
+    let Completed { output, outcome, tier, profile, refusals, closed, notes } = completed;
     let failed = outcome.status != Status::Code(0) || outcome.ended.is_some();
     let mut text = output.text.clone();
     if !text.is_empty() && !text.ends_with('\n') {
@@ -95,7 +95,7 @@ pub(super) fn completed(completed: &Completed, timeout: Duration, note: Option<&
             names.join(", ")
         );
     }
-    if let Some(note) = note {
+    for note in notes.iter().map(String::as_str).chain(note) {
         let _ = write!(text, "\n[{note}]");
     }
     let data = CompletedData {
