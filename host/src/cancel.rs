@@ -12,6 +12,8 @@ pub enum Reason {
     Client,
     /// The server ends.
     Shutdown,
+    /// The client has to be answered.
+    Overdue,
 }
 
 /// A flag that one call checks and anybody may set; it stays set.
@@ -47,7 +49,8 @@ impl Cancel {
         match self.0.reason.load(Ordering::Acquire) {
             0 => None,
             1 => Some(Reason::Client),
-            _ => Some(Reason::Shutdown),
+            2 => Some(Reason::Shutdown),
+            _ => Some(Reason::Overdue),
         }
     }
 

@@ -2,18 +2,58 @@
 
 use std::borrow::Cow;
 
-/// The text without ANSI sequences and without control characters other than line feed
-/// and tab. Borrowed when it is clean already.
+use serde_json::Value;
+
+/// The text as a model or a terminal may have it: without escape sequences, control characters other
+/// than line feed and tab, and characters that hide or turn text (see [`scorpiox_text::readable`]).
+/// Borrowed when it is clean already.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unwanted) {
-        return Cow::Borrowed(text);
+    match scorpiox_text::readable(text) {
+        Cow::Owned(_) if text.contains(['\x1b', '\u{90}', '\u{9b}', '\u{9d}']) => {
+            let stripped = anstream::adapter::strip_str(text).to_string();
+            Cow::Owned(scorpiox_text::readable(&stripped).into_owned())
+        }
+        readable => readable,
     }
-    let stripped = anstream::adapter::strip_str(text).to_string();
-    Cow::Owned(stripped.chars().filter(|c| !is_unwanted(*c)).collect())
 }
 
-fn is_unwanted(c: char) -> bool {
-    c.is_control() && c != '\n' && c != '\t'
+/// JSON without characters that hide or turn text: some models are shown it in place of text. All else
+/// is data, and stays. Borrowed when there is nothing to take out, so that nothing else of it changes.
+pub fn clean_json(json: &str) -> Cow<'_, str> {
+    // They stand there as they are, or escaped.
+    let may_hide = json.contains("\\u") || json.chars().any(hides);
+    let cleaned = || {
+        let mut value: Value = serde_json::from_str(json).ok()?;
+        clean_value(&mut value).then(|| value.to_string())
+    };
+    may_hide.then(cleaned).flatten().map_or(Cow::Borrowed(json), Cow::Owned)
+}
+
+fn hides(c: char) -> bool {
+    !c.is_control() && !scorpiox_text::is_shown(c)
+}
+
+/// Whether anything was to be done.
+fn clean_value(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let before = text.len();
+            text.retain(|c| !hides(c));
+            text.len() < before
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |changed, item| clean_value(item) || changed),
+        Value::Object(members) => {
+            let mut changed =
+                members.values_mut().fold(false, |changed, member| clean_value(member) || changed);
+            if members.keys().any(|name| name.contains(hides)) {
+                let named = std::mem::take(members).into_iter();
+                *members = named.map(|(name, member)| (name.replace(hides, ""), member)).collect();
+                changed = true;
+            }
+            changed
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// The beginning of a text, of at most `max` bytes.
@@ -47,6 +87,16 @@ mod tests {
     #[test]
     fn clean_text_is_borrowed() {
         assert!(matches!(clean("a\tb\nç 中"), Cow::Borrowed("a\tb\nç 中")));
+    }
+
+    #[test]
+    fn what_hides_is_taken_out_of_json_and_the_rest_stays() {
+        let same = "{\"b\":1.50,\"a\":\"é\\u0000\\u200d\"}";
+        assert!(matches!(clean_json(same), Cow::Borrowed(json) if json == same));
+        assert_eq!(
+            clean_json("{\"\u{2066}b\":[\"\\u202eab\\n\u{200b}c\",\"\\u00e9\"]}"),
+            "{\"b\":[\"ab\\nc\",\"é\"]}"
+        );
     }
 
     #[test]

@@ -184,13 +184,30 @@ fn messages_are_taken_once_and_the_oldest_are_dropped() {
     }
     transaction.commit().expect("commit");
     let mut transaction = begin(&database, Mode::Write);
-    let taken = transaction.take_messages().expect("take");
+    let taken = transaction.take_messages(usize::MAX, |message| message.text.len()).expect("take");
     transaction.commit().expect("commit");
     assert_eq!(taken.len(), 100);
     assert_eq!((&*taken[0].text, &*taken[99].text), ("m30", "m129"));
     let mut transaction = begin(&database, Mode::Write);
-    assert_eq!(transaction.take_messages().expect("take"), []);
+    assert_eq!(transaction.take_messages(usize::MAX, |message| message.text.len()).expect("take"), []);
     assert!(transaction.add_message(SPACE, 1, 0, "next").expect("add") > 130, "sequences are not used again");
+}
+
+#[test]
+fn only_messages_that_there_is_room_for_are_taken() {
+    let (_folder, database) = database();
+    let mut transaction = begin(&database, Mode::Write);
+    for text in ["12345", "1234", "1234567890", "1"] {
+        transaction.add_message(SPACE, 1, 0, text).expect("add");
+    }
+    let mut take = |room| {
+        let taken = transaction.take_messages(room, |message| message.text.len()).expect("take");
+        taken.into_iter().map(|message| message.text).collect::<Vec<_>>()
+    };
+    assert_eq!(take(9), ["12345", "1234"]);
+    assert_eq!(take(5), ["1234567890"], "one that fits nowhere comes alone");
+    assert_eq!(take(5), ["1"]);
+    assert_eq!(take(5), [""; 0]);
 }
 
 #[test]

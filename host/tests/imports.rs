@@ -12,11 +12,11 @@ use wasmtime::component::Component;
 /// The written list.
 const IMPORTS: [(&str, &[&str]); 7] = [
     ("task-manager", &["clock", "store"]),
-    ("read-docs", &["progress", "web"]),
+    ("read-docs", &["bounds", "progress", "web"]),
     ("read-image", &["files"]),
     ("web-search", &["clock", "progress", "search-engines", "store", "web"]),
     ("plan-mode", &["clock", "store"]),
-    ("invoke-skill", &["skills"]),
+    ("invoke-skill", &["bounds", "skills"]),
     ("set-callback", &["clock", "store", "timer"]),
 ];
 

@@ -10,7 +10,9 @@ use common::{Connected, misbehave};
 use scorpiox_code::capabilities::Capability::{Log, Store};
 use scorpiox_code::runtime::Limits;
 use scorpiox_code::server::End;
-use scorpiox_code::tools::{Call, Definition, Failure, Hints, Kind, NativeTool, Output, Tool, builtin};
+use scorpiox_code::tools::{
+    Call, Definition, Failure, Hints, Kind, NativeTool, Output, OutputContent, Tool, builtin,
+};
 use serde_json::{Value, json, value::RawValue};
 
 /// A tool made of a function.
@@ -232,8 +234,30 @@ fn output_of_tools_is_cleaned_and_stays_on_one_line() {
     let mut client = Connected::initialized(vec![dirty]);
     client.call(1, "Dirty", &json!({}));
     let answer = client.receive();
-    assert_eq!(answer["result"]["content"][0]["text"], "red\nx");
-    assert_eq!(answer["result"]["structuredContent"], json!({ "a": 1 }));
+    assert_eq!(answer["result"]["content"], json!([{ "type": "text", "text": "red\nx" }]));
+    assert!(answer["result"].get("structuredContent").is_none(), "no setting asks for it: {answer}");
+}
+
+#[test]
+fn texts_and_documents_become_one_text_with_images_behind_it() {
+    let several = tool("Several", |_| {
+        let text = |text: &str| OutputContent::Text(text.to_owned());
+        let document = OutputContent::Document {
+            uri: "file:///notes".to_owned(),
+            mime_type: Some("text/plain".to_owned()),
+            text: "Of a document.".to_owned(),
+        };
+        let image = OutputContent::Image { data: vec![1, 2, 3], mime_type: "image/png".to_owned() };
+        let content = vec![image, text("One.\n"), text(""), document, text("Two.")];
+        Ok(Output { content, ..Output::text("") })
+    });
+    let mut client = Connected::initialized(vec![several]);
+    client.call(1, "Several", &json!({}));
+    let expected = json!([
+        { "type": "text", "text": "One.\n\n[document file:///notes (text/plain)]\nOf a document.\n\nTwo." },
+        { "type": "image", "data": "AQID", "mimeType": "image/png" },
+    ]);
+    assert_eq!(client.receive()["result"]["content"], expected);
 }
 
 #[test]

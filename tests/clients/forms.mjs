@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { text } from './steps.mjs';
 
 const QUESTIONS = new URL('questions.json', import.meta.url);
@@ -15,13 +16,19 @@ const CHOICES = '2025-11-25';
 // The revision in which a result brings the form.
 const IN_RESULT = '2026-07-28';
 
+// Who declines faster than this has read nothing, and counts as a client without a person.
+const READING_MS = 1100;
+
 // Gives each form the answer that was set before, and keeps what was shown.
 export class Person {
   shown = [];
   answer = undefined;
 
-  fillIn = (id, params) => {
+  fillIn = async (id, params) => {
     this.shown.push({ id, params });
+    if (this.answer?.action === 'decline') {
+      await setTimeout(READING_MS);
+    }
     return this.answer;
   };
 }

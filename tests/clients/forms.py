@@ -1,5 +1,6 @@
 """AskUserQuestion: in the client's form, and as text where it has none."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -19,6 +20,9 @@ IN_RESULT = "2026-07-28"
 ACCEPT = ElicitResult(action="accept", content=FORM["content"])
 DECLINE = ElicitResult(action="decline")
 
+# Who declines faster than this has read nothing, and counts as a client without a person.
+READING_SECONDS = 1.1
+
 
 class Person:
     """Gives each form the answer that was set before, and keeps what was shown."""
@@ -29,6 +33,8 @@ class Person:
 
     async def fill_in(self, context: ClientRequestContext, form: Any) -> ElicitResult:
         self.shown.append((context.request_id, form))
+        if self.answer is DECLINE:
+            await asyncio.sleep(READING_SECONDS)
         return self.answer
 
 

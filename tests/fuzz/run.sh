@@ -13,7 +13,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 root=../../target/fuzz
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
-images=../../../shared/data/images
+images=(../../../shared/data/images ../../tools-wasm/read-image/tests/data)
 
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
@@ -32,7 +32,11 @@ for target in "${targets[@]}"; do
     mkdir -p "$corpus" "$root/findings"
     seeds=()
     [ -d "seeds/$target" ] && seeds=("seeds/$target")
-    [ "$target" = read_image ] && [ -d "$images" ] && seeds=("$images")
+    if [ "$target" = read_image ]; then
+        for folder in "${images[@]}"; do
+            [ -d "$folder" ] && seeds+=("$folder")
+        done
+    fi
     log=$root/$target.log
     if "target/$host/release/$target" "$corpus" "${seeds[@]}" -max_total_time="$seconds" -timeout=10 \
         -rss_limit_mb=2048 -max_len=16384 -artifact_prefix="$root/findings/$target-" >"$log" 2>&1; then

@@ -42,6 +42,8 @@ pub struct Program {
     variables: Vec<(String, String)>,
     arguments: Vec<String>,
     refused: Option<Refused>,
+    /// What is in the place of the system's own folder of programs.
+    programs: Option<PathBuf>,
 }
 
 impl Default for Program {
@@ -51,12 +53,25 @@ impl Default for Program {
 }
 
 impl Program {
+    /// One whose results carry data beside their text, by a setting, since tests read that.
     pub fn new() -> Self {
+        Self::as_shipped().with("STRUCTURED", "true")
+    }
+
+    /// One without any setting: what models are sent.
+    pub fn as_shipped() -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         for name in ["home", "workspace"] {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
         }
-        Self { folder, binary: binary(), variables: Vec::new(), arguments: Vec::new(), refused: None }
+        Self {
+            folder,
+            binary: binary(),
+            variables: Vec::new(),
+            arguments: Vec::new(),
+            refused: None,
+            programs: None,
+        }
     }
 
     /// Sets an environment variable. Nothing else is inherited.
@@ -75,6 +90,20 @@ impl Program {
     pub fn refusing(mut self, refused: Refused) -> Self {
         self.refused = Some(refused);
         self
+    }
+
+    /// Puts a program where the system has its own, for this program alone; the folder that it is in.
+    /// Only root can do that.
+    pub fn with_system_program(mut self, name: &str, script: &str) -> Self {
+        let path = self.put(&format!("system/{name}"), script);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("sets");
+        self.programs = path.parent().map(Path::to_owned);
+        self
+    }
+
+    /// The folder of those programs.
+    pub fn system_programs(&self) -> PathBuf {
+        self.folder.path().join("system")
     }
 
     /// The user's home folder; the program's own folder is `.scorpiox` below it.
@@ -118,7 +147,7 @@ impl Program {
 
     /// The command, to be started in any way.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.binary);
+        let mut command = self.bare_command();
         command
             .args(&self.arguments)
             .current_dir(self.workspace())
@@ -129,6 +158,15 @@ impl Program {
         if let Some(refused) = self.refused {
             container::refuse(&mut command, refused);
         }
+        command
+    }
+
+    /// The program, or what puts the test's programs in place before it becomes the program.
+    fn bare_command(&self) -> Command {
+        let Some(programs) = &self.programs else { return Command::new(&self.binary) };
+        let mut command = Command::new("/usr/bin/unshare");
+        let mount = "/usr/bin/mount --bind \"$0\" /usr/local/bin && exec \"$@\"";
+        command.args(["--mount", "--", "/bin/sh", "-c", mount]).arg(programs).arg(&self.binary);
         command
     }
 
@@ -317,7 +355,12 @@ impl Started {
 
     /// The handshake of a client with these capabilities.
     pub fn initialize_with(&mut self, revision: &str, capabilities: Value) -> Value {
-        let client = json!({ "name": "tests", "version": "1" });
+        self.introduce("tests", revision, capabilities)
+    }
+
+    /// The handshake of a client that calls itself so.
+    pub fn introduce(&mut self, name: &str, revision: &str, capabilities: Value) -> Value {
+        let client = json!({ "name": name, "version": "1" });
         let params =
             json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
         let answer = self.ask("initialize", params);
@@ -363,6 +406,11 @@ impl Drop for Started {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A text in which rows that were wrapped, since they are wider than a terminal, are one row again.
+pub fn unwrapped(text: &str) -> String {
+    text.replace("\n        ", " ")
 }
 
 /// Parameters with what every request of the revision without a handshake carries.

@@ -6,12 +6,14 @@
 
 mod dialog;
 mod tmux;
+mod variables;
 mod window;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use dialog::{Chosen, Dialog, DialogError, DialogTool};
+pub use variables::{is_passed_on, paths_in};
 
 /// What the process knows about where it runs.
 pub struct Surroundings<'a> {
@@ -35,7 +37,7 @@ pub struct Surroundings<'a> {
     pub is_mac: bool,
     /// Whether windows may be opened at all.
     pub may_open_windows: bool,
-    /// Looks a program up in `PATH`.
+    /// Where the system has a program of this name.
     pub find: &'a dyn Fn(&str) -> Option<PathBuf>,
 }
 
@@ -75,8 +77,8 @@ pub struct Window {
 pub struct Call {
     /// Its path and its arguments.
     pub argv: Vec<OsString>,
-    /// What to add to its environment, which is otherwise this process's own: tmux and desktops
-    /// find their server by it.
+    /// What to add to its environment, which is otherwise what [`is_passed_on`] of this process's
+    /// own: tmux and desktops find their server by it.
     pub env: Vec<(&'static str, &'static str)>,
 }
 

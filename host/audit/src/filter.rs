@@ -52,6 +52,8 @@ pub struct Filter {
     pub failed: bool,
     /// Something was denied.
     pub denied: bool,
+    /// The folder that the server works for.
+    pub workspace: Option<String>,
 }
 
 impl Filter {
@@ -61,6 +63,7 @@ impl Filter {
         self.tool.as_ref().is_none_or(|tool| tool.fits(&record.tool))
             && self.client.as_ref().is_none_or(|wanted| wanted.fits(client))
             && self.since.is_none_or(|since| crate::time::parse(&record.time).is_some_and(|at| at >= since))
+            && self.workspace.as_ref().is_none_or(|workspace| *workspace == record.workspace)
             && (!self.failed || matches!(record.outcome.as_str(), "error" | "refused" | "fault"))
             && (!self.denied || record.denied().next().is_some() || record.more_denied > 0)
     }
@@ -93,7 +96,7 @@ mod tests {
     #[test]
     fn a_line_has_to_have_everything() {
         let record = Record::parse(
-            r#"{"time":"2026-11-22T02:00:00.000Z","tool":"ReadDocs","client":{"name":"claude"},"outcome":"error",
+            r#"{"time":"2026-11-22T02:00:00.000Z","workspace":"/w","tool":"ReadDocs","client":{"name":"claude"},"outcome":"error",
                 "uses":[{"capability":"web","allowed":false}]}"#,
         )
         .unwrap();
@@ -103,8 +106,10 @@ mod tests {
             since: crate::time::parse("2026-11-22T02:00"),
             failed: true,
             denied: true,
+            workspace: Some("/w".to_owned()),
         };
         assert!(all.wants(&record) && Filter::default().wants(&record));
+        assert!(!all.wants(&Record { workspace: "/w/x".to_owned(), ..record.clone() }));
         assert!(!all.wants(&Record { outcome: "ok".to_owned(), ..record.clone() }));
         assert!(!all.wants(&Record { uses: Vec::new(), ..record.clone() }));
         assert!(all.wants(&Record { uses: Vec::new(), more_denied: 1, ..record.clone() }));

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use scorpiox_paths::{Writable, programs, resolve};
+
 /// Programs themselves: what stands in `/usr/bin` is often a script that wants more of the
 /// machine than a sandbox shows.
 const KNOWN: [&str; 9] = [
@@ -16,18 +18,60 @@ const KNOWN: [&str; 9] = [
     "/usr/bin/chromium",
 ];
 
-/// The operator's choice, if it is a program, or the first of the known ones that is there.
-pub fn find(chosen: Option<&Path>) -> Result<PathBuf, String> {
+/// The operator's choice, if it is apart from what commands can write, or the first of the known
+/// ones that is there and root's alone to change.
+pub fn find(chosen: Option<&Path>, writable: &Writable) -> Result<PathBuf, String> {
     if let Some(chosen) = chosen {
-        let found = chosen.canonicalize().map_err(|error| {
-            format!("`browser_path` of [web] in policy.toml is {}: {error}", chosen.display())
-        })?;
-        return Ok(found);
+        return checked(chosen, writable)
+            .map_err(|why| format!("`browser_path` of [web] in policy.toml is {}: {why}", chosen.display()));
     }
-    let found = KNOWN.iter().map(Path::new).find(|path| path.is_file());
+    let found = KNOWN.iter().map(Path::new).find(|path| programs::check(path, writable).is_ok());
     found.map(Path::to_owned).ok_or_else(|| {
         "no Chromium or Chrome is installed; on Debian and Ubuntu: apt-get install chromium. Another place can \
          be named by `browser_path` of [web] in policy.toml"
             .to_owned()
     })
+}
+
+fn checked(chosen: &Path, writable: &Writable) -> Result<PathBuf, String> {
+    let found = resolve(chosen, writable).map_err(|error| error.to_string())?;
+    if writable.covers(&found) {
+        return Err("it lies where commands can write, which could exchange it".to_owned());
+    }
+    match found.metadata() {
+        Ok(about) if about.is_file() => Ok(found),
+        Ok(_) => Err("it is no file; name the program".to_owned()),
+        Err(_) => Err("there is nothing; install it there, or name another program".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_chosen_browser_lies_apart_from_what_commands_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        for name in ["work", "opt"] {
+            fs::create_dir(root.join(name)).expect("a folder");
+            fs::write(root.join(name).join("chrome"), "").expect("a file");
+        }
+        std::os::unix::fs::symlink(root.join("opt/chrome"), root.join("work/link")).expect("a link");
+        std::os::unix::fs::symlink(root.join("opt/chrome"), root.join("chrome")).expect("a link");
+        let writable = Writable::new([root.join("work")]);
+        let find = |name: &str| find(Some(&root.join(name)), &writable);
+        assert_eq!(find("chrome"), Ok(root.join("opt/chrome")));
+        for (name, why) in [
+            ("work/chrome", "lies where commands can write"),
+            ("work/link", "is a symbolic link in a folder that commands can write"),
+            ("opt", "it is no file"),
+            ("opt/none", "there is nothing"),
+        ] {
+            let said = find(name).expect_err("refused");
+            assert!(said.contains("browser_path") && said.contains(why), "{said}");
+        }
+    }
 }

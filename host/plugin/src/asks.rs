@@ -1,6 +1,11 @@
 //! What a plugin wants to touch, and why. Approved, the same is what it may touch.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
+
+/// The folder that the server works on, as `plugin.toml` names it.
+pub const WORKSPACE: &str = "workspace";
 
 /// Everything a plugin can ask for; what is absent it does not get.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,32 +144,55 @@ impl Limits {
 }
 
 impl Asks {
-    /// Each thing that is asked for: its name, its details, and why.
-    pub fn lines(&self) -> Vec<(&'static str, String, &str)> {
-        let mut lines: Vec<(&'static str, String, &str)> = Vec::new();
-        for (name, ask) in
-            [("store", &self.store), ("clock", &self.clock), ("random", &self.random), ("ask", &self.ask)]
-        {
-            lines.extend(ask.as_ref().map(|ask| (name, String::new(), ask.why.as_str())));
-        }
-        if let Some(files) = &self.files {
-            let each = |what: &str, paths: &[String]| {
-                (!paths.is_empty()).then(|| format!("{what} {}", paths.join(", ")))
-            };
-            let parts = [each("read", &files.read), each("write", &files.write)];
-            lines.push(("files", parts.into_iter().flatten().collect::<Vec<_>>().join("; "), &files.why));
-        }
-        lines.extend(self.env.as_ref().map(|env| ("env", env.names.join(", "), env.why.as_str())));
-        lines.extend(self.web.as_ref().map(|web| ("web", web.hosts.join(", "), web.why.as_str())));
-        lines.extend(
-            self.shell
-                .as_ref()
-                .map(|shell| ("shell", format!("profile {}", shell.profile), shell.why.as_str())),
-        );
-        lines.extend(self.sampling.as_ref().map(|sampling| {
-            let details = format!("{} calls, {} tokens", sampling.calls, sampling.tokens);
-            ("sampling", details, sampling.why.as_str())
+    /// The folders that are asked for, each once, but for the workspace: that is another one for each
+    /// server.
+    pub fn fixed_folders(&self) -> BTreeSet<&str> {
+        let all = self.files.iter().flat_map(|files| files.read.iter().chain(&files.write));
+        all.map(String::as_str).filter(|folder| *folder != WORKSPACE).collect()
+    }
+
+    /// Each thing that is asked for.
+    pub fn lines(&self) -> Vec<Ask<'_>> {
+        let Self { store, clock, random, ask, files, env, web, shell, sampling } = self;
+        let plain = [("store", store), ("clock", clock), ("random", random), ("ask", ask)];
+        let plain = plain.into_iter().filter_map(|(name, ask)| Some(Ask::new(name, &ask.as_ref()?.why)));
+        let mut lines: Vec<Ask<'_>> = plain.collect();
+        lines.extend(files.as_ref().map(|files| {
+            Ask::new("files", &files.why).with("read", &files.read).with("write", &files.write)
+        }));
+        lines.extend(env.as_ref().map(|env| Ask::new("env", &env.why).with("variables", &env.names)));
+        lines.extend(web.as_ref().map(|web| Ask::new("web", &web.why).with("hosts", &web.hosts)));
+        lines.extend(shell.as_ref().map(|shell| {
+            Ask::new("shell", &shell.why).with("profile", std::slice::from_ref(&shell.profile))
+        }));
+        lines.extend(sampling.as_ref().map(|sampling| {
+            let budget = format!("{} calls, {} tokens", sampling.calls, sampling.tokens);
+            Ask::new("sampling", &sampling.why).with("at most", &[budget])
         }));
         lines
+    }
+}
+
+/// One thing that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask<'a> {
+    /// As in `plugin.toml`.
+    pub name: &'static str,
+    /// What of it: by kind, each value by itself.
+    pub details: Vec<(&'static str, Vec<String>)>,
+    /// What for.
+    pub why: &'a str,
+}
+
+impl<'a> Ask<'a> {
+    fn new(name: &'static str, why: &'a str) -> Self {
+        Self { name, details: Vec::new(), why }
+    }
+
+    fn with(mut self, what: &'static str, values: &[String]) -> Self {
+        if !values.is_empty() {
+            self.details.push((what, values.to_vec()));
+        }
+        self
     }
 }

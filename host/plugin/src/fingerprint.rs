@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 use std::fs::Metadata;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,11 +14,32 @@ use sha2::{Digest, Sha256};
 #[serde(transparent)]
 pub struct Fingerprint(String);
 
+/// What is read at once of something long.
+const PIECE_BYTES: usize = 64 * 1024;
+
 impl Fingerprint {
     /// Of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
+        Self::written(&Sha256::digest(bytes))
+    }
+
+    /// Of all that is read, which is never in memory at once.
+    pub fn of_all(mut bytes: impl Read) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            match bytes.read(&mut piece) {
+                Ok(0) => return Ok(Self::written(&hasher.finalize())),
+                Ok(length) => hasher.update(&piece[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn written(digest: &[u8]) -> Self {
         let mut text = String::with_capacity(64);
-        for byte in Sha256::digest(bytes) {
+        for byte in digest {
             // Writing to a string cannot fail.
             let _ = write!(text, "{byte:02x}");
         }
@@ -90,6 +112,8 @@ mod tests {
     fn fingerprints_are_sha_256() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Fingerprint::of(b"").as_str(), empty);
+        let long = b"some bytes".repeat(100_000);
+        assert_eq!(Fingerprint::of_all(&*long).expect("read"), Fingerprint::of(&long));
     }
 
     #[test]

@@ -44,6 +44,9 @@ pub enum Decision {
     Denied,
 }
 
+/// Folders as `plugin.toml` names them, and where each led when it was approved.
+pub type Pins = BTreeMap<String, PathBuf>;
+
 /// What a plugin was approved for, and of which files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,6 +61,9 @@ pub struct Approval {
     pub stamps: Option<Stamps>,
     /// What it may touch.
     pub capabilities: Asks,
+    /// Where the folders in it led, without links.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub folders: Pins,
     /// What a call of it may use.
     pub limits: Limits,
     /// The definitions of its tools, as clients are told.
@@ -210,6 +216,7 @@ mod tests {
             definitions: Fingerprint::of(b"[]"),
             stamps: None,
             capabilities: Asks::default(),
+            folders: Pins::new(),
             limits: Limits::default(),
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
         };

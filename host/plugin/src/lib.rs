@@ -7,6 +7,8 @@
 //! Invariants:
 //! - What was approved is stored whole, with the fingerprints of the files it was approved for.
 //!   A plugin gets what the ledger says, never what its manifest says now.
+//! - A folder that was approved is the one that its path led to then. What leads elsewhere now, or
+//!   through a link, is not it.
 //! - A file that changed disables its plugin; nothing enables it but a decision.
 //! - Nothing here runs or compiles a component.
 
@@ -18,9 +20,9 @@ mod name;
 mod shelf;
 mod status;
 
-pub use asks::{Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WebAsk};
+pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WORKSPACE, WebAsk};
 pub use fingerprint::{Fingerprint, Stamp, Stamps};
-pub use ledger::{Approval, Decision, Ledger, LedgerError, Record};
+pub use ledger::{Approval, Decision, Ledger, LedgerError, Pins, Record};
 pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError, ToolNote};
 pub use name::{NameError, PluginName};
 pub use shelf::{Installed, MANIFEST, MAX_COMPONENT_BYTES, Shelf, read_file};

@@ -12,9 +12,14 @@ use crate::name::PluginName;
 pub const MAX_MANIFEST_BYTES: usize = 64 * 1024;
 const MAX_VERSION_CHARS: usize = 40;
 const MAX_TEXT_CHARS: usize = 2000;
+/// Longest reason for a capability.
+const MAX_WHY_CHARS: usize = 500;
+/// Longest path, host, profile or name of a variable.
+const MAX_VALUE_CHARS: usize = 500;
 /// As long as a tool's description may be.
 const MAX_COMMENT_CHARS: usize = 4096;
-const MAX_LIST: usize = 64;
+/// Most folders to read, to write, hosts, or variables: a person looks at each.
+const MAX_LIST: usize = 32;
 
 /// What `plugin.toml` says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +83,22 @@ pub enum ManifestError {
     },
 }
 
+/// What is wrong and where, with the key that was probably meant.
+fn explained(error: &toml::de::Error) -> String {
+    let said = error.to_string();
+    // The library names the keys only in its text: the unknown one first, then those that fit.
+    let named: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
+    let (Some((unknown, known)), true) = (named.split_first(), error.message().starts_with("unknown field"))
+    else {
+        return said.trim_end().to_owned();
+    };
+    let near = known.iter().map(|key| (strsim::damerau_levenshtein(unknown, key), key)).min();
+    match near.filter(|(distance, key)| *distance <= 2 && *distance < key.len()) {
+        Some((_, key)) => format!("{}; did you mean `{key}`?", said.trim_end()),
+        None => said.trim_end().to_owned(),
+    }
+}
+
 fn wrong(what: impl Into<String>, fix: impl Into<String>) -> ManifestError {
     ManifestError::Value { what: what.into(), fix: fix.into() }
 }
@@ -89,8 +110,7 @@ impl Manifest {
             let what = format!("it has {} bytes", text.len());
             return Err(wrong(what, format!("at most {MAX_MANIFEST_BYTES} fit")));
         }
-        let manifest: Self = toml::from_str(text)
-            .map_err(|error| ManifestError::Toml(error.to_string().trim_end().to_owned()))?;
+        let manifest: Self = toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error)))?;
         manifest.check()?;
         Ok(manifest)
     }
@@ -117,25 +137,28 @@ impl Manifest {
         if let Some((name, value, most)) = self.limits.out_of_range() {
             return Err(wrong(format!("limits.{name} = {value}"), format!("1 to {most} fit")));
         }
-        plain("version", &self.version, MAX_VERSION_CHARS)?;
+        single("version", &self.version, MAX_VERSION_CHARS)?;
         plain("description", &self.description, MAX_TEXT_CHARS)?;
-        for (name, details, why) in self.capabilities.lines() {
-            plain(&format!("capabilities.{name}"), &details, MAX_TEXT_CHARS)?;
-            plain(&format!("capabilities.{name}.why"), why, MAX_TEXT_CHARS)?;
-            if why.trim().is_empty() {
+        for ask in self.capabilities.lines() {
+            let name = ask.name;
+            for value in ask.details.iter().flat_map(|(_, values)| values) {
+                single(&format!("capabilities.{name}"), value, MAX_VALUE_CHARS)?;
+            }
+            plain(&format!("capabilities.{name}.why"), ask.why, MAX_WHY_CHARS)?;
+            if ask.why.trim().is_empty() {
                 let fix = "say what for: a person decides by it";
                 return Err(wrong(format!("capabilities.{name}.why is empty"), fix));
             }
         }
         self.check_lists()?;
         for (name, note) in &self.tools {
-            plain("a tool's name", name, MAX_VERSION_CHARS * 2)?;
-            plain(&format!("tools.{name}.title"), note.title.as_deref().unwrap_or_default(), 200)?;
+            single("a tool's name", name, MAX_VERSION_CHARS * 2)?;
+            single(&format!("tools.{name}.title"), note.title.as_deref().unwrap_or_default(), 200)?;
             let description = note.description.as_deref().unwrap_or_default();
             plain(&format!("tools.{name}.description"), description, MAX_TEXT_CHARS)?;
         }
         for (name, comment) in &self.comments {
-            plain("a function's name", name, MAX_VERSION_CHARS * 2)?;
+            single("a function's name", name, MAX_VERSION_CHARS * 2)?;
             plain(&format!("comments.{name}"), comment, MAX_COMMENT_CHARS)?;
         }
         Ok(())
@@ -189,6 +212,14 @@ impl Manifest {
     }
 }
 
+/// The same for what stands on one line: a second one would look like another request.
+fn single(name: &str, text: &str, most: usize) -> Result<(), ManifestError> {
+    if text.contains('\n') {
+        return Err(wrong(format!("{name} is {text:?}"), "write it on one line"));
+    }
+    plain(name, text, most)
+}
+
 /// Refuses what a terminal would act on, or what hides something: people decide by these texts.
 fn plain(name: &str, text: &str, most: usize) -> Result<(), ManifestError> {
     let count = text.chars().count();
@@ -239,14 +270,12 @@ read_only = true
     fn a_manifest_says_what_is_asked_for() {
         let manifest = Manifest::parse(WHOLE).expect("a manifest");
         assert_eq!(manifest.limits, Limits { cpu_seconds: 10, ..Limits::default() });
+        let list = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
         let lines = manifest.capabilities.lines();
-        assert_eq!(
-            lines,
-            [
-                ("files", "read workspace; write ~/weather".to_owned(), "keeps maps"),
-                ("web", "api.example.com, *.example.org".to_owned(), "asks the service"),
-            ]
-        );
+        let [files, web] = lines.as_slice() else { panic!("two: {lines:?}") };
+        assert_eq!((files.name, files.why), ("files", "keeps maps"));
+        assert_eq!(files.details, [("read", list(&["workspace"])), ("write", list(&["~/weather"]))]);
+        assert_eq!(web.details, [("hosts", list(&["api.example.com", "*.example.org"]))]);
         assert!(manifest.tools["forecast"].read_only);
     }
 
@@ -271,6 +300,8 @@ read_only = true
         assert!(error("name = \"a\"").contains("missing field `component`"));
         let unknown = error(&with("[capabilities.files]\nreads = [\"/\"]\nwhy = \"x\""));
         assert!(unknown.contains("line 4") && unknown.contains("unknown field `reads`"), "{unknown}");
+        assert!(unknown.ends_with("; did you mean `read`?"), "{unknown}");
+        assert!(!error(&with("colour = \"red\"")).contains("did you mean"));
         assert!(error(&with("[capabilities.web]\nhosts = []")).contains("missing field `why`"));
         for (line, expected) in [
             ("[limits]\nmemory_mib = 1000", "plugin.toml: limits.memory_mib = 1000; 1 to 256 fit"),
@@ -297,6 +328,15 @@ read_only = true
                 "[capabilities.clock]\nwhy = \"a\\u202eb\"",
                 "plugin.toml: capabilities.clock.why has the character \\u{202e}; take it out: it cannot be seen",
             ),
+            (
+                "[capabilities.files]\nread = [\"/a\\nIn all, nothing\"]\nwhy = \"x\"",
+                "plugin.toml: capabilities.files is \"/a\\nIn all, nothing\"; write it on one line",
+            ),
+            (
+                "[capabilities.shell]\nprofile = \"a\\n\\nb\"\nwhy = \"x\"",
+                "plugin.toml: capabilities.shell is \"a\\n\\nb\"; write it on one line",
+            ),
+            ("version = \"1\\n2\"", "plugin.toml: version is \"1\\n2\"; write it on one line"),
             (
                 "description = \"\\u001b[2Jx\"",
                 "plugin.toml: description has the character \\u{1b}; take it out: it cannot be seen",

@@ -2,11 +2,11 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use crate::fingerprint::{FINE_STEP, Fingerprint, Stamp, Stamps};
 use crate::manifest::{MAX_MANIFEST_BYTES, Manifest};
@@ -45,6 +45,16 @@ impl Shelf {
     /// The one of a program's own folder.
     pub fn new(own_home: &Path) -> Self {
         Self { folder: own_home.join("plugins") }
+    }
+
+    /// Waits until nobody else adds, approves or removes a plugin. Held for as long as the file is,
+    /// which is never while a person is asked.
+    pub fn lock(&self) -> io::Result<File> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let path = self.folder.join(".lock");
+        let lock = File::options().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+        flock(&lock, FlockOperation::LockExclusive)?;
+        Ok(lock)
     }
 
     /// Where a plugin's folder is, or is to be.
@@ -102,10 +112,10 @@ impl Shelf {
     /// Where an entry is, if it is this person's alone.
     fn place(&self, entry: &str) -> Result<(PathBuf, Metadata), String> {
         // Whoever can write there can put one plugin in the place of another.
-        let all = self.folder.metadata().map_err(|error| error.to_string())?;
+        let all = self.folder.metadata().map_err(|error| absent(&error))?;
         owned(&all, "the folder of plugins")?;
         let path = self.folder.join(entry);
-        let about = path.symlink_metadata().map_err(|error| error.to_string())?;
+        let about = path.symlink_metadata().map_err(|error| absent(&error))?;
         owned(&about, entry)?;
         Ok((path, about))
     }
@@ -186,7 +196,7 @@ fn bare(stem: &str, component: PathBuf, about: &Metadata, found_at: SystemTime) 
 
 fn installed_folder(entry: &str, folder: &Path, found_at: SystemTime) -> Result<Installed, String> {
     let path = folder.join(MANIFEST);
-    let about = path.symlink_metadata().map_err(|error| format!("{MANIFEST}: {error}"))?;
+    let about = path.symlink_metadata().map_err(|error| missing(MANIFEST, &error))?;
     owned(&about, MANIFEST)?;
     let manifest_stamp = Stamp::of(&about);
     let text = read_file(&path, MAX_MANIFEST_BYTES as u64).map_err(|error| format!("{MANIFEST}: {error}"))?;
@@ -197,11 +207,29 @@ fn installed_folder(entry: &str, folder: &Path, found_at: SystemTime) -> Result<
         return Err(format!("the folder {entry} has a plugin called {}; rename one of them", manifest.name));
     }
     let component = folder.join(&manifest.component);
-    let about = component.symlink_metadata().map_err(|error| format!("{}: {error}", manifest.component))?;
+    let about = component.symlink_metadata().map_err(|error| missing(&manifest.component, &error))?;
     owned(&about, &manifest.component)?;
     let stamps = (Some(manifest_stamp), Stamp::of(&about));
     let name = manifest.name.clone();
     Ok(Installed { name, manifest, manifest_fingerprint: fingerprint, component, stamps, found_at })
+}
+
+/// The same of a plugin as a whole.
+fn absent(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            "it is not installed; `scorpiox-code plugin list` shows what is".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// What a person can do about a file that is not there, or cannot be looked at.
+fn missing(name: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("its {name} is not there; add the plugin again"),
+        _ => format!("its {name} cannot be read: {error}"),
+    }
 }
 
 /// A regular file, not through a link, up to a size.
@@ -269,8 +297,8 @@ mod tests {
             found(home.path()),
             [
                 "Bad.wasm: \"Bad\" is no plugin's name; 1 to 24 lowercase letters, digits and hyphens fit, a letter first",
-                "bare: c.wasm: No such file or directory (os error 2)",
-                "empty: plugin.toml: No such file or directory (os error 2)",
+                "bare: its c.wasm is not there; add the plugin again",
+                "empty: its plugin.toml is not there; add the plugin again",
                 "link: link is a symbolic link; put the files themselves there",
                 "notes.txt: neither a folder with plugin.toml nor a .wasm file",
                 "open.wasm: others may write open.wasm; take that away with chmod go-w",

@@ -25,6 +25,8 @@ pub enum Change {
     Component,
     #[error("its plugin.toml is another than the one that was approved")]
     Manifest,
+    #[error("it was approved by a version that did not keep where its folders led")]
+    Folders,
     #[error("its component cannot be read")]
     Unreadable,
 }
@@ -48,6 +50,10 @@ impl<'a> Status<'a> {
     pub fn of_approved(plugin: &Installed, approval: &Approval) -> Result<(), Change> {
         if plugin.manifest_fingerprint != approval.manifest {
             return Err(Change::Manifest);
+        }
+        if approval.capabilities.fixed_folders().iter().any(|folder| !approval.folders.contains_key(*folder))
+        {
+            return Err(Change::Folders);
         }
         if plugin.has_stamps(approval.stamps.as_ref()) {
             return Ok(());
@@ -84,10 +90,27 @@ mod tests {
             definitions: Fingerprint::of(b"[]"),
             stamps: plugin.settled_stamps().cloned(),
             capabilities: plugin.manifest.capabilities.clone(),
+            folders: crate::Pins::new(),
             limits: plugin.manifest.limits.clone(),
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
         };
         Record { decided_at: 0, decision: Decision::Approved(Box::new(approval)) }
+    }
+
+    #[test]
+    fn an_approval_without_the_places_of_its_folders_is_none() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join("plugins/a");
+        fs::create_dir_all(&folder).expect("creates");
+        let files = "[capabilities.files]\nwhy = \"x\"\nread = [\"workspace\", \"~/notes\"]\n";
+        fs::write(folder.join("plugin.toml"), format!("{MANIFEST}{files}")).expect("writes");
+        fs::write(folder.join("a.wasm"), "one").expect("writes");
+        let plugin = installed(home.path());
+        let mut record = approved(&plugin);
+        assert!(matches!(Status::of(&plugin, Some(&record)), Status::Changed(Change::Folders)));
+        let Decision::Approved(approval) = &mut record.decision else { panic!("approved") };
+        approval.folders.insert("~/notes".to_owned(), "/home/ann/notes".into());
+        assert!(matches!(Status::of(&plugin, Some(&record)), Status::Approved(_)));
     }
 
     #[test]

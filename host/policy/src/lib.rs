@@ -71,7 +71,7 @@ pub struct Policy {
     pub search: SearchPolicy,
     /// `[audit]`: what is recorded of calls.
     pub audit: AuditPolicy,
-    /// `[grant."NAME"]`: what single skills are narrowed to, by the skill's name.
+    /// `[grant."NAME"]`: what single components are narrowed to, by name (`plugin/NAME` for a plugin).
     pub grants: BTreeMap<String, Grant>,
 }
 

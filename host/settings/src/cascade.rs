@@ -1,6 +1,7 @@
 //! The values, and who may change them.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::Entry;
 use crate::key::{Key, Keys, tool_key};
@@ -63,6 +64,9 @@ impl Switch {
 /// A profile by name, `None` for none.
 pub(crate) type Choice = Slot<Option<String>>;
 
+/// Clients that wait for a minute get an answer before that.
+const ANSWER_WITHIN: Duration = Duration::from_secs(50);
+
 /// All values. Everything but the profiles themselves is final once it is set by the
 /// last tier.
 #[derive(Debug)]
@@ -75,6 +79,9 @@ pub(crate) struct Values {
     /// The profile that the workspace chose, unless the environment overrules it.
     pub(crate) workspace_profile: Option<Choice>,
     pub(crate) skills: Slot<Vec<PathBuf>>,
+    pub(crate) structured: Slot<bool>,
+    pub(crate) tool_prefix: Slot<Option<String>>,
+    pub(crate) answer_within: Slot<Option<Duration>>,
     each_tool: Vec<(String, Switch)>,
 }
 
@@ -94,6 +101,9 @@ impl Values {
             users_profile: Slot::new(None),
             workspace_profile: None,
             skills: Slot::new(Vec::new()),
+            structured: Slot::new(false),
+            tool_prefix: Slot::new(None),
+            answer_within: Slot::new(Some(ANSWER_WITHIN)),
             each_tool: tools.iter().map(|tool| ((*tool).to_owned(), Switch::on())).collect(),
         }
     }
@@ -114,6 +124,9 @@ impl Values {
     ) -> Result<(), ProblemKind> {
         let bad_value =
             |expected| ProblemKind::BadValue { key: context.keys.name(key), value: shorten(text), expected };
+        if trust == Trust::Workspace && key.is_users_alone() {
+            return Err(ProblemKind::UsersAlone { key: context.keys.name(key) });
+        }
         let cannot_switch_on = |by| ProblemKind::CannotSwitchOn { key: context.keys.name(key), by };
         match key {
             Key::Tools => {
@@ -136,12 +149,21 @@ impl Values {
                 let value = value::profile(text).map_err(bad_value)?;
                 self.choose_profile(Slot { value, origin: origin.clone() }, trust);
             }
-            Key::AdditionalSkills if trust == Trust::Workspace => {
-                return Err(ProblemKind::SkillsFromWorkspace);
-            }
             Key::AdditionalSkills => {
                 let value = value::folders(text, base(origin), context.home).map_err(bad_value)?;
                 self.skills = Slot { value, origin: origin.clone() };
+            }
+            Key::Structured => {
+                let value = value::switch(text).map_err(bad_value)?;
+                self.structured = Slot { value, origin: origin.clone() };
+            }
+            Key::ToolPrefix => {
+                let value = value::prefix(text).map_err(bad_value)?;
+                self.tool_prefix = Slot { value, origin: origin.clone() };
+            }
+            Key::AnswerWithin => {
+                let value = value::seconds(text).map_err(bad_value)?;
+                self.answer_within = Slot { value, origin: origin.clone() };
             }
         }
         Ok(())
@@ -164,6 +186,17 @@ impl Values {
             entry("MODEL", self.model.value.clone(), &self.model.origin),
             self.profile_entry(),
             entry("ADDITIONAL_SKILLS", self.skills_text(), &self.skills.origin),
+            entry("STRUCTURED", self.structured.value.to_string(), &self.structured.origin),
+            entry(
+                "TOOL_PREFIX",
+                self.tool_prefix.value.clone().unwrap_or_default(),
+                &self.tool_prefix.origin,
+            ),
+            entry(
+                "ANSWER_WITHIN",
+                self.answer_within.value.map_or(0, |time| time.as_secs()).to_string(),
+                &self.answer_within.origin,
+            ),
         ];
         let each = self.each_tool.iter().map(|(tool, Switch { current, .. })| Entry {
             key: tool_key(tool),

@@ -14,15 +14,29 @@ pub(crate) enum Key {
     Model,
     ActiveProfile,
     AdditionalSkills,
+    Structured,
+    ToolPrefix,
+    AnswerWithin,
     Tool(usize),
 }
 
-const PLAIN: [(&str, Key); 5] = [
+impl Key {
+    /// Whether it says what the client and its model are shown, or what is read: not for a
+    /// workspace to decide, whose files commands can write.
+    pub(crate) fn is_users_alone(self) -> bool {
+        matches!(self, Self::AdditionalSkills | Self::Structured | Self::ToolPrefix | Self::AnswerWithin)
+    }
+}
+
+const PLAIN: [(&str, Key); 8] = [
     ("TOOLS", Key::Tools),
     ("STREAMING", Key::Streaming),
     ("MODEL", Key::Model),
     ("ACTIVE_PROFILE", Key::ActiveProfile),
     ("ADDITIONAL_SKILLS", Key::AdditionalSkills),
+    ("STRUCTURED", Key::Structured),
+    ("TOOL_PREFIX", Key::ToolPrefix),
+    ("ANSWER_WITHIN", Key::AnswerWithin),
 ];
 
 /// All keys, given the names of the tools.

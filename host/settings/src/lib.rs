@@ -26,6 +26,7 @@ pub mod problem;
 mod value;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub use parse::{Assignment, BadLine, parse};
 pub use problem::{Origin, Problem, ProblemKind};
@@ -93,6 +94,22 @@ impl Settings {
     /// They need not exist.
     pub fn additional_skills(&self) -> &[PathBuf] {
         &self.values.skills.value
+    }
+
+    /// Whether results of built-in tools carry data beside their text, for programs (`STRUCTURED`).
+    pub fn structured(&self) -> bool {
+        self.values.structured.value
+    }
+
+    /// What names of tools begin with, for every client (`TOOL_PREFIX`).
+    pub fn tool_prefix(&self) -> Option<&str> {
+        self.values.tool_prefix.value.as_deref()
+    }
+
+    /// After which time a call without a progress token is answered, done or not
+    /// (`ANSWER_WITHIN`); none for whenever it is done.
+    pub fn answer_within(&self) -> Option<Duration> {
+        self.values.answer_within.value
     }
 
     /// Every setting, also those that nobody changed, in a fixed order.

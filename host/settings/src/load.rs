@@ -72,9 +72,16 @@ impl Settings {
 /// The tiers' folders, each once: a workspace can be the home folder.
 fn folders(locations: &Locations) -> Vec<Folder> {
     let Locations { binary_dir, home, workspace } = locations;
-    let user = binary_dir.clone().into_iter().chain(home.as_ref().map(|home| home.join(".claude")));
+    // A program that was built in the workspace has files beside it that commands can write: those are
+    // no word of the person's.
+    let (built_here, beside) = match binary_dir.clone() {
+        Some(folder) if folder.starts_with(workspace) => (Some(folder), None),
+        folder => (None, folder),
+    };
+    let user = beside.into_iter().chain(home.as_ref().map(|home| home.join(".claude")));
     let project = [workspace.join(".claude"), workspace.join(".scorpiox")];
     let mut folders: Vec<Folder> = Vec::with_capacity(4);
+    let project = built_here.into_iter().chain(project);
     for (path, trust) in user.map(|p| (p, Trust::User)).chain(project.map(|p| (p, Trust::Workspace))) {
         if !folders.iter().any(|known| known.path == path) {
             folders.push(Folder { path, trust });

@@ -98,12 +98,15 @@ pub enum ProblemKind {
         /// Who switched it off.
         by: Origin,
     },
-    /// The workspace names folders of skills.
+    /// The workspace sets what is for the user alone to set.
     #[error(
-        "ADDITIONAL_SKILLS is ignored in a file of the workspace and in a profile that it chooses; \
+        "{key} is ignored in a file of the workspace and in a profile that it chooses; \
          set it in ~/.claude/scorpiox-env.txt or in the environment"
     )]
-    SkillsFromWorkspace,
+    UsersAlone {
+        /// The key.
+        key: String,
+    },
     /// A profile sets `ACTIVE_PROFILE`.
     #[error("ACTIVE_PROFILE is ignored in a profile; set it in a scorpiox-env.txt or in the environment")]
     ProfileInProfile,

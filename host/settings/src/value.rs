@@ -2,11 +2,16 @@
 //! "the value must be".
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Longest name of a model, in characters.
 const MAX_MODEL_CHARS: usize = 200;
 /// Longest name of a profile.
 const MAX_PROFILE_BYTES: usize = 64;
+/// Longest prefix of tool names: with the longest name behind it, it stays within what clients take.
+const MAX_PREFIX_BYTES: usize = 24;
+/// Longest time that an answer may be waited for: longer than any client waits.
+const MAX_SECONDS: u64 = 600;
 /// Most folders of skills: each is read when the catalogue is built.
 const MAX_SKILL_FOLDERS: usize = 64;
 
@@ -39,6 +44,27 @@ pub(crate) fn profile(text: &str) -> Parsed<Option<String>> {
         "" => Ok(None),
         name if name.len() <= MAX_PROFILE_BYTES && name.bytes().all(is_safe) => Ok(Some(name.to_owned())),
         _ => Err("the name of a profile: A-Z, a-z, 0-9, _ and -, at most 64 characters"),
+    }
+}
+
+/// What tool names begin with; `None` for nothing.
+pub(crate) fn prefix(text: &str) -> Parsed<Option<String>> {
+    let is_safe = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    match text {
+        "" => Ok(None),
+        prefix if prefix.len() <= MAX_PREFIX_BYTES && prefix.bytes().all(is_safe) => {
+            Ok(Some(prefix.to_owned()))
+        }
+        _ => Err("what tool names begin with: A-Z, a-z, 0-9, _ and -, at most 24 characters"),
+    }
+}
+
+/// A time in whole seconds; `None` for 0, which means for ever.
+pub(crate) fn seconds(text: &str) -> Parsed<Option<Duration>> {
+    match text.parse() {
+        Ok(0) => Ok(None),
+        Ok(seconds @ 1..=MAX_SECONDS) => Ok(Some(Duration::from_secs(seconds))),
+        _ => Err("whole seconds, 1 to 600, or 0 for no bound"),
     }
 }
 
@@ -94,6 +120,24 @@ mod tests {
         assert_eq!(model(&"é".repeat(200)).map(|name| name.chars().count()), Ok(200));
         for text in ["", "  ", "a\u{7}b", &"x".repeat(201)] {
             assert!(model(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_what_names_may_begin_with() {
+        assert_eq!(prefix("scorpiox_"), Ok(Some("scorpiox_".into())));
+        assert_eq!(prefix(""), Ok(None));
+        for text in ["a b", "é_", "a.b", &"x".repeat(25)] {
+            assert!(prefix(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_whole_and_not_endless() {
+        assert_eq!(seconds("50"), Ok(Some(Duration::from_secs(50))));
+        assert_eq!(seconds("0"), Ok(None));
+        for text in ["", "-1", "1.5", "601", "50s"] {
+            assert!(seconds(text).is_err(), "{text:?}");
         }
     }
 

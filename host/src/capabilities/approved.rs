@@ -1,8 +1,10 @@
 //! What a person approved of a component that others ship.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use scorpiox_paths as paths;
 use scorpiox_policy::HostRule;
 
 /// What a component was approved for.
@@ -44,37 +46,29 @@ pub struct Folder {
 
 /// Where a folder is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum FolderPath {
+    /// The one that the server works on.
     Workspace,
-    InHome(PathBuf),
-    Absolute(PathBuf),
+    /// Where the path led that was approved, without links.
+    At(PathBuf),
 }
 
 impl FolderPath {
-    /// As it stands in `plugin.toml`.
-    pub fn parse(text: &str) -> Self {
-        match (text, text.strip_prefix("~/")) {
-            ("workspace", _) => Self::Workspace,
-            (_, Some(inside)) => Self::InHome(inside.into()),
-            _ => Self::Absolute(text.into()),
-        }
-    }
-
-    /// On this machine, where there is such a folder.
-    pub fn resolve(&self, workspace: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    /// On this machine, where it is a folder that is reached through no link: its path, and the
+    /// folder itself.
+    pub fn open(&self, workspace: &Path) -> io::Result<(PathBuf, paths::Folder)> {
         let path = match self {
-            Self::Workspace => workspace.to_owned(),
-            Self::InHome(inside) => home?.join(inside),
-            Self::Absolute(path) => path.clone(),
+            Self::Workspace => workspace,
+            Self::At(path) => path,
         };
-        path.canonicalize().ok().filter(|path| path.is_dir())
+        Ok((path.to_owned(), paths::Folder::open(path)?))
     }
 }
 
 impl Approved {
-    /// The folders that are there, resolved, for reading.
-    pub fn readable(&self, workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-        self.folders.iter().filter_map(|folder| folder.path.resolve(workspace, home)).collect()
+    /// The folders that are there, and whether each may be written.
+    pub fn present(&self, workspace: &Path) -> Vec<(PathBuf, bool)> {
+        let open = |folder: &Folder| Some((folder.path.open(workspace).ok()?.0, folder.write));
+        self.folders.iter().filter_map(open).collect()
     }
 }

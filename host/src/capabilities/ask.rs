@@ -1,21 +1,21 @@
 //! Asking the person outside of the client: in a terminal of its own, or in a desktop's dialog.
 //!
-//! What is started is this program or a known one, with arguments that no model chooses, by the
-//! helper that starts commands, too, and without a sandbox: a terminal has to reach the desktop.
+//! What is started is this program or one of the system's ([`person`]), with arguments that no model
+//! chooses, by the helper that starts commands, too, and without a sandbox: a terminal has to reach
+//! the desktop.
 
-use std::env;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_ask::launch::{Call, Chosen, Dialog, Surroundings, Way, Window, ways};
+use scorpiox_ask::launch::{Call, Chosen, Dialog, Way, Window};
 use scorpiox_ask::request::{is_asking, read_answer, write_request};
 use scorpiox_ask::{Answers, Questions};
 use scorpiox_audit::Uses;
@@ -23,6 +23,7 @@ use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Helper, Limits, Netwo
 
 use super::shell::Shell;
 use crate::cancel::Cancel;
+use person::Person;
 
 /// Until a window that is not waited for has begun to ask.
 const OPEN_TIME: Duration = Duration::from_secs(5);
@@ -33,6 +34,7 @@ const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 const LIMITS: Limits = Limits { processes: 4096, memory: 8 << 30, open_files: 4096, file_size: 1 << 40 };
 
 mod host;
+mod person;
 
 pub use host::AskFailure;
 
@@ -71,6 +73,13 @@ pub struct Desk {
     shell: Arc<Shell>,
 }
 
+/// How a question is asked: whom, by which files, and until when.
+struct At<'a> {
+    person: &'a Person,
+    place: &'a Place,
+    cancel: &'a Cancel,
+}
+
 /// How a program ended, and what it printed.
 struct Ran {
     code: Option<i32>,
@@ -88,12 +97,17 @@ impl Desk {
         let Ok(place) = Place::new(&self.shell.setup().own_home) else {
             return Asked::NoWay("no folder for the questions can be made".to_owned());
         };
+        let person = match Person::new(&self.shell) {
+            Ok(person) => person,
+            Err(why) => return Asked::NoWay(why),
+        };
+        let at = At { person: &person, place: &place, cancel };
         let mut failed = Vec::new();
-        for way in here(&place.screen()) {
+        for way in person.ways(&place.screen()) {
             uses.note("ask", way.name(), Ok(()));
             let asked = match &way {
-                Way::Screen(window) => self.on_screen(window, questions, &place, cancel),
-                Way::Dialog(dialog) => self.in_dialog(dialog, questions, cancel),
+                Way::Screen(window) => self.on_screen(window, questions, &at),
+                Way::Dialog(dialog) => self.in_dialog(dialog, questions, &at),
             };
             match asked {
                 _ if cancel.is_set() => return Asked::Cancelled,
@@ -108,17 +122,12 @@ impl Desk {
         })
     }
 
-    fn on_screen(
-        &self,
-        window: &Window,
-        questions: &Questions,
-        place: &Place,
-        cancel: &Cancel,
-    ) -> Result<Answers, String> {
+    fn on_screen(&self, window: &Window, questions: &Questions, at: &At<'_>) -> Result<Answers, String> {
+        let At { place, cancel, .. } = at;
         let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", window.name);
         place.clear();
         write_request(&place.request, questions).map_err(|error| failed(&error))?;
-        let ran = self.run(&window.call, cancel).map_err(|error| failed(&error))?;
+        let ran = self.run(&window.call, at).map_err(|error| failed(&error))?;
         // A popup that is closed ends before the screen in it, which is yet to say so.
         let open_time = if window.is_attended { Duration::ZERO } else { OPEN_TIME };
         wait_for_asking(&place.request, open_time, cancel);
@@ -134,19 +143,19 @@ impl Desk {
         }
     }
 
-    fn in_dialog(&self, dialog: &Dialog, questions: &Questions, cancel: &Cancel) -> Result<Answers, String> {
+    fn in_dialog(&self, dialog: &Dialog, questions: &Questions, at: &At<'_>) -> Result<Answers, String> {
         let name = dialog.program.display();
         let failed = |why: &dyn std::fmt::Display| format!("{name}: {why}");
         let mut answers = Vec::new();
         for (index, question) in questions.as_slice().iter().enumerate() {
             let call = dialog.choose(questions, index).ok_or_else(|| failed(&"no such question"))?;
-            let ran = self.run(&call, cancel).map_err(|error| failed(&error))?;
+            let ran = self.run(&call, at).map_err(|error| failed(&error))?;
             let chosen = dialog.read_chosen(question, ran.code, &ran.output).map_err(|e| failed(&e))?;
             let mut other = None;
             if matches!(chosen, Chosen::Options { wants_other: true, .. })
                 && let Some(call) = dialog.own_words(questions, index)
             {
-                let ran = self.run(&call, cancel).map_err(|error| failed(&error))?;
+                let ran = self.run(&call, at).map_err(|error| failed(&error))?;
                 other = dialog.read_own_words(ran.code, &ran.output).map_err(|error| failed(&error))?;
             }
             let answer = chosen.answer(question, other.as_deref()).map_err(|error| failed(&error))?;
@@ -157,12 +166,14 @@ impl Desk {
     }
 
     /// Runs a program to its end.
-    fn run(&self, call: &Call, cancel: &Cancel) -> Result<Ran, String> {
+    fn run(&self, call: &Call, at: &At<'_>) -> Result<Ran, String> {
+        let cancel = at.cancel;
         let setup = self.shell.setup();
         let folder = setup.own_home.join("tmp");
         let spec = CellSpec {
             tier: Tier::None,
-            workspace: setup.workspace.as_path().into(),
+            // Some programs look for things where they are started.
+            workspace: folder.as_path().into(),
             exposed: Vec::new(),
             home: folder.as_path().into(),
             scratch: folder.join(format!("asks-{}", std::process::id())).into(),
@@ -172,7 +183,7 @@ impl Desk {
         };
         let helper = Helper { program: setup.program.clone() };
         let built = Cell::build(&helper, &spec, None).map_err(|error| error.to_string())?;
-        let mut running = built.run(command(call)?, None).map_err(|error| error.to_string())?;
+        let mut running = built.run(command(call, at.person)?, None).map_err(|error| error.to_string())?;
         running.wait_until_started().map_err(|error| error.to_string())?;
         let mut output = Vec::new();
         let mut stopped = false;
@@ -219,9 +230,8 @@ impl Place {
 
     /// What shows the screen.
     fn screen(&self) -> Vec<OsString> {
-        let own = env::current_exe().unwrap_or_else(|_| "scorpiox-code".into());
         vec![
-            own.into(),
+            this_program(),
             "ask".into(),
             "--request".into(),
             self.request.clone().into(),
@@ -257,45 +267,38 @@ fn wait_for_asking(request: &Path, open_time: Duration, cancel: &Cancel) {
     }
 }
 
-/// All ways to ask here, best first. `screen` is what shows the screen, with its arguments.
-fn here(screen: &[OsString]) -> Vec<Way> {
-    let find = |name: &str| find(name);
-    ways(&Surroundings::new(|name| env::var_os(name), &find), screen)
+/// For people: what would be tried to ask them, best first; or why nothing is.
+pub fn ways_here(shell: &Shell) -> Result<Vec<&'static str>, String> {
+    Ok(Person::new(shell)?.ways(&[]).iter().map(Way::name).collect())
 }
 
-/// For people: what would be tried to ask them, best first.
-pub fn ways_here() -> Vec<&'static str> {
-    here(&[]).iter().map(Way::name).collect()
+/// What others start this program by: the running file itself, whatever lies at its path by now.
+fn this_program() -> OsString {
+    #[cfg(target_os = "linux")]
+    {
+        format!("/proc/{}/exe", std::process::id()).into()
+    }
+    // Nothing is started there.
+    #[cfg(not(target_os = "linux"))]
+    {
+        "scorpiox-code".into()
+    }
 }
 
-fn command(call: &Call) -> Result<CommandSpec, String> {
+fn command(call: &Call, person: &Person) -> Result<CommandSpec, String> {
     let mut line = String::from("exec");
     for word in &call.argv {
         let word = std::str::from_utf8(word.as_bytes())
             .map_err(|_| format!("{} is no UTF-8", word.to_string_lossy()))?;
         let _ = write!(line, " '{}'", word.replace('\'', r"'\''"));
     }
-    let own = env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let more = call.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     Ok(CommandSpec {
         command: line,
-        environment: own.chain(more).collect(),
+        environment: person.environment().into_iter().chain(more).collect(),
         timeout_ms: None,
         limits: LIMITS,
         covers: Vec::new(),
         granted: Vec::new(),
     })
-}
-
-/// Looks a program up in `PATH`.
-fn find(name: &str) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    let paths = env::var_os("PATH")?;
-    env::split_paths(&paths)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(is_program)
 }

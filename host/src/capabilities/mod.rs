@@ -7,6 +7,7 @@
 
 pub mod approved;
 pub mod ask;
+mod bounds;
 pub mod clock;
 mod engines;
 pub mod files;
@@ -34,6 +35,8 @@ pub enum Capability {
     Clock,
     /// Questions to the person.
     Ask,
+    /// How long results may be.
+    Bounds,
     /// Questions to the client's model.
     Sampling,
     /// What the operator set about search engines.
@@ -61,6 +64,7 @@ impl Capability {
             Self::Store => "store",
             Self::Clock => "clock",
             Self::Ask => "ask",
+            Self::Bounds => "bounds",
             Self::Sampling => "sampling",
             Self::Engines => "search-engines",
             Self::Files => "files",
@@ -86,6 +90,7 @@ impl Capability {
             Self::Store => "keep its own data for this workspace",
             Self::Clock => "read the time of day",
             Self::Ask => "ask the person questions",
+            Self::Bounds => "know how long its results may be",
             Self::Sampling => "ask the client's model, within a budget",
             Self::Engines => "know which search engines the operator set up, with their keys",
             Self::Files => "read files of the workspace and of folders that the policy names",
@@ -103,6 +108,7 @@ impl Capability {
         match self {
             Self::Store => tool::store::add_to_linker::<_, Own>(linker, |state| state),
             Self::Clock => tool::clock::add_to_linker::<_, Own>(linker, |state| state),
+            Self::Bounds => tool::bounds::add_to_linker::<_, Own>(linker, |state| state),
             Self::Ask => tool::ask::add_to_linker::<_, Own>(linker, |state| state),
             Self::Sampling => tool::sampling::add_to_linker::<_, Own>(linker, |state| state),
             Self::Engines => tool::search_engines::add_to_linker::<_, Own>(linker, |state| state),

@@ -1,6 +1,7 @@
 //! `scorpiox-code audit`: what tools did, and for whom.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -57,11 +58,16 @@ fn since(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "write how long ago (90s, 30m, 2h, 7d), or a day such as 2026-11-22".to_owned())
 }
 
-pub(super) fn run(environment: &Environment, arguments: &AuditArguments) -> Result<ExitCode> {
+/// Shows the lines; those of one workspace, where somebody names it.
+pub(super) fn run(
+    environment: &Environment,
+    arguments: &AuditArguments,
+    workspace: Option<&Path>,
+) -> Result<ExitCode> {
     let folder = audit_folder(&environment.own_home);
     let failed = || format!("{} cannot be read", folder.display());
     let mut reader = Reader::new(&folder);
-    let mut show = Show::new(arguments);
+    let mut show = Show::new(arguments, workspace.map(resolved));
     while let Some(line) = reader.next().with_context(failed)? {
         show.take(line);
     }
@@ -77,6 +83,12 @@ pub(super) fn run(environment: &Environment, arguments: &AuditArguments) -> Resu
     }
 }
 
+/// A workspace as lines have it, also if it is there no more.
+fn resolved(workspace: &Path) -> String {
+    let absolute = || std::path::absolute(workspace).unwrap_or_else(|_| workspace.to_owned());
+    workspace.canonicalize().unwrap_or_else(|_| absolute()).display().to_string()
+}
+
 /// What is shown of the lines.
 struct Show {
     filter: Filter,
@@ -90,7 +102,7 @@ struct Show {
 }
 
 impl Show {
-    fn new(arguments: &AuditArguments) -> Self {
+    fn new(arguments: &AuditArguments, workspace: Option<String>) -> Self {
         let glob = |text: &Option<String>| text.as_deref().map(Glob::new);
         Self {
             filter: Filter {
@@ -99,13 +111,17 @@ impl Show {
                 since: arguments.since,
                 failed: arguments.failed,
                 denied: arguments.denied,
+                workspace,
             },
             is_json: arguments.json,
             last: arguments.last.unwrap_or(if arguments.json { 0 } else { SHOWN }),
             kept: VecDeque::new(),
             left_out: 0,
             damaged: 0,
-            table: Table::new(["time (UTC)", "client", "tool", "outcome", "took", "memory", "denied"]),
+            table: Table::new(
+                ["time (UTC)", "client", "tool", "outcome", "took", "memory", "denied"],
+                &[1, 2, 3],
+            ),
         }
     }
 
@@ -163,7 +179,7 @@ impl Show {
     fn follow(&mut self, line: Line) {
         match self.wanted(line) {
             Some((_, text)) if self.is_json => print_json(&text),
-            Some((record, _)) => terminal::print(&self.table.line(&row(&record))),
+            Some((record, _)) => terminal::print(&self.table.next(row(&record))),
             None => {}
         }
     }
@@ -174,7 +190,8 @@ fn print_json(text: &str) {
 }
 
 fn row(record: &Record) -> [String; 7] {
-    let time = record.time.replace('T', " ").replace('Z', "");
+    // The parts of a second are in --json.
+    let time = record.time.split('.').next().unwrap_or_default().replace('T', " ").replace('Z', "");
     if record.lost > 0 {
         let lost = format!("({} calls could not be recorded)", record.lost);
         return [time, lost, String::new(), String::new(), String::new(), String::new(), String::new()]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::environment::Environment;
 use super::terminal;
 use crate::mcp::Revision;
-use crate::server::{Context, End, Options, Server};
+use crate::server::{Audience, Context, End, Options, Server};
 
 const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}'";
 
@@ -47,7 +47,7 @@ fn described(content: &Value) -> String {
 
 /// The result of one call.
 pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -> Result<Value> {
-    let options = Options { delivers_messages: false, ..environment.options() };
+    let options = Options { audience: Audience::Person, ..environment.options() };
     let (mut requests, input) = memory::pipe(PIPE_BYTES);
     let (output, answers) = memory::pipe(PIPE_BYTES);
     let context = Arc::new(Context::new(options, Output::new(output)));
@@ -56,8 +56,14 @@ pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -
     let mut ask = |id: u32, method: &str, params: Value| -> Result<Value> {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         writeln!(requests, "{request}")?;
-        let answer = answers.next().context("the server gave no answer")??;
-        Ok(serde_json::from_str(&answer)?)
+        // Notifications may come before it.
+        loop {
+            let line = answers.next().context("the server gave no answer")??;
+            let message: Value = serde_json::from_str(&line)?;
+            if message["id"] == id {
+                return Ok(message);
+            }
+        }
     };
     let client = json!({ "name": "scorpiox-code call", "version": env!("CARGO_PKG_VERSION") });
     ask(

@@ -6,8 +6,9 @@
 //! a file that cannot be read with certainty is refused; every changed file is backed
 //! up first and replaced as a whole.
 //!
-//! `merge` edits the text, `file` touches the disk.
+//! `entry` knows what each client wants, `merge` edits the text, `file` touches the disk.
 
+mod entry;
 mod file;
 mod merge;
 
@@ -31,47 +32,87 @@ pub enum Client {
     /// Visual Studio Code, for the project.
     #[value(name = "vscode")]
     VsCode,
+    /// Codex, for the user.
+    Codex,
+    /// Gemini CLI, for the user.
+    Gemini,
+    /// Qwen Code, for the user.
+    Qwen,
+    /// opencode, for the user.
+    #[value(name = "opencode")]
+    OpenCode,
+    /// Copilot CLI, for the user.
+    Copilot,
+    /// Continue, for the user.
+    Continue,
+    /// Cline CLI, for the user.
+    Cline,
 }
 
-impl Client {
-    /// The object that lists the servers.
-    fn servers_key(self) -> &'static str {
-        match self {
-            Self::VsCode => "servers",
-            Self::ClaudeDesktop | Self::ClaudeCode | Self::Cursor => "mcpServers",
+/// Where clients look for their files.
+pub struct Surroundings<'a> {
+    /// The person's home folder.
+    pub home: &'a Path,
+    /// The project's folder.
+    pub workspace: &'a Path,
+    /// The variables of the environment, as paths; `None` for what is not set.
+    pub variable: &'a dyn Fn(&str) -> Option<PathBuf>,
+}
+
+impl Surroundings<'_> {
+    /// The folder that a client has in the home folder, unless its own variable names another.
+    fn own_folder(&self, variable: &str, name: &str) -> PathBuf {
+        (self.variable)(variable).unwrap_or_else(|| self.home.join(name))
+    }
+
+    /// What the system calls the folder of configurations.
+    fn config_folder(&self) -> PathBuf {
+        if cfg!(target_os = "macos") {
+            self.home.join("Library").join("Application Support")
+        } else if cfg!(windows) {
+            self.absolute("APPDATA").unwrap_or_else(|| self.home.join("AppData").join("Roaming"))
+        } else {
+            self.xdg_folder()
         }
+    }
+
+    /// What clients that follow XDG on every system call so.
+    fn xdg_folder(&self) -> PathBuf {
+        self.absolute("XDG_CONFIG_HOME").unwrap_or_else(|| self.home.join(".config"))
+    }
+
+    /// The XDG base directory specification has relative paths ignored.
+    fn absolute(&self, variable: &str) -> Option<PathBuf> {
+        (self.variable)(variable).filter(|path| path.is_absolute())
     }
 }
 
 /// Where `client` keeps its configuration.
 ///
-/// `config_home` is what the system calls the folder of configurations, when it is
-/// set: `XDG_CONFIG_HOME` on Linux, `APPDATA` on Windows, nothing on macOS.
-///
 /// Sources: <https://modelcontextprotocol.io/docs/develop/connect-local-servers>,
 /// <https://code.claude.com/docs/en/mcp>, <https://cursor.com/docs/mcp>,
-/// <https://code.visualstudio.com/docs/copilot/reference/mcp-configuration>.
-pub fn config_path(client: Client, home: &Path, workspace: &Path, config_home: Option<&Path>) -> PathBuf {
+/// <https://code.visualstudio.com/docs/copilot/reference/mcp-configuration>; of the others
+/// what the programs themselves read, at the versions that `docs/clients.md` names.
+pub fn config_path(client: Client, around: &Surroundings<'_>) -> PathBuf {
     match client {
-        Client::ClaudeDesktop => {
-            config_folder(home, config_home).join("Claude").join("claude_desktop_config.json")
-        }
-        Client::ClaudeCode => workspace.join(".mcp.json"),
-        Client::Cursor => home.join(".cursor").join("mcp.json"),
-        Client::VsCode => workspace.join(".vscode").join("mcp.json"),
+        Client::ClaudeDesktop => around.config_folder().join("Claude").join("claude_desktop_config.json"),
+        Client::ClaudeCode => around.workspace.join(".mcp.json"),
+        Client::Cursor => around.home.join(".cursor").join("mcp.json"),
+        Client::VsCode => around.workspace.join(".vscode").join("mcp.json"),
+        Client::Codex => around.own_folder("CODEX_HOME", ".codex").join("config.toml"),
+        Client::Gemini => around.home.join(".gemini").join("settings.json"),
+        Client::Qwen => around.home.join(".qwen").join("settings.json"),
+        Client::OpenCode => open_code_file(&around.xdg_folder().join("opencode")),
+        Client::Copilot => around.own_folder("COPILOT_HOME", ".copilot").join("mcp-config.json"),
+        Client::Continue => around.own_folder("CONTINUE_GLOBAL_DIR", ".continue").join("config.yaml"),
+        Client::Cline => around.home.join(".cline/data/settings/cline_mcp_settings.json"),
     }
 }
 
-fn config_folder(home: &Path, config_home: Option<&Path>) -> PathBuf {
-    if cfg!(target_os = "macos") {
-        return home.join("Library").join("Application Support");
-    }
-    // The XDG base directory specification has relative paths ignored.
-    match config_home.filter(|path| path.is_absolute()) {
-        Some(path) => path.to_owned(),
-        None if cfg!(windows) => home.join("AppData").join("Roaming"),
-        None => home.join(".config"),
-    }
+/// It reads both names, the second one last, and makes only one of them by itself.
+fn open_code_file(folder: &Path) -> PathBuf {
+    let with_comments = folder.join("opencode.jsonc");
+    if with_comments.exists() { with_comments } else { folder.join("opencode.json") }
 }
 
 /// A whole configuration file with nothing but our entry, to paste from. `command` is
@@ -133,6 +174,14 @@ pub enum WriteError {
         /// Where the text ends.
         at: usize,
     },
+    /// The client fills a file of its own, and goes without its settings where ours is first.
+    #[error("{}: not there yet; start {client} once, which makes it, or paste the entry into your own; nothing was changed", .path.display())]
+    Missing {
+        /// Where the file would be.
+        path: PathBuf,
+        /// Who makes it.
+        client: &'static str,
+    },
     /// A folder, pipe or device.
     #[error("{}: not a regular file; nothing was changed", .path.display())]
     NotAFile {
@@ -175,10 +224,13 @@ pub enum WriteError {
 /// and file are created as needed; a link is followed; the previous content is kept
 /// as `<file>.scorpiox-backup-<n>`.
 ///
-/// Of an entry that exists, `command` (and `type` where the client wants one) is set;
-/// `args`, `env` and all else a person may have added stay.
+/// Of an entry that exists, what decides which program is started is set, and what the
+/// client needs is added; `args`, `env` and all else a person may have chosen stay.
 pub fn write(path: &Path, client: Client, command: &str) -> Result<Written, WriteError> {
     let Some(original) = file::read(path)? else {
+        if client == Client::Continue {
+            return Err(WriteError::Missing { path: path.to_owned(), client: "Continue" });
+        }
         file::create(path, &merge::fresh(client, command))?;
         return Ok(Written::Created { path: path.to_owned() });
     };

@@ -1,22 +1,26 @@
 //! `scorpiox-code doctor`: whether everything that the server needs is there.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use scorpiox_cell::{CellError, Tier};
 use scorpiox_rpc::Output;
 use scorpiox_web::Fetcher;
 
 use super::environment::Environment;
+use super::quote::{columns, wrapped};
 use super::terminal;
 use crate::cancel::Cancel;
 use crate::capabilities::ask::ways_here;
 use crate::capabilities::shell::ShellError;
 use crate::capabilities::web::browser;
 use crate::database::Mode;
+use crate::runtime::Component;
 use crate::server::Context;
 use crate::server::records::check_audit;
-use crate::tools::Kind;
+use crate::tools::{Kind, Tool};
 
 /// What was found, and whether anything has to be fixed.
 #[derive(Default)]
@@ -25,6 +29,9 @@ struct Report {
     failures: u32,
 }
 
+/// Columns in front of what is said.
+const INDENT: usize = 8;
+
 impl Report {
     fn section(&mut self, title: &str) {
         let gap = if self.text.is_empty() { "" } else { "\n" };
@@ -32,16 +39,24 @@ impl Report {
     }
 
     fn good(&mut self, line: impl std::fmt::Display) {
-        let _ = writeln!(self.text, "  ok    {line}");
+        self.row("ok", line);
     }
 
     fn note(&mut self, line: impl std::fmt::Display) {
-        let _ = writeln!(self.text, "  note  {line}");
+        self.row("note", line);
     }
 
     fn bad(&mut self, line: impl std::fmt::Display) {
         self.failures += 1;
-        let _ = writeln!(self.text, "  FAIL  {line}");
+        self.row("FAIL", line);
+    }
+
+    /// What does not fit on a row follows below.
+    fn row(&mut self, mark: &str, line: impl std::fmt::Display) {
+        for (index, piece) in wrapped(&line.to_string(), columns() - INDENT).into_iter().enumerate() {
+            let mark = if index == 0 { mark } else { "" };
+            let _ = writeln!(self.text, "  {mark:<6}{piece}");
+        }
     }
 }
 
@@ -52,7 +67,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
     tools(&mut report, &context);
     shell(&mut report, &context);
     web(&mut report, &context);
-    questions(&mut report);
+    questions(&mut report, &context);
     store(&mut report, &context);
     audit(&mut report, &context);
     settings(&mut report, environment);
@@ -87,27 +102,48 @@ fn installation(report: &mut Report, environment: &Environment) {
 
 fn tools(report: &mut Report, context: &Context) {
     report.section("Tools");
-    for tool in &context.tools() {
+    let tools = context.tools();
+    for tool in tools.iter().filter(|tool| !matches!(tool.kind, Kind::Plugin { .. })) {
         let grants = match &tool.kind {
-            Kind::Native(_) => "runs in the host".to_owned(),
-            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => match context
-                .runtime
-                .check(component)
-            {
-                Ok(()) => component.grants.iter().map(|grant| grant.name()).collect::<Vec<_>>().join(", "),
-                Err(fault) => {
-                    report.bad(format_args!("{}: {fault}", tool.name));
-                    continue;
-                }
-            },
+            Kind::Native(_) => Ok("runs in the host".to_owned()),
+            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => granted(context, component),
         };
-        if context.is_on(tool) {
-            report.good(format_args!("{}: {grants}", tool.name));
-        } else {
-            report.note(format_args!("{}: switched off by the settings", tool.name));
+        match grants {
+            Err(why) => report.bad(format_args!("{}: {why}", tool.name)),
+            Ok(grants) if context.is_on(tool) => report.good(format_args!("{}: {grants}", tool.name)),
+            Ok(_) => report.note(format_args!("{}: switched off by the settings", tool.name)),
         }
     }
+    plugins(report, context, &tools);
     report.good("what each tool may touch: see `scorpiox-code tools` and `scorpiox-code policy show`");
+}
+
+/// A row for each plugin, however many tools it has.
+fn plugins(report: &mut Report, context: &Context, tools: &[Arc<Tool>]) {
+    let mut plugins: BTreeMap<&str, (&Component, usize, usize)> = BTreeMap::new();
+    for tool in tools {
+        if let Kind::Plugin { component, .. } = &tool.kind {
+            let name = tool.name.split_once('.').map_or(&*tool.name, |(plugin, _)| plugin);
+            let (_, all, on) = plugins.entry(name).or_insert((component, 0, 0));
+            *all += 1;
+            *on += usize::from(context.is_on(tool));
+        }
+    }
+    for (name, (component, all, on)) in plugins {
+        let off =
+            if on < all { format!(", {} switched off by the settings", all - on) } else { String::new() };
+        let tools = if all == 1 { "1 tool".to_owned() } else { format!("{all} tools") };
+        match granted(context, component) {
+            Err(why) => report.bad(format_args!("plugin {name}: {why}")),
+            Ok(grants) => report.good(format_args!("plugin {name}, {tools}{off}: {grants}")),
+        }
+    }
+}
+
+/// What a component is linked with, if it can be loaded.
+fn granted(context: &Context, component: &Component) -> Result<String, String> {
+    context.runtime.check(component).map_err(|fault| fault.to_string())?;
+    Ok(component.grants.iter().map(|grant| grant.name()).collect::<Vec<_>>().join(", "))
 }
 
 /// Which sandbox commands get here, and what is missing for a better one.
@@ -165,9 +201,10 @@ fn web(report: &mut Report, context: &Context) {
 }
 
 /// How a person can be asked where the client shows no form.
-fn questions(report: &mut Report) {
+fn questions(report: &mut Report, context: &Context) {
     report.section("Questions");
-    let ways = ways_here();
+    // What is wrong with the policy was said.
+    let Ok(ways) = ways_here(context.shell()) else { return };
     if ways.is_empty() {
         return report.note("only by the client's own form, or in the chat: no tmux, no terminal, no dialog");
     }
@@ -237,6 +274,12 @@ fn skills(report: &mut Report, context: &Context) {
             }
             for skipped in &catalogue.skipped {
                 report.note(format_args!("{} is skipped: {}", skipped.path, skipped.reason));
+            }
+            for link in context.skills.unfollowed() {
+                let link = link.display();
+                report.note(format_args!(
+                    "{link} is a symbolic link, and those of a workspace are not followed"
+                ));
             }
             if catalogue.skills.is_empty() {
                 let folders: Vec<_> =

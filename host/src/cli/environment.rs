@@ -9,7 +9,7 @@ use scorpiox_gitdirs::Trail;
 use scorpiox_settings::{Locations, Settings};
 
 use crate::database::Durability;
-use crate::server::Options;
+use crate::server::{Audience, Options};
 use crate::tools::{self, Registry};
 use crate::workspace::{Sources, Workspace};
 
@@ -58,7 +58,7 @@ impl Environment {
             registry: Arc::clone(&self.registry),
             program: own_program(),
             durability: self.durability,
-            delivers_messages: true,
+            audience: Audience::Model,
         }
     }
 }

@@ -11,6 +11,7 @@ mod environment;
 mod logging;
 mod plugin;
 mod policy;
+mod quote;
 mod search;
 mod serve;
 mod stats;
@@ -121,14 +122,17 @@ pub fn main() -> ExitCode {
     if let Some(Command::Ask { request, answer }) = &cli.command {
         return finish(ask::run(request, answer));
     }
-    let outcome = Environment::read(cli.workspace).and_then(|environment| match cli.command {
+    // What was recorded of a folder is asked for also when the folder is gone.
+    let is_asked_for = matches!(cli.command, Some(Command::Audit(_)));
+    let workspace = cli.workspace.clone().filter(|_| !is_asked_for);
+    let outcome = Environment::read(workspace).and_then(|environment| match cli.command {
         None => serve::run(&environment),
         Some(Command::Doctor) => Ok(doctor::run(&environment)),
         Some(Command::Tools) => Ok(tools::run(&environment)),
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Search { query }) => search::run(&environment, &query),
         Some(Command::Policy { command }) => policy::run(&environment, command),
-        Some(Command::Audit(arguments)) => audit::run(&environment, &arguments),
+        Some(Command::Audit(arguments)) => audit::run(&environment, &arguments, cli.workspace.as_deref()),
         Some(Command::Stats { json }) => stats::run(&environment, json),
         Some(Command::Plugin { command }) => plugin::run(&environment, command),
         Some(Command::Config { client, write }) => config::run(&environment, client, write),

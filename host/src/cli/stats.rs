@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::audit::{mib, millis};
 use super::environment::Environment;
+use super::quote::{columns, wrapped};
 use super::table::Table;
 use super::terminal;
 use crate::server::records::run_folder;
@@ -46,33 +47,27 @@ fn as_text(servers: &[Posted]) -> String {
         }
         let server = &posted.server;
         let client = if server.client.is_empty() { "an unknown client" } else { &server.client };
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            text,
-            "server {}, version {}: {}, for {}\n  up {}, {} of memory",
+        let head = format!(
+            "server {}, version {}: {}, for {}",
             server.pid,
             escaped(&server.version),
             escaped(&server.workspace),
             escaped(client),
-            human_duration(uptime(posted)),
-            mib(server.rss_bytes),
         );
+        for (index, row) in wrapped(&head, columns() - 2).into_iter().enumerate() {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{}{row}", if index == 0 { "" } else { "  " });
+        }
+        let up = human_duration(uptime(posted));
+        let _ = writeln!(text, "  up {up}, {} of memory", mib(server.rss_bytes));
         if posted.tools.is_empty() {
             text.push_str("  no calls yet\n");
             continue;
         }
-        let mut table = Table::new([
-            "  tool",
-            "calls",
-            "errors",
-            "cancelled",
-            "refused",
-            "p50",
-            "p90",
-            "p99",
-            "max",
-            "memory",
-        ]);
+        let mut table = Table::new(
+            ["  tool", "calls", "errors", "cancelled", "refused", "p50", "p90", "p99", "max", "memory"],
+            &[0],
+        );
         let rows: Vec<_> = posted.tools.iter().map(row).collect();
         text.push_str(&table.render(&rows));
     }

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use super::quote::visible;
+
 /// Prints to standard output. A reader that went away ends the program quietly.
 pub(super) fn print(text: &str) {
     let mut out = io::stdout().lock();
@@ -10,7 +12,7 @@ pub(super) fn print(text: &str) {
     }
 }
 
-/// Prints a line to standard error.
+/// Prints a line to standard error. Others may have chosen a part of it.
 pub(super) fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", visible(text));
 }

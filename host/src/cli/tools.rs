@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use super::environment::Environment;
 use super::terminal;
 use crate::capabilities::Capability;
+use crate::capabilities::approved::Approved;
 use crate::plugins::Plugins;
 use crate::tools::{Kind, Tool};
 
@@ -33,6 +34,9 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
                 for grant in component.grants.iter() {
                     let _ = writeln!(text, "  may {} ({})", grant.describe(), grant.name());
                 }
+                for right in component.approved.iter().flat_map(|approved| approved_rights(approved)) {
+                    let _ = writeln!(text, "  may {right}");
+                }
                 let without = Capability::POWERS.iter().filter(|(_, given_by)| {
                     !given_by.iter().any(|capability| component.grants.contains(capability))
                 });
@@ -47,4 +51,14 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
 
 fn state(tool: &Tool) -> &'static str {
     if tool.is_conditional() { "  (listed when there are too many skills for a catalogue)" } else { "" }
+}
+
+/// What a plugin was approved for that is no interface of this project.
+fn approved_rights(approved: &Approved) -> Vec<String> {
+    let mut rights = Vec::new();
+    if !approved.env.is_empty() {
+        rights.push(format!("see variables of the server's environment (env: {})", approved.env.join(", ")));
+    }
+    rights.extend(approved.random.then(|| "draw random numbers (random)".to_owned()));
+    rights
 }

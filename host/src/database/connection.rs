@@ -58,6 +58,16 @@ impl Database {
         self.path.exists()
     }
 
+    /// Whether nothing was ever stored, as far as that can be seen: what cannot be looked at may be
+    /// there.
+    pub fn is_absent(&self) -> Result<bool, DatabaseError> {
+        match self.path.symlink_metadata() {
+            Ok(_) => Ok(false),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(DatabaseError::from_io(&error, &self.path)),
+        }
+    }
+
     /// Starts a transaction. Waiting for another server's write lock ends with `cancel`;
     /// `on_wait` is told once when it starts to take long.
     pub fn begin(
@@ -141,8 +151,9 @@ impl Database {
         connection.execute_batch(&settings).map_err(|e| self.error(&e))?;
         match create::format(connection).map_err(|e| self.error(&e))? {
             FORMAT => Ok(()),
-            // An empty file, which is an empty database too.
-            0 => create::tables(connection).map_err(|e| self.error(&e)),
+            // The file got its name when it was complete. One that is empty now lost what it had, and
+            // that a plan is active may be what was lost.
+            0 => Err(DatabaseError::Damaged(self.path.display().to_string())),
             found => {
                 Err(DatabaseError::Newer { path: self.path.display().to_string(), found, known: FORMAT })
             }

@@ -68,13 +68,34 @@ impl Transaction {
             .map_err(|e| self.database.error(&e))
     }
 
-    /// Takes the messages of the workspace, oldest first: who commits delivers them.
-    pub fn take_messages(&mut self) -> Result<Vec<Message>, DatabaseError> {
+    /// Takes messages of the workspace, oldest first, until what they `cost` together is more than
+    /// `room`: who commits delivers them.
+    pub fn take_messages(
+        &mut self,
+        room: usize,
+        cost: impl Fn(&Message) -> usize,
+    ) -> Result<Vec<Message>, DatabaseError> {
+        let mut taken = Vec::new();
+        let mut left = room;
         let mut statement =
-            self.statement("DELETE FROM message RETURNING sequence, timer, fired_at, text")?;
-        let rows = statement.query_map([], message).map_err(|e| self.database.error(&e))?;
-        let mut taken = rows.collect::<Result<Vec<_>, _>>().map_err(|e| self.database.error(&e))?;
-        taken.sort_by_key(|message| message.sequence);
+            self.statement("SELECT sequence, timer, fired_at, text FROM message ORDER BY sequence")?;
+        for row in statement.query_map([], message).map_err(|e| self.database.error(&e))? {
+            let next = row.map_err(|e| self.database.error(&e))?;
+            match left.checked_sub(cost(&next)) {
+                Some(rest) => left = rest,
+                // One that fits nowhere must not keep back all that follow.
+                None if taken.is_empty() => left = 0,
+                None => break,
+            }
+            taken.push(next);
+        }
+        drop(statement);
+        if let Some(last) = taken.last() {
+            let last = i64::try_from(last.sequence).unwrap_or(i64::MAX);
+            self.statement("DELETE FROM message WHERE sequence <= ?1")?
+                .execute(params![last])
+                .map_err(|e| self.database.error(&e))?;
+        }
         Ok(taken)
     }
 }

@@ -29,7 +29,7 @@ pub struct Features {
     pub annotations: bool,
     /// Progress has a message.
     pub progress_message: bool,
-    /// Tools, prompts and implementations have titles.
+    /// Tools, prompts and implementations have titles, and tools may have `_meta`.
     pub titles: bool,
     /// Tools have output schemas, and results structured content.
     pub structured: bool,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use scorpiox_engine::definitions::{TOOL_INTERFACE, read};
-use scorpiox_plugin::{Asks, Fingerprint, Manifest, ToolNote};
+use scorpiox_plugin::{Asks, Fingerprint, Manifest, Pins, ToolNote};
 use serde_json::{Value, json};
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
@@ -138,7 +138,7 @@ fn compile(engine: &Engine, bytes: &[u8], kept: &Kept) -> Result<Compiled, Undes
 }
 
 fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<(), Undescribed> {
-    let (granted, _) = grants(asks)?;
+    let (granted, _) = grants(asks, &Pins::new())?;
     for (name, _) in compiled.component_type().imports(engine).filter(|(name, _)| !is_wasi(name)) {
         let own = name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_suffix(VERSION));
         if own == Some("types") {

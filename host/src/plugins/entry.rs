@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use scorpiox_plugin::{Approval, Asks, Fingerprint, Installed, Limits, PluginName, Shelf, Status};
+use scorpiox_plugin::{Approval, Asks, Fingerprint, Installed, Limits, Pins, PluginName, Shelf, Status};
 
 use super::grants::{Ungrantable, grants, limits};
 use crate::runtime::{Binary, Component, Kept};
@@ -33,8 +33,9 @@ impl Entry {
     /// Whether it is of this decision.
     pub(super) fn is_of(&self, decided_at: u64, approval: &Approval) -> bool {
         let pinned = |approval: &Approval| {
-            let Approval { manifest, component, definitions, capabilities, limits, .. } = approval;
-            (manifest.clone(), component.clone(), definitions.clone(), capabilities.clone(), limits.clone())
+            let Approval { manifest, component, definitions, capabilities, folders, limits, .. } = approval;
+            let files = (manifest.clone(), component.clone(), definitions.clone());
+            (files, capabilities.clone(), folders.clone(), limits.clone())
         };
         self.decided_at == decided_at && pinned(&self.approval) == pinned(approval)
     }
@@ -100,20 +101,22 @@ impl Entry {
     }
 
     fn component(&self, installed: &Installed, kept: &Kept) -> Result<Component, String> {
-        let Approval { component, capabilities, limits, .. } = &*self.approval;
-        held_to(installed, component, capabilities, limits, kept).map_err(|error| error.to_string())
+        let Approval { component, capabilities, folders, limits, .. } = &*self.approval;
+        held_to(installed, component, (capabilities, folders), limits, kept)
+            .map_err(|error| error.to_string())
     }
 }
 
-/// A plugin's component with these capabilities and limits, and nothing else.
+/// A plugin's component with these capabilities, their folders where they led, and these limits, and
+/// nothing else.
 pub fn held_to(
     installed: &Installed,
     fingerprint: &Fingerprint,
-    capabilities: &Asks,
+    (capabilities, folders): (&Asks, &Pins),
     limits: &Limits,
     kept: &Kept,
 ) -> Result<Component, Ungrantable> {
-    let (grants, approved) = grants(capabilities)?;
+    let (grants, approved) = grants(capabilities, folders)?;
     let (kept, pinned, source) = (kept.clone(), fingerprint.clone(), installed.clone());
     let load =
         move |engine: &wasmtime::Engine| kept.load(engine, &pinned, || Ok(source.read_component()?.into()));

@@ -1,8 +1,10 @@
 //! What an approved plugin is linked with, and held to.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use scorpiox_plugin::{Asks, Limits as Asked};
+use scorpiox_paths::{Writable, resolve};
+use scorpiox_plugin::{Asks, Limits as Asked, Pins, WORKSPACE};
 use scorpiox_policy::{HostRule, Source};
 
 use crate::capabilities::Capability;
@@ -37,9 +39,33 @@ pub struct Ungrantable {
     pub why: String,
 }
 
-/// What a plugin has that was approved for these: the interfaces of this project, and what all of its
-/// interfaces are held to.
-pub fn grants(asks: &Asks) -> Result<(Vec<Capability>, Approved), Ungrantable> {
+/// Where the folders lead that are asked for, at this moment. Links are followed, since a person is
+/// shown where they lead before they approve; afterwards none is.
+pub fn pins(asks: &Asks, home: Option<&Path>) -> Result<Pins, Ungrantable> {
+    let refused = |why: String| Ungrantable { name: "files", why };
+    let pin = |folder: &str| {
+        let path = match (folder.strip_prefix("~/"), home) {
+            (None, _) => PathBuf::from(folder),
+            (Some(inside), Some(home)) => home.join(inside),
+            (Some(_), None) => {
+                return Err(refused(format!("{folder} is below a home folder, and there is none; set HOME")));
+            }
+        };
+        let place = resolve(&path, &Writable::default()).map_err(|error| refused(error.to_string()))?;
+        match place.to_str() {
+            Some(_) => Ok((folder.to_owned(), place)),
+            None => Err(refused(format!(
+                "{folder} leads to {}, which is no UTF-8; name another folder",
+                place.display()
+            ))),
+        }
+    };
+    asks.fixed_folders().into_iter().map(pin).collect()
+}
+
+/// What a plugin has that was approved for these, with its folders where they led then: the interfaces
+/// of this project, and what all of its interfaces are held to.
+pub fn grants(asks: &Asks, pins: &Pins) -> Result<(Vec<Capability>, Approved), Ungrantable> {
     let mut capabilities = FREE.to_vec();
     let mut add = |asked: bool, capability| capabilities.extend(asked.then_some(capability));
     add(asks.store.is_some(), Capability::Store);
@@ -50,7 +76,7 @@ pub fn grants(asks: &Asks) -> Result<(Vec<Capability>, Approved), Ungrantable> {
     add(asks.shell.is_some(), Capability::Shell);
     add(asks.sampling.is_some(), Capability::Sampling);
     let approved = Approved {
-        folders: folders(asks),
+        folders: folders(asks, pins),
         env: asks.env.as_ref().map(|env| env.names.clone()).unwrap_or_default(),
         hosts: hosts(asks)?,
         clock: asks.clock.is_some(),
@@ -61,11 +87,17 @@ pub fn grants(asks: &Asks) -> Result<(Vec<Capability>, Approved), Ungrantable> {
     Ok((capabilities, approved))
 }
 
-fn folders(asks: &Asks) -> Vec<Folder> {
+/// A folder without a place is none.
+fn folders(asks: &Asks, pins: &Pins) -> Vec<Folder> {
     let Some(files) = &asks.files else { return Vec::new() };
-    let folder = |text: &String, write| Folder { path: FolderPath::parse(text), write };
-    let read = files.read.iter().filter(|path| !files.write.contains(path)).map(|path| folder(path, false));
-    files.write.iter().map(|path| folder(path, true)).chain(read).collect()
+    let folder = |text: &String, write| {
+        let path =
+            if text == WORKSPACE { FolderPath::Workspace } else { FolderPath::At(pins.get(text)?.clone()) };
+        Some(Folder { path, write })
+    };
+    let read = files.read.iter().filter(|path| !files.write.contains(path));
+    let write = files.write.iter().filter_map(|path| folder(path, true));
+    write.chain(read.filter_map(|path| folder(path, false))).collect()
 }
 
 fn hosts(asks: &Asks) -> Result<Option<std::sync::Arc<[HostRule]>>, Ungrantable> {

@@ -19,6 +19,6 @@ pub use definitions::BadDefinition;
 pub use describe::{Described, Undescribed, describe};
 pub use encode::{NotEncodable, encode, is_module};
 pub use entry::held_to;
-pub use grants::{Ungrantable, grants, limits};
+pub use grants::{Ungrantable, grants, limits, pins};
 pub use offer::Plugins;
 pub(crate) use watch::{Watches, Woken};

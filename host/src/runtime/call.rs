@@ -24,7 +24,7 @@ use crate::capabilities::approved::Budget;
 use crate::capabilities::ask::Counterpart;
 use crate::capabilities::files::Files;
 use crate::capabilities::shell::{Shell, ShellView};
-use crate::capabilities::skills::{SkillFolders, SkillView, Source};
+use crate::capabilities::skills::{Reading, SkillFolders, SkillView, Source};
 use crate::capabilities::wasi::{Program, WasiSource, WasiState};
 use crate::capabilities::web::{Web, WebView};
 use crate::database::{Database, DatabaseError, LazyTransaction, Mode};
@@ -56,6 +56,8 @@ pub struct Setup {
     pub files: Arc<Files>,
     /// The person and the model, for components that may ask them.
     pub counterpart: Option<Arc<dyn Counterpart>>,
+    /// Most characters that the text of its result may have.
+    pub room: usize,
     /// Told of what the call touches.
     pub uses: Uses,
     /// Told how far the call is.
@@ -155,7 +157,7 @@ impl Runtime {
             },
             |_| Verdict::Discard,
         )?;
-        Ok(finished.value)
+        finished.value.map_err(Fault::Unread)
     }
 
     /// What the component that knows skills makes of the skill folders, and the folders that
@@ -257,7 +259,10 @@ fn run<T>(
         timers_changed: false,
         shell: ShellView::new(Arc::clone(&setup.shell), setup.read_only, setup.cancel.clone()),
         approved: component.approved.clone(),
-        skills: SkillView::new(Arc::clone(&setup.skills)),
+        skills: SkillView::new(
+            Arc::clone(&setup.skills),
+            Reading::new(Arc::clone(&setup.shell), setup.uses.clone()),
+        ),
         web: WebView::new(
             Arc::clone(&setup.web),
             component.approved.as_deref(),
@@ -265,6 +270,7 @@ fn run<T>(
             setup.uses.clone(),
         ),
         files: Arc::clone(&setup.files),
+        room: setup.room,
         on_progress: Arc::clone(&setup.on_progress),
         uses: setup.uses.clone(),
         log_lines: 0,

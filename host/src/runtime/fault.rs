@@ -52,6 +52,9 @@ pub enum Fault {
     /// The component cannot be run at all.
     #[error("the tool's component cannot be started: {0}")]
     Unusable(String),
+    /// What a component keeps cannot be read.
+    #[error("what it keeps cannot be read: {0}")]
+    Unread(String),
     /// The state on disk cannot be used.
     #[error("the tool's data cannot be stored: {0}")]
     Database(#[from] DatabaseError),
@@ -93,7 +96,7 @@ impl Fault {
             Self::Trap(_) => "trap",
             Self::Busy(_) => "busy",
             Self::Unusable(_) => "unusable",
-            Self::Database(_) => "database",
+            Self::Unread(_) | Self::Database(_) => "database",
         }
     }
 

@@ -32,6 +32,8 @@ pub struct CallState {
     pub(crate) skills: SkillView,
     pub(crate) web: WebView,
     pub(crate) files: Arc<Files>,
+    /// Most characters that the text of the result may have.
+    pub(crate) room: usize,
     /// For components of others.
     pub(crate) approved: Option<Arc<Approved>>,
     pub(crate) on_progress: Arc<dyn Fn(&str) + Send + Sync>,

@@ -3,17 +3,17 @@
 //! Invariant: what runs is a plugin that a person approved, from this program's own folder and with its
 //! own grant. The file in the skill's folder only says which one it is.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read as _};
+use std::path::Path;
 
-use scorpiox_plugin::{Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, read_file};
+use scorpiox_plugin::{Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest};
 use serde_json::{Value, json};
 
 use super::client::Client;
 use super::dispatch::Scope;
 use super::records::Recording;
 use super::tool_call::run_component;
-use crate::capabilities::skills::Invoked;
+use crate::capabilities::skills::{Invoked, Opened, Reading};
 use crate::tools::{Failure, Kind, Output, OutputContent, Tool};
 
 /// Runs what the skill brings, if it brings something; what that gave is put behind the skill.
@@ -24,10 +24,11 @@ pub(super) fn run(
     recording: &Recording<'_>,
     output: &mut Output,
 ) {
-    let folder = &invoked.source.path;
-    let Some(component) = component(folder) else { return };
-    let ran =
-        approved(scope, folder, &component).and_then(|tool| call(scope, &tool, invoked, client, recording));
+    let reading = Reading::new(scope.setup().shell, recording.uses.clone());
+    let Ok(skill) = reading.open(&invoked.source) else { return };
+    let Some(component) = component(&reading, &skill) else { return };
+    let brought = Brought { folder: &invoked.source.path, component, reading: &reading, skill: &skill };
+    let ran = approved(scope, &brought).and_then(|tool| call(scope, &tool, invoked, client, recording));
     match ran {
         Ok(ran) => {
             output
@@ -44,25 +45,47 @@ fn text(text: String) -> OutputContent {
     OutputContent::Text(text)
 }
 
-/// The component's file: what `plugin.toml` names, or the only one.
-fn component(folder: &Path) -> Option<PathBuf> {
-    // Anybody may have put the files there: only regular ones are opened, up to a size.
-    if let Ok(manifest) = read_file(&folder.join(MANIFEST), MAX_MANIFEST_BYTES as u64) {
-        let manifest = String::from_utf8(manifest).ok()?;
-        return Some(folder.join(Manifest::parse(&manifest).ok()?.component));
+/// A component in a skill's folder.
+struct Brought<'a> {
+    folder: &'a Path,
+    /// Its name in the folder.
+    component: String,
+    reading: &'a Reading,
+    skill: &'a Opened,
+}
+
+impl Brought<'_> {
+    /// What its file is. Read piece by piece: anybody may have put there something large.
+    fn fingerprint(&self) -> io::Result<Fingerprint> {
+        let file = self.reading.file(self.skill, &self.component).map_err(io::Error::other)?;
+        let size = file.metadata()?.len();
+        if size > MAX_COMPONENT_BYTES {
+            return Err(io::Error::other(format!("it has {size} bytes; at most {MAX_COMPONENT_BYTES} fit")));
+        }
+        Fingerprint::of_all(file.take(MAX_COMPONENT_BYTES))
     }
-    let is_component = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
-    let mut found = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).filter(is_component);
+}
+
+/// The component's file: what `plugin.toml` names, or the only one.
+fn component(reading: &Reading, skill: &Opened) -> Option<String> {
+    if let Ok(manifest) = reading.whole(skill, MANIFEST, MAX_MANIFEST_BYTES as u64) {
+        return Some(Manifest::parse(&String::from_utf8(manifest).ok()?).ok()?.component);
+    }
+    let names = skill.folder().names().ok()?.flatten().filter_map(|name| name.into_string().ok());
+    let mut found = names.filter(|name| Path::new(name).extension().is_some_and(|kind| kind == "wasm"));
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }
 
 /// The tool to be called of the approved plugin with this very component.
-fn approved(scope: &Scope<'_>, folder: &Path, component: &Path) -> Result<std::sync::Arc<Tool>, Failure> {
+fn approved(scope: &Scope<'_>, brought: &Brought<'_>) -> Result<std::sync::Arc<Tool>, Failure> {
+    let folder = brought.folder;
+    let component = folder.join(&brought.component);
     let shown = component.display();
-    let bytes = read_file(component, MAX_COMPONENT_BYTES)
+    let fingerprint = brought
+        .fingerprint()
         .map_err(|error| Failure(format!("The skill's component {shown} cannot be read: {error}.")))?;
-    let tools = scope.context.plugins.tools_of(&Fingerprint::of(&bytes));
+    let tools = scope.context.plugins.tools_of(&fingerprint);
     let is_on = |tool: &&std::sync::Arc<Tool>| scope.context.is_on(tool);
     let run = tools.iter().filter(is_on).find(|tool| inner(tool) == "run");
     match (run, tools.as_slice()) {

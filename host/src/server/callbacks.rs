@@ -11,9 +11,11 @@ use std::thread;
 use std::time::Duration;
 
 use scorpiox_rpc::reply;
+use scorpiox_transcript::{SpillPlace, fit};
 use serde_json::json;
 
 use super::context::Context;
+use super::rendering::{MESSAGE_CHARS, cost};
 use crate::cancel::Cancel;
 use crate::capabilities::clock::now_millis;
 use crate::database::{Database, DatabaseError, LazyTransaction, Message, Mode, Timer};
@@ -29,8 +31,8 @@ const WHILE_BUSY: Duration = Duration::from_millis(20);
 /// A timer whose component failed is tried again after this time.
 const TRY_AGAIN_MS: u64 = 60_000;
 
-/// Longest message, in bytes.
-const MAX_MESSAGE_BYTES: usize = 16 * 1024;
+/// What of the room for a message is left to what stands between it and the rest.
+const MARGIN_CHARS: usize = 10;
 
 /// Messages on their way to tool results.
 #[derive(Debug)]
@@ -47,10 +49,10 @@ impl Deliveries {
         Self { enabled, timers_changed: AtomicBool::default(), database_exists: AtomicBool::default() }
     }
 
-    /// The messages to attach to a result, each of them once. `waiting` says whether there
-    /// are any, where that is known already.
-    pub(crate) fn take(&self, database: &Arc<Database>, waiting: Option<bool>) -> Vec<Message> {
-        match self.taken(database, waiting) {
+    /// The messages to attach to a result, each of them once, and no more than the `room` for them
+    /// holds. `waiting` says whether there are any, where that is known already.
+    pub(crate) fn take(&self, database: &Arc<Database>, waiting: Option<bool>, room: usize) -> Vec<Message> {
+        match self.taken(database, waiting, room) {
             Ok(messages) => messages,
             // They come with the next result; this one does not wait for another server.
             Err(DatabaseError::Conflict) => Vec::new(),
@@ -61,9 +63,14 @@ impl Deliveries {
         }
     }
 
-    fn taken(&self, database: &Arc<Database>, waiting: Option<bool>) -> Result<Vec<Message>, DatabaseError> {
+    fn taken(
+        &self,
+        database: &Arc<Database>,
+        waiting: Option<bool>,
+        room: usize,
+    ) -> Result<Vec<Message>, DatabaseError> {
         let waiting = match waiting {
-            _ if !self.enabled => false,
+            _ if !self.enabled || room < MESSAGE_CHARS => false,
             Some(waiting) => waiting,
             None if !self.exists(database) => false,
             None => database.try_begin(Mode::ReadFirst)?.has_messages()?,
@@ -72,7 +79,7 @@ impl Deliveries {
             return Ok(Vec::new());
         }
         let mut transaction = database.try_begin(Mode::Write)?;
-        let messages = transaction.take_messages()?;
+        let messages = transaction.take_messages(room, |message| cost(&message.text))?;
         transaction.commit()?;
         Ok(messages)
     }
@@ -239,7 +246,9 @@ impl CallbackClock {
         let message = match delivery? {
             None => None,
             Some(delivery) => {
-                let text = hygiene::shorten(hygiene::clean(&delivery.text).into_owned(), MAX_MESSAGE_BYTES);
+                let text = hygiene::clean(&delivery.text);
+                // Room for it is kept in each result.
+                let text = fit(text, MESSAGE_CHARS - MARGIN_CHARS, SpillPlace::none).into_owned();
                 let open = transaction.get().map_err(|e| e.to_string())?;
                 let sequence =
                     open.add_message(&timer.namespace, timer.id, now, &text).map_err(|e| e.to_string())?;
@@ -259,7 +268,7 @@ impl CallbackClock {
         }
         let output = &self.context.output;
         let id = message.timer;
-        if facts.channel {
+        if facts.channel || facts.traits.has_channel {
             let params = json!({ "content": message.text, "meta": { "callback_id": id.to_string() } });
             output.send(&reply::notification("notifications/claude/channel", &params));
         }

@@ -4,6 +4,7 @@
 //! ends with a result that has the form in it, and the client calls again with the answer.
 
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -38,7 +39,7 @@ enum Way<'a> {
     /// When it is asked to.
     Request,
     /// When it is told so by the result. It may have done that already.
-    Result { given: Option<Value>, name: &'a str, arguments: &'a str },
+    Result { given: Option<Shown>, name: &'a str, arguments: &'a str },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -57,15 +58,39 @@ impl Form {
     }
 }
 
+/// A form that was shown, or that a client says it has shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// An object with `action` and `content`.
+    pub answer: Value,
+    /// How long that took.
+    pub after: Duration,
+}
+
 /// Why there is no answer to a form.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
     /// The client shows it and calls again. What the tool returns now reaches nobody.
+    #[error("it asks later")]
     Later,
     /// The call is to stop.
+    #[error("the call was cancelled")]
     Cancelled,
+    /// The client answered in the person's place: nobody reads and declines so soon.
+    #[error("it declined after {} ms, before anybody could read the questions", .0.as_millis())]
+    NoPerson(Duration),
     /// The client refused, or said what is no answer.
+    #[error("{0}")]
     Failed(String),
+}
+
+impl From<NoAnswer> for Unanswered {
+    fn from(error: NoAnswer) -> Self {
+        match error {
+            NoAnswer::Cancelled => Self::Cancelled,
+            NoAnswer::Failed(why) => Self::Failed(why),
+        }
+    }
 }
 
 impl<'a> Client<'a> {
@@ -75,8 +100,8 @@ impl<'a> Client<'a> {
         let way = if request.revision.features().handshake {
             if scope.context.session.facts().elicits { Way::Request } else { Way::None }
         } else if request.meta.client_capabilities.as_ref().is_some_and(declares_forms) {
-            let seal = || scope.context.seal.of(name, arguments);
-            Way::Result { given: given(&request.params, seal)?, name, arguments }
+            let age = |mark: &str| scope.context.seal.age(mark, name, arguments);
+            Way::Result { given: given(&request.params, age)?, name, arguments }
         } else {
             Way::None
         };
@@ -94,8 +119,8 @@ impl<'a> Client<'a> {
         Some(scope.request.revision.name())
     }
 
-    /// Shows a form; its answer: an object with `action` and `content`.
-    pub fn show(&self, message: String, schema: Value) -> Result<Value, Unanswered> {
+    /// Shows a form.
+    pub fn show(&self, message: String, schema: Value) -> Result<Shown, Unanswered> {
         let nobody = || Unanswered::Failed("the client shows no forms".to_owned());
         let scope = self.scope.ok_or_else(nobody)?;
         let form = Form::new(scope.request.revision, message, schema);
@@ -108,6 +133,7 @@ impl<'a> Client<'a> {
             }
             Way::Request => {
                 let news = || scope.progress.report("Waiting for the person's answer");
+                let begun = Instant::now();
                 let asked = scope.context.outgoing.ask(
                     &scope.context.output,
                     "elicitation/create",
@@ -115,10 +141,7 @@ impl<'a> Client<'a> {
                     scope.cancel(),
                     &news,
                 );
-                asked.map_err(|error| match error {
-                    NoAnswer::Cancelled => Unanswered::Cancelled,
-                    NoAnswer::Failed(why) => Unanswered::Failed(why),
-                })
+                asked.map(|answer| Shown { answer, after: begun.elapsed() }).map_err(Into::into)
             }
         }
     }
@@ -182,40 +205,58 @@ pub(crate) fn declares_forms(capabilities: &Params<'_>) -> bool {
     declared.is_some_and(|declared| declared.raw("form").is_some() || declared.raw("url").is_none())
 }
 
-/// The answer that comes with a call which was made again.
-fn given(params: &Params<'_>, seal: impl Fn() -> String) -> Result<Option<Value>, RpcError> {
+/// The answer that comes with a call which was made again. `age` says how old a mark of this server is.
+fn given(params: &Params<'_>, age: impl Fn(&str) -> Option<Duration>) -> Result<Option<Shown>, RpcError> {
     let Some(responses) = params.object("inputResponses")? else { return Ok(None) };
     let state = params.raw("requestState").map(RawValue::get);
     let state: Option<String> = state.and_then(|state| serde_json::from_str(state).ok());
-    if state != Some(seal()) {
+    let Some(after) = state.and_then(|state| age(&state)) else {
         return Err(RpcError::invalid_params(
             "requestState is not what this server gave for these arguments; call again without inputResponses",
         ));
-    }
+    };
     let given = responses.raw(FORM).and_then(|given| serde_json::from_str(given.get()).ok());
     given
-        .map(Some)
+        .map(|answer| Some(Shown { answer, after }))
         .ok_or_else(|| RpcError::invalid_params(format!("inputResponses has no usable answer to {FORM:?}")))
 }
 
-/// Marks what this server gave, so that it knows it again.
-pub(crate) struct Seal(OnceLock<[u8; 32]>);
+/// Marks what this server gave, and when, so that it knows it again.
+pub(crate) struct Seal(OnceLock<([u8; 32], Instant)>);
 
 impl Seal {
     pub(crate) fn new() -> Self {
         Self(OnceLock::new())
     }
 
-    /// The mark of a call with these arguments.
+    /// The mark of a call with these arguments, made now.
     fn of(&self, name: &str, arguments: &str) -> String {
-        let key = self.0.get_or_init(|| {
+        let (_, begun) = self.key();
+        self.at(begun.elapsed().as_millis(), name, arguments)
+    }
+
+    /// How long ago this very mark was made for these arguments; none where it was not.
+    fn age(&self, mark: &str, name: &str, arguments: &str) -> Option<Duration> {
+        let (millis, _) = mark.split_once('.')?;
+        let millis: u64 = millis.parse().ok()?;
+        let (_, begun) = self.key();
+        let made = begun.checked_add(Duration::from_millis(millis))?;
+        (mark == self.at(millis.into(), name, arguments)).then(|| made.elapsed())
+    }
+
+    fn at(&self, millis: u128, name: &str, arguments: &str) -> String {
+        let (key, _) = self.key();
+        let content = Sha256::new().chain_update(name).chain_update([0]).chain_update(arguments).finalize();
+        let sealed = Sha256::new().chain_update(key).chain_update(millis.to_be_bytes()).chain_update(content);
+        format!("{millis}.{}", URL_SAFE_NO_PAD.encode(sealed.finalize()))
+    }
+
+    fn key(&self) -> &([u8; 32], Instant) {
+        self.0.get_or_init(|| {
             let mut key = [0; 32];
             // Without randomness a mark could be made up: by the client, about its own person.
             let _ = getrandom::fill(&mut key);
-            key
-        });
-        let content = Sha256::new().chain_update(name).chain_update([0]).chain_update(arguments).finalize();
-        let sealed = Sha256::new().chain_update(key).chain_update(content).finalize();
-        URL_SAFE_NO_PAD.encode(sealed)
+            (key, Instant::now())
+        })
     }
 }

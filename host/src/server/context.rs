@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use scorpiox_audit::Uses;
 use scorpiox_rpc::Output;
@@ -28,6 +29,9 @@ use crate::server::tool_news::ToolNews;
 use crate::tools::{Kind, Registry, Tool};
 use crate::workspace::Workspace;
 
+/// Room for what a person asks for, which no client cuts.
+const UNBOUND_CHARS: usize = 256 * 1024;
+
 /// What a server is made from.
 pub struct Options {
     /// The project that is worked on.
@@ -44,9 +48,18 @@ pub struct Options {
     pub program: PathBuf,
     /// What stored data survives.
     pub durability: Durability,
-    /// Whether results bring the messages of callbacks along. Not when a person looks, who
-    /// would take them from the client they are for.
-    pub delivers_messages: bool,
+    /// For whom it answers.
+    pub audience: Audience,
+}
+
+/// Who reads the results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// A client's model. Its results bring the messages of callbacks along.
+    Model,
+    /// A person at the command line, who gets data, too, and waits for as long as it takes. Messages
+    /// stay for the client they are for.
+    Person,
 }
 
 /// What requests work with: one for each server, shared by its threads.
@@ -68,6 +81,7 @@ pub struct Context {
     pub(crate) outgoing: Arc<Outgoing>,
     pub(crate) seal: Seal,
     pub(crate) records: Arc<Records>,
+    audience: Audience,
     shell: Arc<Shell>,
     web: Arc<Web>,
     files: Arc<Files>,
@@ -77,7 +91,7 @@ pub struct Context {
 impl Context {
     /// The context of a server that answers to `output`.
     pub fn new(options: Options, output: Output) -> Self {
-        let Options { workspace, own_home, home, settings, registry, program, durability, delivers_messages } =
+        let Options { workspace, own_home, home, settings, registry, program, durability, audience } =
             options;
         let path = own_home.join("state").join(workspace.state_file_name());
         let skills = Arc::new(SkillFolders::new(
@@ -112,12 +126,23 @@ impl Context {
             session: Session::default(),
             inflight: InFlight::default(),
             subscriptions: Subscriptions::default(),
-            deliveries: Deliveries::new(delivers_messages),
+            deliveries: Deliveries::new(audience == Audience::Model),
+            audience,
             listing: ListingCache::default(),
             tool_news: ToolNews::default(),
             outgoing: Arc::default(),
             seal: Seal::new(),
         }
+    }
+
+    /// Whether results of built-in tools carry data beside their text.
+    pub(crate) fn gives_data(&self) -> bool {
+        self.audience == Audience::Person || self.settings.structured()
+    }
+
+    /// How long a client without word of a call may be left waiting for it.
+    pub(crate) fn answer_within(&self) -> Option<Duration> {
+        self.settings.answer_within().filter(|_| self.audience == Audience::Model)
     }
 
     /// The tool of that name, if it is switched on.
@@ -167,6 +192,7 @@ impl Context {
             web: Arc::clone(&self.web),
             files: Arc::clone(&self.files),
             counterpart: None,
+            room: UNBOUND_CHARS,
             uses: Uses::default(),
             on_progress: Arc::new(|_| {}),
             read_only: false,
@@ -184,7 +210,7 @@ impl Context {
     /// while there is one. An error is no answer: who has to know must refuse then.
     pub fn active_plan(&self) -> Result<Option<String>, Fault> {
         let Some(component) = self.component("PlanMode") else { return Ok(None) };
-        if !self.database.exists() {
+        if self.database.is_absent()? {
             return Ok(None);
         }
         Ok(self.runtime.active_plan(component, &self.own_setup())?.map(|plan| plan.goal))

@@ -1,13 +1,14 @@
 //! The person and the model on the client's side, for a component that may ask them.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use scorpiox_ask::Questions;
 use scorpiox_audit::Uses;
 use scorpiox_rpc::Output;
 use serde_json::{Value, json};
 
-use super::client::{Form, Unanswered};
+use super::client::{Form, Shown, Unanswered};
 use super::outgoing::{Outgoing, Unanswered as NoAnswer};
 use super::progress::Progress;
 use crate::cancel::Cancel;
@@ -24,7 +25,7 @@ pub(super) enum Person {
     Request,
     /// When it is told so by the result. It may have done that already; an answer is for the first
     /// question of a call.
-    Result(Option<Value>),
+    Result(Option<Shown>),
 }
 
 /// Those of one call.
@@ -44,7 +45,7 @@ pub(crate) struct OtherSide {
 }
 
 impl OtherSide {
-    fn show(&self, message: String, schema: Value) -> Result<Value, Unanswered> {
+    fn show(&self, message: String, schema: Value) -> Result<Shown, Unanswered> {
         let form = Form::new(self.revision, message, schema);
         let mut person = self.person.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *person {
@@ -59,11 +60,9 @@ impl OtherSide {
             }
             Person::Request => {
                 let news = || self.progress.report("Waiting for the person's answer");
+                let begun = Instant::now();
                 let asked = self.outgoing.ask(&self.output, "elicitation/create", &form, &self.cancel, &news);
-                asked.map_err(|error| match error {
-                    NoAnswer::Cancelled => Unanswered::Cancelled,
-                    NoAnswer::Failed(why) => Unanswered::Failed(why),
-                })
+                asked.map(|answer| Shown { answer, after: begun.elapsed() }).map_err(Into::into)
             }
         }
     }
@@ -85,6 +84,8 @@ impl Counterpart for OtherSide {
             Ok(Some(answers)) => return Asked::Answered(answers),
             Err(Unanswered::Later) => return Asked::Later,
             Err(Unanswered::Cancelled) => return Asked::Cancelled,
+            // A terminal or dialog would be opened before nobody, and waited for.
+            Err(error @ Unanswered::NoPerson(_)) => return Asked::NoWay(format!("the client: {error}")),
             Ok(None) => None,
             Err(Unanswered::Failed(why)) => Some(why),
         };

@@ -1,6 +1,10 @@
 //! From a request to its handler: which methods there are, in which revisions, and
 //! which of them are work for a thread of their own.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use scorpiox_audit::{Outcome, Uses};
 use scorpiox_rpc::{Id, Members};
 
 use super::context::Context;
@@ -9,7 +13,9 @@ use super::progress::Progress;
 use super::session::Facts;
 use super::{handlers, tool_call};
 use crate::cancel::Cancel;
-use crate::mcp::{Params, RequestMeta, Revision, RpcError};
+use crate::mcp::{ClientTraits, Params, RequestMeta, Revision, RpcError, prefixed};
+use crate::runtime::Setup;
+use crate::tools::{Failure, Tool};
 
 /// A request that was read and belongs to a revision.
 pub(crate) struct Request<'a> {
@@ -17,8 +23,12 @@ pub(crate) struct Request<'a> {
     pub revision: Revision,
     pub params: Params<'a>,
     pub meta: RequestMeta<'a>,
+    /// What is known of the client by its name.
+    pub traits: &'static ClientTraits,
     /// It calls a tool, which is recorded also when it does not come to that.
     pub is_call: bool,
+    /// What else is recorded: its method.
+    pub recorded_as: Option<&'static str>,
 }
 
 /// What a handler works with.
@@ -27,13 +37,43 @@ pub(crate) struct Scope<'a> {
     pub request: &'a Request<'a>,
     pub ticket: &'a Ticket,
     pub progress: &'a Progress,
+    /// Told of what the request touches, by whatever way.
+    pub uses: Uses,
 }
 
 impl Scope<'_> {
+    /// How a component is set up that runs for this request.
+    pub(crate) fn setup(&self) -> Setup {
+        let setup = self.context.setup(self.cancel().clone(), Arc::new(|| {}));
+        Setup { uses: self.uses.clone(), ..setup }
+    }
+
     /// Set when the request must stop.
     pub(crate) fn cancel(&self) -> &Cancel {
         &self.ticket.cancel
     }
+
+    /// What this client is told before the names of tools.
+    pub(crate) fn prefix(&self) -> Option<&str> {
+        prefix(self.context, self.request)
+    }
+
+    /// A tool's name, as this client knows it.
+    pub(crate) fn name<'n>(&self, tool: &'n str) -> Cow<'n, str> {
+        prefixed(self.prefix(), tool)
+    }
+}
+
+/// What the client of a request is told before the names of tools: what the user set, or what it
+/// is known to need.
+pub(crate) fn prefix<'a>(context: &'a Context, request: &Request<'_>) -> Option<&'a str> {
+    context.settings.tool_prefix().or(request.traits.prefix)
+}
+
+/// The tool that a request means, if it is switched on. A client that is told a prefix may leave it out.
+pub(crate) fn tool(context: &Context, request: &Request<'_>, name: &str) -> Option<Arc<Tool>> {
+    let bare = || name.strip_prefix(prefix(context, request)?);
+    context.tool(name).or_else(|| context.tool(bare()?))
 }
 
 /// A handler's answer: a whole line, or an error.
@@ -85,6 +125,33 @@ pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
 /// The method that calls a tool.
 const CALL: &str = "tools/call";
 
+/// Runs a handler; of what is no call but reads what skills hold, a line is left here.
+pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
+    let Some(method) = scope.request.recorded_as else { return handler(scope) };
+    let recording = scope.context.records.begin_other(scope.request, method, &scope.uses);
+    recording.permit().map_err(|Failure(refusal)| RpcError::internal(refusal))?;
+    let answer = handler(scope);
+    let outcome = match &answer {
+        Ok(_) => Outcome::Ok,
+        Err(_) if scope.cancel().is_set() => Outcome::Cancelled,
+        Err(_) => Outcome::Error,
+    };
+    recording.finish(outcome).map_err(|Failure(refusal)| RpcError::internal(refusal))?;
+    answer
+}
+
+/// Methods beside calls that give what skills hold. The list of tools has their descriptions alone,
+/// and every client asks for it: it leaves no line.
+const RECORDED: [&str; 7] = [
+    "prompts/list",
+    "prompts/get",
+    "skills/list",
+    "skills/get",
+    "resources/list",
+    "resources/read",
+    "resources/directory/read",
+];
+
 /// Methods that belong to the era without a handshake even when the request does not say so.
 const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
 
@@ -112,7 +179,9 @@ pub(crate) fn read<'a>(
             )));
         }
     };
-    Ok(Request { id, revision, params, meta, is_call: method == CALL })
+    let traits = if modern { ClientTraits::introduced(meta.client_info) } else { facts.traits };
+    let recorded_as = RECORDED.into_iter().find(|recorded| *recorded == method);
+    Ok(Request { id, revision, params, meta, traits, is_call: method == CALL, recorded_as })
 }
 
 /// The revision that a request without a handshake claims.

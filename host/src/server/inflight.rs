@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 use scorpiox_rpc::Id;
 
@@ -16,9 +17,16 @@ pub(crate) struct InFlight(Mutex<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {
-    by_id: HashMap<String, Cancel>,
+    by_id: HashMap<String, Call>,
     /// The server ends: what begins now is to stop at once.
     stopping: bool,
+}
+
+#[derive(Debug)]
+struct Call {
+    cancel: Cancel,
+    /// When it is to end, done or not.
+    until: Option<Instant>,
 }
 
 /// The right to answer one request.
@@ -26,6 +34,8 @@ struct Calls {
 pub(crate) struct Ticket {
     key: String,
     pub(crate) cancel: Cancel,
+    /// When it came.
+    pub(crate) since: Instant,
     /// Whether it is to be answered, once that is decided.
     answered: OnceLock<bool>,
 }
@@ -42,8 +52,8 @@ impl InFlight {
         if calls.stopping {
             cancel.set(Reason::Shutdown);
         }
-        calls.by_id.insert(key.clone(), cancel.clone());
-        Some(Ticket { key, cancel, answered: OnceLock::new() })
+        calls.by_id.insert(key.clone(), Call { cancel: cancel.clone(), until: None });
+        Some(Ticket { key, cancel, since: Instant::now(), answered: OnceLock::new() })
     }
 
     /// Takes the request out; whether it is to be answered. Decided once: a cancel that comes
@@ -59,18 +69,34 @@ impl InFlight {
     pub(crate) fn cancel(&self, id: &Id<'_>) -> bool {
         let calls = self.lock();
         let found = calls.by_id.get(&key(id));
-        if let Some(cancel) = found {
-            cancel.set(Reason::Client);
+        if let Some(call) = found {
+            call.cancel.set(Reason::Client);
         }
         found.is_some()
+    }
+
+    /// Bounds how long a request is worked on; see [`Self::end_overdue`].
+    pub(crate) fn bound(&self, ticket: &Ticket, until: Instant) {
+        if let Some(call) = self.lock().by_id.get_mut(&ticket.key) {
+            call.until = Some(until);
+        }
+    }
+
+    /// Ends what was worked on for too long. It is answered.
+    pub(crate) fn end_overdue(&self) {
+        let calls = self.lock();
+        let overdue = |call: &&Call| call.until.is_some_and(|until| until <= Instant::now());
+        for call in calls.by_id.values().filter(overdue) {
+            call.cancel.set(Reason::Overdue);
+        }
     }
 
     /// Stops everything: the server ends.
     pub(crate) fn stop_all(&self) {
         let mut calls = self.lock();
         calls.stopping = true;
-        for cancel in calls.by_id.values() {
-            cancel.set(Reason::Shutdown);
+        for call in calls.by_id.values() {
+            call.cancel.set(Reason::Shutdown);
         }
     }
 
@@ -117,6 +143,16 @@ mod tests {
         assert!(calls.cancel(&id("\"a\"")), "the same id in another spelling");
         assert!(!calls.finish(&ticket));
         assert!(!calls.cancel(&id("\"a\"")));
+    }
+
+    #[test]
+    fn a_request_that_is_overdue_is_ended_and_answered() {
+        let calls = InFlight::default();
+        let (bound, other) = (calls.begin(&id("1")).expect("free"), calls.begin(&id("2")).expect("free"));
+        calls.bound(&bound, Instant::now());
+        calls.end_overdue();
+        assert_eq!((bound.cancel.reason(), other.cancel.reason()), (Some(Reason::Overdue), None));
+        assert!(calls.finish(&bound));
     }
 
     #[test]

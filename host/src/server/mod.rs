@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`session`] is what is known about the client, `workers` decides which
 //! thread reads and which works, `dispatch` names the method's handler, `inflight` keeps
-//! the promise of exactly one answer, `handlers` has one file for each method group,
+//! the promise of exactly one answer, `rendering` writes results for models, `handlers` has one file for each method group,
 //! `callbacks` fires timers, `records` keeps what calls did, `tool_news` tells of changed lists.
 
 mod brought;
@@ -13,9 +13,12 @@ mod counterpart;
 mod dispatch;
 mod handlers;
 mod inflight;
+mod marks;
 mod outgoing;
+mod plan_notes;
 mod progress;
 pub(crate) mod records;
+mod rendering;
 mod serve;
 mod session;
 mod subscriptions;
@@ -23,8 +26,8 @@ mod tool_call;
 mod tool_news;
 mod workers;
 
-pub use client::{Client, Unanswered};
-pub use context::{Context, Options};
+pub use client::{Client, Shown, Unanswered};
+pub use context::{Audience, Context, Options};
 pub use progress::Progress;
+pub use rendering::ToolResult;
 pub use serve::{End, Server};
-pub use tool_call::ToolResult;

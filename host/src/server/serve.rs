@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use scorpiox_audit::Outcome;
+use scorpiox_audit::{Outcome, Uses};
 use scorpiox_rpc::{Frame, Framer, Id, Incoming, Members, Message, code, reply};
 use serde_json::value::RawValue;
 
@@ -33,6 +33,9 @@ const STOP_TIME: Duration = Duration::from_millis(250);
 /// A client that takes no byte of an answer for this long, and has closed the input, is
 /// gone.
 const STUCK_TIME: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether a client has to be answered.
+const OVERDUE_TICKS: u64 = 64;
 
 type Input = Box<Framer<Box<dyn Read + Send>>>;
 
@@ -169,6 +172,9 @@ impl Server {
         let tick = beat.tick;
         self.context.runtime.tick();
         self.context.records.tick(beat);
+        if tick.is_multiple_of(OVERDUE_TICKS) {
+            self.context.inflight.end_overdue();
+        }
         if self.workers.tick(tick) {
             self.spawn_worker();
         }
@@ -481,14 +487,15 @@ impl Server {
     /// Runs a handler; `None` when the request must not be answered.
     fn perform(&self, request: &Request<'_>, handler: dispatch::Slow, ticket: &Ticket) -> Option<Vec<u8>> {
         let progress = Progress::new(&self.context.output, request.revision, request.meta.progress_token);
-        let scope = Scope { context: &self.context, request, ticket, progress: &progress };
+        let uses = Uses::default();
+        let scope = Scope { context: &self.context, request, ticket, progress: &progress, uses };
         // A call that was cancelled before its turn does nothing.
         let answer = match ticket.cancel.reason() {
             Some(Reason::Client) => {
                 record_unrun(&self.context, request, Outcome::Cancelled);
                 Err(RpcError::internal("cancelled"))
             }
-            _ => guarded(|| handler(&scope)),
+            _ => guarded(|| dispatch::handle(&scope, handler)),
         };
         progress.end();
         if self.context.deliveries.timers_changed() {

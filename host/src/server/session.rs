@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::mcp::{LogLevel, Revision};
+use crate::mcp::{ClientTraits, LogLevel, Revision};
 
 /// Facts that the handshake and later messages establish.
 #[derive(Debug, Clone, Copy, Default)]
@@ -10,6 +10,8 @@ use crate::mcp::{LogLevel, Revision};
 pub(crate) struct Facts {
     /// Negotiated by `initialize`; none before.
     pub revision: Option<Revision>,
+    /// What is known of the client by its name.
+    pub traits: &'static ClientTraits,
     /// The client said that it is ready for notifications.
     pub ready: bool,
     /// From which level on the client wants log messages.

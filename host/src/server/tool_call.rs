@@ -1,50 +1,40 @@
 //! `tools/call`.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use scorpiox_audit::Outcome;
-use serde::Serialize;
-use serde_json::value::RawValue;
+use scorpiox_audit::{Outcome, Uses};
 
 use super::brought;
 use super::client::Client;
 use super::context::Context;
-use super::dispatch::{Answer, Request, Scope};
+use super::dispatch::{self, Answer, Request, Scope};
+use super::plan_notes;
 use super::records::Recording;
+use super::rendering::{Body, Manner};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
+use crate::cancel::Reason;
 use crate::capabilities::Capability;
 use crate::capabilities::ask::Counterpart;
-use crate::database::Message;
-use crate::hygiene;
-use crate::mcp::content::{Content, TextResource};
+use crate::mcp::RpcError;
+use crate::mcp::client::{advice_with_prefix, with_prefix};
 use crate::mcp::params::Text;
 use crate::mcp::result::Surrounded;
-use crate::mcp::{Revision, RpcError};
 use crate::runtime::{Component, Finished};
 use crate::tools::{Call, Failure, Kind, Output, OutputContent, Tool};
-use scorpiox_rpc::message::nested_beyond;
 use scorpiox_rpc::reply;
-
-/// The result of a call, as the revision writes it.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolResult<'a> {
-    content: Vec<Content<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    structured_content: Option<&'a RawValue>,
-    is_error: bool,
-}
 
 pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let params = &scope.request.params;
     let name = params.required::<Text<'_>>("name", "the name of a tool")?.0;
     let arguments = params.raw_object("arguments")?.unwrap_or("{}");
-    let Some(tool) = scope.context.tool(&name) else {
+    let Some(tool) = dispatch::tool(scope.context, scope.request, &name) else {
         return Err(unknown_tool(scope, &name));
     };
     let client = Client::of(scope, &tool.name, arguments)?;
-    let recording = scope.context.records.begin(scope.request, &tool, arguments);
+    let recording = scope.context.records.begin(scope.request, &tool, arguments, &scope.uses);
+    bound(scope, &tool);
     let (outcome, messages_waiting) = match recording.permit() {
         Ok(()) => run(scope, &tool, arguments, &client, &recording),
         Err(refusal) => (Err(refusal), None),
@@ -56,14 +46,36 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return answer;
     }
     let outcome = recorded.and(outcome);
+    let outcome = renamed(scope, &tool, outcome.map_err(|failure| overdue(scope, failure)));
+    let body = Body::of(&outcome, Manner::of(scope, &tool), || scope.context.shell().place_for_text());
     let mut messages = Vec::new();
     // An answer that nobody gets must not take messages along.
     if messages_waiting != Some(false) && scope.context.inflight.finish(scope.ticket) {
-        messages = scope.context.deliveries.take(&scope.context.database, messages_waiting);
+        let room = body.room_for_messages();
+        messages = scope.context.deliveries.take(&scope.context.database, messages_waiting, room);
     }
-    let result = render(&outcome, &messages, scope.request.revision);
-    let result = Surrounded::complete(scope.request.revision, result);
+    let result = Surrounded::complete(scope.request.revision, body.with(&messages));
     Ok(reply::result(&scope.request.id, &result))
+}
+
+/// What a tool of ours says of other tools, by the names that this client knows.
+fn renamed(scope: &Scope<'_>, tool: &Tool, outcome: Result<Output, Failure>) -> Result<Output, Failure> {
+    let Some(prefix) = scope.prefix() else { return outcome };
+    match (outcome, &tool.kind) {
+        (Err(Failure(text)), Kind::Native(_) | Kind::Wasm { .. }) => {
+            Err(Failure(with_prefix(prefix, &text, scope.context.registry.names())))
+        }
+        (Ok(mut output), Kind::Wasm { .. }) => {
+            for content in &mut output.content {
+                if let OutputContent::Text(text) = content {
+                    *text = advice_with_prefix(prefix, text);
+                }
+            }
+            Ok(output)
+        }
+        // Native tools know the prefix; what plugins say is theirs.
+        (outcome, _) => outcome,
+    }
 }
 
 fn ended(scope: &Scope<'_>, outcome: &Result<Output, Failure>, recording: &Recording<'_>) -> Outcome {
@@ -78,12 +90,11 @@ fn ended(scope: &Scope<'_>, outcome: &Result<Output, Failure>, recording: &Recor
 /// Records a call that does not come to its turn.
 pub(crate) fn record_unrun(context: &Context, request: &Request<'_>, outcome: Outcome) {
     let name = || request.params.required::<Text<'_>>("name", "").ok();
-    let Some(tool) = request.is_call.then(name).flatten().and_then(|name| context.tool(&name.0)) else {
-        return;
-    };
+    let named = request.is_call.then(name).flatten();
+    let Some(tool) = named.and_then(|name| dispatch::tool(context, request, &name.0)) else { return };
     let arguments = request.params.raw_object("arguments").ok().flatten().unwrap_or("{}");
     // It did nothing, so that nothing is withheld.
-    let _ = context.records.begin(request, &tool, arguments).finish(outcome);
+    let _ = context.records.begin(request, &tool, arguments, &Uses::default()).finish(outcome);
 }
 
 /// Most tools that an error names.
@@ -92,7 +103,7 @@ const MAX_NAMED: usize = 40;
 fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
     let tools = scope.context.tools();
     let listed = |tool: &&Arc<Tool>| scope.context.is_on(tool) && !tool.is_conditional();
-    let on: Vec<_> = tools.iter().filter(listed).map(|tool| tool.name.as_ref()).collect();
+    let on: Vec<_> = tools.iter().filter(listed).map(|tool| scope.name(&tool.name)).collect();
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(if let Some(why) = scope.context.plugins.why_not(name) {
         format!("tool {shown:?} is not there: {why}")
@@ -122,6 +133,9 @@ fn run(
                 cancel: scope.cancel(),
                 progress: scope.progress,
                 client,
+                room: Manner::room(scope, &tool.name),
+                answer_by: answer_by(scope),
+                prefix: scope.prefix(),
                 streams: scope.context.settings.streaming() && scope.progress.is_wanted(),
                 uses: &recording.uses,
                 host: scope.context,
@@ -129,11 +143,43 @@ fn run(
             (native.call(&call), None)
         }
         Kind::Wasm { component, .. } => {
-            run_component(scope, component, [&tool.name, &tool.name, arguments], client, recording)
+            let (mut outcome, waiting) =
+                run_component(scope, component, [&tool.name, &tool.name, arguments], client, recording);
+            if let Ok(output) = &mut outcome {
+                plan_notes::add(scope.context, &tool.name, arguments, output);
+            }
+            (outcome, waiting)
         }
         Kind::Plugin { component, inner, .. } => {
             run_component(scope, component, [&tool.name, inner, arguments], client, recording)
         }
+    }
+}
+
+/// When a client has to be answered that gets no word meanwhile.
+fn answer_by(scope: &Scope<'_>) -> Option<Instant> {
+    let within = scope.context.answer_within().filter(|_| !scope.progress.is_wanted())?;
+    Some(scope.ticket.since + within)
+}
+
+/// Bounds a call of a tool that cannot let go of it: a client that gave it up would learn nothing.
+fn bound(scope: &Scope<'_>, tool: &Tool) {
+    let lets_go = matches!(&tool.kind, Kind::Native(native) if native.lets_go());
+    if let Some(until) = answer_by(scope).filter(|_| !lets_go) {
+        scope.context.inflight.bound(scope.ticket, until);
+    }
+}
+
+/// Says of a call that was ended for it that it took too long.
+fn overdue(scope: &Scope<'_>, failure: Failure) -> Failure {
+    match scope.context.answer_within() {
+        Some(within) if scope.cancel().reason() == Some(Reason::Overdue) => Failure(format!(
+            "{} It was ended after {} s, which is as long as a client waits that is not told of progress \
+             (setting ANSWER_WITHIN).",
+            failure.0,
+            within.as_secs()
+        )),
+        _ => failure,
     }
 }
 
@@ -168,6 +214,7 @@ fn finish_component(
     let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
     let mut setup = scope.context.setup(scope.cancel().clone(), on_wait);
     setup.uses = recording.uses.clone();
+    setup.room = Manner::room(scope, name);
     if component.grants.contains(&Capability::Progress) {
         let progress = scope.progress.clone();
         setup.on_progress = Arc::new(move |message: &str| progress.report(message));
@@ -211,66 +258,13 @@ fn output(result: WasmResult) -> Output {
     Output { content: content.collect(), structured: result.structured, is_error: false }
 }
 
-/// Longest error text of a tool, in bytes: a sentence for the model.
-const MAX_FAILURE_BYTES: usize = 64 * 1024;
-
 fn failure(error: ToolError) -> Failure {
-    let text = match error {
+    Failure(match error {
         ToolError::InvalidInput(text)
         | ToolError::Denied(text)
         | ToolError::NotFound(text)
         | ToolError::TimedOut(text)
         | ToolError::Failed(text) => text,
         ToolError::Cancelled => "The call was cancelled.".to_owned(),
-    };
-    Failure(hygiene::shorten(text, MAX_FAILURE_BYTES))
-}
-
-fn render<'a>(
-    outcome: &'a Result<Output, Failure>,
-    messages: &'a [Message],
-    revision: Revision,
-) -> ToolResult<'a> {
-    let mut content = match outcome {
-        Ok(output) => output.content.iter().map(piece).collect(),
-        Err(Failure(text)) => vec![Content::text(hygiene::clean(text))],
-    };
-    content.extend(messages.iter().map(|message| Content::text(hygiene::clean(&message.text))));
-    let structured = outcome.as_ref().ok().and_then(|output| output.structured.as_deref());
-    ToolResult {
-        content,
-        structured_content: structured
-            .filter(|_| revision.features().structured)
-            .and_then(structured_content),
-        is_error: outcome.as_ref().map_or(true, |output| output.is_error),
-    }
-}
-
-/// Deepest nesting of structured results. Parsers of clients refuse a whole message at 128 levels.
-const MAX_STRUCTURED_DEPTH: usize = 100;
-
-/// A structured result, if it is what clients can read: an object.
-fn structured_content(json: &str) -> Option<&RawValue> {
-    let json: &RawValue = serde_json::from_str(json).ok()?;
-    let text = json.get();
-    let fits = text.starts_with('{') && nested_beyond(text.as_bytes(), MAX_STRUCTURED_DEPTH).is_none();
-    fits.then_some(json)
-}
-
-fn piece(content: &OutputContent) -> Content<'_> {
-    match content {
-        OutputContent::Text(text) => Content::text(hygiene::clean(text)),
-        OutputContent::Image { data, mime_type } => {
-            use base64::Engine;
-            let data = base64::engine::general_purpose::STANDARD.encode(data);
-            Content::Image { data, mime_type: mime_type.into() }
-        }
-        OutputContent::Document { uri, mime_type, text } => Content::Resource {
-            resource: TextResource {
-                uri: uri.into(),
-                mime_type: mime_type.as_ref().map(Into::into),
-                text: hygiene::clean(text),
-            },
-        },
-    }
+    })
 }

@@ -1,11 +1,17 @@
 //! `AskUserQuestion`: a question to the person, in the best way that is there.
 
+use std::time::Duration;
+
 use scorpiox_ask::{Answers, FormKind, Questions, form};
 use scorpiox_tool_kit::Args;
 
+use crate::cancel::Reason;
 use crate::capabilities::ask::Asked;
-use crate::server::Unanswered;
+use crate::server::{Shown, Unanswered};
 use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output, OutputContent, schema};
+
+/// Who declines within this time has not read the questions: clients without a person do it for them.
+const READING_TIME: Duration = Duration::from_secs(1);
 
 pub(crate) struct AskUserQuestion;
 
@@ -43,39 +49,50 @@ impl NativeTool for AskUserQuestion {
         match through_client(forms, |message, schema| call.client.show(message, schema), &questions) {
             Ok(Some(answers)) => return Ok(output(&answers, &questions)),
             Ok(None) => {}
-            Err(Unanswered::Later | Unanswered::Cancelled) => return Err(cancelled()),
-            Err(Unanswered::Failed(why)) => failed.push(format!("the client: {why}")),
+            Err(Unanswered::Later | Unanswered::Cancelled) => return Err(stopped(call, &questions)),
+            Err(error @ Unanswered::Failed(_)) => failed.push(format!("the client: {error}")),
+            // A terminal or dialog would be opened before nobody, and waited for.
+            Err(error @ Unanswered::NoPerson(_)) => {
+                return Err(not_asked(&format!("the client: {error}"), &questions));
+            }
         }
         match call.host.desk().ask(&questions, call.cancel, call.uses) {
             Asked::Answered(answers) => Ok(output(&answers, &questions)),
-            Asked::Cancelled | Asked::Later => Err(cancelled()),
+            Asked::Cancelled | Asked::Later => Err(stopped(call, &questions)),
             Asked::NoWay(why) => {
                 failed.push(why);
-                Err(Failure(format!(
-                    "The person could not be asked ({}). Ask in the chat instead:\n\n{}",
-                    failed.join("; "),
-                    questions.to_text()
-                )))
+                Err(not_asked(&failed.join("; "), &questions))
             }
         }
     }
 }
 
-fn cancelled() -> Failure {
-    Failure("The call was cancelled.".to_owned())
+fn not_asked(why: &str, questions: &Questions) -> Failure {
+    let text = questions.to_text();
+    Failure(format!("The person could not be asked ({why}). Ask in the chat instead:\n\n{text}"))
+}
+
+fn stopped(call: &Call<'_>, questions: &Questions) -> Failure {
+    match call.cancel.reason() {
+        Some(Reason::Overdue) => not_asked("there was no answer yet", questions),
+        _ => Failure("The call was cancelled.".to_owned()),
+    }
 }
 
 /// Asks by the client's own form, which `show` does; nothing, where it shows none.
 pub(crate) fn through_client(
     forms: Option<&'static str>,
-    show: impl FnOnce(String, serde_json::Value) -> Result<serde_json::Value, Unanswered>,
+    show: impl FnOnce(String, serde_json::Value) -> Result<Shown, Unanswered>,
     questions: &Questions,
 ) -> Result<Option<Answers>, Unanswered> {
     let Some(revision) = forms else { return Ok(None) };
     let kind = FormKind::of_revision(revision);
-    let result = show(form::message(questions), form::schema(questions, kind))?;
-    let answers = form::read(questions, kind, &result);
-    answers.map(Some).map_err(|error| Unanswered::Failed(error.to_string()))
+    let Shown { answer, after } = show(form::message(questions), form::schema(questions, kind))?;
+    let answers = form::read(questions, kind, &answer);
+    match answers.map_err(|error| Unanswered::Failed(error.to_string()))? {
+        Answers::Declined if after < READING_TIME => Err(Unanswered::NoPerson(after)),
+        answers => Ok(Some(answers)),
+    }
 }
 
 fn output(answers: &Answers, questions: &Questions) -> Output {

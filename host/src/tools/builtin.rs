@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Kind, NativeTool, Tool, ask, shell};
-use crate::capabilities::Capability::{self, Clock, Engines, Files, Progress, Skills, Store, Timer, Web};
+use crate::capabilities::Capability::{
+    self, Bounds, Clock, Engines, Files, Progress, Skills, Store, Timer, Web,
+};
 use crate::runtime::{Binary, Component, Limits};
 
 const MIB: usize = 1024 * 1024;
@@ -70,7 +72,7 @@ pub fn builtin() -> Vec<Tool> {
         ),
         embedded!("read-docs").limited(
             &["ReadDocs"],
-            &[Web, Progress],
+            &[Web, Progress, Bounds],
             Limits { cpu: Duration::from_secs(10), memory_bytes: 192 * MIB, ..Limits::default() },
         ),
         embedded!("web-search").limited(
@@ -82,7 +84,7 @@ pub fn builtin() -> Vec<Tool> {
         embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock]),
         embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock]),
         native("AskUserQuestion", ask::AskUserQuestion),
-        embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills]),
+        embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills, Bounds]),
         native("BackgroundBash", shell::BackgroundBash),
         native("ReadBgOutput", shell::ReadBgOutput),
         native("ListBgTasks", shell::ListBgTasks),

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::time::Instant;
 
 use scorpiox_audit::Uses;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::cancel::Cancel;
+use crate::mcp::prefixed;
 use crate::runtime::Component;
 use crate::server::{Client, Context, Progress};
 
@@ -52,6 +54,10 @@ pub trait NativeTool: Send + Sync {
     fn definition(&self) -> Definition;
     /// What it may touch, for people: "may …".
     fn may(&self) -> &'static str;
+    /// Whether it lets go of what takes too long by itself, at [`Call::answer_by`].
+    fn lets_go(&self) -> bool {
+        false
+    }
     /// Runs one call. Must return soon after `call.cancel` is set.
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure>;
 }
@@ -68,10 +74,23 @@ pub struct Call<'a> {
     pub streams: bool,
     /// What the client can be asked for meanwhile.
     pub client: &'a Client<'a>,
+    /// Most characters that the text of the result may have.
+    pub room: usize,
+    /// When the client has to be answered, done or not; none where it waits.
+    pub answer_by: Option<Instant>,
+    /// What the client is told before the names of tools.
+    pub prefix: Option<&'a str>,
     /// Told of what the call touches.
     pub uses: &'a Uses,
     /// What the server lets its own tools use.
     pub host: &'a Context,
+}
+
+impl Call<'_> {
+    /// A tool's name, as this client knows it.
+    pub fn name<'n>(&self, tool: &'n str) -> Cow<'n, str> {
+        prefixed(self.prefix, tool)
+    }
 }
 
 /// What a client is told about a tool.

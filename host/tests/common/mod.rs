@@ -15,7 +15,7 @@ use scorpiox_code::capabilities::skills::SkillFolders;
 use scorpiox_code::capabilities::web::Web;
 use scorpiox_code::database::{Database, Durability};
 use scorpiox_code::runtime::{Binary, Component, Limits, Setup};
-use scorpiox_code::server::{Context, End, Options, Server};
+use scorpiox_code::server::{Audience, Context, End, Options, Server};
 use scorpiox_code::tools::{Registry, Tool};
 use scorpiox_code::workspace::Workspace;
 use scorpiox_rpc::{Output, memory};
@@ -63,6 +63,7 @@ pub fn setup(folder: &Path) -> Setup {
         web: Arc::new(Web::new(Arc::new(shell(folder)))),
         files: Arc::new(Files::new(Arc::new(shell(folder)))),
         counterpart: None,
+        room: 20_000,
         uses: Uses::default(),
         on_progress: Arc::new(|_| {}),
         read_only: false,
@@ -95,7 +96,7 @@ impl Connected {
             registry,
             program: env!("CARGO_BIN_EXE_scorpiox-code").into(),
             durability: Durability::Process,
-            delivers_messages: true,
+            audience: Audience::Model,
         };
         let (requests, input) = memory::pipe(1024 * 1024);
         let (output, answers) = memory::pipe(1024 * 1024);

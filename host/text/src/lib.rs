@@ -1,8 +1,13 @@
 //! Which characters deceive who reads them.
 //!
-//! There are two rules, for two situations. Text that is shown to a person who only answers it keeps
+//! There are three rules, for three situations. Text that is shown to a person who only answers it keeps
 //! what scripts and emoji need: [`is_shown`] takes the rest out. Text that somebody decides by, and
-//! names, must be exactly what it looks like: [`is_deceptive`] refuses it whole.
+//! names, must be exactly what it looks like: [`is_deceptive`] refuses it whole. Text that a model
+//! reads keeps what a person would see of it: [`readable`] takes the rest out.
+
+mod readable;
+
+pub use readable::readable;
 
 /// Whether a character may be shown. Joiners may: Persian words and families of emoji fall apart
 /// without them.

@@ -7,7 +7,7 @@ use scorpiox_transcript::{SpillPlace, Transcript};
 fn main() {
     let piece = vec![b'y'; 256 * 1024];
     let begun = Instant::now();
-    let mut transcript = Transcript::new(SpillPlace::none());
+    let mut transcript = Transcript::new(SpillPlace::none(), 18_000);
     for _ in 0..16 * 1024 {
         transcript.push(&piece);
     }

@@ -4,15 +4,19 @@ use std::time::Duration;
 
 /// A number of bytes, such as `12,345 bytes`.
 pub fn human_bytes(bytes: u64) -> String {
-    let digits = bytes.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3 + 6);
+    format!("{} byte{}", grouped(bytes), if bytes == 1 { "" } else { "s" })
+}
+
+/// A number with its digits in threes.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
     }
-    text.push_str(if bytes == 1 { " byte" } else { " bytes" });
     text
 }
 

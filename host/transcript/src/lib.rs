@@ -2,16 +2,18 @@
 //!
 //! [`Transcript`] keeps the output of a command that is waited for, [`Ring`] that of one in the
 //! background. Both keep raw bytes, since cleaning each byte would hold the command up; only
-//! what is shown is cleaned ([`clean`]).
+//! what is shown is cleaned ([`clean`]). [`fit`] bounds any other text in the same way.
 
 mod clean;
+mod fit;
 mod human;
 mod ring;
 mod spill;
 mod transcript;
 
 pub use clean::{Cleaned, clean};
+pub use fit::{beginning, fit, length};
 pub use human::{human_bytes, human_duration};
 pub use ring::{Cursor, Piece, RING_BYTES, Ring};
 pub use spill::{FullOutput, SPILL_BYTES, SpillPlace, prune};
-pub use transcript::{Finished, HEAD_BYTES, TAIL_BYTES, Transcript};
+pub use transcript::{Finished, Transcript};

@@ -102,7 +102,7 @@ impl Ring {
 }
 
 /// The end of what is complete: no cut code point, no escape sequence that goes on.
-fn complete(bytes: &[u8]) -> usize {
+pub(crate) fn complete(bytes: &[u8]) -> usize {
     const LONGEST_SEQUENCE: usize = 64;
     let end = whole_end(bytes);
     let recent = end.saturating_sub(LONGEST_SEQUENCE);

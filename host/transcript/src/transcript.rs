@@ -4,12 +4,9 @@ use std::fmt::{self, Write as _};
 
 use crate::clean::{clean, is_binary, summary};
 use crate::human_bytes;
+use crate::ring::complete;
 use crate::spill::{FullOutput, Spill, SpillPlace};
 
-/// Bytes that are shown from the beginning.
-pub const HEAD_BYTES: usize = 8 * 1024;
-/// Bytes that are shown from the end.
-pub const TAIL_BYTES: usize = 22 * 1024;
 /// Bytes looked at for the newest line.
 const LINE_BYTES: usize = 4 * 1024;
 /// Longest newest line, in characters.
@@ -18,6 +15,8 @@ const LINE_CHARS: usize = 200;
 /// The first and the last bytes, the number of all, and all of them in a file.
 pub struct Transcript {
     head: Vec<u8>,
+    /// Bytes that are shown from the beginning: a third of all that are shown.
+    head_bytes: usize,
     tail: Tail,
     total: u64,
     place: SpillPlace,
@@ -40,24 +39,27 @@ pub struct Finished {
 }
 
 /// The last bytes.
-#[derive(Default)]
 struct Tail {
     ring: Vec<u8>,
+    /// How many there may be.
+    most: usize,
     /// Where the oldest byte is, once the ring is full.
     start: usize,
 }
 
 impl Transcript {
-    /// An empty one, whose file would be at `place`.
-    pub fn new(place: SpillPlace) -> Self {
-        Self { head: Vec::new(), tail: Tail::default(), total: 0, place, spill: None }
+    /// An empty one, which shows `shown` bytes and whose file would be at `place`.
+    pub fn new(place: SpillPlace, shown: usize) -> Self {
+        let head_bytes = shown / 3;
+        let tail = Tail { ring: Vec::new(), most: (shown - head_bytes).max(1), start: 0 };
+        Self { head: Vec::new(), head_bytes, tail, total: 0, place, spill: None }
     }
 
     /// More output.
     pub fn push(&mut self, bytes: &[u8]) {
         let before = self.total;
         self.total += bytes.len() as u64;
-        let shown = (HEAD_BYTES + TAIL_BYTES) as u64;
+        let shown = (self.head_bytes + self.tail.most) as u64;
         if self.total > shown && before <= shown && self.spill.is_none() {
             self.spill = Spill::create(&self.place);
             let kept = self.tail.ordered();
@@ -69,7 +71,7 @@ impl Transcript {
         if let Some(Ok(spill)) = &mut self.spill {
             spill.write(bytes);
         }
-        let to_head = bytes.len().min(HEAD_BYTES - self.head.len());
+        let to_head = bytes.len().min(self.head_bytes - self.head.len());
         self.head.extend_from_slice(&bytes[..to_head]);
         self.tail.push(&bytes[to_head..]);
     }
@@ -83,6 +85,17 @@ impl Transcript {
     pub fn newest_line(&self) -> Option<String> {
         let end = if self.tail.ring.is_empty() { self.head.clone() } else { self.tail.ordered() };
         newest_line(&end)
+    }
+
+    /// What is left of an output that goes on elsewhere, and its last bytes, if those are the beginning
+    /// of something: they belong to what follows.
+    pub fn hand_over(mut self) -> (Finished, Vec<u8>) {
+        let mut tail = self.tail.ordered();
+        let last = if tail.is_empty() { &mut self.head } else { &mut tail };
+        let open = last.split_off(complete(last));
+        self.total -= open.len() as u64;
+        self.tail = Tail { ring: tail, start: 0, ..self.tail };
+        (self.finish(), open)
     }
 
     /// What is left in the end.
@@ -129,19 +142,19 @@ impl fmt::Debug for Transcript {
 
 impl Tail {
     fn push(&mut self, bytes: &[u8]) {
-        if bytes.len() >= TAIL_BYTES {
+        if bytes.len() >= self.most {
             self.ring.clear();
-            self.ring.extend_from_slice(&bytes[bytes.len() - TAIL_BYTES..]);
+            self.ring.extend_from_slice(&bytes[bytes.len() - self.most..]);
             self.start = 0;
             return;
         }
-        let grown = bytes.len().min(TAIL_BYTES - self.ring.len());
+        let grown = bytes.len().min(self.most - self.ring.len());
         self.ring.extend_from_slice(&bytes[..grown]);
         let mut rest = &bytes[grown..];
         while !rest.is_empty() {
-            let piece = rest.len().min(TAIL_BYTES - self.start);
+            let piece = rest.len().min(self.most - self.start);
             self.ring[self.start..self.start + piece].copy_from_slice(&rest[..piece]);
-            self.start = (self.start + piece) % TAIL_BYTES;
+            self.start = (self.start + piece) % self.most;
             rest = &rest[piece..];
         }
     }
@@ -182,8 +195,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Bytes that are shown.
+    const SHOWN: usize = 15_000;
+
     fn finished(pieces: &[&[u8]]) -> Finished {
-        let mut transcript = Transcript::new(SpillPlace::none());
+        let mut transcript = Transcript::new(SpillPlace::none(), SHOWN);
         for piece in pieces {
             transcript.push(piece);
         }
@@ -192,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_shown_whole() {
-        let all = "line\n".repeat((HEAD_BYTES + TAIL_BYTES) / 5);
+        let all = "line\n".repeat(SHOWN / 5);
         let shown = finished(&[&all.as_bytes()[..9000], &all.as_bytes()[9000..]]);
         assert_eq!(shown.text, all);
         assert_eq!((shown.truncated_bytes, shown.full_output), (0, None));
@@ -202,7 +218,7 @@ mod tests {
     fn the_middle_is_left_out_and_counted_exactly() {
         let all = vec![b'x'; 1_000_000];
         let shown = finished(&[&all]);
-        let left_out = 1_000_000 - (HEAD_BYTES + TAIL_BYTES) as u64;
+        let left_out = 1_000_000 - SHOWN as u64;
         assert_eq!(shown.truncated_bytes, left_out);
         assert!(
             shown.text.contains(&format!("\n[… {} left out …]\n", human_bytes(left_out))),
@@ -223,9 +239,30 @@ mod tests {
     }
 
     #[test]
+    fn the_first_third_and_the_last_two_thirds_are_shown() {
+        let all = [vec![b'a'; 20_000], vec![b'z'; 20_000]].concat();
+        let shown = finished(&[&all]).text;
+        let count = |c| shown.matches(c).count();
+        // The line between has no such letters.
+        assert_eq!((count('a'), count('z')), (SHOWN / 3, SHOWN - SHOWN / 3));
+    }
+
+    #[test]
+    fn what_begins_at_the_end_belongs_to_what_follows() {
+        for before in [10, SHOWN / 3, SHOWN + 5000] {
+            let mut transcript = Transcript::new(SpillPlace::none(), SHOWN);
+            transcript.push(&vec![b'x'; before]);
+            transcript.push(&"é".as_bytes()[..1]);
+            let (shown, open) = transcript.hand_over();
+            assert!(shown.text.ends_with('x'), "{before}");
+            assert_eq!((shown.total_bytes, open), (before as u64, vec![0xc3]), "{before}");
+        }
+    }
+
+    #[test]
     fn a_long_output_is_whole_in_its_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut transcript = Transcript::new(SpillPlace::new(folder.path().join("new"), "1"));
+        let mut transcript = Transcript::new(SpillPlace::new(folder.path().join("new"), "1"), SHOWN);
         let mut all = Vec::new();
         for line in 0..20_000 {
             let line = format!("line {line}\n");
@@ -240,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_made_is_named_and_loses_nothing_else() {
-        let mut transcript = Transcript::new(SpillPlace::new("/dev/null/x", "1"));
+        let mut transcript = Transcript::new(SpillPlace::new("/dev/null/x", "1"), SHOWN);
         transcript.push(&vec![b'x'; 100_000]);
         let shown = transcript.finish();
         assert!(shown.text.contains("could not be kept"), "{}", shown.text.len());

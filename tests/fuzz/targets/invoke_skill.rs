@@ -40,6 +40,10 @@ impl Skills for Files<'_> {
     }
 
     fn invoked(&self, _id: u32, _arguments: &str, _words: &[String]) {}
+
+    fn room(&self) -> usize {
+        10_000
+    }
 }
 
 fuzz_target!(|input: Input<'_>| {

@@ -8,13 +8,13 @@ use scorpiox_transcript::{Cursor, Ring, SpillPlace, Transcript, clean};
 
 fuzz_target!(|pieces: Vec<Vec<u8>>| {
     let whole = pieces.concat();
-    let mut by_pieces = Transcript::new(SpillPlace::none());
+    let mut by_pieces = Transcript::new(SpillPlace::none(), 18_000);
     let mut ring = Ring::new();
     for piece in &pieces {
         by_pieces.push(piece);
         ring.push(piece);
     }
-    let mut at_once = Transcript::new(SpillPlace::none());
+    let mut at_once = Transcript::new(SpillPlace::none(), 18_000);
     at_once.push(&whole);
     let newest = by_pieces.newest_line();
     assert_eq!(newest, at_once.newest_line());

@@ -1,10 +1,14 @@
 //! `AskUserQuestion`: by the client's forms, in a terminal, or as text.
 
+mod attacks;
 mod dialogs;
 mod pane;
 mod popup;
 mod screens;
 mod tmux;
+
+use std::thread;
+use std::time::Duration;
 
 use scorpiox_tests::program::modern;
 use scorpiox_tests::schema::Schema;
@@ -80,17 +84,45 @@ fn the_clients_form_is_used_where_it_has_one() {
     }
 }
 
+/// Longer than it takes a client to decline without a person.
+const READING_TIME: Duration = Duration::from_millis(1050);
+
 #[test]
-fn to_decline_is_an_answer() {
+fn a_person_who_declines_has_answered() {
+    thread::scope(|scope| {
+        for action in ["decline", "cancel"] {
+            scope.spawn(move || {
+                let mut server = eliciting("2025-11-25");
+                let id = ask(&mut server, TWO);
+                let form = form(&mut server);
+                // Somebody reads.
+                assert!(server.is_silent_for(READING_TIME));
+                server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": {"action": action}}));
+                let answer = server.answer(id);
+                assert_eq!(answer["result"]["isError"], false, "{answer}");
+                assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_client_that_declines_at_once_has_no_person_and_the_model_gets_the_questions() {
     for action in ["decline", "cancel"] {
         let mut server = eliciting("2025-11-25");
         let id = ask(&mut server, TWO);
         let form = form(&mut server);
         server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": {"action": action}}));
-        let answer = server.answer(id);
-        assert_eq!(answer["result"]["isError"], false, "{answer}");
-        assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
+        not_asked(&server.answer(id)["result"]);
     }
+}
+
+/// That a result says that nobody was asked, and has the questions.
+fn not_asked(result: &Value) {
+    assert_eq!(result["isError"], true, "{result}");
+    let text = result["content"][0]["text"].as_str().expect("text");
+    assert!(text.starts_with("The person could not be asked (the client: it declined after "), "{text}");
+    assert!(text.contains("1. Which colour?") && !text.contains("The person declined"), "{text}");
 }
 
 #[test]
@@ -212,9 +244,23 @@ fn in_the_newest_revision_the_client_calls_again_with_the_answer() {
     assert_eq!(second["result"]["resultType"], "complete", "{second}");
     assert_eq!(second["result"]["structuredContent"]["answers"][1]["selected"], json!(["L"]), "{second}");
 
+    // One that answers in the person's place is known by its haste, in this revision too.
+    let again_at_once = |server: &mut Started| {
+        let first = server.ask("tools/call", with_forms(call.clone()));
+        let mut again = call.clone();
+        again["requestState"] = first["result"]["requestState"].clone();
+        again["inputResponses"] = json!({"form": {"action": "decline"}});
+        (server.ask("tools/call", with_forms(again.clone())), again)
+    };
+    let (refused, declined) = again_at_once(&mut server);
+    not_asked(&refused["result"]);
+    assert!(server.is_silent_for(READING_TIME));
+    let later = server.ask("tools/call", with_forms(declined));
+    assert_eq!(later["result"]["structuredContent"]["declined"], true, "{later}");
+
     // The state is of this call, and of this server.
     again["arguments"]["questions_json"] = json!(r#"{"questions":[{"text":"Other?","options":["A"]}]}"#);
-    for state in [again["requestState"].clone(), json!("made up"), Value::Null] {
+    for state in [again["requestState"].clone(), json!("made up"), json!("0.made up"), Value::Null] {
         again["requestState"] = state;
         let refused = server.ask("tools/call", with_forms(again.clone()));
         assert_eq!(refused["error"]["code"], -32602, "{refused}");

@@ -33,12 +33,12 @@ fn status(server: &mut Started) -> Value {
     server.call("PlanMode", json!({ "action": "status" }))
 }
 
-/// The messages at the end of a result.
+/// The messages at the end of a result's text, each after a blank line.
 fn blocks(result: &Value) -> Vec<String> {
-    let texts = result["content"].as_array().expect("content").iter().skip(1);
-    let texts: Vec<_> = texts.map(|content| content["text"].as_str().expect("text").to_owned()).collect();
-    assert!(texts.iter().all(|text| text.starts_with("[Callback ")), "{result}");
-    texts
+    let content = result["content"].as_array().expect("content");
+    assert_eq!(content.len(), 1, "one text: {result}");
+    let text = content[0]["text"].as_str().expect("text");
+    text.split("\n\n[Callback ").skip(1).map(|rest| format!("[Callback {rest}")).collect()
 }
 
 /// The text of a fire without its time.
@@ -62,7 +62,7 @@ fn message_with_a_result(server: &mut Started, mut call: impl FnMut(&mut Started
 }
 
 #[test]
-fn a_fire_is_a_notification_at_once_and_one_block_of_the_next_result() {
+fn a_fire_is_a_notification_at_once_and_a_part_of_the_next_result() {
     thread::scope(|scope| {
         for revision in HANDSHAKES {
             scope.spawn(move || fires_in(revision));
@@ -147,8 +147,7 @@ fn a_log_level_above_info_keeps_the_notification_but_not_the_block() {
 fn a_session_with_a_channel_is_told_there_as_well() {
     let program = Program::new();
     let mut server = program.start();
-    let hello = server.initialize_with(NEWEST, json!({ "experimental": { "claude/channel": {} } }));
-    assert_eq!(hello["capabilities"]["experimental"]["claude/channel"], json!({}), "{hello}");
+    server.initialize_with(NEWEST, json!({ "experimental": { "claude/channel": {} } }));
     set(&mut server, "Look at the build", 1, 1);
     let channel = server.next().expect("a notification");
     assert_eq!(channel["method"], CHANNEL, "{channel}");
@@ -157,6 +156,42 @@ fn a_session_with_a_channel_is_told_there_as_well() {
     let text = &log["params"]["data"]["message"];
     assert_eq!(channel["params"], json!({ "content": text, "meta": { "callback_id": "0" } }));
     assert_eq!(json!(blocks(&status(&mut server))), json!([text]));
+}
+
+#[test]
+fn the_server_declares_a_channel_in_every_revision_with_a_handshake_and_uses_it_where_it_is_known() {
+    for revision in HANDSHAKES {
+        let hello = started(&Program::new()).introduce("tests", revision, json!({}));
+        assert_eq!(hello["capabilities"]["experimental"]["claude/channel"], json!({}), "{hello}");
+    }
+    let program = Program::new();
+    let mut server = program.start();
+    let discovered = server.ask("server/discover", modern(json!({})));
+    assert!(discovered["result"]["capabilities"].get("experimental").is_none(), "{discovered}");
+    server.introduce("claude-code", NEWEST, json!({}));
+    set(&mut server, "M", 1, 1);
+    assert_eq!(server.next().expect("a notification")["method"], CHANNEL);
+}
+
+#[test]
+fn messages_come_with_as_many_results_as_they_need() {
+    let program = Program::as_shipped();
+    let mut server = started(&program);
+    for slot in 0..8 {
+        set(&mut server, &format!("{slot}{}", "x".repeat(2047)), 1, 1);
+    }
+    for _ in 0..8 {
+        server.notification(MESSAGE);
+    }
+    // A result that is long by itself brings one message, a short one as many as fit.
+    let long = server.call("Bash", json!({ "command": "head -c 100000 /dev/zero | tr '\\0' a" }));
+    let mut brought = vec![blocks(&long), blocks(&status(&mut server)), blocks(&status(&mut server))];
+    assert_eq!(brought.iter().map(Vec::len).collect::<Vec<_>>(), [1, 7, 0], "{brought:?}");
+    let all: Vec<_> = brought.drain(..).flatten().collect();
+    for slot in 0..8 {
+        let whole = format!("{slot}{}", "x".repeat(2047));
+        assert_eq!(all.iter().filter(|message| message.ends_with(&whole)).count(), 1, "{slot}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use scorpiox_tests::program::binary;
+use scorpiox_tests::program::{binary, unwrapped};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ fn tools_shows_what_each_may_touch() {
 fn doctor_finds_nothing_to_fix_in_a_fresh_home() {
     let program = Program::new();
     program.put("workspace/.claude/skills/tidy/SKILL.md", "---\nname: tidy\ndescription: D\n---\nBody\n");
-    let report = prints(&program, &["doctor"]);
+    let report = unwrapped(&prints(&program, &["doctor"]));
     for part in
         ["Installation", "Tools", "Store", "Settings", "Skills", "TOOLS = true (default)", "ok    tidy ("]
     {
@@ -105,11 +105,21 @@ fn doctor_finds_nothing_to_fix_in_a_fresh_home() {
 }
 
 #[test]
+fn doctor_is_no_wider_than_a_terminal() {
+    let program = Program::new();
+    program.put("home/.claude/scorpiox-env.txt", "STREAMING=maybe\n");
+    let (report, _) = fails(&program, &["doctor"], 1);
+    let wide = |line: &&str| line.chars().count() > 80 && line.trim_start().contains(' ');
+    let wide: Vec<_> = report.lines().filter(wide).filter(|line| !line.contains("  ok    ")).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+}
+
+#[test]
 fn doctor_names_the_file_and_the_line_of_a_broken_setting() {
     let program = Program::new();
     let users = program.put("home/.claude/scorpiox-env.txt", "# mine\nTOOL_PLANMODE=0\nSTREAMING=maybe\n");
     let projects = program.put("workspace/.scorpiox/scorpiox-env.txt", "no equals sign\n\nTOOL_PLANMODE=1\n");
-    let (report, _) = fails(&program, &["doctor"], 1);
+    let report = unwrapped(&fails(&program, &["doctor"], 1).0);
     let workspace = program.workspace().canonicalize().expect("a folder");
     let projects = workspace.join(projects.strip_prefix(program.workspace()).expect("below"));
     for (file, line, word) in [
@@ -175,18 +185,27 @@ const DESKTOP_FILE: &str = if cfg!(target_os = "macos") {
     "home/.config/Claude/claude_desktop_config.json"
 };
 
-/// The clients: where each has its file, and the object that lists servers.
-const CLIENTS: [(&str, &str, &str); 4] = [
+/// The clients whose files are JSON: where each has its file, and the object that lists servers.
+const CLIENTS: [(&str, &str, &str); 9] = [
     ("claude-desktop", DESKTOP_FILE, "mcpServers"),
     ("claude-code", "workspace/.mcp.json", "mcpServers"),
     ("cursor", "home/.cursor/mcp.json", "mcpServers"),
     ("vscode", "workspace/.vscode/mcp.json", "servers"),
+    ("gemini", "home/.gemini/settings.json", "mcpServers"),
+    ("qwen", "home/.qwen/settings.json", "mcpServers"),
+    ("opencode", "home/.config/opencode/opencode.json", "mcp"),
+    ("copilot", "home/.copilot/mcp-config.json", "mcpServers"),
+    ("cline", "home/.cline/data/settings/cline_mcp_settings.json", "mcpServers"),
 ];
 
 fn entry(client: &str) -> Value {
     let command = binary();
     match client {
+        "claude-code" => json!({ "command": command, "args": [], "alwaysLoad": true }),
         "vscode" => json!({ "type": "stdio", "command": command, "args": [] }),
+        "opencode" => json!({ "type": "local", "command": [command], "enabled": true }),
+        "copilot" => json!({ "type": "local", "command": command, "args": [], "tools": ["*"] }),
+        "cline" => json!({ "type": "stdio", "command": command, "args": [], "timeout": 600 }),
         _ => json!({ "command": command, "args": [] }),
     }
 }
@@ -243,6 +262,37 @@ fn config_keeps_everything_else_in_a_file_and_a_backup() {
 }
 
 #[test]
+fn config_adds_a_table_to_the_toml_of_codex() {
+    let program = Program::new();
+    let entry = format!("[mcp_servers.scorpiox]\ncommand = \"{}\"\nargs = []\n", binary().display());
+    let (_, printed, err) = program.run(&["config", "codex"]);
+    assert_eq!(printed, entry);
+    assert!(err.contains(".codex/config.toml"), "{err}");
+    let before = "# mine\nmodel = 'x'  # two\n\n[mcp_servers.other]\ncommand = \"npx\"\n";
+    let path = program.put("home/.codex/config.toml", before);
+    assert!(prints(&program, &["config", "codex", "--write"]).starts_with("updated "));
+    assert_eq!(fs::read_to_string(&path).expect("the file"), format!("{before}\n{entry}"));
+    let again = prints(&program, &["config", "codex", "--write"]);
+    assert!(again.contains("has the entry already"), "{again}");
+}
+
+#[test]
+fn config_adds_an_item_to_the_yaml_of_continue_and_makes_no_file_of_its_own() {
+    let program = Program::new();
+    let item = format!("  - name: scorpiox\n    command: \"{}\"\n    args: []\n", binary().display());
+    let (_, printed, err) = program.run(&["config", "continue"]);
+    assert_eq!(printed, format!("mcpServers:\n{item}"));
+    assert!(err.contains(".continue/config.yaml"), "{err}");
+    let (_, err) = fails(&program, &["config", "continue", "--write"], 1);
+    assert!(err.contains("start Continue once") && err.contains("nothing was changed"), "{err}");
+    let before =
+        "name: mine\nversion: 1.0.0\nschema: v1\nmcpServers:\n  - name: other # keep\n    command: npx\n";
+    let path = program.put("home/.continue/config.yaml", before);
+    assert!(prints(&program, &["config", "continue", "--write"]).starts_with("updated "));
+    assert_eq!(fs::read_to_string(&path).expect("the file"), format!("{before}{item}"));
+}
+
+#[test]
 fn config_leaves_a_file_alone_that_it_cannot_read() {
     let program = Program::new();
     let broken = "{\n  \"mcpServers\": {\n    \"other\": \n}\n";
@@ -294,7 +344,7 @@ fn the_workspace_is_named_by_the_argument_then_by_variables_then_by_where_it_sta
         let mut command = program.command();
         let output =
             command.arg("doctor").args(arguments).envs(variables.iter().copied()).output().expect("it runs");
-        let report = String::from_utf8(output.stdout).expect("UTF-8");
+        let report = unwrapped(&String::from_utf8(output.stdout).expect("UTF-8"));
         let line = report.lines().find_map(|line| line.strip_prefix("  ok    workspace ")).map(str::to_owned);
         line.unwrap_or_else(|| panic!("no workspace:\n{report}"))
     };
@@ -320,7 +370,7 @@ fn a_folder_that_is_nobody_s_project_is_replaced_and_the_instructions_say_so() {
         assert!(hello["instructions"].as_str().expect("text").contains(&sentence), "{folder}: {hello}");
         server.text("TaskManager", json!({ "action": "create", "query": "", "text": "T" }));
         let report = program.command().current_dir(&found).arg("doctor").output().expect("it runs");
-        let report = String::from_utf8(report.stdout).expect("UTF-8");
+        let report = unwrapped(&String::from_utf8(report.stdout).expect("UTF-8"));
         let note = format!("note  workspace {}, because {found} is no project", used.display());
         assert!(report.contains(&note), "{folder}:\n{report}");
     }

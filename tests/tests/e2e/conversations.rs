@@ -30,7 +30,7 @@ pub fn run(name: &'static str) -> Arc<Vec<Seen>> {
 }
 
 fn start(name: &str) -> Vec<Seen> {
-    let program = Program::new();
+    let program = Program::as_shipped();
     program.put("workspace/.claude/skills/greet/SKILL.md", SKILL);
     program.put("workspace/.claude/skills/greet/notes/tone.md", "Warm and short.\n");
     conversation::run(name, &program)

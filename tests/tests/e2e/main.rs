@@ -11,6 +11,7 @@ mod conversations;
 mod faults;
 mod plugins;
 mod revisions;
+mod seen;
 mod shell;
 mod skills;
 mod smoke;

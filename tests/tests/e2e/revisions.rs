@@ -53,6 +53,7 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
             ("result.capabilities.tools.listChanged", HANDSHAKE),
             ("result.capabilities.prompts", HANDSHAKE),
             ("result.capabilities.logging", HANDSHAKE),
+            ("result.capabilities.experimental.claude/channel", HANDSHAKE),
             ("result.serverInfo.name", HANDSHAKE),
             ("result.serverInfo.version", HANDSHAKE),
             ("result.serverInfo.title", HANDSHAKE_FROM_2025_06),
@@ -82,7 +83,8 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
             ("result.tools[].title", FROM_2025_06),
             ("result.tools[].description", ALL),
             ("result.tools[].inputSchema.*", ALL),
-            ("result.tools[].outputSchema.*", FROM_2025_06),
+            ("result.tools[]._meta.anthropic/alwaysLoad", FROM_2025_06),
+            ("result.tools[]._meta.anthropic/maxResultSizeChars", FROM_2025_06),
             ("result.tools[].annotations.title", FROM_2025_03),
             ("result.tools[].annotations.readOnlyHint", FROM_2025_03),
             ("result.tools[].annotations.destructiveHint", FROM_2025_03),
@@ -94,12 +96,7 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
     ),
     (
         "tools/call",
-        &[
-            ("result.content[].type", ALL),
-            ("result.content[].text", ALL),
-            ("result.structuredContent.*", FROM_2025_06),
-            ("result.isError", ALL),
-        ],
+        &[("result.content[].type", ALL), ("result.content[].text", ALL), ("result.isError", ALL)],
     ),
     (
         "prompts/list",

@@ -4,6 +4,7 @@ mod areas;
 mod background;
 mod compatibility;
 mod git;
+mod exchanged;
 mod network;
 mod output;
 mod plan;

@@ -86,7 +86,7 @@ fn copy_real_skills(program: &Program) -> Option<Vec<String>> {
 }
 
 #[test]
-fn real_skills_are_in_the_catalogue_and_come_byte_for_byte() {
+fn real_skills_are_in_the_catalogue_and_come_byte_for_byte_or_say_from_which_line_on_they_go_on() {
     let program = Program::new();
     let Some(names) = copy_real_skills(&program) else { return };
     let mut server = started(&program);
@@ -102,7 +102,15 @@ fn real_skills_are_in_the_catalogue_and_come_byte_for_byte() {
         let (_, instructions) =
             file.strip_prefix("---\n").expect("front matter").split_once("\n---\n").expect("its end");
         let text = invoke(&mut server, name, "");
-        assert_eq!(body(&text, name), instructions, "{name}");
+        assert!(text.chars().count() <= 20_000, "{name}");
+        let shown = body(&text, name);
+        if shown != instructions {
+            assert!(instructions.len() > 14_000 && shown.len() > 13_000, "{name}: {}", shown.len());
+            let line = text.rsplit_once("SKILL.md, from line ").expect("where it goes on").1;
+            let line: usize = line.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+            let rest: String = file.split_inclusive('\n').skip(line - 1).collect();
+            assert_eq!(shown + &rest, instructions, "{name}");
+        }
         assert!(text.contains(FROM_OUTSIDE), "{name}: {text}");
     }
 }
@@ -121,7 +129,11 @@ fn real_skills_are_prompts_and_resources_with_the_digests_of_their_files() {
     for (name, served) in names.iter().zip(skills) {
         let prompt = server.ask("prompts/get", json!({ "name": name }));
         let text = &prompt["result"]["messages"][0]["content"]["text"];
-        assert_eq!(*text, invoke(&mut server, name, ""), "{name}");
+        // A person who asks for it gets the whole.
+        let file = fs::read_to_string(program.workspace().join(".claude/skills").join(name).join("SKILL.md"));
+        let file = file.expect("UTF-8");
+        let instructions = file.split_once("\n---\n").expect("its end").1;
+        assert_eq!(body(text.as_str().expect("a text"), name), instructions, "{name}");
         assert_eq!(served["uri"], format!("skill://{name}/SKILL.md"));
         assert_eq!(served["frontmatter"]["name"], **name);
         let got = ask_modern(&mut server, "skills/get", json!({ "uri": served["uri"] }));
@@ -366,4 +378,98 @@ fn without_its_tool_no_skill_is_served_in_any_way() {
     assert_eq!(ask_modern(&mut server, "resources/list", json!({}))["resources"], json!([]));
     let read = server.ask("resources/read", modern(json!({ "uri": "skill://s/SKILL.md" })));
     assert!(read.get("error").is_some(), "{read}");
+}
+
+const PLAIN: &str = "---\nname: mine\ndescription: D\n---\nBody\n";
+
+#[test]
+fn what_the_policy_denies_is_in_no_skill() {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"**/*.key\", \"secrets/\"]\n");
+    program.put("workspace/.claude/skills/mine/SKILL.md", PLAIN);
+    program.put("workspace/.claude/skills/mine/a.key", "KEY");
+    program.put("workspace/.claude/skills/mine/a.txt", "text");
+    program.put("workspace/secrets/other/SKILL.md", PLAIN.replace("mine", "other"));
+    program.put("home/.claude/skills/x", "");
+    let secrets = program.workspace().canonicalize().expect("a folder").join("secrets/other");
+    std::os::unix::fs::symlink(secrets, program.home().join(".claude/skills/other")).expect("a link");
+    let mut server = program.start();
+    let served = ask_modern(&mut server, "skills/list", json!({}));
+    let uris: Vec<_> =
+        served["skills"].as_array().expect("skills").iter().map(|skill| &skill["uri"]).collect();
+    assert_eq!(uris, [&json!("skill://mine/SKILL.md")], "{served}");
+    assert!(!served.to_string().contains("a.key"), "{served}");
+    for (path, is_read) in [("a.txt", true), ("a.key", false), ("SKILL.md", true)] {
+        let uri = format!("skill://mine/{path}");
+        let answer = server.ask("resources/read", modern(json!({ "uri": uri })));
+        assert_eq!(answer.get("result").is_some(), is_read, "{answer}");
+        assert!(!answer.to_string().contains("KEY"), "{answer}");
+    }
+}
+
+#[test]
+fn links_in_a_project_s_skills_are_not_followed_however_fast_they_change() {
+    let program = Program::new();
+    program.put("workspace/.claude/skills/mine/SKILL.md", PLAIN);
+    program.put("workspace/.claude/skills/mine/sub/a.txt", "inside");
+    program.put("home/private/a.txt", "SECRET");
+    program.put("home/private/SKILL.md", PLAIN.replace("mine", "private"));
+    let skills = program.workspace().canonicalize().expect("a folder").join(".claude/skills");
+    let private = program.home().canonicalize().expect("a folder").join("private");
+    std::os::unix::fs::symlink(&private, skills.join("private")).expect("a link");
+    std::os::unix::fs::symlink(&private, skills.join("mine/link")).expect("a link");
+    let mut server = program.start();
+    let served = ask_modern(&mut server, "skills/list", json!({}));
+    assert_eq!(served["skills"].as_array().expect("skills").len(), 1, "{served}");
+    let (folder, link) = (skills.join("mine/sub"), skills.join("mine/flip"));
+    std::os::unix::fs::symlink(&private, &link).expect("a link");
+    let flips = std::sync::atomic::AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let aside = skills.join("mine/aside");
+            while flips.load(std::sync::atomic::Ordering::Relaxed) {
+                fs::rename(&folder, &aside).expect("moves");
+                fs::rename(&link, &folder).expect("moves");
+                fs::rename(&folder, &link).expect("moves");
+                fs::rename(&aside, &folder).expect("moves");
+            }
+        });
+        for _ in 0..300 {
+            for path in ["sub/a.txt", "link/a.txt", "flip/a.txt"] {
+                let uri = format!("skill://mine/{path}");
+                let answer = server.ask("resources/read", modern(json!({ "uri": uri })));
+                assert!(!answer.to_string().contains("SECRET"), "{answer}");
+            }
+        }
+        flips.store(false, std::sync::atomic::Ordering::Relaxed);
+    });
+    let (_, report, _) = program.run(&["doctor"]);
+    let report = scorpiox_tests::program::unwrapped(&report);
+    assert!(report.contains("skills/private is a symbolic link"), "{report}");
+}
+
+#[test]
+fn a_large_file_in_a_skill_s_folder_takes_no_memory() {
+    const LARGE: u64 = 126 * 1024 * 1024;
+    let peak = |names: &[&str]| {
+        let program = Program::new();
+        program.put("workspace/.claude/skills/mine/SKILL.md", PLAIN);
+        for name in names {
+            let file =
+                fs::File::create(program.workspace().join(".claude/skills/mine").join(name)).expect("a file");
+            file.set_len(LARGE).expect("it is large");
+        }
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        invoke(&mut server, "mine", "");
+        ask_modern(&mut server, "skills/list", json!({}));
+        for name in names {
+            server.ask("resources/read", modern(json!({ "uri": format!("skill://mine/{name}") })));
+        }
+        let status = fs::read_to_string(format!("/proc/{}/status", server.child.id())).expect("a status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1024
+    };
+    let (without, with) = (peak(&[]), peak(&["large.wasm", "large.txt"]));
+    assert!(with < without + 16, "{with} MiB, and {without} MiB without it");
 }

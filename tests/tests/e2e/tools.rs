@@ -123,7 +123,13 @@ fn every_structured_result_is_one_of_the_tool_s_output_schema() {
 
 #[test]
 fn results_are_structured_exactly_where_a_schema_says_so() {
-    let program = Program::new();
+    let programs = [(Program::new(), true), (Program::as_shipped(), false)];
+    for (program, is_structured) in programs {
+        each_result(&program, is_structured);
+    }
+}
+
+fn each_result(program: &Program, is_structured: bool) {
     program.put("workspace/.claude/skills/s/SKILL.md", "---\nname: s\ndescription: D\n---\nBody\n");
     // A page for who reads, and a list for one of the engines.
     let site = Site::start(|asked| match asked.path.as_str() {
@@ -159,6 +165,9 @@ fn results_are_structured_exactly_where_a_schema_says_so() {
         assert_eq!(result["isError"], false, "{name}: {result}");
         let both = (result.get("structuredContent").is_some(), tool.get("outputSchema").is_some());
         assert_eq!(both.0, both.1, "{name}: {result}");
+        assert!(is_structured || !both.0, "{name}: {result}");
+        let texts = result["content"].as_array().expect("content");
+        assert_eq!(texts.iter().filter(|content| content["type"] == "text").count(), 1, "{name}: {result}");
         if name == "ListBgTasks" {
             // It has no arguments that could be wrong.
             continue;

@@ -7,7 +7,7 @@ wit_bindgen::generate!({ path: "../../wit", world: "invoke-skill" });
 kit::bridge_tool!();
 
 use exports::scorpiox::tool::skill_catalogue;
-use scorpiox::tool::skills;
+use scorpiox::tool::{bounds, skills};
 
 use crate::{FileList, ReadError, Scope, Skills, Source};
 
@@ -55,6 +55,10 @@ impl Skills for HostSkills {
 
     fn invoked(&self, id: u32, arguments: &str, words: &[String]) {
         skills::invoked(id, arguments, words);
+    }
+
+    fn room(&self) -> usize {
+        bounds::result_characters() as usize
     }
 }
 

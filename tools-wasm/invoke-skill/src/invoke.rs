@@ -9,8 +9,10 @@ use crate::catalogue::{self, Catalogue, Skill};
 use crate::nearest::nearest;
 use crate::{MAX_SKILL_BYTES, ReadError, Scope, Skills, arguments, description, front_matter, hygiene};
 
-/// Most bytes of instructions that a call gives.
-const MAX_BODY_BYTES: usize = 256 * 1024;
+/// Characters of a result that are kept free for what stands around the instructions.
+const AROUND_CHARS: usize = 3600;
+/// Characters that the list of files may have.
+const FILES_CHARS: usize = 2000;
 /// Most bytes of instructions with arguments filled in.
 const MAX_FILLED_BYTES: usize = 512 * 1024;
 /// Most bytes of arguments.
@@ -37,7 +39,7 @@ pub(crate) fn invoke(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     })?;
     let skill = catalogue.find(&name).ok_or_else(|| Failure::NotFound(unknown(&catalogue, &name)))?;
     let bytes = skills.read(skill.source.id, MAX_SKILL_BYTES).map_err(|error| unreadable(skill, &error))?;
-    let body = Body::of(skill, &bytes, &arguments)?;
+    let body = Body::of(skill, &bytes, &arguments, skills.room())?;
     skills.invoked(skill.source.id, &arguments, &arguments::words(&arguments));
     Ok(Output::text(result(skills, skill, &body)))
 }
@@ -50,24 +52,26 @@ struct Body {
 }
 
 impl Body {
-    fn of(skill: &Skill, bytes: &[u8], arguments: &str) -> Result<Self, Failure> {
+    fn of(skill: &Skill, bytes: &[u8], arguments: &str, room: usize) -> Result<Self, Failure> {
         let changed = |refusal| {
             Failure::Failed(format!("The skill {:?} changed while it was read: {refusal}.", skill.name))
         };
-        let body = &bytes[front_matter::split(bytes).map_err(changed)?.body..];
+        let start = front_matter::split(bytes).map_err(changed)?.body;
         let folder = hygiene::line(&skill.source.path).text;
         let mut notes = Vec::new();
-        let kept = &body[..cut(body)];
-        if kept.len() < body.len() {
+        let whole = String::from_utf8_lossy(&bytes[start..]);
+        let text = &whole[..cut(&whole, room.saturating_sub(AROUND_CHARS))];
+        if text.len() < whole.len() {
+            let feeds = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+            let line = 1 + feeds(&bytes[..start]) + feeds(text.as_bytes());
             notes.push(format!(
-                "The instructions are longer than {MAX_BODY_BYTES} bytes and were cut; the rest is in {folder}/SKILL.md."
+                "The instructions are longer than a result and were cut: read the rest in {folder}/SKILL.md, from line {line} on, before you follow them."
             ));
         }
-        let text = String::from_utf8_lossy(kept);
-        if std::str::from_utf8(kept).is_err() {
+        if std::str::from_utf8(&bytes[start..]).is_err() {
             notes.push("SKILL.md is not valid UTF-8; broken bytes were replaced.".to_owned());
         }
-        let filled = arguments::fill(&text, arguments, &folder, MAX_FILLED_BYTES).map_err(|_| {
+        let filled = arguments::fill(text, arguments, &folder, MAX_FILLED_BYTES).map_err(|_| {
             Failure::InvalidInput(format!(
                 "With its placeholders filled in, the skill would be longer than {MAX_FILLED_BYTES} bytes. Shorten arguments, or read {folder}/SKILL.md."
             ))
@@ -80,18 +84,12 @@ impl Body {
     }
 }
 
-/// Where the instructions are cut: after the last line that fits, or within a line
-/// that is too long, but not within a character.
-fn cut(body: &[u8]) -> usize {
-    if body.len() <= MAX_BODY_BYTES {
-        return body.len();
-    }
-    let kept = &body[..MAX_BODY_BYTES];
-    let line = kept.iter().rposition(|b| *b == b'\n').map(|end| end + 1);
-    line.filter(|end| *end > MAX_BODY_BYTES / 2).unwrap_or_else(|| {
-        let continues = |at: &usize| body[*at] & 0xc0 == 0x80;
-        (MAX_BODY_BYTES - 3..=MAX_BODY_BYTES).rev().find(|at| !continues(at)).unwrap_or(MAX_BODY_BYTES)
-    })
+/// Where instructions of more than `most` characters are cut: after the last line that fits, or within
+/// one that is too long.
+fn cut(text: &str, most: usize) -> usize {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.len() };
+    let line = text[..end].rfind('\n').map(|feed| feed + 1);
+    line.filter(|line| *line > end / 2).unwrap_or(end)
 }
 
 /// Text that cannot end the block it stands in: `</skill_content` gets a backslash,
@@ -141,12 +139,16 @@ fn push_files(text: &mut String, skills: &impl Skills, skill: &Skill) {
         Ok(list) if list.paths.is_empty() => {}
         Ok(list) => {
             text.push_str("\nFiles:");
-            let listed = list.paths.iter().take(MAX_FILES as usize);
-            for path in listed {
-                text.push_str("\n- ");
-                text.push_str(&hygiene::line(path).text);
+            let mut left = FILES_CHARS;
+            let mut listed = 0;
+            for path in list.paths.iter().take(MAX_FILES as usize) {
+                let line = format!("\n- {}", hygiene::line(path).text);
+                let Some(rest) = left.checked_sub(line.chars().count()) else { break };
+                left = rest;
+                listed += 1;
+                text.push_str(&line);
             }
-            if list.truncated || list.paths.len() > MAX_FILES as usize {
+            if list.truncated || list.paths.len() > listed {
                 text.push_str("\n… and more");
             }
         }

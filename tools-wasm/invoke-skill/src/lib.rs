@@ -77,6 +77,8 @@ pub trait Skills {
     fn required(&self) -> Vec<String>;
     /// Says which skill a call gives, with its arguments as they are and as words.
     fn invoked(&self, id: u32, arguments: &str, words: &[String]);
+    /// Most characters that the text of a result may have.
+    fn room(&self) -> usize;
 }
 
 /// Bytes of a `SKILL.md` that are read when it is invoked or searched.

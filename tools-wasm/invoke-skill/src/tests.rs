@@ -93,6 +93,9 @@ fn files_below(root: &Path, folder: &Path) -> Vec<String> {
     files
 }
 
+/// Characters of a result.
+const ROOM: usize = 17_600;
+
 impl Skills for Folders {
     fn list(&self) -> Vec<Source> {
         self.entries.iter().map(|folder| folder.source.clone()).collect()
@@ -116,6 +119,10 @@ impl Skills for Folders {
 
     fn invoked(&self, id: u32, arguments: &str, words: &[String]) {
         *self.invoked.borrow_mut() = Some((id, arguments.to_owned(), words.to_vec()));
+    }
+
+    fn room(&self) -> usize {
+        ROOM
     }
 }
 

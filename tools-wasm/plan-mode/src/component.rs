@@ -20,9 +20,9 @@ impl exports::scorpiox::tool::tool::Guest for PlanMode {
 }
 
 impl exports::scorpiox::tool::plan_status::Guest for PlanMode {
-    fn active() -> Option<exports::scorpiox::tool::plan_status::Plan> {
-        let (goal, started_at) = crate::active(&mut HostStore).ok().flatten()?;
-        Some(exports::scorpiox::tool::plan_status::Plan { goal, started_at })
+    fn active() -> Result<Option<exports::scorpiox::tool::plan_status::Plan>, String> {
+        let plan = crate::active(&mut HostStore)?;
+        Ok(plan.map(|(goal, started_at)| exports::scorpiox::tool::plan_status::Plan { goal, started_at }))
     }
 }
 

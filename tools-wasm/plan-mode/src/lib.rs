@@ -7,7 +7,7 @@
 mod component;
 mod state;
 
-use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output, Store, args, time};
+use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output, Store, StoreError, args, time};
 use serde::Serialize;
 
 use state::State;
@@ -137,9 +137,12 @@ fn reset(store: &mut impl Store) -> Result<Output, Failure> {
     Ok(output(text, &State::default()))
 }
 
-/// The goal and the start of the active plan.
-pub fn active(store: &mut impl Store) -> Result<Option<(String, u64)>, Failure> {
-    let state = state::load(store)?;
+/// The goal and the start of the active plan; why that is not known, otherwise.
+pub fn active(store: &mut impl Store) -> Result<Option<(String, u64)>, String> {
+    let state = state::load(store).map_err(|error| match error {
+        StoreError::Unavailable(why) | StoreError::TooLarge(why) => why,
+        StoreError::QuotaExceeded(bytes) => format!("the quota of {bytes} bytes is used up"),
+    })?;
     Ok(state.active.then_some((state.goal, state.started_at)))
 }
 

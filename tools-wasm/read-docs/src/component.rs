@@ -15,7 +15,8 @@ impl exports::scorpiox::tool::tool::Guest for ReadDocs {
     }
 
     fn call(_name: String, arguments: String) -> Result<ToolResult, ToolError> {
-        tool_result(crate::call(&mut HostWeb, &mut HostWeb, &arguments))
+        let room = scorpiox::tool::bounds::result_characters() as usize;
+        tool_result(crate::call(&mut HostWeb, &mut HostWeb, room, &arguments))
     }
 }
 

@@ -40,9 +40,14 @@ pub fn definition() -> Definition {
     }
 }
 
-/// Runs one call.
-pub fn call(web: &mut impl Web, progress: &mut impl Progress, arguments: &str) -> Result<Output, Failure> {
+/// Runs one call, whose text may have as many characters as there is `room` for.
+pub fn call(
+    web: &mut impl Web,
+    progress: &mut impl Progress,
+    room: usize,
+    arguments: &str,
+) -> Result<Output, Failure> {
     let ask = Ask::read(&Args::parse(arguments)?)?;
     let loaded = load::load(web, progress, &ask)?;
-    report::output(&ask, &loaded)
+    report::output(&ask, &loaded, room)
 }

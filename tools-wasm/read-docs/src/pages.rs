@@ -6,8 +6,9 @@ use std::borrow::Cow;
 
 use crate::Format;
 
-/// Most characters of a page.
-const PAGE_CHARS: usize = 100_000;
+/// Most headings in an outline, and characters of each.
+const MAX_HEADINGS: usize = 60;
+const HEADING_CHARS: usize = 80;
 /// A page is not cut before this part of it (a quarter) for the sake of a better place.
 const MIN_PART: usize = 4;
 
@@ -59,12 +60,8 @@ impl<'a> Fence<'a> {
 }
 
 impl<'a> Pages<'a> {
-    /// Divides a text.
-    pub(crate) fn of(text: &'a str, format: Format) -> Self {
-        Self::with_limit(text, format, PAGE_CHARS)
-    }
-
-    fn with_limit(text: &'a str, format: Format, limit: usize) -> Self {
+    /// Divides a text into pages of at most `limit` characters.
+    pub(crate) fn of(text: &'a str, format: Format, limit: usize) -> Self {
         let mut start = Start { at: 0, inside: None };
         let mut starts = vec![start];
         while let Some((end, _)) = text[start.at..].char_indices().nth(limit) {
@@ -92,6 +89,59 @@ impl<'a> Pages<'a> {
         }
         let around = (opening.unwrap_or_default(), closing.unwrap_or_default());
         Some(Cow::Owned(format!("{}{text}{}", around.0, around.1)))
+    }
+
+    /// The headings of Markdown, each with the page that it is on, in at most `most` characters: as deep
+    /// as there is room for. None where there are no two.
+    pub(crate) fn outline(&self, most: usize) -> Option<String> {
+        let headings = self.headings();
+        let deepest = headings.iter().map(|heading| heading.level).max()?;
+        (1..=deepest).rev().find_map(|level| {
+            let kept: Vec<_> = headings.iter().filter(|heading| heading.level <= level).collect();
+            let lines: Vec<_> = kept.iter().map(|heading| heading.line()).collect();
+            let text = lines.join("\n");
+            let fits = kept.len() <= MAX_HEADINGS && text.chars().count() <= most;
+            (kept.len() > 1 && fits).then_some(text)
+        })
+    }
+
+    fn headings(&self) -> Vec<Heading<'a>> {
+        let mut found = Vec::new();
+        let mut inside: Option<Fence<'_>> = None;
+        let mut at = 0;
+        for line in self.text.split_inclusive('\n') {
+            inside = match inside {
+                Some(fence) if fence.is_closed_by(line) => None,
+                None => {
+                    let text = line.trim_start_matches('#');
+                    let level = line.len() - text.len();
+                    if (1..=6).contains(&level) && text.starts_with(' ') && !text.trim().is_empty() {
+                        let page = self.starts.partition_point(|start| start.at <= at);
+                        found.push(Heading { level, text: text.trim(), page });
+                    }
+                    Fence::opened_by(line)
+                }
+                same => same,
+            };
+            at += line.len();
+        }
+        found
+    }
+}
+
+struct Heading<'a> {
+    level: usize,
+    text: &'a str,
+    page: usize,
+}
+
+impl Heading<'_> {
+    fn line(&self) -> String {
+        let mut text: String = self.text.chars().take(HEADING_CHARS).collect();
+        if self.text.chars().nth(HEADING_CHARS).is_some() {
+            text.push('…');
+        }
+        format!("{}- {text} (page {})", "  ".repeat(self.level - 1), self.page)
     }
 }
 
@@ -130,7 +180,7 @@ mod tests {
     use super::*;
 
     fn split(text: &str, limit: usize) -> Vec<String> {
-        let pages = Pages::with_limit(text, Format::Markdown, limit);
+        let pages = Pages::of(text, Format::Markdown, limit);
         (1..=pages.count()).filter_map(|page| pages.page(page)).map(Cow::into_owned).collect()
     }
 
@@ -156,6 +206,16 @@ mod tests {
     }
 
     #[test]
+    fn an_outline_says_on_which_page_each_heading_is_and_is_as_deep_as_it_may() {
+        let text = "# A\n\ntext\n\n## B\n\n```\n# no heading\n```\n\n# C\n\n#hash\n\nend";
+        let pages = Pages::of(text, Format::Markdown, 30);
+        assert_eq!(pages.outline(100).as_deref(), Some("- A (page 1)\n  - B (page 1)\n- C (page 2)"));
+        assert_eq!(pages.outline(30).as_deref(), Some("- A (page 1)\n- C (page 2)"));
+        assert_eq!(pages.outline(10), None);
+        assert_eq!(Pages::of("# Only one\n\ntext", Format::Markdown, 5).outline(100), None);
+    }
+
+    #[test]
     fn nothing_is_lost_and_no_page_is_too_long() {
         let words: String = (0..4000).fold(String::new(), |text, n| {
             let gap = match n {
@@ -165,7 +225,7 @@ mod tests {
             };
             text + &format!("w{n}{gap}")
         });
-        let pages = Pages::with_limit(&words, Format::Text, 500);
+        let pages = Pages::of(&words, Format::Text, 500);
         assert_eq!(pages.total_chars, words.chars().count());
         let all: Vec<_> = (1..=pages.count()).filter_map(|n| pages.page(n)).collect();
         assert!(all.iter().all(|page| page.chars().count() <= 500));

@@ -26,10 +26,20 @@ struct Data<'a> {
     notes: &'a [String],
 }
 
-pub(crate) fn output(ask: &Ask, loaded: &Loaded) -> Result<Output, Failure> {
+/// Characters of a result that are kept free for its notes, besides the addresses in them.
+const NOTE_CHARS: usize = 900;
+/// The part of a result that an outline may have.
+const OUTLINE_PART: usize = 12;
+/// What pages have at least, however little room there is.
+const MIN_PAGE_CHARS: usize = 1000;
+
+pub(crate) fn output(ask: &Ask, loaded: &Loaded, room: usize) -> Result<Output, Failure> {
     let document = &loaded.document;
     let whole = document.text();
-    let pages = Pages::of(&whole, ask.format);
+    let outline_chars = room / OUTLINE_PART;
+    let addresses = ask.url_for_browser.as_str().len() + loaded.final_url.as_str().len();
+    let beside = NOTE_CHARS + outline_chars + addresses;
+    let pages = Pages::of(&whole, ask.format, room.saturating_sub(beside).max(MIN_PAGE_CHARS));
     let page = pages.page(ask.page).ok_or_else(|| {
         let count = pages.count();
         let has = if count == 1 { "only 1 page".to_owned() } else { format!("{count} pages") };
@@ -46,12 +56,21 @@ pub(crate) fn output(ask: &Ask, loaded: &Loaded) -> Result<Output, Failure> {
         text.push_str("\n\n");
     }
     text.push_str(&page);
+    if loaded.final_url != ask.url && loaded.final_url != ask.url_for_browser {
+        text.push_str("\n\nNote: The page came from ");
+        text.push_str(loaded.final_url.as_str());
+    }
     for note in &document.notes {
         text.push_str("\n\nNote: ");
         text.push_str(note);
     }
     if pages.count() > 1 {
         text.push_str("\n\n");
+        if let (1, Some(outline)) = (ask.page, pages.outline(outline_chars)) {
+            text.push_str("Outline:\n");
+            text.push_str(&outline);
+            text.push_str("\n\n");
+        }
         text.push_str(&position(ask, &pages));
     }
     let data = Data {

@@ -7,7 +7,7 @@ mod support;
 use scorpiox_tool_kit::Failure;
 use scorpiox_tool_kit::web::WebError;
 use serde_json::{Value, json};
-use support::fake::{Fake, NO_BROWSER, data};
+use support::fake::{Fake, NO_BROWSER, ROOM, data};
 
 const URL: &str = "https://example.org/docs/page";
 
@@ -343,28 +343,33 @@ fn long_pages_are_cut_and_say_how_to_read_on() {
     let text = paragraph.repeat(2500);
     let mut web = Fake::new("text/markdown", text.clone());
     let first = web.call(&json!({"url": format!("{URL}#part")})).expect("page 1");
+    let count = data(&first)["pages"].as_u64().expect("a number");
     let total = "252,500";
-    assert!(
-        first.text.ends_with(&format!("Page 1 of 3 (of {total} characters). Go on with {URL}#page=2")),
-        "{}",
-        &first.text[first.text.len() - 200..]
-    );
-    assert_eq!((&data(&first)["pages"], &data(&first)["total_characters"]), (&json!(3), &json!(252_500)));
-    let last = web.call(&json!({"url": format!("{URL}#page=3")})).expect("page 3");
-    assert!(last.text.ends_with(&format!("Page 3 of 3 (of {total} characters). This is the last page.")));
-    let all: usize = (1..=3)
-        .map(|page| {
-            web.call(&json!({"url": format!("{URL}#page={page}")}))
-                .expect("a page")
-                .text
-                .matches("word")
-                .count()
-        })
-        .sum();
-    assert_eq!(all, 2500 * 20);
-    let refused = web.refused(&json!({"url": format!("{URL}#page=4")}));
-    assert!(refused.contains("has 3 pages"), "{refused}");
+    let position = format!("Page 1 of {count} (of {total} characters). Go on with {URL}#page=2");
+    assert!(count > 14 && first.text.ends_with(&position), "{}", &first.text[first.text.len() - 200..]);
+    assert_eq!(data(&first)["total_characters"], json!(252_500));
+    let mut page = |number: u64| web.call(&json!({"url": format!("{URL}#page={number}")})).expect("a page");
+    let last = page(count);
+    let position = format!("Page {count} of {count} (of {total} characters). This is the last page.");
+    assert!(last.text.ends_with(&position));
+    let pages: Vec<_> = (1..=count).map(|number| page(number).text).collect();
+    assert!(pages.iter().all(|page| page.chars().count() <= ROOM));
+    assert_eq!(pages.iter().map(|page| page.matches("word").count()).sum::<usize>(), 2500 * 20);
+    let refused = web.refused(&json!({"url": format!("{URL}#page={}", count + 1)}));
+    assert!(refused.contains(&format!("has {count} pages")), "{refused}");
     assert!(web.requests.iter().all(|request| request.url == URL && request.cached));
+}
+
+#[test]
+fn the_first_of_several_pages_has_an_outline() {
+    let chapter = |n: usize| format!("## Chapter {n}\n\n{}\n\n", "word ".repeat(2000).trim_end());
+    let text: String = (1..=5).map(chapter).collect();
+    let mut web = Fake::new("text/markdown", format!("# Book\n\n{text}"));
+    let first = web.read().text;
+    assert!(first.contains("\n\nOutline:\n- Book (page 1)\n  - Chapter 1 (page 1)\n"), "{first}");
+    assert!(first.contains("  - Chapter 5 (page "), "{first}");
+    let second = web.call(&json!({"url": format!("{URL}#page=2")})).expect("page 2").text;
+    assert!(!second.contains("Outline:"), "{second}");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! From a file's bytes to a picture. Each format has a module; each checks sizes before it
 //! allocates, and what it holds at once stays in the `Room`.
 
+mod bmp;
 mod frame;
 mod gif;
+mod ico;
 mod jpeg;
 mod jpeg_header;
 mod png;
@@ -30,9 +32,12 @@ fn decode_raster(bytes: &[u8], format: Format, room: Room) -> Result<Picture, Pr
         Format::Jpeg => jpeg::decode(bytes, room),
         Format::Gif => gif::decode(bytes, room),
         Format::WebP => frame::webp(bytes, room),
-        Format::Bmp => frame::bmp(bytes, room),
+        Format::Bmp => bmp::decode(bytes, room),
         Format::Tiff => frame::tiff(bytes, room),
-        Format::Ico => frame::ico(bytes, room),
+        Format::Ico => ico::decode(bytes, room),
+        Format::Pnm => frame::pnm(bytes, room),
+        Format::Tga => frame::tga(bytes, room),
+        Format::Qoi => frame::qoi(bytes, room),
         Format::Svg => Err(Problem::Variety { format, what: "it is a drawing in a drawing".to_owned() }),
     }
 }

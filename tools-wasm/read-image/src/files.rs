@@ -11,7 +11,7 @@ pub enum FilesError {
     Denied(String),
     /// There is nothing at the path.
     NotFound(String),
-    /// Not an absolute path, or not a file.
+    /// Not a path, or not a file.
     Invalid(String),
     /// It has this many bytes.
     TooLarge(u64),
@@ -21,7 +21,7 @@ pub enum FilesError {
 
 /// The `files` interface (see `wit/files.wit`).
 pub trait Files {
-    /// The whole file at an absolute path, if it has at most `limit` bytes.
+    /// The whole file at a path (a relative one is the workspace's), if it has at most `limit` bytes.
     fn read(&mut self, path: &str, limit: u64) -> Result<Vec<u8>, FilesError>;
 }
 

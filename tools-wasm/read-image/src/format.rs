@@ -5,9 +5,11 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::problem::Problem;
+use crate::tga;
 
 /// What to do instead, in errors.
-pub(crate) const SUPPORTED: &str = "Supported are PNG, JPEG, GIF, WebP, BMP, TIFF, ICO and SVG.";
+pub(crate) const SUPPORTED: &str =
+    "Supported are PNG, JPEG, GIF, WebP, BMP, TIFF, ICO, PNM, TGA, QOI and SVG.";
 
 /// How many bytes are looked at to tell text from data.
 const LOOKED_AT: usize = 4096;
@@ -23,6 +25,9 @@ pub(crate) enum Format {
     Bmp,
     Tiff,
     Ico,
+    Pnm,
+    Tga,
+    Qoi,
     Svg,
 }
 
@@ -34,7 +39,7 @@ impl Format {
             Self::Jpeg => Some("image/jpeg"),
             Self::Gif => Some("image/gif"),
             Self::WebP => Some("image/webp"),
-            Self::Bmp | Self::Tiff | Self::Ico | Self::Svg => None,
+            Self::Bmp | Self::Tiff | Self::Ico | Self::Pnm | Self::Tga | Self::Qoi | Self::Svg => None,
         }
     }
 }
@@ -49,6 +54,9 @@ impl fmt::Display for Format {
             Self::Bmp => "BMP",
             Self::Tiff => "TIFF",
             Self::Ico => "ICO",
+            Self::Pnm => "PNM",
+            Self::Tga => "TGA",
+            Self::Qoi => "QOI",
             Self::Svg => "SVG",
         })
     }
@@ -64,12 +72,42 @@ pub(crate) fn recognise(bytes: &[u8]) -> Result<Format, Problem> {
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Format::WebP,
         [b'B', b'M', _, _, _, _, _, _, _, _, _, _, _, _, 12..=124, 0, 0, 0, ..] => Format::Bmp,
         [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => Format::Tiff,
-        [0, 0, 1, 0, 1..=255, 0, ..] => Format::Ico,
+        [0, 0, 1 | 2, 0, 1..=255, 0, ..] => Format::Ico, // 2 is a cursor
+        [b'q', b'o', b'i', b'f', ..] => Format::Qoi,
+        [b'P', b'1'..=b'7', ..] if is_pnm(bytes) => Format::Pnm,
         [0x1f, 0x8b, 8, ..] => Format::Svg, // compressed; what else it may be is told after unpacking
         _ if root_element(bytes).is_some_and(|name| name == "svg") => Format::Svg,
+        // It has no mark of its own, so that everything else comes first.
+        _ if known(bytes).is_none() && tga::recognise(bytes) => Format::Tga,
         _ => return Err(Problem::Other(describe(bytes))),
     };
     Ok(format)
+}
+
+/// Whether the numbers of a header follow. `P5 is …` may be the beginning of any text.
+fn is_pnm(bytes: &[u8]) -> bool {
+    let wanted = match bytes[1] {
+        b'7' => return bytes[2..].starts_with(b"\n") || bytes[2..].starts_with(b"\r\n"),
+        b'1' | b'4' => 2,
+        _ => 3,
+    };
+    let mut rest = &bytes[2..bytes.len().min(LOOKED_AT)];
+    for _ in 0..wanted {
+        if !rest.first().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b'#') {
+            return false;
+        }
+        rest = rest.trim_ascii_start();
+        while rest.first() == Some(&b'#') {
+            let end = rest.iter().position(|byte| b"\r\n".contains(byte)).unwrap_or(rest.len());
+            rest = rest[end..].trim_ascii_start();
+        }
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits == 0 {
+            return false;
+        }
+        rest = &rest[digits..];
+    }
+    true
 }
 
 /// What a file that is none of the formats looks like.
@@ -93,12 +131,10 @@ fn known(bytes: &[u8]) -> Option<&'static str> {
         _ if starts(b"\0\0\0\x0cjP  ") || starts(&[0xff, 0x4f, 0xff, 0x51]) => "a JPEG 2000 image",
         _ if starts(b"8BPS") => "a Photoshop document",
         _ if starts(b"gimp xcf") => "a GIMP document",
-        _ if starts(&[0, 0, 2, 0]) => "a Windows cursor",
-        _ if starts(b"qoif") => "a QOI image",
         _ if starts(b"DDS ") => "a DDS texture",
         _ if starts(b"#?RADIANCE") => "a Radiance HDR image",
         _ if starts(&[0x76, 0x2f, 0x31, 0x01]) => "an OpenEXR image",
-        [b'P', b'1'..=b'7', b' ' | b'\t' | b'\n' | b'\r', ..] => "a PNM image",
+        [b'P', b'F' | b'f', b'\n' | b'\r', ..] => "a PFM image",
         _ if starts(b"\x1a\x45\xdf\xa3") => "a Matroska or WebM video",
         [b'R', b'I', b'F', b'F', ..] => "a RIFF file such as WAV or AVI",
         _ if starts(b"ID3") || starts(b"OggS") || starts(b"fLaC") => "an audio file",

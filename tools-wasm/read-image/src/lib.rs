@@ -18,9 +18,10 @@ mod problem;
 mod reduce;
 mod report;
 mod resize;
+mod tga;
 
 use image::metadata::Orientation;
-use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output, args};
+use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output};
 
 pub use files::{Files, FilesError};
 
@@ -68,18 +69,12 @@ pub fn call(files: &mut impl Files, arguments: &str) -> Result<Output, Failure> 
 }
 
 fn path(args: &Args<'_>) -> Result<String, Failure> {
-    let path = args.string("file_path")?.filter(|path| !path.is_empty()).ok_or_else(|| {
-        Failure::InvalidInput("file_path is missing; give the absolute path of an image file.".to_owned())
-    })?;
-    // A drive's letter counts too: which paths there are is the host's to know.
-    let drive = matches!(path.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
-    if path.starts_with('/') || path.starts_with(r"\\") || drive {
-        return Ok(path);
-    }
-    Err(Failure::InvalidInput(format!(
-        "file_path must be an absolute path, but was {:?}. Give the path from the root on.",
-        args::shown(&path)
-    )))
+    args.string("file_path")?.filter(|path| !path.is_empty()).ok_or_else(|| {
+        Failure::InvalidInput(
+            "file_path is missing; give the path of an image file, absolute or from the workspace on."
+                .to_owned(),
+        )
+    })
 }
 
 /// The media type with which the file itself may be sent.

@@ -33,6 +33,11 @@ impl Room {
         Self { bytes: MEMORY.saturating_sub(file_bytes as u64).saturating_sub(REDUCED) }
     }
 
+    /// What is left beside something of that size, such as a copy of the file.
+    pub(crate) fn less(self, bytes: usize) -> Self {
+        Self { bytes: self.bytes.saturating_sub(bytes as u64) }
+    }
+
     /// Its size.
     pub(crate) fn bytes(self) -> u64 {
         self.bytes

@@ -34,6 +34,19 @@ impl Problem {
         Self::Damaged { format, why: why.into() }
     }
 
+    /// The same of the file of another format in which it was found.
+    pub(crate) fn within(mut self, outer: Format) -> Self {
+        match &mut self {
+            Self::Damaged { format, .. }
+            | Self::Variety { format, .. }
+            | Self::Edges { format, .. }
+            | Self::Memory { format, .. }
+            | Self::Work { format, .. } => *format = outer,
+            Self::Empty | Self::Other(_) => {}
+        }
+        self
+    }
+
     /// A damaged file, from a decoder's error. That the file ends too early is said the same
     /// way whichever decoder noticed it.
     pub(crate) fn from_decoder(format: Format, error: &(dyn Error + 'static)) -> Self {

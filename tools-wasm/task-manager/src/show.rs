@@ -5,7 +5,7 @@ use scorpiox_tool_kit::{Args, Failure, Output, Store, args, time};
 use crate::input;
 use crate::model::{Meta, Scope, StepId, Task, TaskId};
 use crate::render::{self, Call, count};
-use crate::steps::{self, Step};
+use crate::steps;
 
 /// Shows the task with its steps of `scope`, a page of them at a time.
 pub(crate) fn show(
@@ -21,7 +21,7 @@ pub(crate) fn show(
     let page = steps::page(store, &task, scope, StepId(after.unwrap_or(0)))?;
     let next = page.after.map(|id| further(scope, task.id, id).json());
     let mut lines = vec![heading(&task, &meta)];
-    lines.extend(page.steps.iter().map(line));
+    lines.extend(page.steps.iter().map(steps::shown));
     if page.steps.is_empty() {
         lines.push(nothing(&task, scope, after));
     }
@@ -46,12 +46,6 @@ fn heading(task: &Task, meta: &Meta) -> String {
         None => render::progress(task),
     };
     format!("Task #{} ({current}{progress}): {}", task.id.0, task.name)
-}
-
-/// A step in full; its further lines stand under its first.
-fn line(step: &Step) -> String {
-    let mark = if step.done { 'x' } else { ' ' };
-    format!("[{mark}] {} {}", step.id.0, step.text.replace('\n', "\n    "))
 }
 
 fn nothing(task: &Task, scope: Scope, after: Option<u32>) -> String {

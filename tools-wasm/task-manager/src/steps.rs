@@ -7,8 +7,8 @@ use crate::model::{Scope, State, StepId, Task, TaskId, id_in_key, padded};
 
 /// Steps on a page.
 pub(crate) const PAGE_STEPS: usize = 20;
-/// Characters of the steps on a page: long steps make a page shorter.
-pub(crate) const PAGE_CHARS: usize = 16_000;
+/// Characters of the steps on a page, as they are shown: long steps make a page shorter.
+pub(crate) const PAGE_CHARS: usize = 15_000;
 
 /// A step as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,11 +98,17 @@ pub(crate) fn page(
     Ok(StepPage { steps, after })
 }
 
+/// A step in full; its further lines stand under its first.
+pub(crate) fn shown(step: &Step) -> String {
+    let mark = if step.done { 'x' } else { ' ' };
+    format!("[{mark}] {} {}", step.id.0, step.text.replace('\n', "\n    "))
+}
+
 /// How many of the steps fit on a page: one at least.
 fn fitting(steps: &[Step]) -> usize {
     let mut chars = 0;
     let fit = steps.iter().take(PAGE_STEPS).take_while(|step| {
-        chars += step.text.chars().count();
+        chars += shown(step).chars().count();
         chars <= PAGE_CHARS
     });
     fit.count().max(1)

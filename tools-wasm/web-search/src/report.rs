@@ -7,8 +7,9 @@ use crate::breaker::Cause;
 use crate::merge::Page;
 use crate::round::{Outcome, Report};
 
-/// Results in the text.
+/// Results in the text, and characters of them: what clients show whole.
 const MAX_SHOWN: usize = 20;
+const MAX_SHOWN_CHARS: usize = 15_000;
 /// Results in the data.
 const MAX_DATA: usize = 30;
 
@@ -65,30 +66,38 @@ pub(crate) fn output(query: &str, pages: &[Page], reports: &[Report]) -> Output 
 }
 
 fn text(query: &str, pages: &[Page], reports: &[Report]) -> String {
-    let mut lines = vec![heading(query, pages.len())];
-    for (index, page) in pages.iter().take(MAX_SHOWN).enumerate() {
-        lines.push(String::new());
-        lines.push(format!("{}. {}", index + 1, page.title));
-        lines.push(format!("   {}", page.url));
-        if !page.snippet.is_empty() {
-            lines.push(format!("   {}", page.snippet));
-        }
-        lines.push(format!("   [{}]", page.engines.join(", ")));
-    }
-    lines.push(String::new());
+    let mut left = MAX_SHOWN_CHARS;
+    let shown: Vec<String> = pages
+        .iter()
+        .take(MAX_SHOWN)
+        .enumerate()
+        .map(|(index, page)| found(index + 1, page))
+        .take_while(|found| {
+            let fits = left.checked_sub(found.chars().count());
+            left = fits.unwrap_or(0);
+            fits.is_some()
+        })
+        .collect();
     let engines: Vec<String> =
         reports.iter().map(|r| format!("{} {}", r.engine.name, brief(&r.outcome))).collect();
-    lines.push(format!("Engines: {}.", engines.join(", ")));
-    lines.join("\n")
+    let heading = heading(query, pages.len(), shown.len());
+    format!("{heading}\n{}\nEngines: {}.", shown.concat(), engines.join(", "))
 }
 
-fn heading(query: &str, found: usize) -> String {
+/// A result, with a blank line before it.
+fn found(number: usize, page: &Page) -> String {
+    let snippet = if page.snippet.is_empty() { String::new() } else { format!("   {}\n", page.snippet) };
+    let engines = page.engines.join(", ");
+    format!("\n{number}. {}\n   {}\n{snippet}   [{engines}]\n", page.title, page.url)
+}
+
+fn heading(query: &str, found: usize, shown: usize) -> String {
     match found {
         0 => format!(
             "Nothing was found for {query:?} by the engines that answered. Search for fewer or other words."
         ),
         1 => format!("1 result for {query:?}"),
-        _ if found > MAX_SHOWN => format!("The best {MAX_SHOWN} of {found} results for {query:?}"),
+        _ if found > shown => format!("The best {shown} of {found} results for {query:?}"),
         _ => format!("{found} results for {query:?}"),
     }
 }

@@ -87,7 +87,7 @@ fn errors_name_the_place_the_value_and_what_fits() {
         (json!([{"text": "Q", "options": vec!["a"; 21]}]), "question 1 has 21 options, but at most 20 fit"),
         (
             json!([{"text": "Q", "options": ["a"], "multi_select": 1}]),
-            r#"`multi_select` of question 1 is the number 1, but true or false fits"#,
+            r"`multi_select` of question 1 is the number 1, but true or false fits",
         ),
         (
             json!([{"text": "Q", "options": ["a"], "multiSelect": "yes"}]),

@@ -14,6 +14,7 @@ use rustix::mount::{
 };
 
 use super::confine::{DEVICES, ETC};
+use super::reach;
 use crate::sys;
 use crate::wire::{CellSpec, Fault, Network};
 
@@ -182,8 +183,9 @@ fn detach(from: &Path, to: &Path, attributes: u64) -> Result<Detached, Fault> {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
             | OpenTreeFlags::AT_RECURSIVE
-            | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
-        let tree = open_tree(CWD, from, flags)?;
+            | OpenTreeFlags::AT_EMPTY_PATH;
+        // A command of another cell may exchange a folder on the way for a link.
+        let tree = open_tree(&reach::open(from)?, "", flags)?;
         sys::set_mount_attributes(tree.as_fd(), libc::AT_RECURSIVE, attributes)?;
         let stat = rustix::fs::fstat(&tree)?;
         let is_folder = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();

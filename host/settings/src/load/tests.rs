@@ -178,8 +178,25 @@ fn a_workspace_cannot_name_folders_of_skills() {
         .with("home/.claude/scorpiox-env/p.txt", "ADDITIONAL_SKILLS=~/of-p");
     let settings = machine.load();
     assert_eq!(settings.additional_skills(), [machine.path("home/mine")]);
-    assert!(settings.problems().iter().all(|p| matches!(p.kind, ProblemKind::SkillsFromWorkspace)));
+    assert!(settings.problems().iter().all(|p| matches!(p.kind, ProblemKind::UsersAlone { .. })));
     assert_eq!(settings.problems().len(), 2);
+}
+
+#[test]
+fn what_models_are_shown_is_the_users_alone() {
+    let machine = Machine::new();
+    let settings = machine.load();
+    assert_eq!((settings.structured(), settings.tool_prefix()), (false, None));
+    assert_eq!(settings.answer_within(), Some(std::time::Duration::from_secs(50)));
+    let lines = "STRUCTURED=true\nTOOL_PREFIX=a_\nANSWER_WITHIN=0";
+    let machine = Machine::new().with(SCORPIOX, lines).with(CLAUDE, lines);
+    let settings = machine.load();
+    assert_eq!((settings.structured(), settings.tool_prefix()), (false, None));
+    assert_eq!(settings.problems().len(), 6);
+    let settings = Machine::new().with(HOME, lines).load();
+    assert_eq!((settings.structured(), settings.tool_prefix()), (true, Some("a_")));
+    assert_eq!(settings.answer_within(), None);
+    assert!(settings.problems().is_empty());
 }
 
 #[test]
@@ -342,6 +359,15 @@ fn a_folder_that_is_two_tiers_is_read_once_and_trusted() {
     let settings = Settings::load(&locations, [("", ""); 0], &TOOLS);
     assert_eq!(settings.additional_skills(), [machine.path("home/a")]);
     assert!(settings.problems().is_empty());
+}
+
+#[test]
+fn beside_a_program_that_was_built_in_the_workspace_nothing_is_trusted() {
+    let machine = Machine::new().with("ws/target/scorpiox-env.txt", "ADDITIONAL_SKILLS=/a\nTOOL_BASH=0");
+    let locations = Locations { binary_dir: Some(machine.path("ws/target")), ..machine.locations() };
+    let settings = Settings::load(&locations, [("", ""); 0], &TOOLS);
+    assert!(settings.additional_skills().is_empty() && !settings.tool_enabled("Bash"));
+    assert_eq!(settings.problems().len(), 1);
 }
 
 #[test]

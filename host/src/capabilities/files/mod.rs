@@ -1,7 +1,7 @@
 //! Files to read: of the workspace, and of folders that the operator granted.
 //!
-//! A path is resolved, decided about, and then opened below the folder that it may be read in, part
-//! by part and without following a link: what was exchanged for a link in between is not read.
+//! A path is resolved, decided about, and then opened part by part without following a link: what was
+//! exchanged for a link in between is not read.
 
 mod host;
 
@@ -9,11 +9,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
-
 use scorpiox_audit::Uses;
+use scorpiox_paths::open_file;
 
 use super::approved::Approved;
 use super::shell::Shell;
@@ -52,8 +49,8 @@ impl Files {
         Self { shell }
     }
 
-    /// The whole file at an absolute path, if it has at most `limit` bytes. For components of others
-    /// it lies in a folder that was `approved`.
+    /// The whole file at a path, if it has at most `limit` bytes. A relative path is the workspace's.
+    /// For components of others the file lies in a folder that was `approved`.
     pub fn read(
         &self,
         path: &str,
@@ -61,26 +58,23 @@ impl Files {
         approved: Option<&Approved>,
         uses: &Uses,
     ) -> Result<Vec<u8>, FileError> {
-        let asked = Path::new(path);
-        if !asked.is_absolute() || path.contains('\0') {
-            return Err(FileError::Invalid(format!("{path:?} is no absolute path; write it from / on")));
+        if path.is_empty() || path.contains('\0') {
+            return Err(FileError::Invalid(format!("{path:?} is no path of a file")));
         }
+        let asked = &self.shell.setup().workspace.join(path);
         let resolved = asked.canonicalize().map_err(|error| said(asked, &error))?;
         let checked = self.folder(&resolved, approved);
         match &checked {
             Ok(folder) => uses.note("files", folder.display(), Ok(())),
             Err(denial) => uses.note("files", "", Err(&denial.rule)),
         }
-        let folder = checked.map_err(|denial| {
-            let leads = if resolved == asked { String::new() } else { format!("{path} leads to it: ") };
+        checked.map_err(|denial| {
+            let leads = if resolved == *asked { String::new() } else { format!("{path} leads to it: ") };
             FileError::Denied(format!("{leads}{denial}"))
         })?;
         let limit = limit.min(MAX_BYTES);
-        let mut file = open(&folder, &resolved).map_err(|error| said(asked, &error))?;
+        let mut file = open_file(&resolved).map_err(|error| said(asked, &error))?;
         let about = file.metadata().map_err(|error| said(asked, &error))?;
-        if !about.is_file() {
-            return Err(FileError::Invalid(format!("{path} is not a file")));
-        }
         if about.len() > limit {
             return Err(FileError::TooLarge(about.len()));
         }
@@ -103,35 +97,16 @@ impl Files {
         let Some(approved) = approved else {
             return policy.check(path, &places);
         };
-        let folders = approved.readable(&setup.workspace, setup.home.as_deref());
-        let roots: Vec<_> = folders.into_iter().map(|folder| (folder, false)).collect();
+        let roots = approved.present(&setup.workspace);
         decide(&self.shell, &places, &roots, path, false)
     }
-}
-
-/// Opens a file below a folder, following no link.
-fn open(folder: &Path, path: &Path) -> io::Result<File> {
-    let folder = folder.canonicalize()?;
-    let inside = path.strip_prefix(&folder).unwrap_or(Path::new(""));
-    // What was granted may be a file itself.
-    let (folder, inside) = match (inside.file_name(), folder.parent(), folder.file_name()) {
-        (None, Some(parent), Some(name)) => (parent.to_owned(), PathBuf::from(name)),
-        _ => (folder.clone(), inside.to_owned()),
-    };
-    let mut reached = Dir::open_ambient_dir(folder, ambient_authority())?;
-    let name = inside.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    for part in inside.parent().into_iter().flat_map(Path::components) {
-        reached = reached.open_dir_nofollow(part)?;
-    }
-    // A pipe without a writer would be waited for.
-    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    reached.open_with(name, OpenOptions::new().read(true).follow(FollowSymlinks::No).custom_flags(flags))
 }
 
 fn said(path: &Path, error: &io::Error) -> FileError {
     let path = path.display();
     match error.kind() {
         io::ErrorKind::NotFound => FileError::NotFound(format!("{path} does not exist")),
+        io::ErrorKind::InvalidInput => FileError::Invalid(format!("{path} is not a file")),
         io::ErrorKind::PermissionDenied => {
             FileError::Failed(format!("{path} cannot be read by the user of this server"))
         }

@@ -18,8 +18,6 @@ use crate::cancel::{Cancel, Reason};
 const KEPT_TIME: Duration = Duration::from_mins(10);
 /// Most tasks that have ended and were not read.
 const MAX_ENDED: usize = 64;
-/// Most bytes that one read gives.
-const READ_BYTES: usize = 30 * 1024;
 
 /// All tasks of a server.
 #[derive(Debug, Default)]
@@ -41,6 +39,8 @@ struct Task {
     command: String,
     tier: Tier,
     profile: String,
+    /// It can change files, or reach the network.
+    changes_things: bool,
     started: Instant,
     stop: Cancel,
     state: Mutex<State>,
@@ -104,37 +104,18 @@ impl Shell {
     /// Starts a task.
     pub fn start_task(&self, request: &Request) -> Result<Listed, Arc<ShellError>> {
         let most = self.policy()?.shell.max_background_tasks.value;
-        self.tasks
-            .reserve(most)
-            .inspect_err(|error| request.uses.note("shell", "", Err(&error.to_string())))?;
-        let started = self.start(request);
-        let mut table = self.tasks.lock();
-        table.starting -= 1;
-        let started = started?;
-        let (tier, profile) = (started.tier, started.profile.clone());
-        table.last_id += 1;
-        let task = Arc::new(Task {
-            id: table.last_id,
-            owner: request.run_as.owner(),
-            command: request.command.clone(),
-            tier,
-            profile,
-            started: Instant::now(),
-            stop: Cancel::default(),
-            state: Mutex::new(State {
-                ring: Ring::new(),
-                cursor: Cursor::default(),
-                ended: None,
-                read_to_end: None,
-            }),
-            changed: Condvar::new(),
-        });
-        let follower = Arc::clone(&task);
-        let spawned =
-            thread::Builder::new().name(format!("task-{}", task.id)).spawn(move || follower.follow(started));
-        spawned.map_err(|error| Arc::new(ShellError::io("starting a thread for the task")(error)))?;
-        table.tasks.insert(task.id, Arc::clone(&task));
-        Ok(task.listed())
+        let place = self.tasks.reserve(most).ok_or_else(|| {
+            let error = Arc::new(ShellError::TooManyTasks(most));
+            request.uses.note("shell", "", Err(&error.to_string()));
+            error
+        })?;
+        let started = self.start(request)?;
+        place.fill(request, started, Instant::now(), &[])
+    }
+
+    /// A place for a command that runs already, if there is room for one more.
+    pub(super) fn place_for_task(&self) -> Result<Option<TaskPlace<'_>>, Arc<ShellError>> {
+        Ok(self.tasks.reserve(self.policy()?.shell.max_background_tasks.value))
     }
 
     /// All tasks of the client, or of a component, in the order they were started.
@@ -143,13 +124,26 @@ impl Shell {
         table.tasks.values().filter(|task| task.owner.as_deref() == owner).map(|task| task.listed()).collect()
     }
 
-    /// What is new in a task's output since the last read.
-    pub fn read_task(&self, owner: Option<&str>, id: u32) -> Result<ReadPiece, Arc<ShellError>> {
+    /// Tasks that run and can change something, whoever started them: the component, or none for the
+    /// client.
+    pub fn tasks_that_change_things(&self) -> Vec<(Option<Arc<str>>, Listed)> {
+        let table = self.tasks.lock();
+        let running = table.tasks.values().filter(|task| task.changes_things && task.state().ended.is_none());
+        running.map(|task| (task.owner.clone(), task.listed())).collect()
+    }
+
+    /// What is new in a task's output since the last read, at most so many bytes of it.
+    pub fn read_task(
+        &self,
+        owner: Option<&str>,
+        id: u32,
+        most_bytes: usize,
+    ) -> Result<ReadPiece, Arc<ShellError>> {
         let task = self.tasks.get(owner, id)?;
         let mut state = task.state();
         let ended = state.ended.is_some();
         let State { ring, cursor, .. } = &mut *state;
-        let piece = ring.read(cursor, READ_BYTES, ended);
+        let piece = ring.read(cursor, most_bytes, ended);
         if ended && !piece.more {
             state.read_to_end.get_or_insert_with(Instant::now);
         }
@@ -177,16 +171,59 @@ impl Shell {
     }
 }
 
+/// A place among the tasks, which is free again when it is dropped.
+pub(super) struct TaskPlace<'a>(&'a Tasks);
+
+impl TaskPlace<'_> {
+    /// Puts a command there that was started at `since`, and whose output begins with `printed`.
+    pub(super) fn fill(
+        self,
+        request: &Request,
+        started: Started,
+        since: Instant,
+        printed: &[u8],
+    ) -> Result<Listed, Arc<ShellError>> {
+        let mut ring = Ring::new();
+        ring.push(printed);
+        let mut table = self.0.lock();
+        table.last_id += 1;
+        let task = Arc::new(Task {
+            id: table.last_id,
+            owner: request.run_as.owner(),
+            command: request.command.clone(),
+            tier: started.tier,
+            profile: started.profile.clone(),
+            changes_things: started.cell.changes_things(),
+            started: since,
+            stop: Cancel::default(),
+            state: Mutex::new(State { ring, cursor: Cursor::default(), ended: None, read_to_end: None }),
+            changed: Condvar::new(),
+        });
+        let follower = Arc::clone(&task);
+        let spawned =
+            thread::Builder::new().name(format!("task-{}", task.id)).spawn(move || follower.follow(started));
+        spawned.map_err(|error| Arc::new(ShellError::io("starting a thread for the task")(error)))?;
+        table.tasks.insert(task.id, Arc::clone(&task));
+        Ok(task.listed())
+    }
+}
+
+impl Drop for TaskPlace<'_> {
+    fn drop(&mut self) {
+        self.0.lock().starting -= 1;
+    }
+}
+
 impl Tasks {
-    /// Takes a place for one more task.
-    fn reserve(&self, most: usize) -> Result<(), Arc<ShellError>> {
+    /// Takes a place for one more task, if there is one.
+    fn reserve(&self, most: usize) -> Option<TaskPlace<'_>> {
         let mut table = self.lock();
         let running = table.tasks.values().filter(|task| task.state().ended.is_none()).count();
         if running + table.starting >= most {
-            return Err(Arc::new(ShellError::TooManyTasks(most)));
+            return None;
         }
         table.starting += 1;
-        Ok(())
+        Some(TaskPlace(self))
     }
 
     fn get(&self, owner: Option<&str>, id: u32) -> Result<Arc<Task>, Arc<ShellError>> {

@@ -7,7 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use scorpiox_cell::{Access, Cell, CellError, Cover, Granted, Helper, Tier};
+use scorpiox_cell::{Access, Cell, CellError, Cover, Granted, Helper, Network, Tier};
+use scorpiox_paths::Writable;
 use scorpiox_policy::{Places, Policy, Profile};
 use scorpiox_proxy::Proxy;
 
@@ -17,6 +18,7 @@ use super::error::{NoTier, ShellError};
 use super::plan::{self, Plan};
 use super::protect::View;
 use super::survey::Survey;
+use super::writable::writable;
 
 /// The tiers that confine, best first.
 const TIERS: [Tier; 3] = [Tier::T1, Tier::T1b, Tier::T2];
@@ -96,6 +98,12 @@ impl Ready {
         self.skills == places.skills && self.shown.iter().all(|(path, then)| identity(path) == *then)
     }
 
+    /// Whether commands in it can change files, or reach the network.
+    pub(super) fn changes_things(&self) -> bool {
+        let is_open = self.tier == Tier::None || self.plan.spec.network != Network::Off;
+        is_open || self.plan.areas.iter().any(|area| area.write)
+    }
+
     /// Folders that are granted piece by piece, among those that commands may change.
     pub(super) fn closed(&self, granted: &[Granted]) -> Vec<PathBuf> {
         let is_written = |path: &Path| {
@@ -142,13 +150,15 @@ impl Ready {
 /// What stops each tier above `tier`.
 pub(super) fn why_not_higher(
     setup: &ShellSetup,
+    policy: &Policy,
     profile: &Profile,
     places: &Places,
     tier: Tier,
 ) -> Vec<(Tier, String)> {
+    let writable = writable(setup, policy);
     let higher = TIERS.into_iter().filter(|other| *other > tier);
-    let why = |other| build(setup, profile, places, other).err().map(|error| error.to_string());
-    higher.filter_map(|other| Some((other, why(other)?))).collect()
+    let why = |other| Some((other, build(setup, profile, places, &writable, other).err()?.to_string()));
+    higher.filter_map(why).collect()
 }
 
 /// What one command is held to.
@@ -170,9 +180,10 @@ fn build_best(
     places: &Places,
 ) -> Result<Ready, ShellError> {
     let min_tier = plan::tier(policy.shell.min_tier.value);
+    let writable = writable(setup, policy);
     let mut tried = Vec::new();
     for tier in TIERS.into_iter().filter(|tier| *tier >= min_tier) {
-        match build(setup, profile, places, tier) {
+        match build(setup, profile, places, &writable, tier) {
             Ok(ready) => return Ok(ready),
             // In no tier, and not without one.
             Err(error @ ShellError::Cell(CellError::NoSandbox)) => return Err(error),
@@ -182,13 +193,19 @@ fn build_best(
     // Only the operator's own file says so, and never for the profile that promises that
     // nothing changes.
     if policy.shell.allow_unsandboxed.value && profile.name != super::READ_ONLY_PROFILE {
-        return build(setup, profile, places, Tier::None);
+        return build(setup, profile, places, &writable, Tier::None);
     }
     Err(ShellError::NoTier(NoTier { min_tier, tried }))
 }
 
-fn build(setup: &ShellSetup, profile: &Profile, places: &Places, tier: Tier) -> Result<Ready, ShellError> {
-    let plan = Plan::new(setup, profile, places, tier)?;
+fn build(
+    setup: &ShellSetup,
+    profile: &Profile,
+    places: &Places,
+    writable: &Writable,
+    tier: Tier,
+) -> Result<Ready, ShellError> {
+    let plan = Plan::new(setup, profile, places, writable, tier)?;
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let helper = Helper { program: setup.program.clone() };
     let lock = lock_file(setup)?;

@@ -10,6 +10,9 @@ use crate::bindings::capabilities::scorpiox::tool::shell::{Completed, Error, Hos
 use crate::cancel::Cancel;
 use crate::runtime::CallState;
 
+/// Bytes of output that a component is given at once.
+const SHOWN_BYTES: usize = 30 * 1024;
+
 /// What one call knows of the shell.
 pub struct ShellView {
     shell: Arc<Shell>,
@@ -68,7 +71,7 @@ impl Host for CallState {
         }
         let timeout = left.map_or(timeout, |left| timeout.min(left));
         let request = self.request(command, Some(timeout));
-        let completed = self.shell.shell.run(&request, &self.shell.cancel, None)?;
+        let completed = self.shell.shell.run(&request, &self.shell.cancel, SHOWN_BYTES)?;
         Ok(Completed {
             output: completed.output.text,
             status: status(&completed.outcome),
@@ -91,7 +94,7 @@ impl Host for CallState {
     }
 
     fn read(&mut self, id: u32) -> Result<Piece, ShellFailure> {
-        let read = self.shell.shell.read_task(Some(&self.namespace), id)?;
+        let read = self.shell.shell.read_task(Some(&self.namespace), id, SHOWN_BYTES)?;
         Ok(Piece {
             output: read.piece.text,
             lost_bytes: read.piece.lost_bytes,

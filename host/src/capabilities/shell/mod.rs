@@ -7,7 +7,8 @@
 //! [`run`] runs a command to its end and [`background`] lets one go on.
 //!
 //! Invariant: every command of the program starts in [`Shell::start`], under a policy that was
-//! read whole, in a tier that it allows. Where that cannot be, nothing runs.
+//! read whole, in a tier that it allows. Where that cannot be, nothing runs. The browser and the
+//! dialogs of questions are no commands: their own modules build cells for them.
 
 mod background;
 mod cells;
@@ -18,6 +19,7 @@ mod plan;
 mod protect;
 mod run;
 mod survey;
+mod writable;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -34,7 +36,8 @@ pub use background::{Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use host::{ShellFailure, ShellView};
 pub use plan::tier as cell_tier;
-pub use run::{As, Completed, Request};
+pub(crate) use plan::usual_places;
+pub use run::{As, Completed, GoesOn, Ran, Request, Wait};
 
 use crate::capabilities::skills::SkillFolders;
 use background::Tasks;
@@ -143,8 +146,10 @@ impl Shell {
 
     /// What keeps this machine from each tier above `tier`, for people.
     pub fn why_not_higher(&self, tier: Tier) -> Vec<(Tier, String)> {
-        match (self.places(), self.profile(DEFAULT_PROFILE)) {
-            (Ok(places), Ok(profile)) => cells::why_not_higher(&self.setup, &profile, &places, tier),
+        match (self.policy(), self.places(), self.profile(DEFAULT_PROFILE)) {
+            (Ok(policy), Ok(places), Ok(profile)) => {
+                cells::why_not_higher(&self.setup, policy, &profile, &places, tier)
+            }
             _ => Vec::new(),
         }
     }
@@ -278,7 +283,7 @@ impl Shell {
     pub fn closes(&self, profile: &Profile, path: &Path, write: bool) -> Result<Option<String>, ShellError> {
         let policy = self.policy().map_err(|error| ShellError::Unenforceable(error.to_string()))?;
         let places = plan::places(&self.setup, policy);
-        let areas = plan::areas(&self.setup, profile, &places)?;
+        let areas = plan::areas(&self.setup, profile, &places, &writable::writable(&self.setup, policy))?;
         let programs = plan::programs_inside(&self.setup, &areas);
         let found = Survey::new(&areas, profile.denied(&places)).look()?;
         let view = View {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
 use scorpiox_gitdirs::Trail;
+use scorpiox_paths::{Writable, resolve};
 use scorpiox_policy::{
     DenyRule, HostDecision, HostRules, Network as NetworkRule, Place, Places, Policy, Profile, TOOLCHAINS,
     Tier as MinTier,
@@ -18,6 +19,7 @@ use super::ShellSetup;
 use super::error::ShellError;
 use super::protect::Area;
 use super::survey::Survey;
+use super::writable::writable;
 use crate::capabilities::skills::Scope;
 use crate::workspace::is_own;
 
@@ -43,9 +45,10 @@ impl Plan {
         setup: &ShellSetup,
         profile: &Profile,
         places: &Places,
+        writable: &Writable,
         tier: Tier,
     ) -> Result<Self, ShellError> {
-        let outputs = setup.own_home.join("output").join(&setup.workspace_name);
+        let outputs = outputs(setup);
         let scratch =
             setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
         let scratch = scratch.join(&profile.name);
@@ -65,7 +68,7 @@ impl Plan {
         make_folder(&outputs)?;
         make_folder(&scratch)?;
         let network = network(profile, tier)?;
-        let areas = areas(setup, profile, places)?;
+        let areas = areas(setup, profile, places, writable)?;
         let reads = |place| profile.read.iter().any(|rule| rule.place == place);
         let toolchains = if reads(Place::Toolchains) { existing(&places.toolchains) } else { Vec::new() };
         let mut exposed = vec![Exposed { path: outputs.as_path().into(), write: false }];
@@ -97,22 +100,33 @@ impl Plan {
     }
 }
 
-/// Where the names for places of a policy lead, at this moment.
+/// Where whole outputs of a workspace are kept.
+pub(super) fn outputs(setup: &ShellSetup) -> PathBuf {
+    setup.own_home.join("output").join(&setup.workspace_name)
+}
+
+/// Where the policy's names for places lead, but for its own paths and skills.
+pub(crate) fn usual_places(setup: &ShellSetup) -> Places {
+    Places::standard(setup.workspace.clone(), setup.home.clone(), &setup.own_home)
+}
+
+/// Where all of a policy's names for places lead, at this moment.
 pub(super) fn places(setup: &ShellSetup, policy: &Policy) -> Places {
-    let places = Places::standard(setup.workspace.clone(), setup.home.clone(), &setup.own_home);
+    let (places, writable) = (usual_places(setup), writable(setup, policy));
     let profiles = policy.shell.profiles.values();
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
     let named = shell.chain(&policy.files.read).flat_map(|rule| places.folders(&rule.place));
-    let real = named.filter_map(|path| Some((path.clone(), path.canonicalize().ok()?)));
+    // What a command may have led elsewhere leads nowhere.
+    let real = named.filter_map(|path| Some((path.clone(), resolve(&path, &writable).ok()?)));
     let real = real.filter(|(path, real)| path != real).collect();
-    Places { real, skills: skills(setup), ..places }
+    Places { real, skills: skills(setup, &writable), ..places }
 }
 
 /// The folders of the skills that are not the workspace's, which commands may read. None that holds
 /// more than a skill: somebody's home, or what is kept there.
-fn skills(setup: &ShellSetup) -> Vec<PathBuf> {
+fn skills(setup: &ShellSetup, writable: &Writable) -> Vec<PathBuf> {
     let sources = setup.skills.sources().into_iter().filter(|source| source.scope != Scope::Workspace);
-    let folders = sources.filter_map(|source| source.path.canonicalize().ok());
+    let folders = sources.filter_map(|source| resolve(&source.path, writable).ok()).filter(|path| path.is_dir());
     let holds_more = |folder: &PathBuf| {
         let inside = [Some(&setup.workspace), setup.home.as_ref(), Some(&setup.own_home)];
         inside.into_iter().flatten().any(|path| path.starts_with(folder))
@@ -148,7 +162,12 @@ fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
 }
 
 /// What of the machine's own files a profile shows.
-pub(super) fn areas(setup: &ShellSetup, profile: &Profile, places: &Places) -> Result<Vec<Area>, ShellError> {
+pub(super) fn areas(
+    setup: &ShellSetup,
+    profile: &Profile,
+    places: &Places,
+    writable: &Writable,
+) -> Result<Vec<Area>, ShellError> {
     let mut areas: Vec<Area> = Vec::new();
     let rules =
         profile.read.iter().map(|rule| (rule, false)).chain(profile.write.iter().map(|rule| (rule, true)));
@@ -157,7 +176,15 @@ pub(super) fn areas(setup: &ShellSetup, profile: &Profile, places: &Places) -> R
             continue;
         }
         for path in places.folders(&rule.place) {
-            let path = beside_own(setup, places, &path, write)?;
+            // A command must not decide what later ones see, nor that there are none.
+            let path = match resolve(&path, writable) {
+                Ok(path) => path,
+                Err(error) => {
+                    tracing::warn!("commands have no {}, which the policy names: {error}", path.display());
+                    continue;
+                }
+            };
+            beside_own(setup, places, &path, write)?;
             match areas.iter_mut().find(|area| area.path == path) {
                 Some(area) => area.write |= write,
                 None if path.exists() => areas.push(Area { path, write }),
@@ -179,20 +206,19 @@ pub(super) fn areas(setup: &ShellSetup, profile: &Profile, places: &Places) -> R
     Ok(areas)
 }
 
-/// A path of the policy, resolved. One that commands may write must hold neither the policy
-/// itself nor programs that run next.
-fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> Result<PathBuf, ShellError> {
-    let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if !write || resolved == setup.workspace {
-        return Ok(resolved);
+/// A resolved path of the policy that commands may write must hold neither the policy itself nor
+/// programs that run next.
+fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> Result<(), ShellError> {
+    if !write || path == setup.workspace {
+        return Ok(());
     }
     let mut others = existing(&places.toolchains);
     others.push(setup.own_home.clone());
     let policy = Trail::follow(&setup.own_home.join("policy.toml"));
     others.extend(policy.into_iter().flat_map(|trail| trail.links.into_iter().chain([trail.end])));
-    let meets = |other: &PathBuf| other.starts_with(&resolved) || resolved.starts_with(other);
+    let meets = |other: &PathBuf| other.starts_with(path) || path.starts_with(other);
     match others.iter().find(|other| meets(other)) {
-        None => Ok(resolved),
+        None => Ok(()),
         Some(other) => Err(ShellError::Unenforceable(format!(
             "the policy lets commands write to {}, which has to do with {}: programs that run next, or the \
              policy itself; name a folder apart from it",

@@ -10,11 +10,15 @@ use scorpiox_cell::{Happened, Outcome, Tier};
 use scorpiox_proxy::Refusal;
 use scorpiox_transcript::{Finished, SpillPlace, Transcript, human_duration, prune};
 
-use super::{Shell, ShellError, Started};
+use super::background::TaskPlace;
+use super::plan::outputs;
+use super::{Listed, Shell, ShellError, Started};
 use crate::cancel::Cancel;
 
 /// How often the newest line is looked at, for who wants to know how far a command is.
 const NEWS_TIME: Duration = Duration::from_millis(500);
+/// How often it is looked whether the call is to stop, where nothing else happens.
+const LOOK_TIME: Duration = Duration::from_secs(1);
 /// Without a new line for this long, a sign of life is given.
 const HEARTBEAT_TIME: Duration = Duration::from_secs(15);
 /// Whole outputs that are kept, and their bytes together.
@@ -63,6 +67,36 @@ impl As {
     }
 }
 
+/// How a command is waited for.
+pub struct Wait<'a> {
+    /// Set when it must stop.
+    pub cancel: &'a Cancel,
+    /// Told the newest line now and then.
+    pub news: Option<&'a dyn Fn(&str)>,
+    /// Bytes of its output that are shown.
+    pub shown_bytes: usize,
+    /// When it goes on in the background, if it has not ended by then.
+    pub until: Option<Instant>,
+}
+
+/// What there is when the waiting is over.
+#[derive(Debug)]
+pub enum Ran {
+    /// It has ended.
+    ToItsEnd(Completed),
+    /// It goes on.
+    IntoBackground(GoesOn),
+}
+
+/// A command that goes on as a task of the client's.
+#[derive(Debug)]
+pub struct GoesOn {
+    /// What it printed so far. What it prints from here on is the task's.
+    pub output: Finished,
+    /// What it has become.
+    pub task: Listed,
+}
+
 /// What became of it.
 #[derive(Debug)]
 pub struct Completed {
@@ -83,42 +117,112 @@ pub struct Completed {
 }
 
 impl Shell {
-    /// Runs a command to its end. `news`, where given, is told the newest line now and then.
+    /// Runs a command to its end, for as long as that takes.
     pub fn run(
         &self,
         request: &Request,
         cancel: &Cancel,
-        news: Option<&dyn Fn(&str)>,
+        shown_bytes: usize,
     ) -> Result<Completed, Arc<ShellError>> {
-        let since = Instant::now();
-        let mut started = self.start(request)?;
-        let mut transcript = Transcript::new(output_place(&started.cell.plan.outputs));
-        let running = &mut started.running;
-        let mut ticker = news.map(|tell| News { tell, told: since, last: String::new(), begun: since });
-        let mut stopped = false;
+        let mut command = Waited::start(self, request, shown_bytes)?;
+        let wait = Wait { cancel, news: None, shown_bytes, until: None };
         let outcome = loop {
-            if cancel.is_set() && !stopped {
-                stopped = true;
+            if let Some(outcome) = command.follow(&wait)? {
+                break outcome;
+            }
+        };
+        Ok(command.completed(request, outcome))
+    }
+
+    /// Runs a command for as long as `wait` says. Where the client has no room for one more task, it
+    /// is waited for until there is.
+    pub fn run_within(&self, request: &Request, wait: &Wait<'_>) -> Result<Ran, Arc<ShellError>> {
+        let mut command = Waited::start(self, request, wait.shown_bytes)?;
+        loop {
+            if let Some(outcome) = command.follow(wait)? {
+                return Ok(Ran::ToItsEnd(command.completed(request, outcome)));
+            }
+            if let Some(place) = self.place_for_task()? {
+                return command.go_on(request, place).map(Ran::IntoBackground);
+            }
+        }
+    }
+}
+
+/// A command that is waited for.
+struct Waited {
+    started: Started,
+    transcript: Transcript,
+    since: Instant,
+    told: Option<News>,
+    stopped: bool,
+}
+
+impl Waited {
+    fn start(shell: &Shell, request: &Request, shown_bytes: usize) -> Result<Self, Arc<ShellError>> {
+        let since = Instant::now();
+        let started = shell.start(request)?;
+        let transcript = Transcript::new(output_place(&started.cell.plan.outputs), shown_bytes);
+        Ok(Self { started, transcript, since, told: None, stopped: false })
+    }
+
+    /// Takes what it prints: until it ends, or until the time is over.
+    fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
+        let Self { started: Started { running, .. }, transcript, since, told, stopped } = self;
+        loop {
+            if wait.cancel.is_set() && !*stopped {
+                *stopped = true;
                 running.stop(false);
             }
-            let bell = if stopped { None } else { cancel.bell() };
-            let time = if ticker.is_some() { NEWS_TIME } else { Duration::from_secs(1) };
+            let bell = if *stopped { None } else { wait.cancel.bell() };
+            let left =
+                wait.until.filter(|_| !*stopped).map(|until| until.saturating_duration_since(Instant::now()));
+            let time = if wait.news.is_some() { NEWS_TIME } else { LOOK_TIME };
+            // The one that found no room looks again after a while.
+            let time = left.filter(|left| !left.is_zero()).map_or(time, |left| left.min(time));
             match running.next(Some(time), bell).map_err(|error| Arc::new(error.into()))? {
                 Happened::Output(bytes) => transcript.push(bytes),
                 Happened::Nothing => {}
-                Happened::Done(outcome) => break outcome,
+                Happened::Done(outcome) => return Ok(Some(outcome)),
             }
-            if let Some(ticker) = &mut ticker {
-                ticker.look(&transcript);
+            if let Some(tell) = wait.news {
+                told.get_or_insert_with(|| News::since(*since)).look(tell, transcript);
             }
-        };
-        let refusals = started.refusals(since);
+            let is_over = wait.until.is_some_and(|until| until <= Instant::now());
+            if is_over && !*stopped {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn completed(self, request: &Request, outcome: Outcome) -> Completed {
+        let refusals = self.refusals(request);
+        let Started { tier, profile, closed, notes, .. } = self.started;
+        Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, closed, notes }
+    }
+
+    fn go_on(self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {
+        self.refusals(request);
+        let (output, open) = self.transcript.hand_over();
+        let task = place.fill(request, self.started, self.since, &open)?;
+        Ok(GoesOn { output, task })
+    }
+
+    /// Hosts that were refused so far, which the call's record has, too.
+    fn refusals(&self, request: &Request) -> Vec<Refusal> {
+        let refusals = self.started.refusals(self.since);
         for refusal in &refusals {
             let host = format_args!("{}:{}", refusal.host, refusal.port);
             request.uses.note("network", host, Err(&refusal.why));
         }
-        let Started { tier, profile, closed, notes, .. } = started;
-        Ok(Completed { output: transcript.finish(), outcome, tier, profile, refusals, closed, notes })
+        refusals
+    }
+}
+
+impl Shell {
+    /// A new place for a whole text that is too long for a result. Commands can read it.
+    pub(crate) fn place_for_text(&self) -> SpillPlace {
+        output_place(&outputs(&self.setup))
     }
 }
 
@@ -132,26 +236,30 @@ fn output_place(folder: &Path) -> SpillPlace {
     SpillPlace::new(folder, &format!("{}-{count}", std::process::id()))
 }
 
-struct News<'a> {
-    tell: &'a dyn Fn(&str),
+/// What somebody who waits was told last.
+struct News {
     begun: Instant,
     told: Instant,
     last: String,
 }
 
-impl News<'_> {
-    fn look(&mut self, transcript: &Transcript) {
+impl News {
+    fn since(begun: Instant) -> Self {
+        Self { begun, told: begun, last: String::new() }
+    }
+
+    fn look(&mut self, tell: &dyn Fn(&str), transcript: &Transcript) {
         if self.told.elapsed() < NEWS_TIME {
             return;
         }
         match transcript.newest_line().filter(|line| *line != self.last) {
             Some(line) => {
-                (self.tell)(&line);
+                tell(&line);
                 self.last = line;
                 self.told = Instant::now();
             }
             None if self.told.elapsed() >= HEARTBEAT_TIME => {
-                (self.tell)(&format!("running for {}", human_duration(self.begun.elapsed())));
+                tell(&format!("running for {}", human_duration(self.begun.elapsed())));
                 self.told = Instant::now();
             }
             None => {}

@@ -1,29 +1,25 @@
-//! Finding skill folders, and reading in them and nowhere else.
+//! Finding skill folders. What is read in them goes through [`Reading`].
 
 use std::cell::OnceCell;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use scorpiox_paths::{Folder, Kind, Writable, resolve};
+
+use super::reading::Reading;
 
 /// Most skills that are looked at, over all folders.
 const MAX_SKILLS: usize = 1000;
 
-/// Deepest folder inside a skill whose files are listed.
-const MAX_DEPTH: usize = 8;
-
-/// Most folder entries that one listing of a skill's files looks at.
-const MAX_VISITED: usize = 5000;
-
 /// Most bytes of a list of required skills, and most names of all lists.
 const MAX_REQUIRED_BYTES: u64 = 16 * 1024;
 const MAX_REQUIRED: usize = 32;
+const REQUIRED_FILE: &str = "required_skills.txt";
 
-const SKILL_FILE: &str = "SKILL.md";
+pub(super) const SKILL_FILE: &str = "SKILL.md";
 
 /// Who put a skill where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,33 +43,13 @@ pub struct Source {
     pub scope: Scope,
 }
 
-/// A file of a skill.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SkillFile {
-    /// Relative to the skill's folder, with `/`.
-    pub path: String,
-    /// In bytes.
-    pub size: u64,
-}
-
-/// Why a file of a skill could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum SkillReadError {
-    /// It is not there, or not within the skill's folder.
-    #[error("no such file in the skill's folder")]
-    NotFound,
-    /// It is larger than the limit of this many bytes.
-    #[error("larger than {0} bytes")]
-    TooLarge(u64),
-    /// The system refused.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-}
-
 /// The folders that skills are looked up in, first wins.
 #[derive(Debug, Clone)]
 pub struct SkillFolders {
     roots: Vec<(PathBuf, Scope)>,
+    workspace: PathBuf,
+    /// Where commands write at least, once it is asked for; [`Reading`] knows the rest.
+    writable: OnceLock<Writable>,
 }
 
 impl SkillFolders {
@@ -88,7 +64,7 @@ impl SkillFolders {
             roots.extend(home.map(|home| (home.join(name).join("skills"), Scope::User)));
         }
         roots.extend(additional.iter().map(|path| (path.clone(), Scope::Additional)));
-        Self { roots }
+        Self { roots, workspace: workspace.to_owned(), writable: OnceLock::new() }
     }
 
     /// The folders in lookup order.
@@ -101,14 +77,16 @@ impl SkillFolders {
     pub fn sources(&self) -> Vec<Source> {
         let mut sources = Vec::new();
         for (root, scope) in &self.roots {
-            if let Some(source) = skill_at(root, *scope) {
+            let Some(opened) = self.open(root, *scope) else { continue };
+            if let Some(source) = skill_in(&opened, root, *scope) {
                 sources.push(source);
                 continue;
             }
-            let Ok(entries) = fs::read_dir(root) else { continue };
-            let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+            let Ok(names) = opened.names() else { continue };
+            let mut folders: Vec<PathBuf> = names.flatten().map(|name| root.join(name)).collect();
             folders.sort();
-            sources.extend(folders.iter().filter_map(|folder| skill_at(folder, *scope)));
+            let found = folders.iter().filter_map(|path| skill_in(&self.open(path, *scope)?, path, *scope));
+            sources.extend(found);
             if sources.len() >= MAX_SKILLS {
                 tracing::warn!("more than {MAX_SKILLS} skills; the rest is ignored");
                 sources.truncate(MAX_SKILLS);
@@ -118,13 +96,38 @@ impl SkillFolders {
         sources
     }
 
+    /// A folder of a scope: through no link in the workspace, where anybody may have made it.
+    fn open(&self, path: &Path, scope: Scope) -> Option<Folder> {
+        match scope {
+            Scope::Workspace => Folder::open(path).ok(),
+            Scope::User | Scope::Additional => {
+                let writable = self.writable.get_or_init(|| Writable::new([self.workspace.clone()]));
+                Folder::open(&resolve(path, writable).ok()?).ok()
+            }
+        }
+    }
+
+    /// Links in the workspace's folders of skills, which are not followed.
+    pub fn unfollowed(&self) -> Vec<PathBuf> {
+        let is_link = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        let roots = self.roots.iter().filter(|(_, scope)| *scope == Scope::Workspace).map(|(root, _)| root);
+        let inside = |root: &PathBuf| {
+            let entries = fs::read_dir(root).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).collect::<Vec<_>>()
+        };
+        let above = |root: &PathBuf| root.parent().map(Path::to_owned);
+        let all = roots.flat_map(|root| above(root).into_iter().chain([root.clone()]).chain(inside(root)));
+        all.filter(is_link).collect()
+    }
+
     /// Names from `required_skills.txt` beside the skills, in order, each once. What cannot
     /// be the name of a skill is left out: the names reach the client as instructions.
     pub fn required(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for (root, _) in &self.roots {
+        for (root, scope) in &self.roots {
             let mut bytes = Vec::new();
-            let Ok(file) = open_below(root, "required_skills.txt") else { continue };
+            let list = self.open(root, *scope).and_then(|root| root.file(Path::new(REQUIRED_FILE)).ok());
+            let Some(file) = list else { continue };
             if file.take(MAX_REQUIRED_BYTES).read_to_end(&mut bytes).is_err() {
                 continue;
             }
@@ -143,89 +146,18 @@ fn is_skill_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }
 
-/// Opens a regular file below a folder. Links that lead out of it, and names that try to,
-/// are not found.
-fn open_below(folder: &Path, path: &str) -> Result<File, SkillReadError> {
-    let folder = Dir::open_ambient_dir(folder, ambient_authority())?;
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // A pipe in the place of a file must not block the call.
-    #[cfg(unix)]
-    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    let file = folder.open_with(path, &options).map_err(|_| SkillReadError::NotFound)?;
-    if !file.metadata()?.is_file() {
-        return Err(SkillReadError::NotFound);
-    }
-    Ok(file.into_std())
-}
-
-fn skill_at(folder: &Path, scope: Scope) -> Option<Source> {
-    let name = folder.file_name()?.to_string_lossy().into_owned();
-    let is_skill = fs::metadata(folder.join(SKILL_FILE)).is_ok_and(|meta| meta.is_file());
-    is_skill.then(|| Source { name, path: folder.to_owned(), scope })
+fn skill_in(folder: &Folder, path: &Path, scope: Scope) -> Option<Source> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let is_skill = matches!(folder.kind(Path::new(SKILL_FILE)), Ok(Kind::File(_)));
+    is_skill.then(|| Source { name, path: path.to_owned(), scope })
 }
 
 impl Source {
-    /// The first `limit` bytes of the SKILL.md.
-    pub fn read_head(&self, limit: u64) -> Result<Vec<u8>, SkillReadError> {
-        let mut head = Vec::new();
-        open_below(&self.path, SKILL_FILE)?.take(limit).read_to_end(&mut head)?;
-        Ok(head)
-    }
-
-    /// A whole file of the skill, named as [`files`](Self::files) names it.
-    pub fn read_file(&self, path: &str, limit: u64) -> Result<Vec<u8>, SkillReadError> {
-        let mut bytes = Vec::new();
-        open_below(&self.path, path)?.take(limit + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > limit {
-            return Err(SkillReadError::TooLarge(limit));
-        }
-        Ok(bytes)
-    }
-
-    /// The skill's files, SKILL.md left out, sorted, at most `limit`; and whether there
-    /// are more. Hidden files and links are left out.
-    pub fn files(&self, limit: usize) -> (Vec<SkillFile>, bool) {
-        let mut files = Vec::new();
-        let mut visited = 0;
-        collect(&self.path, "", 0, &mut visited, &mut files);
-        files.retain(|file| file.path != SKILL_FILE);
-        files.sort();
-        let truncated = files.len() > limit || visited >= MAX_VISITED;
-        files.truncate(limit);
-        (files, truncated)
-    }
-
     /// Changes when the skill's SKILL.md changes.
     pub fn fingerprint(&self) -> (PathBuf, u64, Option<SystemTime>) {
-        let meta = fs::metadata(self.path.join(SKILL_FILE)).ok();
+        let meta = fs::symlink_metadata(self.path.join(SKILL_FILE)).ok();
         let size = meta.as_ref().map_or(0, fs::Metadata::len);
         (self.path.clone(), size, meta.and_then(|meta| meta.modified().ok()))
-    }
-}
-
-fn collect(folder: &Path, prefix: &str, depth: usize, visited: &mut usize, files: &mut Vec<SkillFile>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        *visited += 1;
-        if *visited > MAX_VISITED {
-            return;
-        }
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') {
-            continue;
-        }
-        let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
-                collect(&entry.path(), &path, depth + 1, visited, files);
-            }
-            Ok(kind) if kind.is_file() => {
-                let size = entry.metadata().map_or(0, |meta| meta.len());
-                files.push(SkillFile { path, size });
-            }
-            _ => {}
-        }
     }
 }
 
@@ -233,6 +165,8 @@ fn collect(folder: &Path, prefix: &str, depth: usize, visited: &mut usize, files
 #[derive(Debug)]
 pub struct SkillView {
     folders: Arc<SkillFolders>,
+    /// How their files are read.
+    pub(super) reading: Reading,
     sources: OnceCell<Vec<Source>>,
     invoked: Option<Invoked>,
 }
@@ -250,8 +184,8 @@ pub struct Invoked {
 
 impl SkillView {
     /// A view of `folders`.
-    pub fn new(folders: Arc<SkillFolders>) -> Self {
-        Self { folders, sources: OnceCell::new(), invoked: None }
+    pub fn new(folders: Arc<SkillFolders>, reading: Reading) -> Self {
+        Self { folders, reading, sources: OnceCell::new(), invoked: None }
     }
 
     /// See [`SkillFolders::sources`].
@@ -313,27 +247,6 @@ mod tests {
         fs::create_dir_all(root.path().join("more/no-skill")).expect("folder");
         let found: Vec<_> = folders(root.path()).sources().into_iter().map(|s| s.name).collect();
         assert_eq!(found, ["c", "d", "a", "b", "z"]);
-    }
-
-    #[test]
-    fn files_are_read_within_the_folder_only() {
-        let root = tempfile::tempdir().expect("tempdir");
-        let path = root.path().join("more/s");
-        skill(&path);
-        fs::create_dir(path.join("sub")).expect("folder");
-        fs::write(path.join("sub/a.txt"), "inside").expect("file");
-        fs::write(root.path().join("secret"), "outside").expect("file");
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(root.path().join("secret"), path.join("link")).expect("link");
-        let source = folders(root.path()).sources().remove(0);
-        assert_eq!(source.read_file("sub/a.txt", 100).expect("read"), b"inside");
-        assert!(matches!(source.read_file("sub/a.txt", 3), Err(SkillReadError::TooLarge(3))));
-        for outside in ["../../secret", "link", "sub", "absent", "/etc/passwd"] {
-            assert!(matches!(source.read_file(outside, 100), Err(SkillReadError::NotFound)), "{outside}");
-        }
-        let (files, truncated) = source.files(10);
-        assert_eq!(files, [SkillFile { path: "sub/a.txt".to_owned(), size: 6 }]);
-        assert!(!truncated);
     }
 
     #[test]

@@ -19,12 +19,16 @@ impl wit::Host for CallState {
 
     fn read(&mut self, id: u32, limit: u32) -> wasmtime::Result<Result<Vec<u8>, wit::Error>> {
         let Some(source) = self.skills.source(id) else { return Ok(Err(wit::Error::NotFound)) };
-        Ok(source.read_head(limit.min(MAX_READ).into()).map_err(error))
+        Ok(self.skills.reading.head(source, limit.min(MAX_READ).into()).map_err(error))
     }
 
     fn files(&mut self, id: u32, limit: u32) -> wasmtime::Result<Result<wit::FileList, wit::Error>> {
         let Some(source) = self.skills.source(id) else { return Ok(Err(wit::Error::NotFound)) };
-        let (files, truncated) = source.files(limit.min(MAX_FILES) as usize);
+        let skill = match self.skills.reading.open(source) {
+            Ok(skill) => skill,
+            Err(refused) => return Ok(Err(error(refused))),
+        };
+        let (files, truncated) = self.skills.reading.files(&skill, limit.min(MAX_FILES) as usize);
         let files = files.into_iter().map(|file| wit::File { path: file.path, size: file.size }).collect();
         Ok(Ok(wit::FileList { files, truncated }))
     }
@@ -57,6 +61,7 @@ fn error(error: SkillReadError) -> wit::Error {
     match error {
         SkillReadError::NotFound => wit::Error::NotFound,
         SkillReadError::TooLarge(limit) => wit::Error::TooLarge(limit),
+        denied @ SkillReadError::Denied(_) => wit::Error::Unreadable(denied.to_string()),
         SkillReadError::Io(error) => wit::Error::Unreadable(error.to_string()),
     }
 }

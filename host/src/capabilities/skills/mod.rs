@@ -4,5 +4,7 @@
 
 mod folders;
 mod host;
+mod reading;
 
-pub use folders::{Invoked, Scope, SkillFile, SkillFolders, SkillReadError, SkillView, Source};
+pub use folders::{Invoked, Scope, SkillFolders, SkillView, Source};
+pub use reading::{Opened, Reading, SkillFile, SkillReadError};

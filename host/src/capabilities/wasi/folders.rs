@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use scorpiox_audit::Uses;
+use scorpiox_paths::Folder;
 use scorpiox_policy::{FileDenial, Places, has_protected_name};
 use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::filesystem::FsPerms;
@@ -38,13 +39,16 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
         }
     };
     for folder in &source.approved.folders {
-        let Some(path) = folder.path.resolve(&setup.workspace, setup.home.as_deref()) else {
-            tracing::warn!(
-                plugin = source.name,
-                "the folder {:?} that it was granted is not there",
-                folder.path
-            );
-            continue;
+        let (path, held) = match folder.path.open(&setup.workspace) {
+            Ok(opened) => opened,
+            Err(error) => {
+                let folder = &folder.path;
+                tracing::warn!(
+                    plugin = source.name,
+                    "it has no folder {folder:?}, which was granted: {error}"
+                );
+                continue;
+            }
         };
         if let Err(denial) = decide(shell, &places, &[(path.clone(), false)], &path, false) {
             tracing::warn!(plugin = source.name, "refused: {denial}");
@@ -53,10 +57,12 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
         let write = folder.write && !source.read_only;
         let perms = if write { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         let shown = path.display().to_string();
-        let mut opened = builder.preopened_dir(&path, &shown, perms).map(drop);
+        // The folder that was reached, whatever takes its place meanwhile.
+        let place = place(&held, &path);
+        let mut opened = builder.preopened_dir(&place, &shown, perms).map(drop);
         if opened.is_ok() && folder.path == FolderPath::Workspace {
             // Paths without a beginning are of the workspace.
-            opened = builder.initial_cwd(&shown).preopened_dir(&path, ".", perms).map(drop);
+            opened = builder.initial_cwd(&shown).preopened_dir(&place, ".", perms).map(drop);
         }
         match opened {
             Ok(()) => guard.roots.push((path, write)),
@@ -65,6 +71,20 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
     }
     guard.rules = Some((Arc::clone(shell), places));
     guard
+}
+
+/// By what path the builder opens a folder that is held.
+fn place(held: &Folder, path: &Path) -> PathBuf {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = path;
+        held.alias()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = held;
+        path.to_owned()
+    }
 }
 
 impl Guard {

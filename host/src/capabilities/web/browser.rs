@@ -219,7 +219,7 @@ fn refusals(proxy: &Proxy, since: Instant) -> Vec<String> {
 /// Starts a browser in the best tier that will do; why not, as a sentence.
 fn start(shell: &Shell, router: &Arc<Router>) -> Result<Warm, String> {
     let chosen = router.policy().browser_path.as_ref().map(|path| Path::new(&path.value));
-    let program = find(chosen)?;
+    let program = find(chosen, &shell.writable().map_err(|error| error.to_string())?)?;
     let least = shell.policy().map_err(|error| error.to_string())?.shell.min_tier.value;
     let mut tried = Vec::new();
     for tier in TIERS.into_iter().filter(|tier| *tier >= cell_tier(least)) {
@@ -236,7 +236,7 @@ fn start(shell: &Shell, router: &Arc<Router>) -> Result<Warm, String> {
 pub fn browser(shell: &Shell) -> Result<(PathBuf, Tier), String> {
     let policy = shell.policy().map_err(|error| error.to_string())?;
     let chosen = policy.web.browser_path.as_ref().map(|path| Path::new(&path.value));
-    let program = find(chosen)?;
+    let program = find(chosen, &shell.writable().map_err(|error| error.to_string())?)?;
     let least = cell_tier(policy.shell.min_tier.value);
     let mut tried = Vec::new();
     for tier in TIERS.into_iter().filter(|tier| *tier >= least) {

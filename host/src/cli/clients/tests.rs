@@ -3,7 +3,19 @@ use std::fs;
 use tempfile::TempDir;
 
 const COMMAND: &str = "/home/me/.scorpiox/scorpiox-code";
-const CLIENTS: [Client; 4] = [Client::ClaudeDesktop, Client::ClaudeCode, Client::Cursor, Client::VsCode];
+const CLIENTS: [Client; 11] = [
+    Client::ClaudeDesktop,
+    Client::ClaudeCode,
+    Client::Cursor,
+    Client::VsCode,
+    Client::Codex,
+    Client::Gemini,
+    Client::Qwen,
+    Client::OpenCode,
+    Client::Copilot,
+    Client::Continue,
+    Client::Cline,
+];
 
 fn folder() -> TempDir {
     // Canonical, since results name files with links followed.
@@ -22,20 +34,50 @@ fn names(folder: &Path) -> Vec<String> {
 fn names_on_the_command_line() {
     let names = CLIENTS
         .map(|client| clap::ValueEnum::to_possible_value(&client).expect("a name").get_name().to_owned());
-    assert_eq!(names, ["claude-desktop", "claude-code", "cursor", "vscode"]);
+    let expected = [
+        "claude-desktop",
+        "claude-code",
+        "cursor",
+        "vscode",
+        "codex",
+        "gemini",
+        "qwen",
+        "opencode",
+        "copilot",
+        "continue",
+        "cline",
+    ];
+    assert_eq!(names, expected);
 }
 
 #[test]
 fn snippets_are_what_the_clients_document() {
-    let with_key = |key: &str, first: &str| {
-        format!(
-            "{{\n  \"{key}\": {{\n    \"scorpiox\": {{\n      {first}\"command\": \"{COMMAND}\",\n      \"args\": []\n    }}\n  }}\n}}\n"
-        )
+    let program = format!("\"command\": \"{COMMAND}\"");
+    let json = |key: &str, members: &[&str]| {
+        let members = members.join(",\n      ");
+        format!("{{\n  \"{key}\": {{\n    \"scorpiox\": {{\n      {members}\n    }}\n  }}\n}}\n")
     };
-    for client in [Client::ClaudeDesktop, Client::ClaudeCode, Client::Cursor] {
-        assert_eq!(snippet(client, COMMAND), with_key("mcpServers", ""), "{client:?}");
+    let (args, stdio, local) = ("\"args\": []", "\"type\": \"stdio\"", "\"type\": \"local\"");
+    let listed = format!("\"command\": [\"{COMMAND}\"]");
+    let all = "\"tools\": [\"*\"]";
+    for client in [Client::ClaudeDesktop, Client::Cursor, Client::Gemini, Client::Qwen] {
+        assert_eq!(snippet(client, COMMAND), json("mcpServers", &[&program, args]), "{client:?}");
     }
-    assert_eq!(snippet(Client::VsCode, COMMAND), with_key("servers", "\"type\": \"stdio\",\n      "));
+    let expected = [
+        (Client::ClaudeCode, json("mcpServers", &[&program, args, "\"alwaysLoad\": true"])),
+        (Client::VsCode, json("servers", &[stdio, &program, args])),
+        (Client::OpenCode, json("mcp", &[local, &listed, "\"enabled\": true"])),
+        (Client::Copilot, json("mcpServers", &[local, &program, args, all])),
+        (Client::Cline, json("mcpServers", &[stdio, &program, args, "\"timeout\": 600"])),
+        (Client::Codex, format!("[mcp_servers.scorpiox]\ncommand = \"{COMMAND}\"\nargs = []\n")),
+        (
+            Client::Continue,
+            format!("mcpServers:\n  - name: scorpiox\n    command: \"{COMMAND}\"\n    args: []\n"),
+        ),
+    ];
+    for (client, expected) in expected {
+        assert_eq!(snippet(client, COMMAND), expected, "{client:?}");
+    }
 }
 
 #[test]
@@ -45,24 +87,68 @@ fn a_command_with_any_characters_is_quoted() {
     assert_eq!(value["mcpServers"]["scorpiox"]["command"], command);
 }
 
+fn path_with(client: Client, variables: &[(&str, &str)]) -> String {
+    let variable = |name: &str| {
+        let found = variables.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| PathBuf::from(value))
+    };
+    let around =
+        Surroundings { home: Path::new("/home/me"), workspace: Path::new("/ws"), variable: &variable };
+    config_path(client, &around).to_string_lossy().into_owned()
+}
+
 #[test]
 fn configuration_paths() {
-    let (home, ws) = (Path::new("/home/me"), Path::new("/ws"));
-    assert_eq!(config_path(Client::ClaudeCode, home, ws, None), Path::new("/ws/.mcp.json"));
-    assert_eq!(config_path(Client::VsCode, home, ws, None), Path::new("/ws/.vscode/mcp.json"));
-    assert_eq!(config_path(Client::Cursor, home, ws, None), Path::new("/home/me/.cursor/mcp.json"));
+    for (client, path) in [
+        (Client::ClaudeCode, "/ws/.mcp.json"),
+        (Client::VsCode, "/ws/.vscode/mcp.json"),
+        (Client::Cursor, "/home/me/.cursor/mcp.json"),
+        (Client::Codex, "/home/me/.codex/config.toml"),
+        (Client::Gemini, "/home/me/.gemini/settings.json"),
+        (Client::Qwen, "/home/me/.qwen/settings.json"),
+        (Client::OpenCode, "/home/me/.config/opencode/opencode.json"),
+        (Client::Copilot, "/home/me/.copilot/mcp-config.json"),
+        (Client::Continue, "/home/me/.continue/config.yaml"),
+        (Client::Cline, "/home/me/.cline/data/settings/cline_mcp_settings.json"),
+    ] {
+        assert_eq!(path_with(client, &[]), path, "{client:?}");
+    }
+}
+
+#[test]
+fn folders_that_clients_move_by_a_variable_are_found() {
+    let variables = [
+        ("CODEX_HOME", "/codex"),
+        ("COPILOT_HOME", "/copilot"),
+        ("CONTINUE_GLOBAL_DIR", "/continue"),
+        ("XDG_CONFIG_HOME", "/cfg"),
+    ];
+    assert_eq!(path_with(Client::Codex, &variables), "/codex/config.toml");
+    assert_eq!(path_with(Client::Copilot, &variables), "/copilot/mcp-config.json");
+    assert_eq!(path_with(Client::Continue, &variables), "/continue/config.yaml");
+    assert_eq!(path_with(Client::OpenCode, &variables), "/cfg/opencode/opencode.json");
+}
+
+#[test]
+fn open_code_keeps_the_name_that_its_file_has() {
+    let folder = folder();
+    let config = folder.path().to_string_lossy().into_owned();
+    let found = || path_with(Client::OpenCode, &[("XDG_CONFIG_HOME", &config)]);
+    assert_eq!(found(), format!("{config}/opencode/opencode.json"));
+    fs::create_dir(folder.path().join("opencode")).expect("a folder");
+    fs::write(folder.path().join("opencode/opencode.jsonc"), "{}").expect("write");
+    assert_eq!(found(), format!("{config}/opencode/opencode.jsonc"));
 }
 
 #[cfg(all(unix, not(target_os = "macos")))]
 #[test]
 fn the_desktop_configuration_follows_xdg() {
-    let path = |config_home| {
-        let path = config_path(Client::ClaudeDesktop, Path::new("/home/me"), Path::new("/ws"), config_home);
-        path.to_string_lossy().into_owned()
-    };
-    assert_eq!(path(None), "/home/me/.config/Claude/claude_desktop_config.json");
-    assert_eq!(path(Some(Path::new("/cfg"))), "/cfg/Claude/claude_desktop_config.json");
-    assert_eq!(path(Some(Path::new("cfg"))), path(None), "a relative XDG_CONFIG_HOME is ignored");
+    let default = path_with(Client::ClaudeDesktop, &[]);
+    assert_eq!(default, "/home/me/.config/Claude/claude_desktop_config.json");
+    let moved = path_with(Client::ClaudeDesktop, &[("XDG_CONFIG_HOME", "/cfg")]);
+    assert_eq!(moved, "/cfg/Claude/claude_desktop_config.json");
+    let relative = path_with(Client::ClaudeDesktop, &[("XDG_CONFIG_HOME", "cfg")]);
+    assert_eq!(relative, default, "a relative XDG_CONFIG_HOME is ignored");
 }
 
 #[test]
@@ -78,8 +164,8 @@ fn a_missing_file_is_created_with_its_folders() {
 #[test]
 fn a_second_write_changes_nothing_and_makes_no_backup() {
     let folder = folder();
-    let path = folder.path().join("mcp.json");
-    for client in CLIENTS {
+    for client in CLIENTS.into_iter().filter(|client| *client != Client::Continue) {
+        let path = folder.path().join(format!("{client:?}"));
         write(&path, client, COMMAND).expect("write");
         let before = names(folder.path());
         let again = write(&path, client, COMMAND).expect("write");

@@ -1,14 +1,14 @@
 //! Installing a plugin.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::Write as _;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_plugin::{
-    Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, Manifest, PluginName, Shelf, Status,
+    Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginName, Shelf, Status,
 };
 
 use super::decide::{Judged, approved, judge, not_approved};
@@ -46,6 +46,7 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
         return Ok(ExitCode::FAILURE);
     }
     let folder = shelf.folder_of(&source.name);
+    let _alone = shelf.lock().context("waiting for others who change plugins")?;
     replace(&staged.plugin, &folder)?;
     let installed = shelf.find_settled(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
     let look = Look { stamps: installed.settled_stamps().cloned(), installed, ..look };
@@ -64,7 +65,7 @@ fn runs(environment: &Environment, shelf: &Shelf, name: &PluginName) -> Result<b
 
 impl Source {
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let about = path.metadata().with_context(|| format!("{} cannot be installed", path.display()))?;
+        let about = path.metadata().map_err(|error| missing(path, &error))?;
         if about.is_dir() { Self::from_folder(path) } else { Self::from_file(path) }
     }
 
@@ -73,8 +74,7 @@ impl Source {
         if !path.exists() && folder.join(SKILL).exists() {
             return Self::from_skill(folder);
         }
-        let manifest =
-            fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let manifest = manifest_text(&path)?;
         let parsed = Manifest::parse(&manifest)?;
         let component = component(&folder.join(&parsed.component))?;
         let manifest = commented(manifest, &folder.join(WIT));
@@ -177,9 +177,32 @@ fn commented(manifest: String, wit: &Path) -> String {
     })
 }
 
+/// What a person can do about a file that is not there.
+fn missing(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let path = path.display();
+    match error.kind() {
+        ErrorKind::NotFound => {
+            anyhow!("{path} is not there; name a component (.wasm), or a folder with {MANIFEST}")
+        }
+        _ => anyhow!("{path} cannot be read: {error}"),
+    }
+}
+
+/// A manifest's text. What is no such text is not read into memory.
+fn manifest_text(path: &Path) -> Result<String> {
+    let about = path.metadata().map_err(|error| missing(path, &error))?;
+    ensure!(about.is_file(), "{} is no file", path.display());
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| missing(path, &error))?;
+    // One byte more tells what is too long, which `Manifest::parse` says.
+    let read = file.take(MAX_MANIFEST_BYTES as u64 + 1).read_to_string(&mut text);
+    read.with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(text)
+}
+
 /// A component; of a core module its component.
 fn component(path: &Path) -> Result<Vec<u8>> {
-    let about = path.metadata().with_context(|| format!("{} cannot be read", path.display()))?;
+    let about = path.metadata().map_err(|error| missing(path, &error))?;
     ensure!(about.is_file(), "{} is no file", path.display());
     if about.len() > MAX_COMPONENT_BYTES {
         bail!("{} has {} bytes; at most {MAX_COMPONENT_BYTES} fit", path.display(), about.len());

@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use scorpiox_plugin::{Approval, Decision, Installed, Ledger, PluginName, Record, Shelf};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use scorpiox_plugin::{Approval, Decision, Fingerprint, Installed, Ledger, PluginName, Record, Shelf};
 use serde_json::value::RawValue;
 
 use super::look::Look;
@@ -21,9 +21,27 @@ pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<
 fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
     let look = Look::at(environment, installed)?;
     match judge(&look, yes)? {
-        Judged::Approved => approved(environment, &look),
+        Judged::Approved => {
+            let shelf = Shelf::new(&environment.own_home);
+            let _alone = shelf.lock().context("waiting for others who change plugins")?;
+            ensure!(
+                is_still(&shelf, &look),
+                "{} was changed or removed meanwhile; nothing was approved",
+                look.installed.name
+            );
+            approved(environment, &look)
+        }
         judged => Ok(not_approved(&look, judged)),
     }
+}
+
+/// Whether a plugin's files are those that were looked at.
+fn is_still(shelf: &Shelf, look: &Look) -> bool {
+    let is_it = |now: Installed| {
+        now.manifest_fingerprint == look.installed.manifest_fingerprint
+            && now.read_component().is_ok_and(|bytes| Fingerprint::of(&bytes) == look.component)
+    };
+    shelf.find(&look.installed.name).is_ok_and(is_it)
 }
 
 /// What was said about a plugin.
@@ -75,13 +93,14 @@ pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
 }
 
 fn keep(environment: &Environment, look: &Look) -> Result<()> {
-    let Look { installed, component, stamps, described } = look;
+    let Look { installed, component, stamps, described, folders } = look;
     let approval = Approval {
         manifest: installed.manifest_fingerprint.clone(),
         component: component.clone(),
         definitions: described.fingerprint(),
         stamps: stamps.clone(),
         capabilities: installed.manifest.capabilities.clone(),
+        folders: folders.clone(),
         limits: installed.manifest.limits.clone(),
         tools: RawValue::from_string(described.text())?,
     };
@@ -91,6 +110,7 @@ fn keep(environment: &Environment, look: &Look) -> Result<()> {
 /// Not to run: also what cannot even be looked into.
 pub(super) fn deny(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
     let shelf = Shelf::new(&environment.own_home);
+    let _alone = shelf.lock().context("waiting for others who change plugins")?;
     if !shelf.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok()) {
         bail!("there is no plugin {name}");
     }
@@ -106,6 +126,7 @@ fn set(environment: &Environment, name: &PluginName, decision: Decision) -> Resu
 
 pub(super) fn remove(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
     let shelf = Shelf::new(&environment.own_home);
+    let _alone = shelf.lock().context("waiting for others who change plugins")?;
     let mut decided = false;
     Ledger::change(&environment.own_home, |ledger| decided = ledger.remove(name))?;
     let mut removed = false;

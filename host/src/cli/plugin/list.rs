@@ -9,6 +9,7 @@ use scorpiox_plugin::{Ledger, PluginName, Shelf, Status};
 
 use super::look::standing;
 use crate::cli::environment::Environment;
+use crate::cli::quote::{columns, one_line, visible, width, wrapped};
 use crate::cli::terminal;
 
 pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
@@ -18,29 +19,43 @@ pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     for entry in Shelf::new(&environment.own_home).scan() {
         match entry {
             Ok(plugin) => {
-                let version = &plugin.manifest.version;
-                let name = if version.is_empty() {
-                    plugin.name.to_string()
-                } else {
-                    format!("{} {version}", plugin.name)
-                };
+                let version = one_line(&plugin.manifest.version, columns() / 2);
+                let name = format!("{} {version}", plugin.name);
                 let status = standing(&Status::of(&plugin, ledger.get(&plugin.name)));
-                let _ = writeln!(text, "{name}  {status}");
+                push(&mut text, name.trim_end(), &status);
                 seen.insert(plugin.name);
             }
             Err((entry, why)) => {
                 let stem = entry.strip_suffix(".wasm").unwrap_or(&entry).to_owned();
                 seen.extend(PluginName::try_from(stem));
-                let _ = writeln!(text, "{entry:?}  no plugin: {why}");
+                push(&mut text, &one_line(&entry, columns() / 2), &format!("no plugin: {why}"));
             }
         }
     }
     for (name, _) in ledger.iter().filter(|(name, _)| !seen.contains(*name)) {
-        let _ = writeln!(text, "{name}  its files are gone; `scorpiox-code plugin remove {name}` forgets it");
+        push(
+            &mut text,
+            name.as_str(),
+            &format!("its files are gone; `scorpiox-code plugin remove {name}` forgets it"),
+        );
     }
     if text.is_empty() {
         text.push_str("no plugins; `scorpiox-code plugin add FILE` installs one\n");
     }
     terminal::print(&text);
     Ok(ExitCode::SUCCESS)
+}
+
+/// A row; what does not fit on it follows below.
+fn push(text: &mut String, name: &str, what: &str) {
+    // Errors of a manifest have lines of it.
+    let what = what.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    if width(name) + 2 + width(&what) <= columns() {
+        let _ = writeln!(text, "{name}  {}", visible(&what));
+    } else {
+        let _ = writeln!(text, "{name}");
+        for piece in wrapped(&what, columns() - 4) {
+            let _ = writeln!(text, "    {piece}");
+        }
+    }
 }

@@ -1,15 +1,20 @@
 //! A plugin as a person has to see it before they decide.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
-use scorpiox_plugin::{Asks, Fingerprint, Installed, Ledger, Limits, PluginName, Shelf, Stamps, Status};
+use scorpiox_plugin::{
+    Asks, Fingerprint, Installed, Ledger, Limits, Manifest, Pins, PluginName, Shelf, Stamps, Status,
+    WORKSPACE,
+};
 use wasmtime::Engine;
 
 use crate::cli::environment::Environment;
+use crate::cli::quote::{columns, one_line, rows, wrapped};
 use crate::cli::terminal;
-use crate::plugins::{Described, describe};
+use crate::plugins::{Described, describe, pins};
 use crate::runtime::Kept;
 
 /// A plugin that was looked into.
@@ -19,7 +24,12 @@ pub(super) struct Look {
     /// Of the files before they were read, where they were old enough.
     pub(super) stamps: Option<Stamps>,
     pub(super) described: Described,
+    /// Where the folders that it asks for lead.
+    pub(super) folders: Pins,
 }
+
+/// Rows of a text of the plugin's that are shown.
+const MAX_ROWS: usize = 12;
 
 impl Look {
     /// Looks into a plugin, without giving it anything.
@@ -31,51 +41,138 @@ impl Look {
         let kept = Kept::new(&environment.own_home);
         let described = describe(&engine, &bytes, &installed.manifest, &kept)
             .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;
-        Ok(Self { component: Fingerprint::of(&bytes), stamps, installed, described })
+        let folders = pins(&installed.manifest.capabilities, environment.home.as_deref())?;
+        Ok(Self { component: Fingerprint::of(&bytes), stamps, installed, described, folders })
     }
 
     /// Of everything that is approved together.
     pub(super) fn hash(&self) -> Fingerprint {
         let Self { installed, component, described, .. } = self;
-        let parts =
+        let mut parts =
             [installed.manifest_fingerprint.as_str(), component.as_str(), described.fingerprint().as_str()]
                 .join(" ");
+        // Where folders are is another thing on each machine; where links lead is part of what is seen.
+        for (folder, place) in self.led_elsewhere() {
+            let _ = write!(parts, " {folder:?} {}", place.display());
+        }
         Fingerprint::of(parts.as_bytes())
+    }
+
+    /// Folders that are not where they are named, since links lead there.
+    fn led_elsewhere(&self) -> impl Iterator<Item = (&str, &Path)> {
+        let named = |folder: &str, place: &Path| match folder.strip_prefix("~/") {
+            Some(inside) => place.ends_with(inside.trim_end_matches('/')),
+            None => place == Path::new(folder),
+        };
+        let all = self.folders.iter().map(|(folder, place)| (folder.as_str(), place.as_path()));
+        all.filter(move |(folder, place)| !named(folder, place))
     }
 
     /// All of it, for people.
     pub(super) fn text(&self) -> String {
         let manifest = &self.installed.manifest;
-        let mut text = String::new();
-        let version =
-            if manifest.version.is_empty() { String::new() } else { format!(" {}", manifest.version) };
-        let _ = writeln!(text, "{}{version}", manifest.name);
-        if !manifest.description.is_empty() {
-            for line in manifest.description.lines().filter(|line| !line.trim().is_empty()) {
-                let _ = writeln!(text, "  | {line}");
-            }
-        }
+        let mut text = heading(manifest);
+        rows(&mut text, "  ", &manifest.description, MAX_ROWS);
         let _ = writeln!(text, "  component {}\n", self.component);
         text.push_str("Its tools\n");
         for tool in &self.described.tools {
             let name = tool["name"].as_str().unwrap_or_default();
-            let title = tool["title"].as_str().filter(|title| *title != name);
-            let title = title.map_or_else(String::new, |title| format!(" ({title})"));
-            let _ = writeln!(text, "  {}.{name}{title}: {}", manifest.name, hints(tool));
-            let description = tool["description"].as_str().unwrap_or_default();
-            // Marked, so that no description looks like a part of this.
-            for line in description.lines().filter(|line| !line.trim().is_empty()) {
-                let _ = writeln!(text, "    | {line}");
-            }
+            let _ = writeln!(text, "  {}.{name}: {}", manifest.name, hints(tool));
+            let title = tool["title"].as_str().filter(|title| *title != name).unwrap_or_default();
+            rows(&mut text, "    ", title, 1);
+            rows(&mut text, "    ", tool["description"].as_str().unwrap_or_default(), MAX_ROWS);
         }
         for (name, why) in &self.described.refused {
-            let _ = writeln!(text, "  {name} is no tool: {why}");
+            for (index, row) in
+                wrapped(&format!("{name} is no tool: {why}"), columns() - 4).iter().enumerate()
+            {
+                let _ = writeln!(text, "  {}{row}", if index == 0 { "" } else { "  " });
+            }
         }
         // Last, right above the question.
         text.push('\n');
-        text.push_str(&asks(&manifest.capabilities, &manifest.limits));
+        text.push_str(&self.asks());
+        text.push_str(&sum(&manifest.capabilities));
         text
     }
+
+    /// What it asks for, with what its author says of it.
+    fn asks(&self) -> String {
+        let manifest = &self.installed.manifest;
+        let mut text = String::from("It asks for\n");
+        for ask in manifest.capabilities.lines() {
+            let _ = writeln!(text, "  {}", ask.name);
+            for (what, values) in &ask.details {
+                let _ = writeln!(text, "    {what}");
+                for value in values {
+                    rows(&mut text, "      ", value, MAX_ROWS);
+                    if let Some((_, place)) = self.led_elsewhere().find(|(folder, _)| folder == value) {
+                        let _ = writeln!(text, "        which leads to");
+                        rows(
+                            &mut text,
+                            "        ",
+                            &place.display().to_string().replace('\n', "\\n"),
+                            MAX_ROWS,
+                        );
+                    }
+                }
+            }
+            text.push_str("    because\n");
+            rows(&mut text, "      ", ask.why, MAX_ROWS);
+        }
+        let Limits { cpu_seconds, wait_seconds, memory_mib, output_kib, store_mib, calls } = &manifest.limits;
+        let bounds = format!(
+            "a call may use {cpu_seconds} s, wait {wait_seconds} s, use {memory_mib} MiB, {output_kib} KiB of output; \
+             {calls} at once; {store_mib} MiB stored"
+        );
+        for row in wrapped(&bounds, columns() - 2) {
+            let _ = writeln!(text, "  {row}");
+        }
+        text
+    }
+}
+
+/// Its name and its version, which is its author's word.
+fn heading(manifest: &Manifest) -> String {
+    let Manifest { name, version, .. } = manifest;
+    let version = one_line(version, columns() / 2);
+    format!("{}\n", format!("{name} {version}").trim_end())
+}
+
+/// All rights in a few rows that no word of the plugin's is in, whatever stands above.
+fn sum(asks: &Asks) -> String {
+    let counted = |count: usize, one: &str, many: &str| match count {
+        1 => one.to_owned(),
+        count => format!("{count} {many}"),
+    };
+    let Asks { store, clock, random, ask, files, env, web, shell, sampling } = asks;
+    let mut rights = Vec::new();
+    rights.extend(shell.as_ref().map(|_| "run commands, under a profile of your policy".to_owned()));
+    for (what, folders) in
+        files.iter().flat_map(|files| [("change files in", &files.write), ("read files in", &files.read)])
+    {
+        let project =
+            if folders.iter().any(|folder| folder == WORKSPACE) { ", your project among them" } else { "" };
+        let count = (!folders.is_empty()).then(|| counted(folders.len(), "1 folder", "folders"));
+        rights.extend(count.map(|count| format!("{what} {count}{project}")));
+    }
+    rights.extend(web.as_ref().map(|web| {
+        format!("send requests to {}", counted(web.hosts.len(), "1 host", "hosts or patterns of hosts"))
+    }));
+    rights.extend(env.as_ref().map(|env| {
+        format!("see {} of your environment", counted(env.names.len(), "1 variable", "variables"))
+    }));
+    rights.extend(sampling.as_ref().map(|asked| {
+        format!("ask your client's model, {} times a call, for {} tokens", asked.calls, asked.tokens)
+    }));
+    rights.extend(ask.as_ref().map(|_| "ask you questions".to_owned()));
+    rights.extend(store.as_ref().map(|_| "keep data of its own".to_owned()));
+    rights.extend(clock.as_ref().map(|_| "know the time".to_owned()));
+    rights.extend(random.as_ref().map(|_| "draw random numbers".to_owned()));
+    if rights.is_empty() {
+        return "\nIn all, nothing: it can compute, and say what it found\n".to_owned();
+    }
+    format!("\nIn all, it may\n  {}\n", rights.join("\n  "))
 }
 
 /// What clients are told of a tool, by which some of them do not ask before each call.
@@ -89,26 +186,6 @@ fn hints(tool: &serde_json::Value) -> String {
     .join(" ")
     .trim_end()
     .to_owned()
-}
-
-/// What a plugin may touch, or asks to.
-pub(super) fn asks(asks: &Asks, limits: &Limits) -> String {
-    let mut text = String::from("It asks for\n");
-    let lines = asks.lines();
-    if lines.is_empty() {
-        text.push_str("  nothing: it can compute, and say what it found\n");
-    }
-    for (name, details, why) in lines {
-        let details = if details.is_empty() { String::new() } else { format!(" ({details})") };
-        let _ = writeln!(text, "  {name}{details}: {}", why.replace('\n', " "));
-    }
-    let Limits { cpu_seconds, wait_seconds, memory_mib, output_kib, store_mib, calls } = limits;
-    let _ = writeln!(
-        text,
-        "  a call may use {cpu_seconds} s, wait {wait_seconds} s, use {memory_mib} MiB, {output_kib} KiB of output; {calls} at once; \
-         {store_mib} MiB stored"
-    );
-    text
 }
 
 pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitCode> {

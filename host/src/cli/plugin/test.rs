@@ -18,7 +18,7 @@ use crate::cli::environment::Environment;
 use crate::cli::terminal;
 use crate::plugins::held_to;
 use crate::runtime::{Component, Kept, Setup, Ticker};
-use crate::server::{Context, Options};
+use crate::server::{Audience, Context, Options};
 
 pub(super) fn run(
     environment: &Environment,
@@ -35,8 +35,8 @@ pub(super) fn run(
     };
     let manifest = &look.installed.manifest;
     let kept = Kept::new(&environment.own_home);
-    let mut component =
-        held_to(&look.installed, &look.component, &manifest.capabilities, &manifest.limits, &kept)?;
+    let asked = (&manifest.capabilities, &look.folders);
+    let mut component = held_to(&look.installed, &look.component, asked, &manifest.limits, &kept)?;
     // What an installed plugin of that name stored is not its.
     let prefix = format!("{}.", manifest.name);
     let tool = tool.strip_prefix(&prefix).unwrap_or(tool);
@@ -50,7 +50,7 @@ pub(super) fn run(
 
 /// Calls the tool as a server would, with what the plugin asks for.
 fn call(environment: &Environment, component: &Component, tool: &str, arguments: &str) -> Result<ExitCode> {
-    let options = Options { delivers_messages: false, ..environment.options() };
+    let options = Options { audience: Audience::Person, ..environment.options() };
     let context = Arc::new(Context::new(options, Output::new(std::io::sink())));
     let ticks = Arc::clone(&context);
     let ticker = Ticker::new(Box::new(move |_| ticks.runtime.tick()));

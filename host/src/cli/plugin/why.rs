@@ -1,6 +1,5 @@
 //! Which line lets a plugin do something, or keeps it from it.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -14,8 +13,9 @@ use crate::capabilities::approved::Approved;
 use crate::capabilities::shell::Shell;
 use crate::capabilities::wasi::{Unwritable, decide};
 use crate::cli::environment::Environment;
+use crate::cli::quote::one_line;
 use crate::cli::{policy, terminal};
-use crate::plugins::grants;
+use crate::plugins::{grants, pins};
 
 /// What a plugin can be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -49,6 +49,9 @@ impl Subject {
     }
 }
 
+/// Columns of a plugin's reason.
+const MAX_REASON: usize = 200;
+
 /// An answer, with what decides.
 type Verdict = Result<String, String>;
 
@@ -62,18 +65,20 @@ pub(super) fn run(
     let installed = installed.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
     let ledger = Ledger::read(&environment.own_home)?;
     let status = Status::of(&installed, ledger.get(name));
-    let asks = match &status {
-        Status::Approved(approval) => approval.capabilities.clone(),
+    let (asks, folders) = match &status {
+        Status::Approved(approval) => (approval.capabilities.clone(), approval.folders.clone()),
         other => {
             let note = format!("{name} does not run ({}). If it were approved as it is:\n", standing(other));
             terminal::print(&note);
-            installed.manifest.capabilities.clone()
+            let asks = installed.manifest.capabilities.clone();
+            let folders = pins(&asks, environment.home.as_deref())?;
+            (asks, folders)
         }
     };
     let why = Why {
         environment,
         asks: &asks,
-        approved: grants(&asks)?.1,
+        approved: grants(&asks, &folders)?.1,
         shell: Arc::new(Shell::new(policy::setup(environment))),
     };
     let verdicts = why.about(subject, argument)?;
@@ -116,10 +121,13 @@ impl Why<'_> {
     /// What was approved under a name.
     fn asked(&self, name: &str) -> Verdict {
         let lines = self.asks.lines();
-        let line = lines.iter().find(|(asked, _, _)| *asked == name);
-        let (_, details, why) =
+        let line = lines.iter().find(|ask| ask.name == name);
+        let ask =
             line.ok_or_else(|| format!("plugin.toml has no [capabilities.{name}], so it is not given"))?;
+        let parts = ask.details.iter().map(|(what, values)| format!("{what} {}", values.join(", ")));
+        let details = parts.collect::<Vec<_>>().join("; ");
         let details = if details.is_empty() { String::new() } else { format!(": {details}") };
+        let why = one_line(ask.why, MAX_REASON);
         Ok(format!("[capabilities.{name}] was approved{details}. Its reason: {why}"))
     }
 
@@ -140,14 +148,7 @@ impl Why<'_> {
             .map_or_else(|| self.environment.workspace.path.join(path), |(path, home)| home.join(path));
         let resolved = policy::resolve(&asked);
         let setup = self.shell.setup();
-        let roots: Vec<(PathBuf, bool)> = self
-            .approved
-            .folders
-            .iter()
-            .filter_map(|folder| {
-                Some((folder.path.resolve(&setup.workspace, setup.home.as_deref())?, folder.write))
-            })
-            .collect();
+        let roots = self.approved.present(&setup.workspace);
         let about = |what: &str, write: bool| {
             let verdict = self.asked("files").and_then(|line| {
                 let places = self.shell.places().map_err(|error| error.to_string())?;

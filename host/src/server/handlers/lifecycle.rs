@@ -6,16 +6,18 @@ use serde_json::{Map, Value, json};
 
 use crate::mcp::params::Text;
 use crate::mcp::result::{Implementation, Surrounded};
-use crate::mcp::{LogLevel, Params, Revision};
+use crate::mcp::{ClientTraits, LogLevel, Params, Revision, prefixed};
 use crate::server::client::declares_forms;
 use crate::server::context::Context;
-use crate::server::dispatch::{Answer, Request};
+use crate::server::dispatch::{Answer, Request, prefix};
 
 /// Longest instructions, in bytes: some clients cut them at 2 KB.
 const MAX_INSTRUCTIONS_BYTES: usize = 2000;
 
 /// What `server/discover` says can be kept for this long.
 const DISCOVER_TTL_MS: u64 = 3_600_000;
+
+const SKILL_TOOL: &str = "InvokeSkill";
 
 /// The client's mark for sessions that show messages of a channel.
 const CHANNEL: &str = "claude/channel";
@@ -36,8 +38,10 @@ pub(crate) fn initialize(context: &Context, request: &Request<'_>) -> Answer {
         .filter(|revision| revision.features().handshake)
         .unwrap_or(Revision::NEWEST_HANDSHAKE);
     let channel = declares_channel(&capabilities);
+    let traits = ClientTraits::introduced(request.params.raw("clientInfo"));
     context.session.update(|facts| {
         facts.revision = Some(revision);
+        facts.traits = traits;
         facts.channel = channel;
         facts.elicits = revision.features().elicitation && declares_forms(&capabilities);
         facts.samples = capabilities.raw("sampling").is_some();
@@ -48,9 +52,9 @@ pub(crate) fn initialize(context: &Context, request: &Request<'_>) -> Answer {
         &request.id,
         &Initialized {
             protocol_version: revision.name(),
-            capabilities: server_capabilities(revision, channel),
+            capabilities: server_capabilities(revision),
             server_info: Implementation::of(revision),
-            instructions: instructions(context),
+            instructions: instructions(context, context.settings.tool_prefix().or(traits.prefix)),
         },
     ))
 }
@@ -72,13 +76,13 @@ pub(crate) fn discover(context: &Context, request: &Request<'_>) -> Answer {
     let modern = Revision::all().filter(|revision| !revision.features().handshake);
     let body = Discovered {
         supported_versions: modern.map(Revision::name).collect(),
-        capabilities: server_capabilities(request.revision, false),
-        instructions: instructions(context),
+        capabilities: server_capabilities(request.revision),
+        instructions: instructions(context, prefix(context, request)),
     };
     Ok(reply::result(&request.id, &Surrounded::cacheable(request.revision, DISCOVER_TTL_MS, body)))
 }
 
-fn server_capabilities(revision: Revision, channel: bool) -> Value {
+fn server_capabilities(revision: Revision) -> Value {
     let mut capabilities = Map::new();
     capabilities.insert("tools".to_owned(), json!({ "listChanged": true }));
     capabilities.insert("prompts".to_owned(), json!({}));
@@ -90,24 +94,44 @@ fn server_capabilities(revision: Revision, channel: bool) -> Value {
         let skills = json!({ "io.modelcontextprotocol/skills": { "directoryRead": true } });
         capabilities.insert("extensions".to_owned(), skills);
     }
-    if channel {
+    if revision.features().unsolicited {
+        // A client asks for it in the capabilities of the server; where nobody does, it is nothing.
         capabilities.insert("experimental".to_owned(), json!({ CHANNEL: {} }));
     }
     Value::Object(capabilities)
 }
 
+/// What one finds the tools by, in the words that one searches with. Some clients show no more than
+/// this of a server until its tools are searched for, and of this 150 characters.
+const SUBJECTS: [(&str, &str); 10] = [
+    ("Bash", "shell commands in a sandbox"),
+    ("BackgroundBash", "background tasks"),
+    ("ReadDocs", "web pages"),
+    ("WebSearch", "web search"),
+    ("ReadImage", "images"),
+    ("TaskManager", "to-do lists"),
+    ("PlanMode", "plans"),
+    ("AskUserQuestion", "questions to the user"),
+    ("InvokeSkill", "skills"),
+    ("SetCallback", "reminders"),
+];
+
 /// What the client's model is told about the server as a whole.
-fn instructions(context: &Context) -> String {
-    let is_on = |name: Option<&str>| {
-        let mut tools = context.registry.tools().filter(|tool| context.is_on(tool));
-        tools.any(|tool| name.is_none_or(|name| tool.name == name))
-    };
-    let mut text = if is_on(None) {
-        "Tools run in sandboxes and remember their state for this workspace, over restarts. \
-         A tool result may end with messages of callbacks that were due."
-            .to_owned()
-    } else {
+fn instructions(context: &Context, prefix: Option<&str>) -> String {
+    let is_on = |name: &str| context.tool(name).is_some();
+    let subjects: Vec<_> =
+        SUBJECTS.iter().filter(|(tool, _)| is_on(tool)).map(|(_, subject)| *subject).collect();
+    let mut text = if subjects.is_empty() {
         "All tools of this server are switched off by its settings (TOOLS=false).".to_owned()
+    } else {
+        let mut subjects = subjects.join(", ");
+        if let Some(first) = subjects.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        format!(
+            "{subjects}. Tools run in sandboxes and remember their state for this workspace, over restarts. \
+             A tool result may end with messages of callbacks that were due."
+        )
     };
     let workspace = &context.workspace;
     if let Some(folder) = &workspace.instead_of {
@@ -119,8 +143,11 @@ fn instructions(context: &Context) -> String {
         text.push_str(&line);
     }
     let required = context.skills.required();
-    if !required.is_empty() && is_on(Some("InvokeSkill")) {
-        text.push_str(" Before you start, invoke these skills with InvokeSkill: ");
+    if !required.is_empty() && is_on(SKILL_TOOL) {
+        let tool = prefixed(prefix, SKILL_TOOL);
+        text.push_str(" Before you start, invoke these skills with ");
+        text.push_str(&tool);
+        text.push_str(": ");
         text.push_str(&required.join(", "));
         text.push('.');
     }

@@ -14,10 +14,12 @@ use crate::bindings::any_tool::exports::scorpiox::tool::tool::ToolDefinition;
 use crate::capabilities::Capability;
 use crate::capabilities::skills::Source;
 use crate::hygiene;
+use crate::mcp::RpcError;
+use crate::mcp::client::with_prefix;
 use crate::mcp::result::Surrounded;
-use crate::mcp::{Revision, RpcError};
 use crate::runtime::Component;
 use crate::server::dispatch::{Answer, Scope};
+use crate::server::marks::{self, Marks};
 use crate::tools::{Definition, Kind};
 
 /// How long a client may keep the list: skills can be added at any time.
@@ -27,15 +29,24 @@ const TTL_MS: u64 = 5000;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<&'a str>,
     description: Cow<'a, str>,
-    input_schema: &'a RawValue,
+    input_schema: Cow<'a, RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<Annotations<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Marks>,
+}
+
+/// What of a definition depends on whose tool it is.
+struct Of<'a> {
+    definition: Definition,
+    is_others: bool,
+    scope: &'a Scope<'a>,
 }
 
 #[derive(Serialize)]
@@ -60,26 +71,29 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     }
     let revision = scope.request.revision;
     let definitions = definitions(scope);
-    let tools = definitions.iter().map(|definition| listed(definition, revision)).collect();
+    let tools = definitions.iter().map(Of::listed).collect();
     let result = Surrounded::cacheable(revision, TTL_MS, List { tools });
     Ok(reply::result(&scope.request.id, &result))
 }
 
 /// The definitions of all tools that are listed, in order.
-fn definitions(scope: &Scope<'_>) -> Vec<Definition> {
+fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
     let tools = scope.context.tools();
     scope.context.tool_news.listed(scope.context, &tools);
     let on = tools.iter().filter(|tool| scope.context.is_on(tool));
     // Looked up once, for all tools that depend on it.
     let found = OnceCell::new();
-    on.filter_map(|tool| match &tool.kind {
-        Kind::Wasm { component, .. } if component.grants.contains(&Capability::Skills) => {
-            match found.get_or_init(|| with_skills(scope, component)) {
-                Some(found) => found.iter().find(|definition| definition.name == tool.name).cloned(),
-                None => tool.fixed_definition(),
+    on.filter_map(|tool| {
+        let definition = match &tool.kind {
+            Kind::Wasm { component, .. } if component.grants.contains(&Capability::Skills) => {
+                match found.get_or_init(|| with_skills(scope, component)) {
+                    Some(found) => found.iter().find(|definition| definition.name == tool.name).cloned(),
+                    None => tool.fixed_definition(),
+                }
             }
-        }
-        _ => tool.fixed_definition(),
+            _ => tool.fixed_definition(),
+        };
+        Some(Of { definition: definition?, is_others: matches!(tool.kind, Kind::Plugin { .. }), scope })
     })
     .collect()
 }
@@ -117,7 +131,7 @@ impl ListingCache {
             return Some(Arc::clone(&kept.definitions));
         }
         // Not under the lock: a list that takes long delays no other.
-        let setup = scope.context.setup(scope.cancel().clone(), Arc::new(|| {}));
+        let setup = scope.setup();
         match scope.context.runtime.list_tools(component, &setup) {
             Ok(found) => {
                 let definitions = Arc::new(found.into_iter().filter_map(usable).collect::<Vec<_>>());
@@ -159,20 +173,42 @@ fn usable(found: ToolDefinition) -> Option<Definition> {
     })
 }
 
-fn listed(definition: &Definition, revision: Revision) -> Listed<'_> {
-    let features = revision.features();
-    Listed {
-        name: &definition.name,
-        title: features.titles.then_some(&definition.title),
-        description: hygiene::clean(&definition.description),
-        input_schema: &definition.input_schema,
-        output_schema: definition.output_schema.as_deref().filter(|_| features.structured),
-        annotations: features.annotations.then_some(Annotations {
-            title: &definition.title,
-            read_only_hint: definition.hints.read_only,
-            destructive_hint: definition.hints.destructive,
-            idempotent_hint: definition.hints.idempotent,
-            open_world_hint: definition.hints.open_world,
-        }),
+impl Of<'_> {
+    fn listed(&self) -> Listed<'_> {
+        let Self { definition, is_others, scope } = self;
+        let features = scope.request.revision.features();
+        // A schema without data would be an error in many clients.
+        let has_data = features.structured && (*is_others || scope.context.gives_data());
+        Listed {
+            name: scope.name(&definition.name),
+            title: features.titles.then_some(&definition.title),
+            description: self.renamed(hygiene::clean(&definition.description)),
+            input_schema: self.schema(),
+            output_schema: definition.output_schema.as_deref().filter(|_| has_data),
+            annotations: features.annotations.then_some(Annotations {
+                title: &definition.title,
+                read_only_hint: definition.hints.read_only,
+                destructive_hint: definition.hints.destructive,
+                idempotent_hint: definition.hints.idempotent,
+                open_world_hint: definition.hints.open_world,
+            }),
+            meta: marks::of(&definition.name).filter(|_| features.titles && !is_others),
+        }
+    }
+
+    /// A text about a tool of ours, in which tools are called what this client calls them.
+    fn renamed<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
+        match self.scope.prefix().filter(|_| !self.is_others) {
+            Some(prefix) => with_prefix(prefix, &text, self.scope.context.registry.names()).into(),
+            None => text,
+        }
+    }
+
+    fn schema(&self) -> Cow<'_, RawValue> {
+        let schema = &*self.definition.input_schema;
+        match self.renamed(Cow::Borrowed(schema.get())) {
+            Cow::Owned(renamed) => RawValue::from_string(renamed).map_or(Cow::Borrowed(schema), Cow::Owned),
+            Cow::Borrowed(_) => Cow::Borrowed(schema),
+        }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     let revision = scope.request.revision;
     let mut prompts = Vec::new();
     if let Some(component) = scope.context.tool(SKILL_TOOL).and(scope.context.component(SKILL_TOOL)) {
-        let setup = scope.context.setup(scope.cancel().clone(), std::sync::Arc::new(|| {}));
+        let setup = scope.setup();
         let (catalogue, _) = scope
             .context
             .runtime
@@ -82,7 +82,7 @@ fn invoke(scope: &Scope<'_>, name: &str, arguments: &str) -> Result<String, RpcE
     };
     let component =
         scope.context.tool(SKILL_TOOL).and(scope.context.component(SKILL_TOOL)).ok_or_else(unknown)?;
-    let setup = scope.context.setup(scope.cancel().clone(), std::sync::Arc::new(|| {}));
+    let setup = scope.setup();
     let call = json!({ "skill_name": name, "arguments": arguments }).to_string();
     let finished = scope
         .context

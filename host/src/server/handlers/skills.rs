@@ -1,20 +1,23 @@
 //! The skills extension (`io.modelcontextprotocol/skills`) and the resources it rests on:
 //! each file of a skill is a resource `skill://<name>/<path>`.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use base64::Engine;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use scorpiox_plugin::Fingerprint;
 use scorpiox_rpc::reply;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
-use crate::capabilities::skills::Source;
-use crate::hygiene::{self, hex};
+use crate::capabilities::skills::{Opened, Reading, SkillReadError, Source};
+use crate::hygiene;
 use crate::mcp::RpcError;
 use crate::mcp::params::Text;
 use crate::mcp::result::Surrounded;
@@ -43,6 +46,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 struct Served {
     skill: Skill,
     source: Source,
+    reading: Rc<Reading>,
 }
 
 #[derive(Serialize)]
@@ -69,15 +73,16 @@ fn served(scope: &Scope<'_>) -> Result<Vec<Served>, RpcError> {
     let Some(component) = scope.context.tool(SKILL_TOOL).and(scope.context.component(SKILL_TOOL)) else {
         return Ok(Vec::new());
     };
-    let setup = scope.context.setup(scope.cancel().clone(), Arc::new(|| {}));
+    let setup = scope.setup();
     let (catalogue, sources) = scope
         .context
         .runtime
         .skill_catalogue(component, &setup)
         .map_err(|fault| RpcError::internal(format!("skills cannot be read: {fault}")))?;
+    let reading = Rc::new(Reading::new(Arc::clone(&setup.shell), scope.uses.clone()));
     let with_source = catalogue.skills.into_iter().filter_map(|skill| {
         let source = sources.get(skill.id as usize)?.clone();
-        Some(Served { skill, source })
+        Some(Served { skill, source, reading: Rc::clone(&reading) })
     });
     Ok(with_source.filter(|served| has_valid_front_matter(&served.skill)).collect())
 }
@@ -98,9 +103,13 @@ impl Served {
         format!("{SCHEME}{name}/{path}")
     }
 
+    fn open(&self) -> Result<Opened, SkillReadError> {
+        self.reading.open(&self.source)
+    }
+
     /// The paths of all files, SKILL.md first; `None` when there are too many to publish.
-    fn paths(&self) -> Option<Vec<String>> {
-        let (files, truncated) = self.source.files(MAX_FILES - 1);
+    fn paths(&self, skill: &Opened) -> Option<Vec<String>> {
+        let (files, truncated) = self.reading.files(skill, MAX_FILES - 1);
         let bytes: u64 = files.iter().map(|file| file.size).sum();
         if truncated || bytes > MAX_BYTES {
             return None;
@@ -108,21 +117,17 @@ impl Served {
         Some(std::iter::once(SKILL_FILE.to_owned()).chain(files.into_iter().map(|file| file.path)).collect())
     }
 
-    fn has(&self, path: &str) -> bool {
-        path == SKILL_FILE || self.source.files(usize::MAX).0.iter().any(|file| file.path == path)
-    }
-
     /// Every file with its digest, or "dynamic".
     fn resources(&self) -> Value {
         let manifest = || -> Option<Vec<Value>> {
-            let file = |path: &String| {
-                let bytes = self.source.read_file(path, MAX_BYTES).ok()?;
-                let digest = hex(&Sha256::digest(&bytes));
-                Some(
-                    json!({ "uri": self.uri(path), "digest": format!("sha256:{digest}"), "size": bytes.len() }),
-                )
+            let skill = self.open().ok()?;
+            let mut left = MAX_BYTES;
+            let mut file = |path: &String| {
+                let (digest, size) = digest(self.reading.file(&skill, path).ok()?, left)?;
+                left -= size;
+                Some(json!({ "uri": self.uri(path), "digest": format!("sha256:{digest}"), "size": size }))
             };
-            self.paths()?.iter().map(file).collect()
+            self.paths(&skill)?.iter().map(&mut file).collect()
         };
         manifest().map_or_else(|| json!("dynamic"), Value::Array)
     }
@@ -134,6 +139,14 @@ impl Served {
             resources: self.resources(),
         })
     }
+}
+
+/// A file's digest and its size, read piece by piece; none for one with more than `most` bytes.
+fn digest(file: File, most: u64) -> Option<(String, u64)> {
+    let mut bytes = file.take(most + 1);
+    let digest = Fingerprint::of_all(&mut bytes).ok()?;
+    let size = most + 1 - bytes.limit();
+    (size <= most).then(|| (digest.to_string(), size))
 }
 
 pub(crate) fn list(scope: &Scope<'_>) -> Answer {
@@ -188,13 +201,11 @@ pub(crate) fn read(scope: &Scope<'_>) -> Answer {
     let (name, path) = split(&uri).ok_or_else(missing)?;
     let served = served(scope)?;
     let skill = served.iter().find(|served| served.skill.name == name).ok_or_else(missing)?;
-    if !skill.has(&path) {
-        return Err(missing());
-    }
-    let bytes = skill
-        .source
-        .read_file(&path, MAX_READ_BYTES)
-        .map_err(|error| RpcError::invalid_params(format!("{uri} cannot be read: {error}")))?;
+    let read = skill.open().and_then(|opened| skill.reading.whole(&opened, &path, MAX_READ_BYTES));
+    let bytes = read.map_err(|error| match error {
+        SkillReadError::NotFound => missing(),
+        error => RpcError::invalid_params(format!("{uri} cannot be read: {error}")),
+    })?;
     let content = match String::from_utf8(bytes) {
         Ok(text) => json!({ "uri": uri, "mimeType": mime_type(&path), "text": text }),
         Err(binary) => {
@@ -220,7 +231,9 @@ pub(crate) fn directory(scope: &Scope<'_>) -> Answer {
 /// The files and folders directly below a folder of a skill; `None` when it is none.
 fn children(skill: &Served, folder: &str) -> Option<Vec<Value>> {
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let mut paths: Vec<String> = skill.source.files(usize::MAX).0.into_iter().map(|file| file.path).collect();
+    let opened = skill.open().ok()?;
+    let files = skill.reading.files(&opened, usize::MAX).0;
+    let mut paths: Vec<String> = files.into_iter().map(|file| file.path).collect();
     paths.push(SKILL_FILE.to_owned());
     let below = paths.iter().filter_map(|path| path.strip_prefix(&prefix));
     let mut names: Vec<(&str, bool)> =

@@ -1,4 +1,5 @@
-//! What is recorded of calls: a line of the audit for each, and the figures of this server.
+//! What is recorded of calls, and of other requests that read what skills hold: a line of the audit
+//! for each, and the figures of this server.
 //!
 //! A call leaves its line in memory and is counted there. The ticker, which runs while calls do, has a
 //! thread of its own write what is there: a disk that is slow must not keep deadlines from being seen.
@@ -13,11 +14,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Thread;
 
-use scorpiox_audit::{Board, Bounds, Figures, Log, LogError, Origin, Spool, time};
+use scorpiox_audit::{Board, Bounds, Figures, Log, LogError, Origin, Spool, Uses, time};
 use scorpiox_policy::{AuditPolicy, Policy};
 
 use clients::Clients;
 pub(crate) use recording::Recording;
+use recording::Subject;
 
 use super::dispatch::Request;
 use crate::capabilities::shell::Shell;
@@ -83,8 +85,19 @@ impl Records {
         request: &Request<'_>,
         tool: &'a Tool,
         arguments: &'a str,
+        uses: &Uses,
     ) -> Recording<'a> {
-        Recording::new(self, self.clients.of(request), tool, arguments)
+        Recording::new(self, self.clients.of(request), Subject::Tool { tool, arguments }, uses)
+    }
+
+    /// A request that calls no tool, and is recorded by its method.
+    pub(crate) fn begin_other<'a>(
+        &'a self,
+        request: &Request<'_>,
+        method: &'static str,
+        uses: &Uses,
+    ) -> Recording<'a> {
+        Recording::new(self, self.clients.of(request), Subject::Method(method), uses)
     }
 
     fn audit(&self) -> Option<&Audit> {

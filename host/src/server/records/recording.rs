@@ -11,12 +11,36 @@ use super::{Audit, Records};
 use crate::runtime::Fault;
 use crate::tools::{Failure, Kind, Tool};
 
+/// What a line is about.
+#[derive(Clone, Copy)]
+pub(super) enum Subject<'a> {
+    /// A call of a tool, with these arguments.
+    Tool { tool: &'a Tool, arguments: &'a str },
+    /// A request of this method.
+    Method(&'static str),
+}
+
+impl<'a> Subject<'a> {
+    fn name(self) -> &'a str {
+        match self {
+            Self::Tool { tool, .. } => &tool.name,
+            Self::Method(method) => method,
+        }
+    }
+
+    fn arguments(self) -> Option<&'a str> {
+        match self {
+            Self::Tool { arguments, .. } => Some(arguments),
+            Self::Method(_) => None,
+        }
+    }
+}
+
 /// A call that is recorded when it is finished, or when it is dropped because it broke.
 pub(crate) struct Recording<'a> {
     records: &'a Records,
     client: Option<Arc<ClientName>>,
-    tool: &'a Tool,
-    arguments: &'a str,
+    subject: Subject<'a>,
     time: u64,
     begun: Instant,
     /// Told of what it touches.
@@ -29,17 +53,16 @@ impl<'a> Recording<'a> {
     pub(super) fn new(
         records: &'a Records,
         client: Option<Arc<ClientName>>,
-        tool: &'a Tool,
-        arguments: &'a str,
+        subject: Subject<'a>,
+        uses: &Uses,
     ) -> Self {
         Self {
             records,
             client,
-            tool,
-            arguments,
+            subject,
             time: time::now(),
             begun: Instant::now(),
-            uses: Uses::default(),
+            uses: uses.clone(),
             fault: Cell::new(None),
             is_finished: false,
         }
@@ -80,7 +103,7 @@ impl<'a> Recording<'a> {
         self.is_finished = true;
         let duration = self.begun.elapsed();
         let records = self.records;
-        let (tool, memory) = (&*self.tool.name, self.uses.memory());
+        let (tool, memory) = (self.subject.name(), self.uses.memory());
         records.figures.add(&Called { tool, outcome, duration, memory });
         records.news.is_there.store(true, Ordering::Release);
         let Some(audit) = records.audit() else { return Ok(()) };
@@ -89,11 +112,11 @@ impl<'a> Recording<'a> {
             origin: &records.origin,
             client: self.client.as_deref(),
             tool,
-            component: component(self.tool),
+            component: component(self.subject),
             uses: &self.uses,
             duration,
             outcome,
-            arguments: audit.arguments.then_some(self.arguments),
+            arguments: self.subject.arguments().filter(|_| audit.arguments),
         };
         let is_full = audit.spool.push(|out| entry.push(out));
         if audit.required {
@@ -137,6 +160,7 @@ impl Audit {
 }
 
 const NOT_RECORDED: &str = "not-recorded";
+const BUILT_IN: &str = "built-in";
 
 fn refusal(what: &str, error: &LogError) -> Failure {
     Failure(format!(
@@ -145,11 +169,12 @@ fn refusal(what: &str, error: &LogError) -> Failure {
 }
 
 /// Which component runs: of those of others the hash that was approved.
-fn component(tool: &Tool) -> Option<&str> {
+fn component(subject: Subject<'_>) -> Option<&str> {
+    let Subject::Tool { tool, .. } = subject else { return Some(BUILT_IN) };
     match &tool.kind {
         Kind::Native(_) => None,
         Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
-            Some(component.fingerprint.as_deref().unwrap_or("built-in"))
+            Some(component.fingerprint.as_deref().unwrap_or(BUILT_IN))
         }
     }
 }

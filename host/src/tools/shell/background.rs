@@ -37,7 +37,7 @@ impl NativeTool for BackgroundBash {
         let chosen = choose_profile(call)?;
         let request = Request { command, run_as: chosen.run_as, timeout: None, uses: call.uses.clone() };
         let task = call.host.shell().start_task(&request)?;
-        Ok(render::started(&task, chosen.note.as_deref()))
+        Ok(render::started(call, &task, chosen.note.as_deref()))
     }
 }
 
@@ -60,7 +60,8 @@ impl NativeTool for ReadBgOutput {
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
-        let read = call.host.shell().read_task(None, task_id(call)?)?;
+        let most_bytes = call.room.saturating_sub(render::NOTE_CHARS);
+        let read = call.host.shell().read_task(None, task_id(call)?, most_bytes)?;
         Ok(render::read(&read))
     }
 }
@@ -114,6 +115,8 @@ impl NativeTool for KillBgTask {
 fn task_id(call: &Call<'_>) -> Result<u32, Failure> {
     let args = Args::parse(call.arguments)?;
     let id = args.integer(TASK_ID, 1, i64::from(u32::MAX))?;
-    let id = id.ok_or_else(|| Failure("task_id is missing; ListBgTasks shows the tasks.".to_owned()))?;
+    let id = id.ok_or_else(|| {
+        Failure(format!("task_id is missing; {} shows the tasks.", call.name("ListBgTasks")))
+    })?;
     u32::try_from(id).map_err(|_| Failure(format!("task_id must be a task's number, but was {id}.")))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use scorpiox_tool_kit::Args;
 
 use super::{choose_profile, render};
-use crate::capabilities::shell::Request;
+use crate::capabilities::shell::{Ran, Request, Wait};
 use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
 
 pub(crate) struct Bash;
@@ -28,6 +28,10 @@ impl NativeTool for Bash {
         super::MAY_RUN
     }
 
+    fn lets_go(&self) -> bool {
+        true
+    }
+
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let args = Args::parse(call.arguments)?;
         let command = args.string("command")?.ok_or_else(|| Failure("command is missing.".to_owned()))?;
@@ -42,7 +46,11 @@ impl NativeTool for Bash {
             Request { command, run_as: chosen.run_as, timeout: Some(timeout), uses: call.uses.clone() };
         let tell = |line: &str| call.progress.report(line);
         let news = call.streams.then_some(&tell as &dyn Fn(&str));
-        let completed = call.host.shell().run(&request, call.cancel, news)?;
-        Ok(render::completed(&completed, timeout, chosen.note.as_deref()))
+        let shown_bytes = call.room.saturating_sub(render::NOTE_CHARS);
+        let wait = Wait { cancel: call.cancel, news, shown_bytes, until: call.answer_by };
+        Ok(match call.host.shell().run_within(&request, &wait)? {
+            Ran::ToItsEnd(completed) => render::completed(call, &completed, timeout, chosen.note.as_deref()),
+            Ran::IntoBackground(goes_on) => render::goes_on(call, &goes_on, timeout, chosen.note.as_deref()),
+        })
     }
 }

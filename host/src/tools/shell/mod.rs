@@ -31,9 +31,10 @@ fn choose_profile(call: &Call<'_>) -> Result<Chosen, Failure> {
         Some(goal) => Chosen {
             run_as: As::Client { read_only: true },
             note: Some(format!(
-                "Plan mode is active ({:?}): the command ran read-only and without network. PlanMode with \
+                "Plan mode is active ({:?}): the command runs read-only and without network. {} with \
                  action exit or reset ends it.",
-                scorpiox_tool_kit::args::shown(&goal)
+                scorpiox_tool_kit::args::shown(&goal),
+                call.name("PlanMode")
             )),
         },
     })

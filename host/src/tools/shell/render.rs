@@ -4,20 +4,25 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use scorpiox_cell::{Ended, Outcome, Status};
+use scorpiox_proxy::Refusal;
 use scorpiox_tool_kit::args::shown;
-use scorpiox_transcript::{human_bytes, human_duration};
+use scorpiox_transcript::{Finished, human_bytes, human_duration};
 use serde::Serialize;
 
-use crate::capabilities::shell::{Completed, Listed, ReadPiece, TaskEnd, TaskState};
-use crate::tools::{Output, OutputContent};
+use crate::capabilities::shell::{Completed, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
+use crate::tools::{Call, Output, OutputContent};
 
-pub(super) const COMPLETED_SCHEMA: &str = r#"{"type":"object","properties":{"output":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"timed_out":{"type":"boolean"},"cancelled":{"type":"boolean"},"duration_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"},"truncated_bytes":{"type":"integer"},"full_output_path":{"type":["string","null"]},"killed_processes":{"type":"integer"}},"required":["output","exit_code","signal","timed_out","cancelled","duration_ms","tier","profile","truncated_bytes","full_output_path","killed_processes"]}"#;
+pub(super) const COMPLETED_SCHEMA: &str = r#"{"type":"object","properties":{"output":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"timed_out":{"type":"boolean"},"cancelled":{"type":"boolean"},"duration_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"},"truncated_bytes":{"type":"integer"},"full_output_path":{"type":["string","null"]},"killed_processes":{"type":"integer"},"task_id":{"type":["integer","null"]}},"required":["output","exit_code","signal","timed_out","cancelled","duration_ms","tier","profile","truncated_bytes","full_output_path","killed_processes","task_id"]}"#;
 pub(super) const TASK_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}"#;
 pub(super) const READ_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"output":{"type":"string"},"lost_bytes":{"type":"integer"},"more":{"type":"boolean"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"}},"required":["task_id","output","lost_bytes","more","status","exit_code","signal","runtime_ms"]}"#;
 pub(super) const LIST_SCHEMA: &str = r#"{"type":"object","properties":{"tasks":{"type":"array","items":{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}}},"required":["tasks"]}"#;
 
+/// Characters of a result that are kept free for notes.
+pub(super) const NOTE_CHARS: usize = 1500;
 /// Most folders that are named as closed.
 const MAX_CLOSED: usize = 4;
+/// Most refused hosts that are named.
+const MAX_REFUSALS: usize = 4;
 
 /// What ended a shell, as data has it.
 #[derive(Debug, Default, Serialize)]
@@ -48,56 +53,49 @@ struct CompletedData<'a> {
     truncated_bytes: u64,
     full_output_path: Option<String>,
     killed_processes: u32,
+    /// What it has become, where it goes on.
+    task_id: Option<u32>,
 }
 
 /// A command that has ended.
-pub(super) fn completed(completed: &Completed, timeout: Duration, note: Option<&str>) -> Output {
-    let Completed { output, outcome, tier, profile, refusals, closed, notes } = completed;
+pub(super) fn completed(
+    call: &Call<'_>,
+    completed: &Completed,
+    timeout: Duration,
+    note: Option<&str>,
+) -> Output {
+    let Completed { output, outcome, tier, profile, refusals, closed, notes: news } = completed;
     let failed = outcome.status != Status::Code(0) || outcome.ended.is_some();
-    let mut text = output.text.clone();
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    let _ = write!(
-        text,
-        "[{} · {} · sandbox {tier}, profile {profile}]",
+    let mut notes = vec![format!(
+        "{} · {} · sandbox {tier}, profile {profile}",
         status(outcome, Some(timeout)),
         human_duration(Duration::from_millis(outcome.duration_ms))
-    );
+    )];
     if outcome.leftover > 0 {
-        let (processes, keep) = if outcome.leftover == 1 {
-            ("1 background process", "it")
-        } else {
-            ("background processes", "them")
+        let (processes, keep) = match outcome.leftover {
+            1 => ("1 background process".to_owned(), "it"),
+            several => (format!("{several} background processes"), "them"),
         };
-        let count = if outcome.leftover == 1 { String::new() } else { format!("{} ", outcome.leftover) };
-        let _ = write!(text, "\n[{count}{processes} killed; use BackgroundBash to keep {keep} running]");
+        notes.push(format!("{processes} killed; use {} to keep {keep} running", call.name("BackgroundBash")));
     }
-    if let Some(full) = &output.full_output {
-        let whole = if full.complete { "the whole output" } else { "the beginning of the output" };
-        let _ = write!(text, "\n[{whole} ({}) is in {}]", human_bytes(full.bytes), full.path.display());
-    }
-    for refusal in refusals {
-        let _ = write!(
-            text,
-            "\n[network: {}:{} was refused: {}]",
-            shown(&refusal.host),
-            refusal.port,
-            refusal.why
-        );
+    notes.extend(refusals.iter().take(MAX_REFUSALS).map(|refusal| {
+        let Refusal { host, port, why, .. } = refusal;
+        format!("network: {}:{port} was refused: {why}", shown(host))
+    }));
+    if refusals.len() > MAX_REFUSALS {
+        notes.push(format!("network: {} more were refused", refusals.len() - MAX_REFUSALS));
     }
     if failed && !closed.is_empty() {
         let names: Vec<_> = closed.iter().take(MAX_CLOSED).map(|path| path.display().to_string()).collect();
-        let _ = write!(
-            text,
-            "\n[tier {tier} cannot keep new files apart from protected ones, so none can be made directly in {}; \
-             folders below are open]",
+        notes.push(format!(
+            "tier {tier} cannot keep new files apart from protected ones, so none can be made directly in {}; \
+             folders below are open",
             names.join(", ")
-        );
+        ));
     }
-    for note in notes.iter().map(String::as_str).chain(note) {
-        let _ = write!(text, "\n[{note}]");
-    }
+    notes.extend(news.iter().cloned());
+    notes.extend(note.map(str::to_owned));
+    notes.extend(whole(output));
     let data = CompletedData {
         output: &output.text,
         end: End::of(outcome.status),
@@ -107,10 +105,67 @@ pub(super) fn completed(completed: &Completed, timeout: Duration, note: Option<&
         tier: tier.name(),
         profile,
         truncated_bytes: output.truncated_bytes,
-        full_output_path: output.full_output.as_ref().map(|full| full.path.display().to_string()),
+        full_output_path: path(output),
         killed_processes: outcome.leftover,
+        task_id: None,
     };
-    result(text, &data, failed)
+    // An exit code is a result, whatever it is: only who ended it from outside makes an error of it.
+    result(noted(&output.text, &notes), &data, outcome.ended.is_some())
+}
+
+/// A command that goes on in the background, since the client does not wait for longer.
+pub(super) fn goes_on(call: &Call<'_>, goes_on: &GoesOn, timeout: Duration, note: Option<&str>) -> Output {
+    let GoesOn { output, task } = goes_on;
+    let (_, end, time) = parts(&task.state);
+    let mut notes = vec![format!(
+        "{}, and goes on as background task {}, until its timeout of {} ms: {} with task_id {} gives what it \
+         prints from here on, {} ends it · sandbox {}, profile {}",
+        state(task),
+        task.id,
+        timeout.as_millis(),
+        call.name("ReadBgOutput"),
+        task.id,
+        call.name("KillBgTask"),
+        task.tier,
+        task.profile
+    )];
+    notes.extend(note.map(str::to_owned));
+    notes.extend(whole(output));
+    let data = CompletedData {
+        output: &output.text,
+        end,
+        timed_out: false,
+        cancelled: false,
+        duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        tier: task.tier.name(),
+        profile: &task.profile,
+        truncated_bytes: output.truncated_bytes,
+        full_output_path: path(output),
+        killed_processes: 0,
+        task_id: Some(task.id),
+    };
+    result(noted(&output.text, &notes), &data, false)
+}
+
+/// Where the whole output is, if it is not in the text. Said last, where most clients cut least.
+fn whole(output: &Finished) -> Option<String> {
+    let full = output.full_output.as_ref()?;
+    let whole = if full.complete { "the whole output" } else { "the beginning of the output" };
+    Some(format!("{whole} ({}) is in {}", human_bytes(full.bytes), full.path.display()))
+}
+
+fn path(output: &Finished) -> Option<String> {
+    output.full_output.as_ref().map(|full| full.path.display().to_string())
+}
+
+/// What was printed, and notes about it, set off by a blank line.
+fn noted(printed: &str, notes: &[String]) -> String {
+    let mut text = printed.to_owned();
+    if !text.is_empty() {
+        text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
+    }
+    let lines: Vec<_> = notes.iter().map(|note| format!("[{note}]")).collect();
+    text + &lines.join("\n")
 }
 
 /// How a command ended, in words.
@@ -183,13 +238,17 @@ fn state(task: &Listed) -> String {
 }
 
 /// A task that was started.
-pub(super) fn started(task: &Listed, note: Option<&str>) -> Output {
+pub(super) fn started(call: &Call<'_>, task: &Listed, note: Option<&str>) -> Output {
     let mut text = format!(
-        "Started background task {} [sandbox {}, profile {}]. ReadBgOutput with task_id {} gives what it prints.",
-        task.id, task.tier, task.profile, task.id
+        "Started background task {} [sandbox {}, profile {}]. {} with task_id {} gives what it prints.",
+        task.id,
+        task.tier,
+        task.profile,
+        call.name("ReadBgOutput"),
+        task.id
     );
     if let Some(note) = note {
-        let _ = write!(text, "\n[{note}]");
+        let _ = write!(text, "\n\n[{note}]");
     }
     result(text, &TaskData::of(task), false)
 }
@@ -209,17 +268,9 @@ struct ReadData<'a> {
 /// What is new in a task's output.
 pub(super) fn read(read: &ReadPiece) -> Output {
     let ReadPiece { piece, task } = read;
-    let mut text = piece.text.clone();
-    if text.is_empty() {
-        text.push_str("(no new output)");
-    }
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    let _ = write!(text, "[task {}: {}]", task.id, state(task));
-    if piece.more {
-        text.push_str("\n[there is more: read again]");
-    }
+    let printed = if piece.text.is_empty() { "(no new output)" } else { &piece.text };
+    let mut notes = vec![format!("task {}: {}", task.id, state(task))];
+    notes.extend(piece.more.then(|| "there is more: read again".to_owned()));
     let (status, end, time) = parts(&task.state);
     let data = ReadData {
         task_id: task.id,
@@ -230,7 +281,7 @@ pub(super) fn read(read: &ReadPiece) -> Output {
         end,
         runtime_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
     };
-    result(text, &data, false)
+    result(noted(printed, &notes), &data, false)
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,6 @@
 //! called with, and answers as the real one would.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use scorpiox_tests::{Program, Served};
 use serde_json::{Value, json};
@@ -18,14 +17,8 @@ esac"#;
 
 /// A server on a desktop that has this program and no terminal.
 fn desktop(name: &str, script: &str) -> Served {
-    let program = Program::new();
-    let path = program.put(
-        &format!("bin/{name}"),
-        format!("#!/bin/bash\nprintf '%s\\n' \"$@\" --- >> \"$0.log\"\n{script}\n"),
-    );
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("sets");
-    let folder = path.parent().expect("a folder").display().to_string();
-    let mut server = program.with("PATH", &folder).with("DISPLAY", ":99").serve();
+    let script = format!("#!/bin/bash\nprintf '%s\\n' \"$@\" --- >> \"$0.log\"\n{script}\n");
+    let mut server = Program::new().with_system_program(name, &script).with("DISPLAY", ":99").serve();
     server.initialize("2025-11-25");
     server
 }
@@ -43,8 +36,8 @@ fn each_question_is_a_dialog_and_own_words_one_more() {
         let answers = &result["structuredContent"]["answers"];
         assert_eq!(answers[0]["selected"], "Grün", "{name}: {result}");
         assert_eq!(answers[1]["selected"], json!(["S", "größer, \"XL\""]), "{name}: {result}");
-        let log =
-            fs::read_to_string(server.program.home().join(format!("../bin/{name}.log"))).expect("a log");
+        let log = server.program.system_programs().join(format!("{name}.log"));
+        let log = fs::read_to_string(log).expect("a log");
         assert_eq!(log.matches("---\n").count(), 3, "{log}");
         assert!(
             log.contains("Which colour?") && log.contains("Which sizes?") && log.contains("small"),

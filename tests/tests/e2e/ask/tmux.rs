@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use scorpiox_tests::Served;
+use scorpiox_tests::{Program, Served};
 use tempfile::TempDir;
 
 use super::program;
@@ -44,11 +44,15 @@ impl Tmux {
 
     /// A server in its first pane, whose client shows no forms.
     pub(super) fn serve(&self) -> Served {
-        let variable = self.run(&["display-message", "-p", "#{socket_path},#{pid},0"]);
-        let program = program().with("TMUX", variable.trim()).with("TMUX_PANE", "%0").with("TERM", "screen");
-        let mut server = program.serve();
+        let mut server = self.program().serve();
         server.initialize("2025-11-25");
         server
+    }
+
+    /// The program in its first pane.
+    pub(super) fn program(&self) -> Program {
+        let variable = self.run(&["display-message", "-p", "#{socket_path},#{pid},0"]);
+        program().with("TMUX", variable.trim()).with("TMUX_PANE", "%0").with("TERM", "screen")
     }
 
     /// Runs commands, with `;` between them, that must succeed; what they print.

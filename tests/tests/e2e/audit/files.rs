@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use scorpiox_tests::program::unwrapped;
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
@@ -153,6 +154,7 @@ fn without_a_place_for_lines_calls_work_and_the_operator_is_told() {
     let mut server = start(&program);
     create(&mut server, "a task");
     let (status, out, _) = program.run(&["doctor"]);
+    let out = unwrapped(&out);
     assert_eq!(status.code(), Some(1), "{out}");
     assert!(
         out.lines().any(|line| line.contains("FAIL") && line.contains("calls are not recorded")),

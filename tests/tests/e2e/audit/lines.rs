@@ -210,3 +210,44 @@ fn a_policy_that_cannot_be_used_records_as_without_one() {
     assert_eq!(lines(&program, 2)[0]["outcome"], "error");
     assert!(fs::exists(folder(&program)).expect("a folder"));
 }
+
+#[test]
+fn what_skills_hold_leaves_a_line_by_whatever_way_it_is_got() {
+    let program = Program::new();
+    let skill = "---\nname: tidy\ndescription: D\n---\nBody\n";
+    program.put("workspace/.claude/skills/tidy/SKILL.md", skill);
+    program.put(&format!("workspace/.claude/skills/tidy/{SECRET}.txt"), "x");
+    let mut server = start(&program);
+    server.ask("tools/list", json!({}));
+    server.ask("prompts/list", json!({}));
+    server.ask("prompts/get", json!({ "name": "tidy", "arguments": { "arguments": SECRET } }));
+    server.ask("prompts/get", json!({ "name": "none" }));
+    for (method, uri) in [
+        ("skills/list", ""),
+        ("skills/get", "skill://tidy/SKILL.md"),
+        ("resources/list", ""),
+        ("resources/read", &format!("skill://tidy/{SECRET}.txt")),
+        ("resources/directory/read", "skill://tidy"),
+    ] {
+        server.ask(method, modern(json!({ "uri": uri })));
+    }
+    let lines = lines(&program, 8);
+    let told: Vec<_> = lines.iter().map(|line| (line["tool"].as_str(), line["outcome"].as_str())).collect();
+    let expected = [
+        ("prompts/list", "ok"),
+        ("prompts/get", "ok"),
+        ("prompts/get", "error"),
+        ("skills/list", "ok"),
+        ("skills/get", "ok"),
+        ("resources/list", "ok"),
+        ("resources/read", "ok"),
+        ("resources/directory/read", "ok"),
+    ];
+    assert_eq!(told, expected.map(|(tool, outcome)| (Some(tool), Some(outcome))));
+    let folder = program.workspace().canonicalize().expect("a folder").join(".claude/skills");
+    for line in &lines {
+        let uses = line["uses"].as_array().unwrap_or_else(|| panic!("no uses: {line}"));
+        assert!(uses.iter().any(|used| used["what"] == json!(folder)), "{line}");
+        assert!(!line.to_string().contains(SECRET), "{line}");
+    }
+}

@@ -62,15 +62,40 @@ fn the_table_is_for_people_and_safe_for_their_terminal() {
     fs::write(&file, fs::read_to_string(&file).expect("a file") + evil + "\n").expect("writes");
     let (status, out, err) = program.run(&["audit"]);
     assert!(status.success() && err.contains("1 damaged line was left out"), "{err}");
-    for piece in ["time (UTC)", "tests 1", "web 10.0.0.1:80: ", "ev\\u{1b}]0;il\\u{202e}", "a\\u{9b}b"] {
+    for piece in ["time (UTC)", "tests 1", "web 10.0.0.1:80: ", "ev\\u{1b}]0;", "a\\u{9b}b"] {
         assert!(out.contains(piece), "{piece} is not in\n{out}");
     }
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     let (_, json, _) = program.run(&["audit", "--json"]);
     for shown in [&out, &json] {
         assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown:?}");
     }
     let (_, none, _) = Program::new().run(&["audit"]);
     assert_eq!(none, "no calls are recorded that fit\n");
+}
+
+#[test]
+fn lines_of_one_workspace_are_shown_also_when_it_is_gone() {
+    let program = used();
+    let workspace = program.workspace().canonicalize().expect("a folder").display().to_string();
+    let all = tools(&program, &["--workspace", &workspace]);
+    assert_eq!(all.len(), 4, "{all:?}");
+    assert_eq!(tools(&program, &["--workspace", "/somewhere/else"]), [""; 0]);
+    let other = program.home().join("gone");
+    fs::create_dir(&other).expect("a folder");
+    let mut command = program.command();
+    let mut server = scorpiox_tests::Started::spawn({
+        command.current_dir(&other);
+        command
+    });
+    server.initialize("2025-11-25");
+    create(&mut server, "of the other");
+    lines(&program, 5);
+    server.close_input();
+    server.wait();
+    fs::remove_dir_all(&other).expect("removes");
+    let other = other.parent().expect("a folder").canonicalize().expect("a folder").join("gone");
+    assert_eq!(tools(&program, &["--workspace", other.to_str().expect("Unicode")]), ["TaskManager"]);
 }
 
 #[test]

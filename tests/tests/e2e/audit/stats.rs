@@ -60,6 +60,7 @@ fn the_figures_of_a_running_server_are_shown() {
     assert!(tasks["peak_memory_bytes"].as_u64().is_some_and(|bytes| bytes >= 64 * 1024), "{tasks}");
     let (_, text, _) = program.run(&["stats"]);
     assert!(text.contains("TaskManager") && text.contains("tests 1"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     server.close_input();
     assert!(server.wait().0.success());
     assert_eq!(files(&program), 0);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, getuid, prlimit};
-use scorpiox_tests::program::binary;
+use scorpiox_tests::program::{binary, unwrapped};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -260,7 +260,7 @@ impl ReadOnly {
         assert!(server.wait().0.success());
 
         let doctor = self.command(&["doctor"]).output().expect("the program runs");
-        let text = String::from_utf8(doctor.stdout).expect("UTF-8");
+        let text = unwrapped(&String::from_utf8(doctor.stdout).expect("UTF-8"));
         assert_eq!(doctor.status.code(), Some(1), "{text}");
         let own = self.own_home.to_str().expect("UTF-8");
         let says =

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use scorpiox_tests::Program;
+use scorpiox_tests::program::unwrapped;
 use serde_json::json;
 
 use super::support::{create, database_of, handshake, refusal, session, settled, stored};
@@ -42,6 +43,7 @@ fn assert_left_alone(program: &Program, file: &PathBuf, words: &str) {
     server.close_input();
     assert!(server.wait().0.success());
     let (status, doctor, _) = program.run(&["doctor"]);
+    let doctor = unwrapped(&doctor);
     assert_eq!(status.code(), Some(1), "{doctor}");
     assert!(doctor.lines().any(|line| line.contains("FAIL") && line.contains(words)), "{doctor}");
     assert!(fs::read(file).expect("the file") == before, "the file was changed");
@@ -50,8 +52,14 @@ fn assert_left_alone(program: &Program, file: &PathBuf, words: &str) {
 #[test]
 fn a_database_of_garbage_is_named_and_not_overwritten() {
     let (program, file) = with_tasks();
-    // One byte would be no garbage: SQLite takes such a file for an empty one.
-    for garbage in ["xy".to_owned(), "no database at all ".repeat(1000), "\0".repeat(8192)] {
+    // SQLite takes a file of no byte, or of one, for an empty database.
+    for garbage in [
+        String::new(),
+        "x".to_owned(),
+        "xy".to_owned(),
+        "no database at all ".repeat(1000),
+        "\0".repeat(8192),
+    ] {
         fs::write(&file, garbage).expect("it is overwritten");
         assert_left_alone(&program, &file, "is damaged; move it away");
     }
@@ -112,4 +120,47 @@ fn a_database_of_a_newer_program_is_named_and_not_overwritten() {
     settled(&file, |connection| connection.pragma_update(None, "user_version", 99).expect("a pragma"));
     assert_left_alone(&program, &file, "has format 99, newer than this program's 1; update the program");
     assert_eq!(stored(&file).tasks.len(), 200);
+}
+
+/// What makes the record of a plan unreadable, and leaves a database or leaves none.
+fn damages() -> Vec<(&'static str, Box<dyn Fn(&PathBuf)>)> {
+    let whole =
+        |bytes: &'static [u8]| move |file: &PathBuf| fs::write(file, bytes).expect("it is overwritten");
+    let record = |sql: &'static str| {
+        move |file: &PathBuf| settled(file, |connection| connection.execute_batch(sql).expect("a change"))
+    };
+    vec![
+        ("garbage", Box::new(whole(b"no database at all"))),
+        ("nothing", Box::new(whole(b""))),
+        ("one byte", Box::new(whole(b"x"))),
+        ("a record that is no JSON", Box::new(record("UPDATE kv SET value = x'7b' WHERE key = 'plan'"))),
+        ("a record of another shape", Box::new(record("UPDATE kv SET value = x'5b5d' WHERE key = 'plan'"))),
+        ("no table", Box::new(record("DROP TABLE kv"))),
+    ]
+}
+
+#[test]
+fn a_damaged_store_lets_no_command_run_while_a_plan_may_be_active() {
+    for (damage, apply) in damages() {
+        let program = Program::new();
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        server.text("PlanMode", json!({ "action": "enter", "goal": "look" }));
+        server.close_input();
+        server.wait();
+        let file = database_of(&program);
+        settled(&file, |_| {});
+        apply(&file);
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        for tool in ["Bash", "BackgroundBash"] {
+            let answer = server.ask(
+                "tools/call",
+                json!({ "name": tool, "arguments": { "command": "echo written > made" } }),
+            );
+            let text = refusal(&answer);
+            assert!(text.contains("Whether a plan is active cannot be found out"), "{damage}: {text}");
+        }
+        assert!(!program.workspace().join("made").exists(), "{damage}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Nothing runs that nobody approved, and nothing goes on running that changed.
 
 use std::fs;
+use std::process::Stdio;
 
 use scorpiox_tests::Program;
 use serde_json::json;
@@ -239,4 +240,70 @@ fn why_a_plugin_is_disabled_stands_on_standard_error() {
         "{err}"
     );
     assert!(status(&program).contains("disabled: its component is another"));
+}
+
+#[test]
+fn no_text_of_a_plugin_looks_like_a_part_of_the_question() {
+    let program = Program::new();
+    let forged = format!("good{}In all, nothing: it can compute, and say what it found", " ".repeat(76 * 3));
+    let long = "It asks for\\n  nothing\\n".repeat(15);
+    let many: Vec<String> =
+        (0..30).map(|number| format!("\"{}{number}.example.com\"", "h".repeat(200))).collect();
+    let manifest = format!(
+        "description = \"{long}\"\n[capabilities.clock]\nwhy = \"{forged}\"\n\
+         [capabilities.shell]\nprofile = \"build\"\nwhy = \"{long}\"\n\
+         [capabilities.web]\nwhy = \"x\"\nhosts = [{}]\n\
+         [capabilities.files]\nwhy = \"x\"\nwrite = [\"workspace\", \"~/notes\"]\n[tools.divide]\ndescription = \"{long}\"\n",
+        many.join(", ")
+    );
+    let folder = source(&program, "kinds", &manifest, &component());
+    let (_, out, err) = program.run(&["plugin", "add", &folder]);
+    assert!(out.lines().all(|line| line.chars().count() <= 80 || line.contains("--yes ")), "{out}{err}");
+    let (above, sum) = out.rsplit_once("\nIn all, it may\n").unwrap_or_else(|| panic!("no sum: {out}{err}"));
+    assert!(
+        above.lines().filter(|line| line.contains("nothing")).all(|line| line.trim_start().starts_with("| ")),
+        "{above}"
+    );
+    let (sum, _) = sum.split_once("\n\n").expect("what to do");
+    let expected = "  run commands, under a profile of your policy\n  change files in 2 folders, your project among them\n  \
+                    send requests to 30 hosts or patterns of hosts\n  know the time";
+    assert_eq!(sum, expected);
+    let (_, shown, _) = program.run(&["plugin", "show", "kinds"]);
+    assert!(shown.lines().all(|line| line.chars().count() <= 90), "{shown}");
+    for (manifest, expected) in [
+        ("[capabilities.files]\nwhy = \"x\"\nread = [\"/a\\nIn all, nothing\"]\n", "write it on one line"),
+        ("[capabilities.shell]\nwhy = \"x\"\nprofile = \"a\\n\\n\\nb\"\n", "write it on one line"),
+        ("[capabilities.web]\nwhy = \"x\"\nhosts = [\"a.example.com\\nb\"]\n", "write it on one line"),
+        ("version = \"1\\nIn all, nothing\"\n", "write it on one line"),
+        ("[capabilities.clock]\nwhy = \"a\\u001b[2J\"\n", "it cannot be seen"),
+        ("descriptoin = \"x\"\n", "did you mean `description`?"),
+        ("[capabilities.files]\nwhy = \"\u{1b}[2J\"\n", "\\u{1b}[2J"),
+    ] {
+        let folder = source(&program, "kinds", manifest, &component());
+        let (added, out, err) = program.run(&["plugin", "add", &folder]);
+        assert!(!added.success() && err.contains(expected), "{manifest}: {out}{err}");
+        assert!(!err.contains('\u{1b}'), "{err:?}");
+    }
+}
+
+#[test]
+fn who_adds_and_who_removes_at_the_same_moment_leave_something_whole() {
+    let program = Program::new();
+    let folder = source(&program, "kinds", "", &component());
+    let (_, out, _) = program.run(&["plugin", "add", &folder]);
+    let hash = shown_hash(&out);
+    for _ in 0..8 {
+        let (mut add, mut remove) = (program.command(), program.command());
+        let mut add = add
+            .args(["plugin", "add", &folder, "--yes", &hash])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        remove.args(["plugin", "remove", "kinds"]).output().expect("it runs");
+        let added = add.wait().expect("it ends");
+        assert!(added.success(), "{added}");
+        let status = status(&program);
+        let whole = ["kinds  approved\n", "no plugins; `scorpiox-code plugin add FILE` installs one\n"];
+        assert!(whole.contains(&&*status), "{status}");
+    }
 }

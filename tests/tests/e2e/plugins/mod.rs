@@ -22,7 +22,7 @@ use scorpiox_tests::{Program, Started};
 use serde_json::Value;
 
 /// The hash that `--yes` takes, as it is shown.
-fn shown_hash(out: &str) -> String {
+pub(crate) fn shown_hash(out: &str) -> String {
     let after = out.split("--yes ").nth(1).unwrap_or_else(|| panic!("no hash in {out}"));
     after.split_whitespace().next().expect("a hash").to_owned()
 }
@@ -33,7 +33,7 @@ fn kinds() -> PathBuf {
 }
 
 /// A component that `make test-components` made.
-fn guest(name: &str) -> PathBuf {
+pub(crate) fn guest(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-components");
     let path = folder.join(format!("{name}.component.wasm"));
     path.canonicalize()
@@ -52,7 +52,7 @@ fn impostor_as(role: &str) -> Vec<u8> {
 }
 
 /// Puts a plugin's folder into the workspace: its manifest after name and component, and the component.
-fn source(program: &Program, name: &str, manifest: &str, component: &[u8]) -> String {
+pub(crate) fn source(program: &Program, name: &str, manifest: &str, component: &[u8]) -> String {
     let text = format!("name = \"{name}\"\ncomponent = \"c.wasm\"\n{manifest}");
     program.put(&format!("workspace/sources/{name}/plugin.toml"), text);
     program.put(&format!("workspace/sources/{name}/c.wasm"), component);
@@ -60,7 +60,7 @@ fn source(program: &Program, name: &str, manifest: &str, component: &[u8]) -> St
 }
 
 /// Installs and approves a plugin as a script does.
-fn install(program: &Program, source: &str) {
+pub(crate) fn install(program: &Program, source: &str) {
     let (_, out, err) = program.run(&["plugin", "add", source]);
     let hash = shown_hash(&out);
     let (status, out, _) = program.run(&["plugin", "add", source, "--yes", &hash]);

@@ -24,9 +24,15 @@ fn start(program: &Program) -> Started {
     server
 }
 
+/// The skill, and what stands behind it after blank lines, of the one text.
 fn texts(result: &Value) -> Vec<String> {
     let content = result["content"].as_array().expect("content");
-    content.iter().filter_map(|piece| piece["text"].as_str()).map(str::to_owned).collect()
+    assert_eq!(content.len(), 1, "{result}");
+    let text = content[0]["text"].as_str().expect("a text");
+    let last = text.find("\nSkill folder: ").expect("a skill");
+    let end = text[last..].find("\n\n").map_or(text.len(), |end| last + end);
+    let behind = text[end..].split("\n\n").filter(|text| !text.is_empty());
+    std::iter::once(&text[..end]).chain(behind).map(str::to_owned).collect()
 }
 
 fn invoke(server: &mut Started) -> Vec<String> {
@@ -53,7 +59,7 @@ fn an_approved_component_gets_the_arguments_and_gives_its_result() {
     let mut server = start(&program);
     let texts = invoke(&mut server);
     assert!(texts[0].contains("Count one 'two three'."), "{texts:?}");
-    assert_eq!(texts[2], "[\"one\", \"two three\"] \"\"\n");
+    assert_eq!(texts[2], "[\"one\", \"two three\"] \"\"");
     // Another component in its place is not run.
     program.put("workspace/.claude/skills/count/count.wasm", fs::read(guest("kinds")).expect("it"));
     let texts = invoke(&mut server);

@@ -8,8 +8,10 @@ use scorpiox_tests::Program;
 use super::support::{bash, bash_for, start};
 
 /// Bytes that a result shows from the beginning and from the end.
-const HEAD: usize = 8 * 1024;
-const TAIL: usize = 22 * 1024;
+const HEAD: usize = SHOWN / 3;
+const TAIL: usize = SHOWN - HEAD;
+/// What of 20,000 characters is not kept free for notes and messages.
+const SHOWN: usize = 20_000 - 2400 - 1500;
 
 /// Peak memory of a process, in KiB.
 fn peak_kib(pid: u32) -> u64 {
@@ -26,6 +28,8 @@ fn a_long_output_shows_both_ends_and_names_the_file_with_all_of_it() {
     let whole: String = (1..=100_000).map(|n| format!("{n}\n")).collect();
     let left_out = whole.len() - HEAD - TAIL;
     assert_eq!(ran.data["truncated_bytes"], left_out);
+    assert!(ran.text.contains("\n[… 572,795 bytes left out …]\n"), "{}", ran.text);
+    assert!(ran.text.trim_end().ends_with(".txt]"), "where it is stands last: {}", ran.text);
     assert!(ran.output().starts_with(&whole[..HEAD - 8]), "{}", ran.text);
     assert!(ran.output().ends_with(&whole[whole.len() - TAIL + 8..]), "{}", ran.text);
     assert!(ran.text.len() < HEAD + TAIL + 1024, "{}", ran.text.len());

@@ -81,3 +81,31 @@ fn another_server_of_the_workspace_keeps_to_the_plan() {
     assert_eq!(bash(&mut other, "touch changed").data["profile"], "readonly");
     assert!(!program.workspace().join("changed").exists());
 }
+
+#[test]
+fn commands_that_began_before_a_plan_are_named_with_how_to_end_them() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let task = background(&mut server, "while :; do date >> file; sleep 0.05; done");
+    let ended = background(&mut server, "true");
+    read_until(&mut server, ended, "nothing is printed");
+    let entered = server.text("PlanMode", json!({ "action": "enter", "goal": "look" }));
+    for piece in
+        [format!("task {task}, running for "), "while :; do date".to_owned(), "KillBgTask".to_owned()]
+    {
+        assert!(entered.contains(&piece), "{piece}: {entered}");
+    }
+    assert!(!entered.contains(&format!("task {ended},")), "{entered}");
+    let result = server.call("PlanMode", json!({ "action": "status" }));
+    assert!(
+        result["content"][0]["text"].as_str().expect("a text").contains(&format!("task {task},")),
+        "{result}"
+    );
+    let data = server.text("PlanMode", json!({ "action": "json" }));
+    assert!(serde_json::from_str::<serde_json::Value>(&data).is_ok(), "{data}");
+    // What begins while the plan is made changes nothing.
+    background(&mut server, "sleep 30");
+    server.call("KillBgTask", json!({ "task_id": task }));
+    let status = server.text("PlanMode", json!({ "action": "status" }));
+    assert!(!status.contains("KillBgTask"), "{status}");
+}

@@ -3,6 +3,7 @@
 use std::fs;
 
 use scorpiox_tests::Program;
+use scorpiox_tests::program::unwrapped;
 use serde_json::json;
 
 use super::support::{Ran, bash, bash_for, in_tier, start, with_policy};
@@ -58,7 +59,7 @@ fn the_least_tier_is_kept() {
         assert!(ran.refused().contains(&format!("no sandbox of tier {least} or better")), "{}", ran.text);
         assert!(ran.text.contains("doctor"), "{}", ran.text);
         assert!(!program.workspace().join("ran").exists());
-        let (_, said, _) = program.run(&["doctor"]);
+        let said = unwrapped(&program.run(&["doctor"]).1);
         assert!(said.contains("Commands are refused") || said.contains("commands are refused"), "{said}");
     }
 }

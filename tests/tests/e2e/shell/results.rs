@@ -15,14 +15,14 @@ fn exit_codes_and_signals_are_told_in_words_and_as_data() {
         {
             let ran = bash(server, command);
             assert_eq!(ran.exit_code(), code, "{command}");
-            assert_eq!(ran.is_error, code != 0, "{command}");
+            assert!(!ran.is_marked, "{command}: an exit code is a result");
             assert!(ran.text.contains(&format!("[exit code {code} · ")), "{}", ran.text);
             assert!(ran.data["signal"].is_null());
         }
         for (signal, name) in [("TERM", "SIGTERM"), ("KILL", "SIGKILL"), ("SEGV", "SIGSEGV")] {
             let ran = bash(server, &format!("kill -{signal} $$"));
             assert_eq!(ran.data["signal"], name);
-            assert!(ran.data["exit_code"].is_null() && ran.is_error);
+            assert!(ran.data["exit_code"].is_null() && !ran.is_marked);
             assert!(ran.text.contains(&format!("[killed by {name} · ")), "{}", ran.text);
         }
     });
@@ -37,7 +37,7 @@ fn the_text_shows_the_output_and_then_how_it_ended() {
     let (output, end) = ran.text.split_at(ran.output().len());
     assert_eq!(output, ran.output());
     assert!(
-        end.starts_with("[exit code 3 · ") && end.ends_with(" · sandbox T1, profile workspace]"),
+        end.starts_with("\n[exit code 3 · ") && end.ends_with(" · sandbox T1, profile workspace]"),
         "{end}"
     );
     assert_eq!(ran.data["timed_out"], false);

@@ -50,15 +50,21 @@ pub fn start(program: &Program) -> Started {
 pub struct Ran {
     pub text: String,
     pub data: Value,
+    /// Whether it failed: it ended with another exit code than 0 or by a signal, or the result is marked.
     pub is_error: bool,
+    /// Whether the result is marked as an error: it could not be run, or was ended from outside.
+    pub is_marked: bool,
 }
 
 impl Ran {
     pub fn of(result: &Value) -> Self {
+        let data = result["structuredContent"].clone();
+        let is_marked = result["isError"] == true;
         Self {
             text: result["content"][0]["text"].as_str().expect("a text").to_owned(),
-            data: result["structuredContent"].clone(),
-            is_error: result["isError"] == true,
+            is_error: is_marked || !data.is_null() && data["exit_code"] != 0,
+            is_marked,
+            data,
         }
     }
 
@@ -82,7 +88,7 @@ impl Ran {
     /// What came of a call that was refused before anything ran.
     #[track_caller]
     pub fn refused(&self) -> &str {
-        assert!(self.is_error, "{}", self.text);
+        assert!(self.is_marked, "{}", self.text);
         assert!(self.data.is_null(), "{}", self.text);
         &self.text
     }

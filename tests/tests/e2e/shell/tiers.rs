@@ -1,5 +1,7 @@
 //! Which sandbox is chosen, and how it is told.
 
+use scorpiox_tests::program::unwrapped;
+
 use super::support::{TIERS, bash, in_tier, start, with_policy};
 
 #[test]
@@ -11,6 +13,7 @@ fn the_best_tier_that_the_machine_allows_is_chosen_and_doctor_explains_the_other
         assert_eq!(ran.data["tier"], *tier, "{}", ran.text);
         assert!(ran.text.contains(&format!("sandbox {tier}, ")), "{}", ran.text);
         let (status, said, errors) = program.run(&["doctor"]);
+        let said = unwrapped(&said);
         assert!(status.success(), "{said}{errors}");
         assert!(said.contains(&format!("commands run in a sandbox of tier {tier}\n")), "{said}");
         for (other, name) in TIERS.iter().enumerate() {

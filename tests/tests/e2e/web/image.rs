@@ -43,6 +43,20 @@ fn a_small_image_is_given_as_it_is() {
 }
 
 #[test]
+fn a_relative_path_is_of_the_workspace() {
+    let program = Program::new();
+    program.put("workspace/pictures/dot.png", dot());
+    program.put("dot.png", dot());
+    let mut server = start(&program);
+    for path in ["pictures/dot.png", "./pictures/../pictures/dot.png"] {
+        let result = read(&mut server, path.as_ref());
+        assert_eq!(image(&result).1, dot(), "{result}");
+    }
+    let outside = read(&mut server, "../dot.png".as_ref());
+    assert!(failure(&outside).contains("[files]"), "{outside}");
+}
+
+#[test]
 fn real_images_are_shown_and_broken_ones_refused() {
     let Some(data) = shared_data() else { return };
     let program = Program::new();
@@ -135,7 +149,9 @@ fn what_is_no_image_is_refused_with_the_reason() {
         let text = failure(&result);
         assert!(text.to_lowercase().contains(&piece.to_lowercase()), "{name}: {text}");
     }
-    for (path, piece) in [("relative.png", "absolute"), ("/nowhere/x.png", "does not exist")] {
+    for (path, piece) in
+        [("nowhere.png", "workspace/nowhere.png does not exist"), ("/nowhere/x.png", "does not exist")]
+    {
         let result = server.call("ReadImage", json!({ "file_path": path }));
         assert!(failure(&result).contains(piece), "{result}");
     }

@@ -111,12 +111,26 @@ fn broken_utf8_is_replaced_and_said() {
 fn long_bodies_are_cut_at_a_line_and_say_where_the_rest_is() {
     let folders = Folders::default().skill("x", "d", &"0123456789\n".repeat(30_000));
     let text = invoked(&folders, "x", "");
-    assert!(text.len() < 257 * 1024 && text.contains("\n0123456789\n\n</skill_content>"));
-    assert!(text.contains("longer than 262144 bytes and were cut; the rest is in /skills/x/SKILL.md."));
+    assert!(text.chars().count() < ROOM && text.contains("\n0123456789\n\n</skill_content>"));
+    // Four lines of front matter, and those that are shown.
+    let next = 5 + text.matches("0123456789\n").count();
+    let note = format!("read the rest in /skills/x/SKILL.md, from line {next} on");
+    assert!(text.contains(&note), "{}", &text[text.len() - 300..]);
     let one_line = invoked(&Folders::default().skill("x", "d", &"é漢".repeat(100_000)), "x", "");
     assert!(!one_line.contains('\u{fffd}') && !one_line.contains("UTF-8"));
-    let exact = invoked(&Folders::default().skill("x", "d", &"x".repeat(256 * 1024)), "x", "");
+    assert!(one_line.chars().count() < ROOM, "{}", one_line.chars().count());
+    let exact = invoked(&Folders::default().skill("x", "d", &"漢".repeat(13_000)), "x", "");
     assert!(!exact.contains("were cut"));
+}
+
+#[test]
+fn many_files_with_long_names_are_listed_in_part() {
+    let files: Vec<_> = (0..50).map(|n| format!("{n}{}", "x".repeat(200))).collect();
+    let mut folders = Folders::default().skill("x", "d", &"text\n".repeat(10_000));
+    folders.entries[0].files = files;
+    let text = invoked(&folders, "x", "");
+    assert!(text.contains("\n… and more"), "{text}");
+    assert!(text.chars().count() < ROOM, "{}", text.chars().count());
 }
 
 #[test]

@@ -4,6 +4,9 @@ use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebErro
 use scorpiox_tool_kit::{Failure, Output};
 use serde_json::{Value, json};
 
+/// Characters of a result.
+pub const ROOM: usize = 17_600;
+
 /// One answer for every request, and one for the browser.
 pub struct Fake {
     pub answer: Result<Response, WebError>,
@@ -66,7 +69,7 @@ impl Fake {
 
     pub fn call(&mut self, arguments: &Value) -> Result<Output, Failure> {
         let mut reports = Reports(Vec::new());
-        let result = read_docs::call(self, &mut reports, &arguments.to_string());
+        let result = read_docs::call(self, &mut reports, ROOM, &arguments.to_string());
         self.reports.append(&mut reports.0);
         result
     }

@@ -1,11 +1,14 @@
-//! Formats that are decoded as one whole frame by the `image` crate: WebP, BMP, TIFF, ICO.
-//! Each says what its decoder holds beside the frame, so that it is refused before it allocates.
+//! Formats that are decoded as one whole frame by the `image` crate. Each says what its decoder
+//! holds beside the frame, so that it is refused before it allocates.
 
 use std::error::Error as _;
 use std::io::Cursor;
 
-use image::codecs::{bmp::BmpDecoder, ico::IcoDecoder, tiff::TiffDecoder, webp::WebPDecoder};
+use image::codecs::{
+    pnm::PnmDecoder, qoi::QoiDecoder, tga::TgaDecoder, tiff::TiffDecoder, webp::WebPDecoder,
+};
 use image::error::{ImageError, ImageResult};
+use image::metadata::Orientation;
 use image::{ColorType, ImageDecoder, Limits};
 
 use crate::format::Format;
@@ -34,9 +37,24 @@ pub(crate) fn webp(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     Ok(picture)
 }
 
-/// Decodes a BMP file.
-pub(crate) fn bmp(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
-    decode(open(Format::Bmp, BmpDecoder::new(Cursor::new(bytes)))?, Format::Bmp, room, 0)
+/// Decodes a PNM file.
+pub(crate) fn pnm(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    decode(open(Format::Pnm, PnmDecoder::new(Cursor::new(bytes)))?, Format::Pnm, room, 0)
+}
+
+/// Decodes a QOI file.
+pub(crate) fn qoi(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    decode(open(Format::Qoi, QoiDecoder::new(Cursor::new(bytes)))?, Format::Qoi, room, 0)
+}
+
+/// Decodes a TGA file.
+pub(crate) fn tga(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    let decoder = open(Format::Tga, TgaDecoder::new(Cursor::new(bytes)))?;
+    // A copy of the indices into a palette.
+    let extra = decoder.total_bytes();
+    let mut frame = read(decoder, Format::Tga, room, extra)?;
+    frame.show_if_blank();
+    frame.picture()
 }
 
 /// Decodes the first page of a TIFF file.
@@ -51,29 +69,64 @@ pub(crate) fn tiff(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     Ok(picture)
 }
 
-/// Decodes the largest picture of an ICO file.
-pub(crate) fn ico(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
-    let count = bytes.get(4..6).map_or(1, |count| u16::from_le_bytes([count[0], count[1]]));
-    let decoder = open(Format::Ico, IcoDecoder::new(Cursor::new(bytes)))?;
-    let extra = decoder.total_bytes();
-    let mut picture = decode(decoder, Format::Ico, room, extra)?;
-    if count > 1 {
-        picture.notes.push(format!("The icon has {count} sizes: the largest is shown."));
-    }
-    Ok(picture)
-}
-
-fn open<D>(format: Format, decoder: ImageResult<D>) -> Result<D, Problem> {
+pub(super) fn open<D>(format: Format, decoder: ImageResult<D>) -> Result<D, Problem> {
     decoder.map_err(|error| damaged(format, &error))
 }
 
-/// Decodes one whole frame; the decoder holds `extra` bytes beside it.
-pub(crate) fn decode(
-    mut decoder: impl ImageDecoder,
+/// A picture as its decoder leaves it.
+pub(super) struct Frame {
+    format: Format,
+    pub(super) size: (u32, u32),
+    orientation: Orientation,
+    colours: ColorType,
+    pub(super) data: Vec<u8>,
+}
+
+impl Frame {
+    /// Makes a picture opaque whose every pixel is transparent: its writer meant nothing by the
+    /// fourth byte.
+    fn show_if_blank(&mut self) {
+        if self.is_blank() {
+            self.data.as_chunks_mut::<4>().0.iter_mut().for_each(|pixel| pixel[3] = 255);
+        }
+    }
+
+    /// Whether every pixel is transparent.
+    pub(super) fn is_blank(&self) -> bool {
+        self.colours == ColorType::Rgba8 && self.data.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 0)
+    }
+
+    /// The picture, reduced.
+    pub(super) fn picture(self) -> Result<Picture, Problem> {
+        let Self { format, size, orientation, colours, data } = self;
+        let (layout, sample) = samples(colours)
+            .ok_or_else(|| Problem::Variety { format, what: format!("its colours are {colours:?}") })?;
+        let mut reducer = Reducer::new(size, layout);
+        let mut narrow = Vec::new();
+        for row in data.chunks_exact(size.0 as usize * usize::from(colours.bytes_per_pixel())) {
+            reducer.push(sample.narrow(row, &mut narrow));
+        }
+        Ok(Picture { format, size, orientation, pixels: reducer.finish(), plain: true, notes: Vec::new() })
+    }
+}
+
+/// Decodes one whole picture; the decoder holds `extra` bytes beside its frame.
+pub(super) fn decode(
+    decoder: impl ImageDecoder,
     format: Format,
     room: Room,
     extra: u64,
 ) -> Result<Picture, Problem> {
+    read(decoder, format, room, extra)?.picture()
+}
+
+/// Reads one whole frame; the decoder holds `extra` bytes beside it.
+pub(super) fn read(
+    mut decoder: impl ImageDecoder,
+    format: Format,
+    room: Room,
+    extra: u64,
+) -> Result<Frame, Problem> {
     let size = decoder.dimensions();
     check_edges(format, size)?;
     let total = decoder.total_bytes();
@@ -85,16 +138,9 @@ pub(crate) fn decode(
     decoder.set_limits(limits).map_err(|error| damaged(format, &error))?;
     let orientation = decoder.orientation().map_err(|error| damaged(format, &error))?;
     let colours = decoder.color_type();
-    let mut frame = vec![0; usize::try_from(total).unwrap_or(usize::MAX)];
-    decoder.read_image(&mut frame).map_err(|error| damaged(format, &error))?;
-    let (layout, sample) = samples(colours)
-        .ok_or_else(|| Problem::Variety { format, what: format!("its colours are {colours:?}") })?;
-    let mut reducer = Reducer::new(size, layout);
-    let mut narrow = Vec::new();
-    for row in frame.chunks_exact(size.0 as usize * usize::from(colours.bytes_per_pixel())) {
-        reducer.push(sample.narrow(row, &mut narrow));
-    }
-    Ok(Picture { format, size, orientation, pixels: reducer.finish(), plain: true, notes: Vec::new() })
+    let mut data = vec![0; usize::try_from(total).unwrap_or(usize::MAX)];
+    decoder.read_image(&mut data).map_err(|error| damaged(format, &error))?;
+    Ok(Frame { format, size, orientation, colours, data })
 }
 
 /// How a sample of a colour is stored.
@@ -149,6 +195,7 @@ pub(crate) fn damaged(format: Format, error: &ImageError) -> Problem {
             Some(cause) => Problem::from_decoder(format, cause),
             None => Problem::from_decoder(format, error),
         },
+        ImageError::IoError(error) => Problem::from_decoder(format, error),
         error => Problem::from_decoder(format, error),
     }
 }

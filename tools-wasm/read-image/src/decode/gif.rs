@@ -1,53 +1,110 @@
 //! GIF: the first picture of the file. The others are walked over without decoding them.
+//!
+//! A picture that reaches over the canvas is cut, and a canvas of no size becomes the picture's.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 
 use image::codecs::gif::GifDecoder;
 
 use super::frame;
 use crate::format::Format;
-use crate::limits::{Room, check_edges, pixels};
+use crate::limits::{MAX_EDGE, Room, check_edges, pixels};
 use crate::picture::Picture;
 use crate::problem::Problem;
 
+/// Where a file says how large its canvas is: two numbers of two bytes.
+const CANVAS: std::ops::Range<usize> = 6..10;
+
 /// Decodes the first picture of a GIF file.
 pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
-    let size = match bytes {
-        &[_, _, _, _, _, _, w0, w1, h0, h1, ..] => {
-            (u16::from_le_bytes([w0, w1]).into(), u16::from_le_bytes([h0, h1]).into())
-        }
+    let canvas = match bytes.get(CANVAS) {
+        Some(&[w0, w1, h0, h1]) => (u16::from_le_bytes([w0, w1]), u16::from_le_bytes([h0, h1])),
         _ => return Err(Problem::damaged(Format::Gif, "the file ends too early")),
     };
-    check_edges(Format::Gif, size)?;
-    // The canvas, and a frame that does not cover it.
-    room.check(Format::Gif, size, pixels(size) * 9)?;
-    let frames = count(bytes)?;
-    let decoder = GifDecoder::new(Cursor::new(bytes)).map_err(|error| frame::damaged(Format::Gif, &error))?;
-    let mut picture = frame::decode(decoder, Format::Gif, room, pixels(size) * 5)?;
-    if frames > 1 {
-        picture.plain = false;
-        picture.notes.push(format!("Animated GIF with {frames} frames: only the first is shown."));
+    let frames = Frames::count(bytes)?;
+    let (bytes, room, canvas) = with_canvas(bytes, room, canvas, frames.first);
+    let frame = (u32::from(frames.first.width), u32::from(frames.first.height));
+    check_edges(Format::Gif, canvas)?;
+    if frame.0.max(frame.1) > MAX_EDGE {
+        return Err(Problem::Edges { format: Format::Gif, size: frame });
+    }
+    // The canvas, the picture, and the indices that it is made of.
+    let extra = pixels(frame) * 5;
+    room.check(Format::Gif, canvas, pixels(canvas) * 4 + extra)?;
+    let decoder =
+        GifDecoder::new(Cursor::new(&bytes[..])).map_err(|error| frame::damaged(Format::Gif, &error))?;
+    let mut picture = frame::decode(decoder, Format::Gif, room, extra)?;
+    let fits = frames.first.fits(canvas);
+    if !fits {
+        picture.notes.push("The picture is cut at the edges of its canvas.".to_owned());
+    }
+    // Programs disagree about what does not fit, and about a canvas without a size.
+    picture.plain = fits && matches!(bytes, Cow::Borrowed(_)) && frames.number == 1;
+    if frames.number > 1 {
+        let note = format!("Animated GIF with {} frames: only the first is shown.", frames.number);
+        picture.notes.push(note);
     }
     Ok(picture)
 }
 
-/// The number of frames; an error if the file is cut off.
-fn count(bytes: &[u8]) -> Result<u64, Problem> {
-    let damaged = |error: gif::DecodingError| match error {
-        gif::DecodingError::UnexpectedEof => Problem::damaged(Format::Gif, "the file ends too early"),
-        gif::DecodingError::Format(error) => Problem::damaged(Format::Gif, error.to_string()),
-        error => Problem::from_decoder(Format::Gif, &error),
-    };
-    let mut options = gif::DecodeOptions::new();
-    options.skip_frame_decoding(true);
-    options.check_frame_consistency(true);
-    let mut reader = options.read_info(Cursor::new(bytes)).map_err(damaged)?;
-    let mut frames = 0;
-    while reader.next_frame_info().map_err(damaged)?.is_some() {
-        frames += 1;
+/// The file with a canvas that has a size, the room beside it, and that size.
+fn with_canvas(
+    bytes: &[u8],
+    room: Room,
+    (width, height): (u16, u16),
+    first: Place,
+) -> (Cow<'_, [u8]>, Room, (u32, u32)) {
+    if width > 0 && height > 0 {
+        return (Cow::Borrowed(bytes), room, (width.into(), height.into()));
     }
-    match frames {
-        0 => Err(Problem::damaged(Format::Gif, "it has no picture")),
-        frames => Ok(frames),
+    let canvas = (first.left.saturating_add(first.width), first.top.saturating_add(first.height));
+    let mut copy = bytes.to_vec();
+    copy[CANVAS].copy_from_slice(&[canvas.0.to_le_bytes(), canvas.1.to_le_bytes()].concat());
+    (Cow::Owned(copy), room.less(bytes.len()), (canvas.0.into(), canvas.1.into()))
+}
+
+/// Where a picture lies on the canvas.
+#[derive(Clone, Copy)]
+struct Place {
+    left: u16,
+    top: u16,
+    width: u16,
+    height: u16,
+}
+
+impl Place {
+    fn fits(self, (width, height): (u32, u32)) -> bool {
+        let (right, bottom) =
+            (u32::from(self.left) + u32::from(self.width), u32::from(self.top) + u32::from(self.height));
+        right <= width && bottom <= height
+    }
+}
+
+/// The pictures of a file.
+struct Frames {
+    number: u64,
+    first: Place,
+}
+
+impl Frames {
+    /// Walks over the file; an error if it is cut off or has no picture.
+    fn count(bytes: &[u8]) -> Result<Self, Problem> {
+        let damaged = |error: gif::DecodingError| match error {
+            gif::DecodingError::UnexpectedEof => Problem::damaged(Format::Gif, "the file ends too early"),
+            gif::DecodingError::Format(error) => Problem::damaged(Format::Gif, error.to_string()),
+            error => Problem::from_decoder(Format::Gif, &error),
+        };
+        let mut options = gif::DecodeOptions::new();
+        options.skip_frame_decoding(true);
+        let mut reader = options.read_info(Cursor::new(bytes)).map_err(damaged)?;
+        let (mut number, mut first) = (0, None);
+        while let Some(frame) = reader.next_frame_info().map_err(damaged)? {
+            number += 1;
+            let &gif::Frame { left, top, width, height, .. } = frame;
+            first.get_or_insert(Place { left, top, width, height });
+        }
+        let first = first.ok_or_else(|| Problem::damaged(Format::Gif, "it has no picture"))?;
+        Ok(Self { number, first })
     }
 }

@@ -1,5 +1,6 @@
 //! Components that were built for WASI: what they reach is what was approved.
 
+mod exchanged;
 mod files;
 mod nothing;
 mod programs;

@@ -1,6 +1,8 @@
-use super::*;
-use jsonc_parser::{JsonValue, parse_to_value};
+use jsonc_parser::{JsonValue, ParseOptions, parse_to_value};
 use proptest::prelude::*;
+
+use super::super::{fresh, merge};
+use crate::cli::clients::{Client, Refusal};
 
 fn cursor(text: &str) -> Result<String, Refusal> {
     merge(text, Client::Cursor, "/bin/sx")
@@ -85,6 +87,36 @@ fn vscode_wants_a_type() {
     );
     let expected = r#"{"servers": {"scorpiox": {"type": "stdio", "command": "/bin/sx"}}, "inputs": []}"#;
     assert_eq!(merged.as_deref(), Ok(expected));
+}
+
+#[test]
+fn open_code_has_the_program_and_its_arguments_in_one_list() {
+    let becomes = |before: &str, after: &str| {
+        assert_eq!(merge(before, Client::OpenCode, "/bin/sx").as_deref(), Ok(after));
+        assert_eq!(merge(after, Client::OpenCode, "/bin/sx").as_deref(), Ok(after), "a second merge");
+    };
+    becomes(
+        r#"{"mcp": {"scorpiox": {"type": "local", "command": ["/old", "--x"], "enabled": false}}}"#,
+        r#"{"mcp": {"scorpiox": {"type": "local", "command": ["/bin/sx", "--x"], "enabled": false}}}"#,
+    );
+    for wrong in [r#""/old""#, "[]", "[1]", "{}"] {
+        let before = format!(r#"{{"mcp": {{"scorpiox": {{"type": "local", "command": {wrong}}}}}}}"#);
+        let merged = merge(&before, Client::OpenCode, "/bin/sx").expect("merged");
+        let value: serde_json::Value = serde_json::from_str(&merged).expect("JSON");
+        assert_eq!(value["mcp"]["scorpiox"]["command"], serde_json::json!(["/bin/sx"]), "{wrong}");
+    }
+}
+
+#[test]
+fn what_a_person_chose_stays_and_what_is_missing_is_added() {
+    let chosen = r#"{"mcpServers": {"scorpiox": {"command": "/bin/sx", "alwaysLoad": false}}}"#;
+    assert_eq!(merge(chosen, Client::ClaudeCode, "/bin/sx").as_deref(), Ok(chosen));
+    let chosen =
+        r#"{"mcpServers": {"scorpiox": {"type": "local", "command": "/bin/sx", "tools": ["Bash"]}}}"#;
+    assert_eq!(merge(chosen, Client::Copilot, "/bin/sx").as_deref(), Ok(chosen));
+    let older = "{\"mcpServers\": {\n  \"scorpiox\": {\n    \"command\": \"/bin/sx\"\n  }\n}}";
+    let newer = older.replace("\n  }", ",\n    \"alwaysLoad\": true\n  }");
+    assert_eq!(merge(older, Client::ClaudeCode, "/bin/sx"), Ok(newer));
 }
 
 #[test]

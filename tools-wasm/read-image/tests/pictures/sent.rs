@@ -1,8 +1,6 @@
 //! What is sent: the file itself when it fits, else a smaller picture of the right kind.
 
-mod common;
-
-use common::{OneFile, SENT_EDGE, call, data, encoded, exif, noise, ok, photo, sent, with_png_exif};
+use crate::common::{OneFile, SENT_EDGE, call, data, encoded, exif, noise, ok, photo, sent, with_png_exif};
 use image::codecs::gif::GifEncoder;
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::webp::WebPEncoder;
@@ -34,7 +32,6 @@ fn wrong_arguments_are_named() {
     assert!(refused("{}").starts_with("file_path is missing"));
     assert!(refused(r#"{"file_path":""}"#).starts_with("file_path is missing"));
     assert!(refused(r#"{"file_path":7}"#).starts_with("file_path must be a string"));
-    assert!(refused(r#"{"file_path":"a/b.png"}"#).contains("absolute path, but was \"a/b.png\""));
 }
 
 #[test]
@@ -176,7 +173,7 @@ fn animations_are_sent_as_their_first_picture() {
 
 #[test]
 fn four_colours_become_three() {
-    let output = ok(include_bytes!("data/cmyk.jpg").to_vec());
+    let output = ok(include_bytes!("../data/cmyk.jpg").to_vec());
     assert!(output.text.contains("CMYK colours were converted to RGB."), "{}", output.text);
     let picture = sent(&output).to_rgb8();
     let near = |x, expected: [u8; 3]| {

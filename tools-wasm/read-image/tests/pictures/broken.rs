@@ -3,15 +3,13 @@
 
 #![allow(clippy::cast_possible_truncation)] // random numbers are cut to bytes
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{call, chunk, encoded, noise, photo, refused};
+use crate::common::{call, chunk, encoded, noise, photo, refused};
 use image::{DynamicImage, ImageFormat};
 use scorpiox_tool_kit::Failure;
 
-const FORMATS: [ImageFormat; 7] = [
+const FORMATS: [ImageFormat; 10] = [
     ImageFormat::Png,
     ImageFormat::Jpeg,
     ImageFormat::Gif,
@@ -19,11 +17,15 @@ const FORMATS: [ImageFormat; 7] = [
     ImageFormat::Bmp,
     ImageFormat::Tiff,
     ImageFormat::Ico,
+    ImageFormat::Pnm,
+    ImageFormat::Tga,
+    ImageFormat::Qoi,
 ];
 
 fn file(format: ImageFormat) -> Vec<u8> {
     let picture = DynamicImage::from(photo(60, 40));
-    let picture = if format == ImageFormat::Jpeg { picture } else { picture.to_rgba8().into() };
+    let plain = matches!(format, ImageFormat::Jpeg | ImageFormat::Pnm);
+    let picture = if plain { picture } else { picture.to_rgba8().into() };
     encoded(&picture, format)
 }
 
@@ -78,7 +80,7 @@ fn files_with_changed_bytes_never_panic() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         usize::try_from(state >> 33).unwrap_or(0) % below
     };
-    let cmyk = include_bytes!("data/cmyk.jpg").to_vec();
+    let cmyk = include_bytes!("../data/cmyk.jpg").to_vec();
     for original in FORMATS.map(file).into_iter().chain([cmyk]) {
         for _ in 0..400 {
             let mut bytes = original.clone();
@@ -203,6 +205,15 @@ fn other_bombs_are_refused() {
     let directory: Vec<u8> = entries.into_iter().flat_map(|(tag, value)| entry(tag, value)).collect();
     let tiff = [b"II*\0\x08\0\0\0\x09\0", &directory[..], &[0; 4]].concat();
     assert!(refused_soon(tiff).contains("16384 × 16384 pixels; decoding it takes"));
+
+    let mut qoi = file(ImageFormat::Qoi);
+    qoi[4..12].copy_from_slice(&[0, 0, 0x40, 0, 0, 0, 0x40, 0]);
+    assert!(refused_soon(qoi).contains("16384 × 16384 pixels; decoding it takes"));
+    let mut tga = file(ImageFormat::Tga);
+    tga[12..16].copy_from_slice(&[0, 0x40, 0, 0x40]);
+    tga.extend(b"TRUEVISION-XFILE.\0");
+    assert!(refused_soon(tga).contains("16384 × 16384 pixels; decoding it takes"));
+    assert!(refused_soon(b"P4 16384 16384 \0".to_vec()).contains("16384 × 16384 pixels; decoding it takes"));
 
     // An icon of a PNG that claims more than it has.
     let png = png_claiming(16_384, 16_384, &[]);

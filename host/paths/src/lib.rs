@@ -1,0 +1,21 @@
+//! Paths that somebody else may change at any moment.
+//!
+//! Commands run as the user of this program. Wherever they can write they may exchange a folder
+//! for a link between two looks at it, so a check of a path says nothing about what is opened by
+//! the same path later.
+//!
+//! Reading order: [`Writable`] holds the folders that commands can write, [`resolve`] follows the
+//! links outside of those, [`Folder`] opens what is left from part to part without following any
+//! link, [`programs`] finds programs that nobody but the system's owner can have exchanged.
+//!
+//! Invariant: what is opened here is reached through no link. An error of a look is a refusal.
+//! Which folders commands can write is for the caller to say.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod folder;
+pub mod programs;
+mod resolve;
+
+pub use folder::{Folder, Identity, Kind, open_file};
+pub use resolve::{Unresolved, Writable, resolve};

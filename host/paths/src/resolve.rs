@@ -1,0 +1,177 @@
+//! Where a path leads, as far as only its owner can have decided that.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Links that are followed one after the other.
+const MAX_LINKS: u32 = 40;
+
+/// Folders that commands can write, with everything below them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Writable(Vec<PathBuf>);
+
+impl Writable {
+    /// These folders, by the paths given and by what the paths lead to now.
+    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        let both = folders.into_iter().flat_map(|folder| [folder.canonicalize().ok(), Some(folder)]);
+        let mut all: Vec<PathBuf> = both.flatten().collect();
+        all.sort_unstable();
+        all.dedup();
+        Self(all)
+    }
+
+    /// Whether commands can write at an absolute path.
+    pub fn covers(&self, path: &Path) -> bool {
+        self.0.iter().any(|folder| path.starts_with(folder))
+    }
+}
+
+/// Why nobody can say where a path leads.
+#[derive(Debug, thiserror::Error)]
+pub enum Unresolved {
+    /// A command may have made this link, or may exchange it.
+    #[error(
+        "{} is a symbolic link in a folder that commands can write; name what it leads to instead",
+        .0.display()
+    )]
+    Link(PathBuf),
+    /// More links than the system would follow.
+    #[error("{} leads from one symbolic link to the next without an end", .0.display())]
+    TooManyLinks(PathBuf),
+    /// It is not absolute.
+    #[error("{} is not absolute", .0.display())]
+    Relative(PathBuf),
+    /// The system refused a look.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Where an absolute path leads: without links, to be opened by [`crate::Folder::open`]. What is
+/// not there yet stays as it was written. A link that lies where commands can write is refused.
+pub fn resolve(path: &Path, writable: &Writable) -> Result<PathBuf, Unresolved> {
+    if !path.is_absolute() {
+        return Err(Unresolved::Relative(path.to_owned()));
+    }
+    let mut left = parts(path);
+    let mut reached = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = left.pop() {
+        if part == ".." {
+            reached.pop();
+            continue;
+        }
+        let next = reached.join(&part);
+        let target = match next.symlink_metadata() {
+            Ok(found) if !found.is_symlink() => {
+                reached = next;
+                continue;
+            }
+            Ok(_) if writable.covers(&reached) => return Err(Unresolved::Link(next)),
+            Ok(_) => next.read_link().map_err(|error| Unresolved::Io { path: next.clone(), error })?,
+            Err(error) if is_absent(&error) => {
+                reached = next;
+                continue;
+            }
+            Err(error) => return Err(Unresolved::Io { path: next, error }),
+        };
+        links += 1;
+        if links > MAX_LINKS {
+            return Err(Unresolved::TooManyLinks(path.to_owned()));
+        }
+        if target.is_absolute() {
+            reached = PathBuf::from("/");
+        }
+        left.extend(parts(&target));
+    }
+    Ok(reached)
+}
+
+/// Something in the place of a folder on the way is as good as nothing: neither can be opened.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The parts of a path, the last one first.
+fn parts(path: &Path) -> Vec<OsString> {
+    let parts = path.components().rev().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    });
+    parts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Bed(#[expect(dead_code, reason = "kept until the end")] tempfile::TempDir, PathBuf);
+
+    fn bed() -> Bed {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        for name in ["work/data", "home/notes", "disk/notes"] {
+            fs::create_dir_all(path.join(name)).unwrap();
+        }
+        Bed(folder, path)
+    }
+
+    impl Bed {
+        fn resolve(&self, path: &str) -> Result<String, String> {
+            let writable = Writable::new([self.1.join("work")]);
+            let shown = |path: &Path| path.strip_prefix(&self.1).unwrap_or(path).display().to_string();
+            match resolve(&self.1.join(path), &writable) {
+                Ok(path) => Ok(shown(&path)),
+                Err(Unresolved::Link(link)) => Err(shown(&link)),
+                Err(other) => Err(other.to_string()),
+            }
+        }
+    }
+
+    #[test]
+    fn links_of_the_person_are_followed() {
+        let bed = bed();
+        symlink("../disk/notes", bed.1.join("home/linked")).unwrap();
+        symlink(bed.1.join("home"), bed.1.join("me")).unwrap();
+        assert_eq!(bed.resolve("home/linked/a/b"), Ok("disk/notes/a/b".to_owned()));
+        assert_eq!(bed.resolve("me/linked"), Ok("disk/notes".to_owned()));
+        assert_eq!(bed.resolve("home/../home/./notes"), Ok("home/notes".to_owned()));
+        assert_eq!(bed.resolve("home/none/of/this"), Ok("home/none/of/this".to_owned()));
+        // What is in a folder of commands, behind a link of the person, is no link itself.
+        symlink(bed.1.join("work/data"), bed.1.join("home/data")).unwrap();
+        assert_eq!(bed.resolve("home/data"), Ok("work/data".to_owned()));
+        assert_eq!(bed.resolve("work/data/new"), Ok("work/data/new".to_owned()));
+    }
+
+    #[test]
+    fn links_that_commands_may_have_made_are_refused() {
+        let bed = bed();
+        symlink("/etc", bed.1.join("work/etc")).unwrap();
+        symlink("data", bed.1.join("work/same")).unwrap();
+        symlink("work/etc", bed.1.join("indirect")).unwrap();
+        assert_eq!(bed.resolve("work/etc"), Err("work/etc".to_owned()));
+        assert_eq!(bed.resolve("work/etc/ssl"), Err("work/etc".to_owned()));
+        assert_eq!(bed.resolve("work/same"), Err("work/same".to_owned()));
+        assert_eq!(bed.resolve("indirect/x"), Err("work/etc".to_owned()));
+        symlink("round", bed.1.join("round")).unwrap();
+        assert!(bed.resolve("round").unwrap_err().contains("without an end"));
+    }
+
+    #[test]
+    fn folders_of_commands_are_known_by_each_name() {
+        let bed = bed();
+        symlink("work", bed.1.join("other")).unwrap();
+        let writable = Writable::new([bed.1.join("other")]);
+        assert!(writable.covers(&bed.1.join("work/x")) && writable.covers(&bed.1.join("other/x")));
+        assert!(!writable.covers(&bed.1.join("workshop")));
+    }
+}

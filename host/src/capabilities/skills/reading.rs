@@ -1,0 +1,351 @@
+//! Reading in the folder of a skill: opened once, through no link, under the operator's `deny`.
+//!
+//! A skill of the workspace is reached through no link at all: whoever wrote the project may have
+//! made it, and commands may exchange it. A person may keep skills of their own behind links, as
+//! long as those lie where commands cannot write. Inside of a skill no link is followed.
+
+use std::cell::OnceCell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use scorpiox_audit::Uses;
+use scorpiox_paths::{Folder, Kind, Unresolved, Writable, resolve};
+use scorpiox_policy::Places;
+
+use super::folders::{SKILL_FILE, Scope, Source};
+use crate::capabilities::shell::{Shell, ShellError, usual_places};
+
+/// Deepest folder inside a skill whose files are listed.
+const MAX_DEPTH: usize = 8;
+
+/// Most folder entries that one listing of a skill's files looks at.
+const MAX_VISITED: usize = 5000;
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SkillFile {
+    /// Relative to the skill's folder, with `/`.
+    pub path: String,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// Why a file of a skill could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillReadError {
+    /// It is not there, or not within the skill's folder.
+    #[error("no such file in the skill's folder")]
+    NotFound,
+    /// Something keeps it closed: what, without the path.
+    #[error("it is {0}")]
+    Denied(String),
+    /// It is larger than the limit of this many bytes.
+    #[error("larger than {0} bytes")]
+    TooLarge(u64),
+    /// The system refused.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// Who reads, for one request, and under which rules.
+#[derive(Debug)]
+pub struct Reading {
+    shell: Arc<Shell>,
+    uses: Uses,
+    /// What commands can write, once it is asked for.
+    writable: OnceCell<Result<Writable, String>>,
+    places: OnceCell<Places>,
+}
+
+/// A skill's folder that is held open.
+#[derive(Debug)]
+pub struct Opened {
+    folder: Folder,
+    /// Where it is, without links.
+    place: PathBuf,
+}
+
+impl Reading {
+    /// Under the policy of a shell, noted where the request's uses are.
+    pub fn new(shell: Arc<Shell>, uses: Uses) -> Self {
+        Self { shell, uses, writable: OnceCell::new(), places: OnceCell::new() }
+    }
+
+    /// Opens a skill's folder.
+    pub fn open(&self, source: &Source) -> Result<Opened, SkillReadError> {
+        let opened = self.place(source).and_then(|place| {
+            let folder = Folder::open(&place).map_err(|_| SkillReadError::NotFound)?;
+            self.check(&place, Path::new(""))?;
+            Ok(Opened { folder, place })
+        });
+        let root = source.path.parent().unwrap_or(&source.path);
+        match &opened {
+            Err(SkillReadError::Denied(rule)) => self.uses.note("skills", root.display(), Err(rule)),
+            _ => self.uses.note("skills", root.display(), Ok(())),
+        }
+        opened
+    }
+
+    /// Where a skill's folder is.
+    fn place(&self, source: &Source) -> Result<PathBuf, SkillReadError> {
+        if source.scope == Scope::Workspace {
+            return Ok(source.path.clone());
+        }
+        let writable = || self.shell.writable().map_err(|error| format!("not read: {error}"));
+        let writable = self.writable.get_or_init(writable);
+        let writable = writable.as_ref().map_err(|rule| SkillReadError::Denied(rule.clone()))?;
+        resolve(&source.path, writable).map_err(|error| match error {
+            Unresolved::Link(_) => SkillReadError::Denied(
+                "behind a symbolic link in a folder that commands can write".to_owned(),
+            ),
+            _ => SkillReadError::NotFound,
+        })
+    }
+
+    /// Whether the policy leaves something of a skill open.
+    fn check(&self, place: &Path, inside: &Path) -> Result<(), SkillReadError> {
+        let unread = |error: Arc<ShellError>| SkillReadError::Denied(format!("not read: {error}"));
+        let files = &self.shell.policy().map_err(unread)?.files;
+        let setup = self.shell.setup();
+        let places = self.places.get_or_init(|| usual_places(setup));
+        files
+            .check_denied(&place.join(inside), &[place.to_owned()], places)
+            .map_err(|denial| SkillReadError::Denied(denial.rule))
+    }
+
+    /// The first `limit` bytes of a SKILL.md.
+    pub fn head(&self, source: &Source, limit: u64) -> Result<Vec<u8>, SkillReadError> {
+        let mut head = Vec::new();
+        self.file(&self.open(source)?, SKILL_FILE)?.take(limit).read_to_end(&mut head)?;
+        Ok(head)
+    }
+
+    /// A file of a skill, named as [`files`](Self::files) names it, to read.
+    pub fn file(&self, skill: &Opened, path: &str) -> Result<File, SkillReadError> {
+        let inside = Path::new(path);
+        if !is_listed(inside) {
+            return Err(SkillReadError::NotFound);
+        }
+        self.check(&skill.place, inside).inspect_err(|error| {
+            if let SkillReadError::Denied(rule) = error {
+                self.uses.note("skills", "", Err(rule));
+            }
+        })?;
+        skill.folder.file(inside).map_err(|_| SkillReadError::NotFound)
+    }
+
+    /// The same, whole. Nothing is read of a file that is too large.
+    pub fn whole(&self, skill: &Opened, path: &str, limit: u64) -> Result<Vec<u8>, SkillReadError> {
+        let file = self.file(skill, path)?;
+        if file.metadata()?.len() > limit {
+            return Err(SkillReadError::TooLarge(limit));
+        }
+        let mut bytes = Vec::new();
+        // It may have grown since.
+        file.take(limit + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit {
+            return Err(SkillReadError::TooLarge(limit));
+        }
+        Ok(bytes)
+    }
+
+    /// The skill's files, SKILL.md left out, sorted, at most `limit`; and whether there
+    /// are more. Hidden files, links, and what is denied are left out.
+    pub fn files(&self, skill: &Opened, limit: usize) -> (Vec<SkillFile>, bool) {
+        let mut files = Vec::new();
+        let mut visited = 0;
+        self.collect(skill, &skill.folder, "", 0, &mut visited, &mut files);
+        files.retain(|file| file.path != SKILL_FILE);
+        files.sort();
+        let truncated = files.len() > limit || visited >= MAX_VISITED;
+        files.truncate(limit);
+        (files, truncated)
+    }
+
+    fn collect(
+        &self,
+        skill: &Opened,
+        folder: &Folder,
+        prefix: &str,
+        depth: usize,
+        visited: &mut usize,
+        files: &mut Vec<SkillFile>,
+    ) {
+        let Ok(names) = folder.names() else { return };
+        for name in names.flatten() {
+            *visited += 1;
+            if *visited > MAX_VISITED {
+                return;
+            }
+            // What is no text cannot be asked for.
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+            if self.check(&skill.place, Path::new(&path)).is_err() {
+                continue;
+            }
+            match folder.kind(Path::new(name)) {
+                Ok(Kind::Folder) if depth < MAX_DEPTH => {
+                    let Ok(below) = folder.folder(Path::new(name)) else { continue };
+                    self.collect(skill, &below, &path, depth + 1, visited, files);
+                }
+                Ok(Kind::File(size)) => files.push(SkillFile { path, size }),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Opened {
+    /// The folder itself.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+}
+
+/// Whether a path is one that a listing can have.
+fn is_listed(path: &Path) -> bool {
+    let shown = |part: Component<'_>| match part {
+        Component::Normal(name) => !name.as_encoded_bytes().starts_with(b"."),
+        _ => false,
+    };
+    let parts = path.components().count();
+    (1..=MAX_DEPTH + 1).contains(&parts) && path.components().all(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::capabilities::shell::ShellSetup;
+    use crate::capabilities::skills::SkillFolders;
+
+    struct Bed {
+        _folder: tempfile::TempDir,
+        root: PathBuf,
+    }
+
+    impl Bed {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().expect("tempdir");
+            let root = folder.path().canonicalize().expect("path");
+            for name in ["ws", "home/.scorpiox", "elsewhere"] {
+                fs::create_dir_all(root.join(name)).expect("folder");
+            }
+            Self { _folder: folder, root }
+        }
+
+        fn put(&self, path: &str, text: &str) {
+            let path = self.root.join(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, text).expect("file");
+        }
+
+        fn skill(&self, folder: &str) {
+            self.put(&format!("{folder}/SKILL.md"), "---\nname: x\n---\n");
+        }
+
+        fn reading(&self) -> (Reading, Uses) {
+            let shell = Shell::new(ShellSetup {
+                workspace: self.root.join("ws"),
+                home: Some(self.root.join("home")),
+                own_home: self.root.join("home/.scorpiox"),
+                program: "/proc/self/exe".into(),
+                workspace_name: "test".to_owned(),
+            });
+            let uses = Uses::default();
+            (Reading::new(Arc::new(shell), uses.clone()), uses)
+        }
+
+        fn sources(&self) -> Vec<Source> {
+            let home = self.root.join("home");
+            SkillFolders::new(&self.root.join("ws"), Some(&home), &home.join(".scorpiox"), &[]).sources()
+        }
+    }
+
+    #[test]
+    fn files_are_read_within_the_folder_only() {
+        let bed = Bed::new();
+        bed.skill("home/.claude/skills/s");
+        bed.put("home/.claude/skills/s/sub/a.txt", "inside");
+        bed.put("home/.claude/skills/s/.hidden", "hidden");
+        bed.put("elsewhere/secret", "outside");
+        let folder = bed.root.join("home/.claude/skills/s");
+        symlink(bed.root.join("elsewhere/secret"), folder.join("link")).expect("link");
+        symlink("sub/a.txt", folder.join("near")).expect("link");
+        let (reading, _) = bed.reading();
+        let source = bed.sources().remove(0);
+        let skill = reading.open(&source).expect("opens");
+        assert_eq!(reading.whole(&skill, "sub/a.txt", 100).expect("read"), b"inside");
+        assert!(matches!(reading.whole(&skill, "sub/a.txt", 3), Err(SkillReadError::TooLarge(3))));
+        for outside in [
+            "../../../secret",
+            "link",
+            "near",
+            "sub",
+            "absent",
+            "/etc/passwd",
+            ".hidden",
+            "sub/../sub/a.txt",
+            "",
+        ] {
+            assert!(
+                matches!(reading.whole(&skill, outside, 100), Err(SkillReadError::NotFound)),
+                "{outside}"
+            );
+        }
+        let (files, truncated) = reading.files(&skill, 10);
+        assert_eq!(files, [SkillFile { path: "sub/a.txt".to_owned(), size: 6 }]);
+        assert!(!truncated);
+    }
+
+    #[test]
+    fn what_is_denied_is_neither_listed_nor_read_nor_led_to() {
+        let bed = Bed::new();
+        bed.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"secrets/\", \"**/*.key\"]\n");
+        bed.skill("ws/secrets/s");
+        bed.skill("ws/.claude/skills/open");
+        bed.put("ws/.claude/skills/open/a.key", "key");
+        fs::create_dir_all(bed.root.join("home/.claude/skills")).expect("folder");
+        symlink(bed.root.join("ws/secrets/s"), bed.root.join("home/.claude/skills/mine")).expect("link");
+        let (reading, uses) = bed.reading();
+        let sources = bed.sources();
+        let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
+        assert_eq!(names, ["open", "mine"]);
+        let skill = reading.open(&sources[0]).expect("opens");
+        assert_eq!(reading.files(&skill, 10).0, []);
+        assert!(matches!(reading.whole(&skill, "a.key", 100), Err(SkillReadError::Denied(_))));
+        assert!(matches!(reading.head(&sources[1], 100), Err(SkillReadError::Denied(_))));
+        assert!(uses.lines().iter().any(|line| line.contains("refused: ")), "{:?}", uses.lines());
+    }
+
+    #[test]
+    fn links_of_the_workspace_lead_nowhere_and_those_of_the_person_do() {
+        let bed = Bed::new();
+        bed.skill("elsewhere/s");
+        bed.skill("ws/other/t");
+        for (link, target) in [
+            ("ws/.claude/skills/out", "elsewhere/s"),
+            ("ws/.claude/skills/in", "ws/other/t"),
+            ("home/.claude/skills/mine", "elsewhere/s"),
+        ] {
+            fs::create_dir_all(bed.root.join(link).parent().expect("parent")).expect("folder");
+            symlink(bed.root.join(target), bed.root.join(link)).expect("link");
+        }
+        symlink("skills", bed.root.join("ws/.agents")).expect("link");
+        let sources = bed.sources();
+        let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
+        assert_eq!(names, ["mine"]);
+        assert!(bed.reading().0.head(&sources[0], 100).is_ok());
+        // What takes the place of a skill once it was found is not followed either.
+        bed.skill("ws/.claude/skills/real");
+        let found = bed.sources().remove(0);
+        assert_eq!(found.name, "real");
+        fs::remove_dir_all(&found.path).expect("removes");
+        symlink(bed.root.join("elsewhere/s"), &found.path).expect("link");
+        assert!(matches!(bed.reading().0.head(&found, 100), Err(SkillReadError::NotFound)));
+    }
+}

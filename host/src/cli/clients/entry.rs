@@ -1,0 +1,72 @@
+//! What the entry of each client says.
+//!
+//! Invariant: no entry carries a switch that skips a person's questions.
+
+use super::Client;
+
+/// One member of an entry.
+pub(super) struct Member {
+    pub(super) name: &'static str,
+    pub(super) value: Value,
+    pub(super) rule: Rule,
+}
+
+/// The value of a member.
+pub(super) enum Value {
+    Text(String),
+    /// The program, as the first of a list that goes on with its arguments.
+    Program(String),
+    Empty,
+    All,
+    Flag(bool),
+    Seconds(u16),
+}
+
+/// What happens to a member of an entry that exists already.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// It decides what is started: corrected.
+    Own,
+    /// The client needs it, but a person may have chosen another value: added where it is missing.
+    Missing,
+    /// For completeness, in a new entry alone.
+    New,
+}
+
+/// Long enough for every call: ours end by themselves, or go on in the background.
+const CLINE_SECONDS: u16 = 600;
+
+/// The members of the entry, in the order in which the client's documentation shows them.
+pub(super) fn members(client: Client, command: &str) -> Vec<Member> {
+    let member = |name, value, rule| Member { name, value, rule };
+    let kind = |kind: &str| member("type", Value::Text(kind.to_owned()), Rule::Own);
+    let program = || member("command", Value::Text(command.to_owned()), Rule::Own);
+    let arguments = || member("args", Value::Empty, Rule::New);
+    match client {
+        Client::ClaudeDesktop
+        | Client::Cursor
+        | Client::Codex
+        | Client::Gemini
+        | Client::Qwen
+        | Client::Continue => vec![program(), arguments()],
+        // Else the model sees bare names, and has to search for each tool first.
+        Client::ClaudeCode => {
+            vec![program(), arguments(), member("alwaysLoad", Value::Flag(true), Rule::Missing)]
+        }
+        Client::VsCode => vec![kind("stdio"), program(), arguments()],
+        Client::OpenCode => vec![
+            kind("local"),
+            member("command", Value::Program(command.to_owned()), Rule::Own),
+            member("enabled", Value::Flag(true), Rule::New),
+        ],
+        Client::Copilot => {
+            vec![kind("local"), program(), arguments(), member("tools", Value::All, Rule::Missing)]
+        }
+        Client::Cline => vec![
+            kind("stdio"),
+            program(),
+            arguments(),
+            member("timeout", Value::Seconds(CLINE_SECONDS), Rule::Missing),
+        ],
+    }
+}

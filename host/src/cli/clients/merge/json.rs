@@ -1,0 +1,137 @@
+//! JSON, with the comments and trailing commas that editors accept.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+
+use super::super::entry::{Member, Rule, Value};
+use super::{ENTRY_NAME, Refusal};
+
+/// `text` with our entry in the object `servers`.
+pub(super) fn merge(text: &str, servers: &str, members: &[Member]) -> Result<String, Refusal> {
+    let root = parse(text)?;
+    let top = match root.value() {
+        None => root.object_value_or_set(),
+        Some(value) => value.as_object().ok_or_else(|| not_an_object("the file's content", value))?,
+    };
+    let Some(list) = member_object(&top, servers)? else {
+        top.append(servers, CstInputValue::Object(vec![(ENTRY_NAME.to_owned(), entry(members))]));
+        return Ok(root.to_string());
+    };
+    match member_object(&list, ENTRY_NAME)? {
+        None => drop(list.append(ENTRY_NAME, entry(members))),
+        Some(existing) => correct(&existing, members)?,
+    }
+    Ok(root.to_string())
+}
+
+fn parse(json: &str) -> Result<CstRootNode, Refusal> {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    CstRootNode::parse(json, &options).map_err(|error| Refusal::NotValid {
+        line: error.line_display(),
+        column: error.column_display(),
+        format: "JSON",
+        what: error.kind().to_string(),
+    })
+}
+
+fn entry(members: &[Member]) -> CstInputValue {
+    CstInputValue::Object(
+        members.iter().map(|member| (member.name.to_owned(), input(&member.value))).collect(),
+    )
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Text(text) => text.as_str().into(),
+        Value::Program(program) => CstInputValue::Array(vec![program.as_str().into()]),
+        Value::Empty => CstInputValue::Array(Vec::new()),
+        Value::All => CstInputValue::Array(vec!["*".into()]),
+        Value::Flag(flag) => CstInputValue::Bool(*flag),
+        Value::Seconds(seconds) => CstInputValue::Number(seconds.to_string()),
+    }
+}
+
+fn correct(entry: &CstObject, members: &[Member]) -> Result<(), Refusal> {
+    for Member { name, value, rule } in members.iter().filter(|member| member.rule != Rule::New) {
+        match member(entry, name)? {
+            None => drop(entry.append(name, input(value))),
+            Some(property) if *rule == Rule::Own => correct_value(&property, value),
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn correct_value(property: &CstObjectProp, wanted: &Value) {
+    match wanted {
+        Value::Text(text) if is_string(property.value(), text) => {}
+        Value::Program(program) => correct_program(property, program),
+        _ => property.set_value(input(wanted)),
+    }
+}
+
+/// What follows the program in the list are arguments that a person added.
+fn correct_program(property: &CstObjectProp, program: &str) {
+    let list = property.value().and_then(|value| value.as_array());
+    match list.map(|list| list.elements()).as_deref() {
+        Some([first, ..]) if is_string(Some(first.clone()), program) => {}
+        Some([first, ..]) if first.as_string_lit().is_some() => {
+            let first = first.as_string_lit().unwrap_or_else(|| unreachable!("it was a string"));
+            first.replace_with(program.into());
+        }
+        _ => property.set_value(CstInputValue::Array(vec![program.into()])),
+    }
+}
+
+fn is_string(node: Option<CstNode>, text: &str) -> bool {
+    let literal = node.and_then(|value| value.as_string_lit());
+    literal.and_then(|literal| literal.decoded_value().ok()).is_some_and(|value| value == text)
+}
+
+fn member_object(object: &CstObject, name: &str) -> Result<Option<CstObject>, Refusal> {
+    let Some(property) = member(object, name)? else { return Ok(None) };
+    match property.object_value() {
+        Some(object) => Ok(Some(object)),
+        None => Err(not_an_object(&format!("\"{name}\""), property.into())),
+    }
+}
+
+fn member(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, Refusal> {
+    let properties = object.properties().into_iter();
+    let mut found = properties.filter(|property| property.decoded_name().as_deref() == Some(name));
+    let first = found.next();
+    match found.next() {
+        None => Ok(first),
+        Some(second) => Err(Refusal::Twice { line: line_of(second.into()), name: name.to_owned() }),
+    }
+}
+
+fn not_an_object(what: &str, node: CstNode) -> Refusal {
+    Refusal::NotA { line: line_of(node), what: what.to_owned(), wanted: "an object, { … }" }
+}
+
+/// The line on which a node starts: the tree has text, not positions.
+fn line_of(node: CstNode) -> usize {
+    let mut line = 1;
+    let mut next = Some(node);
+    while let Some(node) = next {
+        line +=
+            node.previous_siblings().map(|sibling| sibling.to_string().matches('\n').count()).sum::<usize>();
+        next = node.parent().map(CstNode::from);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests;

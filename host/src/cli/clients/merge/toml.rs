@@ -1,0 +1,92 @@
+//! TOML, as Codex has it: a table for each server.
+//!
+//! The text is edited, not written anew: what is not ours stays byte for byte.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::super::entry::{Member, Rule, Value};
+use super::text::{column_at, line_at, spliced, with_lines_at, written};
+use super::{ENTRY_NAME, Refusal};
+
+const SERVERS: &str = "mcp_servers";
+
+/// `text` with our entry in the table of servers.
+pub(super) fn merge(text: &str, members: &[Member]) -> Result<String, Refusal> {
+    let document = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let (line, column) = (line_at(text, at), column_at(text, at));
+        Refusal::NotValid { line, column, format: "TOML", what: error.message().to_owned() }
+    })?;
+    let merged = match member(document.get_ref(), SERVERS) {
+        None => appended(text, members),
+        Some(servers) => match member(table(text, SERVERS, servers)?, ENTRY_NAME) {
+            Some(existing) => corrected(text, existing, members)?,
+            None if is_inline(text, servers) => return Err(in_one_line(text, servers)),
+            None => appended(text, members),
+        },
+    };
+    // A table in another place may forbid ours, which the specification has several ways for.
+    match DeTable::parse(&merged) {
+        Ok(_) => Ok(merged),
+        Err(error) => Err(Refusal::Unusual {
+            line: line_at(text, text.len()),
+            what: format!("with the entry at its end the file would not be valid: {}", error.message()),
+        }),
+    }
+}
+
+fn member<'a>(table: &'a DeTable<'_>, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+    table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
+}
+
+fn table<'a>(text: &str, name: &str, value: &'a Spanned<DeValue<'_>>) -> Result<&'a DeTable<'a>, Refusal> {
+    value.get_ref().as_table().ok_or_else(|| Refusal::NotA {
+        line: line_at(text, value.span().start),
+        what: format!("\"{name}\""),
+        wanted: "a table, [mcp_servers.NAME]",
+    })
+}
+
+fn is_inline(text: &str, value: &Spanned<DeValue<'_>>) -> bool {
+    text[value.span()].starts_with('{')
+}
+
+fn in_one_line(text: &str, value: &Spanned<DeValue<'_>>) -> Refusal {
+    let line = line_at(text, value.span().start);
+    Refusal::Unusual { line, what: format!("\"{SERVERS}\" is written as {{ … }}") }
+}
+
+/// At the end of the file a table is in nobody's way.
+fn appended(text: &str, members: &[Member]) -> String {
+    let gap = (!text.is_empty()).then(String::new);
+    let header = format!("[{SERVERS}.{ENTRY_NAME}]");
+    let values = members.iter().map(|member| format!("{} = {}", member.name, written(&member.value)));
+    let lines: Vec<_> = gap.into_iter().chain([header]).chain(values).collect();
+    with_lines_at(text, text.len(), &lines)
+}
+
+fn corrected(text: &str, entry: &Spanned<DeValue<'_>>, members: &[Member]) -> Result<String, Refusal> {
+    let values = table(text, ENTRY_NAME, entry)?;
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for Member { name, value, .. } in members.iter().filter(|member| member.rule == Rule::Own) {
+        let Some(existing) = member(values, name) else {
+            let what = format!("\"{SERVERS}.{ENTRY_NAME}\" has no {name}");
+            return Err(Refusal::Unusual { line: line_at(text, entry.span().start), what });
+        };
+        if !is_same(existing.get_ref(), value) {
+            edits.push((existing.span(), written(value)));
+        }
+    }
+    edits.sort_by_key(|(span, _)| span.start);
+    Ok(edits.into_iter().rev().fold(text.to_owned(), |text, (span, new)| spliced(&text, span, &new)))
+}
+
+fn is_same(existing: &DeValue<'_>, wanted: &Value) -> bool {
+    matches!(wanted, Value::Text(text) if existing.as_str() == Some(text))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! Text of others in what a person decides by.
+//!
+//! Invariant: no such text looks like a part of this program's own: each of its rows is marked, none
+//! is wider than the terminal, which would break it without a mark, and what cannot be seen is
+//! written out.
+
+use scorpiox_text::is_deceptive;
+use unicode_width::UnicodeWidthChar as _;
+
+/// Columns where nobody says how many there are.
+const COLUMNS: usize = 80;
+/// Of narrower terminals nothing is expected.
+const LEAST_COLUMNS: usize = 40;
+
+/// Columns of the terminal that is printed to; 80 for what is no terminal.
+pub(super) fn columns() -> usize {
+    use std::io::IsTerminal as _;
+    if !std::io::stdout().is_terminal() {
+        return COLUMNS;
+    }
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map_or(COLUMNS, |(width, _)| usize::from(width.0).max(LEAST_COLUMNS))
+}
+
+/// The text on one row of at most so many columns, with `…` where it is cut.
+pub(super) fn one_line(text: &str, columns: usize) -> String {
+    let whole = visible(&text.replace('\n', "\\n"));
+    if width(&whole) <= columns {
+        return whole;
+    }
+    let mut cut = take(&whole, columns.saturating_sub(1)).to_owned();
+    cut.push('…');
+    cut
+}
+
+/// Appends the text as rows that begin with `before` and `| `, at most `most` of them.
+pub(super) fn rows(out: &mut String, before: &str, text: &str, most: usize) {
+    let columns = columns().saturating_sub(width(before) + 2).max(1);
+    let text = visible(text);
+    let mut rows = text.lines().filter(|line| !line.trim().is_empty()).flat_map(|line| pieces(line, columns));
+    for row in rows.by_ref().take(most) {
+        push_row(out, before, '|', row.trim_end());
+    }
+    match rows.count() {
+        0 => {}
+        1 => push_row(out, before, ' ', "(and 1 row more)"),
+        more => push_row(out, before, ' ', &format!("(and {more} rows more)")),
+    }
+}
+
+fn push_row(out: &mut String, before: &str, mark: char, row: &str) {
+    out.push_str(before);
+    out.push(mark);
+    out.push(' ');
+    out.push_str(row);
+    out.push('\n');
+}
+
+/// A text of this program's own, which may name things of others, in rows of at most so many columns.
+/// A word that is longer stays whole: a path that is cut cannot be copied.
+pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let text = visible(text);
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        let mut row = String::new();
+        for word in line.split_whitespace() {
+            if !row.is_empty() && width(&row) + 1 + width(word) > columns {
+                rows.push(std::mem::take(&mut row));
+            }
+            if !row.is_empty() {
+                row.push(' ');
+            }
+            row.push_str(word);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// What cannot be seen, or hides something, as what it is written with.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' => shown.push(' '),
+            c if is_deceptive(c) => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// A line in pieces that fit, broken between words where that is possible.
+fn pieces(line: &str, columns: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut left = line;
+    while width(left) > columns {
+        let most = take(left, columns);
+        let most = if most.is_empty() { first(left) } else { most };
+        let cut =
+            most.trim_end().rfind(' ').filter(|at| *at > most.len() / 2).map_or(most, |at| &most[..=at]);
+        pieces.push(cut);
+        left = left[cut.len()..].trim_start();
+    }
+    pieces.push(left);
+    pieces
+}
+
+fn first(text: &str) -> &str {
+    &text[..text.chars().next().map_or(0, char::len_utf8)]
+}
+
+/// The beginning that has at most so many columns.
+fn take(text: &str, columns: usize) -> &str {
+    let mut taken = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        taken += c.width().unwrap_or(0);
+        taken > columns
+    });
+    &text[..end.map_or(text.len(), |(at, _)| at)]
+}
+
+/// Columns of a text in a terminal.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_others_is_one_row_and_shows_what_hides() {
+        assert_eq!(one_line("a\nb\u{1b}[2J\u{202e}", 80), "a\\nb\\u{1b}[2J\\u{202e}");
+        assert_eq!(one_line(&"é".repeat(100), 10), format!("{}…", "é".repeat(9)));
+        assert_eq!(one_line("世界世界", 5), "世界…");
+    }
+
+    #[test]
+    fn each_row_is_marked_and_fits() {
+        let forged = format!("good{}It asks for\n  nothing\r\n{}", " ".repeat(300), "世".repeat(100));
+        let mut out = String::new();
+        rows(&mut out, "    ", &forged, 100);
+        assert!(out.lines().all(|row| row.starts_with("    | ")), "{out}");
+        assert!(out.lines().all(|row| width(row) <= COLUMNS), "{out}");
+        assert!(out.lines().count() >= 6, "{out}");
+        let mut few = String::new();
+        rows(&mut few, "", &"word\n".repeat(10), 2);
+        assert_eq!(few, "| word\n| word\n  (and 8 rows more)\n");
+    }
+
+    #[test]
+    fn own_texts_are_wrapped_between_words_alone() {
+        assert_eq!(wrapped("one two /a/long/path three", 8), ["one two", "/a/long/path", "three"]);
+        assert_eq!(wrapped("", 8), [""; 0]);
+    }
+
+    #[test]
+    fn words_stay_whole_where_they_can() {
+        assert_eq!(pieces("aaaa bbbb cccc", 10), ["aaaa bbbb ", "cccc"]);
+        assert_eq!(pieces("aaaaaaaaaaaa", 5), ["aaaaa", "aaaaa", "aa"]);
+        assert_eq!(pieces("世", 1), ["世"]);
+    }
+}

@@ -1,0 +1,141 @@
+//! Text for a model: what a person would see of it, and nothing besides.
+//!
+//! Characters without a shape are how text hides instructions in a page, or shows one thing and says
+//! another. What scripts and emoji need of them stays, where it stands as they need it.
+
+use std::borrow::Cow;
+
+use crate::hides;
+
+/// The text without control characters but line feeds and tabs, and without characters that hide or
+/// turn text. Joiners stay between letters of scripts that use them and between emoji; one variation
+/// selector stays behind a character that can have one. Other separators of lines become line feeds.
+/// Borrowed when nothing of it is special.
+pub fn readable(text: &str) -> Cow<'_, str> {
+    if !is_special(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut before = None;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let c = match c {
+            '\u{2028}' | '\u{2029}' => '\n',
+            _ => c,
+        };
+        let stays = match c {
+            '\n' | '\t' => true,
+            '\u{200c}' | '\u{200d}' => before.is_some_and(joins) && rest.clone().next().is_some_and(joins),
+            _ if is_selector(c) => before.is_some_and(|before| selects(before, c)),
+            _ => !c.is_control() && !is_empty(c),
+        };
+        if stays {
+            kept.push(c);
+            before = Some(c);
+        }
+    }
+    Cow::Owned(kept)
+}
+
+/// Whether anything in the text has to be looked at closer.
+fn is_special(text: &str) -> bool {
+    // Most texts are told by their bytes alone.
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if text.bytes().all(is_plain) {
+        return false;
+    }
+    text.chars().any(|c| {
+        !is_plain(u8::try_from(c).unwrap_or(b' '))
+            && (c.is_control()
+                || is_empty(c)
+                || is_selector(c)
+                || matches!(c, '\u{200c}' | '\u{200d}' | '\u{2028}' | '\u{2029}'))
+    })
+}
+
+/// What has no shape, or turns others around, and is not needed in running text.
+fn is_empty(c: char) -> bool {
+    hides(c)
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            | '\u{2065}' | '\u{3164}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}'
+            // Not assigned, and shown by nothing.
+            | '\u{fff0}'..='\u{fff8}' | '\u{e0080}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}'
+        )
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Whether a joiner beside it does something: no script before Hebrew's has joiners.
+fn joins(c: char) -> bool {
+    c >= '\u{590}' && !c.is_whitespace() && !is_empty(c) && !matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// Whether a selector behind the character does something.
+fn selects(before: char, selector: char) -> bool {
+    match selector {
+        '\u{e0100}'..='\u{e01ef}' => {
+            matches!(before, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+        }
+        '\u{180b}'..='\u{180f}' => matches!(before, '\u{1800}'..='\u{18af}'),
+        _ if before.is_ascii() => matches!(before, '0'..='9' | '#' | '*'),
+        _ => !before.is_whitespace() && !is_selector(before) && !matches!(before, '\u{200c}' | '\u{200d}'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_text_of_any_script_is_borrowed() {
+        for text in ["a\tb\nç 中", "שלום עולם", "مرحبا بالعالم", "한국어 ไทย हिन्दी"]
+        {
+            assert!(matches!(readable(text), Cow::Borrowed(same) if same == text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_turns_or_hides_text_goes_and_its_letters_stay() {
+        assert_eq!(readable("a\u{202e}gpj.exe\u{202c} \u{2066}b\u{2069}"), "agpj.exe b");
+        assert_eq!(readable("שלום \u{202b}עולם\u{202c}\u{200f}"), "שלום עולם");
+        assert_eq!(readable("pay\u{200b}pal\u{2060} \u{feff}so\u{ad}ft"), "paypal soft");
+        assert_eq!(readable("x\u{e0041}\u{e0042}\u{e007f}y"), "xy");
+        assert_eq!(readable("one\u{2028}two\u{2029}three\r\n\0\u{9b}\u{7f}"), "one\ntwo\nthree\n");
+    }
+
+    #[test]
+    fn what_scripts_and_emoji_need_stays() {
+        for text in [
+            "می\u{200c}خواهم",
+            "क्\u{200d}ष",
+            "👩\u{200d}👩\u{200d}👧",
+            "🏳\u{fe0f}\u{200d}🌈",
+            "1\u{fe0f}\u{20e3}",
+            "❤\u{fe0f}",
+            "葛\u{e0100}",
+            "👍🏽",
+        ] {
+            assert_eq!(readable(text), text);
+        }
+    }
+
+    #[test]
+    fn joiners_and_selectors_that_do_nothing_go() {
+        assert_eq!(readable("ad\u{200d}min \u{200d}x\u{200c}"), "admin x");
+        assert_eq!(readable("👩\u{200d}\u{200d}👧"), "👩👧");
+        assert_eq!(readable("a\u{fe0f}\u{fe01}\u{e0120} ❤\u{fe0f}\u{fe0f}\u{e0100}"), "a ❤\u{fe0f}");
+    }
+
+    #[test]
+    fn whatever_is_kept_is_kept_again() {
+        for c in ('\0'..=char::MAX).filter(|c| !c.is_alphanumeric()) {
+            let text = format!("é{c}ש{c}{c}x");
+            let once = readable(&text).into_owned();
+            assert_eq!(readable(&once), once, "{}", c.escape_unicode());
+        }
+    }
+}

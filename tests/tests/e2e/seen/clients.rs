@@ -1,0 +1,140 @@
+//! What differs by the name that a client gives itself.
+
+use scorpiox_tests::program::modern;
+use scorpiox_tests::site::{Answer, Site};
+use scorpiox_tests::{Program, Started};
+use serde_json::{Value, json};
+
+use super::{NEWEST, dot, length, listed, of_client, reaching, text};
+use crate::plugins::install_kinds;
+
+const CONTINUE: &str = "continue-cli-client";
+
+fn names(tools: &[Value]) -> Vec<&str> {
+    tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect()
+}
+
+/// A call that finds no tool: what the error says.
+fn unknown(server: &mut Started, name: &str) -> String {
+    let answer = server.ask("tools/call", json!({"name": name, "arguments": {}}));
+    answer["error"]["message"].as_str().unwrap_or_else(|| panic!("a tool: {answer}")).to_owned()
+}
+
+#[test]
+fn a_client_that_needs_a_prefix_has_one_and_can_leave_it_out() {
+    let program = Program::as_shipped();
+    install_kinds(&program, "");
+    let mut server = of_client(program, CONTINUE);
+    let tools = listed(&mut server);
+    assert!(names(&tools).iter().all(|name| name.starts_with("scorpiox_")), "{:?}", names(&tools));
+    assert!(names(&tools).contains(&"scorpiox_Bash") && names(&tools).contains(&"scorpiox_kinds.divide"));
+    let read = tools.iter().find(|tool| tool["name"] == "scorpiox_ReadBgOutput").expect("listed");
+    assert!(read["inputSchema"].to_string().contains("returned by scorpiox_BackgroundBash"), "{read}");
+    for name in ["Bash", "scorpiox_Bash"] {
+        let result = server.call(name, json!({"command": "echo hello"}));
+        assert!(text(&result).starts_with("hello\n"), "{result}");
+    }
+    assert_eq!(text(&server.call("scorpiox_kinds.divide", json!({"a": 6, "b": 3}))), "2");
+    assert!(unknown(&mut server, "scorpiox_scorpiox_Bash").contains("there are scorpiox_Bash, "));
+}
+
+#[test]
+fn results_call_tools_by_the_names_that_the_client_knows() {
+    let mut server = of_client(Program::as_shipped(), CONTINUE);
+    let started = server.text("scorpiox_BackgroundBash", json!({"command": "sleep 1000"}));
+    assert!(started.contains(" scorpiox_ReadBgOutput with task_id 1 "), "{started}");
+    let failed = server.call("scorpiox_ReadBgOutput", json!({"task_id": 7}));
+    assert!(text(&failed).contains("There is no task 7"), "{failed}");
+    let missing = server.call("scorpiox_KillBgTask", json!({}));
+    assert!(text(&missing).contains("scorpiox_ListBgTasks shows the tasks"), "{missing}");
+    let entered = server.text("scorpiox_PlanMode", json!({"action": "enter", "goal": "look"}));
+    assert!(entered.contains("call scorpiox_PlanMode with action"), "{entered}");
+    let ran = server.text("scorpiox_Bash", json!({"command": "echo Bash BackgroundBash"}));
+    assert!(ran.starts_with("Bash BackgroundBash\n"), "what is printed stays: {ran}");
+    assert!(ran.contains("scorpiox_PlanMode with action exit"), "{ran}");
+}
+
+#[test]
+fn others_have_no_prefix_and_cannot_use_one() {
+    for client in ["tests", "claude-code", "codex-mcp-client", "@cline/core", "continue-cli-client-2"] {
+        let mut server = of_client(Program::as_shipped(), client);
+        assert!(names(&listed(&mut server)).contains(&"Bash"), "{client}");
+        assert!(unknown(&mut server, "scorpiox_Bash").contains("is not known"), "{client}");
+    }
+}
+
+#[test]
+fn the_user_can_set_a_prefix_and_a_workspace_cannot() {
+    let program = Program::as_shipped().with("TOOL_PREFIX", "mine-");
+    let mut server = program.start();
+    server.initialize(NEWEST);
+    assert_eq!(names(&listed(&mut server))[0], "mine-Bash");
+    let result = server.call("mine-Bash", json!({"command": "echo hello"}));
+    assert!(text(&result).starts_with("hello\n"), "{result}");
+    let program = Program::as_shipped();
+    program.put("workspace/.scorpiox/scorpiox-env.txt", "TOOL_PREFIX=evil-\nANSWER_WITHIN=1\n");
+    let mut server = program.start();
+    server.initialize(NEWEST);
+    assert_eq!(names(&listed(&mut server))[0], "Bash");
+    let (_, out, _) = program.run(&["doctor"]);
+    assert!(out.contains("TOOL_PREFIX is ignored in a file of the workspace"), "{out}");
+}
+
+#[test]
+fn the_client_is_known_without_a_handshake_too() {
+    let mut server = Program::as_shipped().serve();
+    let mut params = modern(json!({}));
+    params["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!(CONTINUE);
+    let answer = server.ask("tools/list", params);
+    assert_eq!(answer["result"]["tools"][0]["name"], "scorpiox_Bash", "{answer}");
+    let answer = server.ask("tools/list", modern(json!({})));
+    assert_eq!(answer["result"]["tools"][0]["name"], "Bash", "{answer}");
+}
+
+#[test]
+fn pages_are_as_long_as_the_client_takes_them() {
+    let body = format!("<article>{}</article>", "<p>Some words of a long paragraph.</p>".repeat(6000));
+    let site = Site::start(move |_| Answer::html(body.clone()));
+    let first = |client: &str| {
+        let mut server = of_client(reaching(Program::as_shipped(), ""), client);
+        let page = server.text("ReadDocs", json!({"url": site.url("/")}));
+        assert!(page.contains("#page=2"), "{client}");
+        let second = server.text("ReadDocs", json!({"url": site.url("/#page=2")}));
+        assert_ne!(page[..500], second[..500], "{client}");
+        length(&page)
+    };
+    assert!((14_000..=20_000).contains(&first("tests")));
+    assert!((60_000..=100_000).contains(&first("claude-code")));
+    assert!((1000..=7000).contains(&first("@cline/core")));
+}
+
+#[test]
+fn an_image_is_left_out_for_clients_that_would_give_it_as_text() {
+    for (client, is_shown) in
+        [("tests", true), ("claude-code", true), (CONTINUE, false), ("@cline/core", false)]
+    {
+        let program = Program::as_shipped();
+        let file = program.put("workspace/dot.png", dot());
+        let mut server = of_client(program, client);
+        let result = server.call("ReadImage", json!({"file_path": file}));
+        assert!(text(&result).contains("dot.png"), "{client}: {result}");
+        assert_eq!(result["content"].as_array().expect("content").len() == 2, is_shown, "{client}: {result}");
+        assert_eq!(text(&result).contains("[an image (image/png, "), !is_shown, "{client}: {result}");
+    }
+}
+
+#[test]
+fn a_message_waits_for_a_result_whose_text_the_model_is_shown() {
+    for (client, comes) in [("tests", true), ("codex-mcp-client", false)] {
+        let program = Program::as_shipped();
+        install_kinds(&program, "");
+        let mut server = of_client(program, client);
+        let arguments = json!({"action": "set", "message": "REMIND", "delay_seconds": 1, "repeat_count": 1});
+        server.text("SetCallback", arguments);
+        server.notification("notifications/message");
+        let result = server.call("kinds.divide", json!({"a": 6, "b": 3}));
+        assert_eq!(text(&result).contains("REMIND"), comes, "{client}: {result}");
+        let next = server.call("ListBgTasks", json!({}));
+        assert_eq!(text(&next).contains("\n\n[Callback 0 "), !comes, "{client}: {next}");
+    }
+}

@@ -1,0 +1,57 @@
+//! What a client's model is sent: text that is whole, within bounds, and the same wherever clients
+//! differ in what they keep of a result.
+
+mod clients;
+mod hidden;
+mod largest;
+mod structured;
+mod waiting;
+
+use scorpiox_tests::{Program, Served, Started};
+use serde_json::{Value, json};
+
+const NEWEST: &str = "2025-11-25";
+/// Most characters of a result.
+const CHARS: usize = 20_000;
+
+/// A server of a client with this name.
+fn of_client(program: Program, name: &str) -> Served {
+    let mut server = program.serve();
+    server.introduce(name, NEWEST, json!({}));
+    server
+}
+
+/// The one text of a result, of which images are all the rest.
+#[track_caller]
+fn text(result: &Value) -> &str {
+    let content = result["content"].as_array().unwrap_or_else(|| panic!("no content: {result}"));
+    let (texts, others): (Vec<_>, Vec<_>) = content.iter().partition(|content| content["type"] == "text");
+    assert_eq!(texts.len(), 1, "{result}");
+    assert!(others.iter().all(|content| content["type"] == "image"), "{result}");
+    assert_eq!(content[0]["type"], "text", "text first: {result}");
+    texts[0]["text"].as_str().expect("a text")
+}
+
+/// How long a text is, as most clients count.
+fn length(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+fn listed(server: &mut Started) -> Vec<Value> {
+    let answer = server.ask("tools/list", json!({}));
+    answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("no list: {answer}")).clone()
+}
+
+/// A dot, as PNG.
+fn dot() -> Vec<u8> {
+    use base64::Engine as _;
+    let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+    base64::engine::general_purpose::STANDARD.decode(dot).expect("base64")
+}
+
+/// The policy that lets a test's own site be reached.
+fn reaching(program: Program, more: &str) -> Program {
+    let text = format!("version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\nbrowser = false\n{more}");
+    program.put("home/.scorpiox/policy.toml", text);
+    program
+}

@@ -1,0 +1,204 @@
+//! BMP: what the `image` crate reads, and what others made of the format beside it: headers of
+//! OS/2, run lengths of 24 bits, palettes with more colours than are used, and JPEG or PNG inside.
+
+use std::borrow::Cow;
+use std::io::Cursor;
+
+use image::codecs::bmp::BmpDecoder;
+
+use super::{frame, jpeg, png};
+use crate::format::{Format, recognise};
+use crate::limits::{Room, check_edges, pixels};
+use crate::picture::Picture;
+use crate::problem::Problem;
+use crate::reduce::{Layout, Reducer};
+
+/// Size of the header of the file, which stands before the one of the picture.
+const FILE_HEADER: usize = 14;
+/// Size of the common header of a picture.
+const INFO: usize = 40;
+/// The other sizes that the decoder knows.
+const KNOWN: [usize; 5] = [12, 52, 56, 108, 124];
+
+/// How pixels are stored, where the decoder does not know it or names it otherwise.
+const HUFFMAN: u32 = 3;
+const RLE24: u32 = 4;
+const JPEG: u32 = 4;
+const PNG: u32 = 5;
+
+/// Decodes a BMP file.
+pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    let Some(header) = Header::read(bytes) else { return plain(bytes, room) };
+    match (header.compression, header.bits) {
+        (RLE24, 24) => run_lengths(bytes, &header, room),
+        (JPEG | PNG, 0) => inside(header.data(bytes), room),
+        (HUFFMAN, 1) => Err(Problem::Variety {
+            format: Format::Bmp,
+            what: "it uses Huffman coding, as of a fax".to_owned(),
+        }),
+        _ => match header.common(bytes) {
+            Cow::Borrowed(bytes) => plain(bytes, room),
+            Cow::Owned(copy) => plain(&copy, room.less(copy.len())),
+        },
+    }
+}
+
+fn plain(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    frame::decode(frame::open(Format::Bmp, BmpDecoder::new(Cursor::new(bytes)))?, Format::Bmp, room, 0)
+}
+
+/// Decodes a picture of another format, around which a BMP file is.
+fn inside(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
+    let picture = match recognise(bytes) {
+        Ok(Format::Jpeg) => jpeg::decode(bytes, room),
+        Ok(Format::Png) => png::decode(bytes, room),
+        _ => Err(Problem::damaged(Format::Bmp, "its data are neither JPEG nor PNG, as it says")),
+    };
+    let picture = picture.map_err(|problem| problem.within(Format::Bmp))?;
+    Ok(Picture { format: Format::Bmp, ..picture })
+}
+
+/// What the header of a picture says; none for the oldest kind, which says it elsewhere.
+struct Header {
+    /// Its own size.
+    length: usize,
+    width: i32,
+    height: i32,
+    bits: u16,
+    compression: u32,
+    colours: u32,
+    /// Where the pixels are in the file.
+    data: usize,
+}
+
+impl Header {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let data = number(bytes, 10)?;
+        let header = bytes.get(FILE_HEADER..)?;
+        let length = number(header, 0)? as usize;
+        if length < 16 {
+            return None;
+        }
+        // OS/2 leaves out what is zero at the end.
+        let header = &header[..length.min(header.len())];
+        Some(Self {
+            length,
+            width: number(header, 4)?.cast_signed(),
+            height: number(header, 8)?.cast_signed(),
+            bits: u16::from_le_bytes([*header.get(14)?, *header.get(15)?]),
+            compression: number(header, 16).unwrap_or(0),
+            colours: number(header, 32).unwrap_or(0),
+            data: data as usize,
+        })
+    }
+
+    fn data<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        bytes.get(self.data..).unwrap_or_default()
+    }
+
+    /// The file with a header that the decoder knows.
+    fn common<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let foreign = self.length != INFO && !KNOWN.contains(&self.length);
+        let most = 1_u32.checked_shl(self.bits.into()).unwrap_or(u32::MAX);
+        let palette = u64::from(self.colours) * 4 + (FILE_HEADER + self.length) as u64;
+        // Colours that no pixel can name do no harm where there is room for them.
+        let surplus = self.bits <= 8 && self.colours > most && palette <= self.data as u64;
+        let end = FILE_HEADER + self.length;
+        if !(foreign || surplus) || bytes.len() < end {
+            return Cow::Borrowed(bytes);
+        }
+        let mut header = bytes[FILE_HEADER..end].to_vec();
+        if foreign {
+            header.resize(INFO, 0);
+            header[..4].copy_from_slice(&40_u32.to_le_bytes());
+        }
+        if surplus {
+            header[32..36].copy_from_slice(&most.to_le_bytes());
+        }
+        let moved = (self.data + header.len()).saturating_sub(self.length);
+        let moved = u32::try_from(moved).unwrap_or(u32::MAX).to_le_bytes();
+        Cow::Owned([&bytes[..10], &moved, &header, &bytes[end..]].concat())
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.first_chunk().copied().map(u32::from_le_bytes)
+}
+
+/// Decodes run lengths of 24 bits, which only OS/2 has.
+fn run_lengths(bytes: &[u8], header: &Header, room: Room) -> Result<Picture, Problem> {
+    let (Ok(width), Ok(height)) = (u32::try_from(header.width), u32::try_from(header.height)) else {
+        return Err(Problem::damaged(Format::Bmp, "run lengths from the top down do not exist"));
+    };
+    let size = (width, height);
+    check_edges(Format::Bmp, size)?;
+    let needed = pixels(size) * 3;
+    room.check(Format::Bmp, size, needed)?;
+    let row = width as usize * 3;
+    let mut canvas = Canvas { pixels: vec![0; row * height as usize], row, x: 0, y: 0 };
+    canvas.fill(header.data(bytes)).map_err(|why| Problem::damaged(Format::Bmp, why))?;
+    let mut reducer = Reducer::new(size, Layout::Rgb);
+    canvas.pixels.chunks_exact(row).rev().for_each(|row| reducer.push(row));
+    let (orientation, notes) = (image::metadata::Orientation::NoTransforms, Vec::new());
+    Ok(Picture { format: Format::Bmp, size, orientation, pixels: reducer.finish(), plain: true, notes })
+}
+
+/// Rows from the bottom up, and how far they are filled.
+struct Canvas {
+    pixels: Vec<u8>,
+    /// Bytes of a row.
+    row: usize,
+    /// The next byte of the row.
+    x: usize,
+    y: usize,
+}
+
+impl Canvas {
+    fn fill(&mut self, data: &[u8]) -> Result<(), &'static str> {
+        const EARLY: &str = "the file ends too early";
+        let rows = self.pixels.len() / self.row;
+        let mut rest = data;
+        while self.y < rows || !rest.is_empty() {
+            let (&[count, code], after) = rest.split_first_chunk().ok_or(EARLY)?;
+            rest = match (count, code) {
+                (0, 0) => {
+                    (self.x, self.y) = (0, self.y.saturating_add(1));
+                    after
+                }
+                (0, 1) => return Ok(()),
+                (0, 2) => {
+                    let (&[right, up], after) = after.split_first_chunk().ok_or(EARLY)?;
+                    self.x = self.x.saturating_add(usize::from(right) * 3);
+                    self.y = self.y.saturating_add(up.into());
+                    after
+                }
+                (0, count) => {
+                    let length = usize::from(count) * 3;
+                    self.put(after.get(..length).ok_or(EARLY)?)?;
+                    // Each code begins at an even place.
+                    after.get(length.next_multiple_of(2)..).ok_or(EARLY)?
+                }
+                (count, blue) => {
+                    let (&[green, red], after) = after.split_first_chunk().ok_or(EARLY)?;
+                    self.put(&[blue, green, red].repeat(count.into()))?;
+                    after
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Puts pixels (blue, green, red) where the last ones ended; what does not fit in the row is
+    /// left out, as the decoder does with other run lengths.
+    fn put(&mut self, pixels: &[u8]) -> Result<(), &'static str> {
+        let row =
+            self.pixels.chunks_exact_mut(self.row).nth(self.y).ok_or("it has more rows than it says")?;
+        let room = row.get_mut(self.x..).unwrap_or_default();
+        for (to, from) in room.as_chunks_mut::<3>().0.iter_mut().zip(pixels.as_chunks::<3>().0) {
+            let &[blue, green, red] = from;
+            *to = [red, green, blue];
+        }
+        self.x = self.x.saturating_add(pixels.len());
+        Ok(())
+    }
+}
