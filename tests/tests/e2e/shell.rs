@@ -3,8 +3,8 @@
 mod areas;
 mod background;
 mod compatibility;
-mod git;
 mod exchanged;
+mod git;
 mod network;
 mod output;
 mod plan;

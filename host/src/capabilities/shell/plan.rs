@@ -126,7 +126,8 @@ pub(super) fn places(setup: &ShellSetup, policy: &Policy) -> Places {
 /// more than a skill: somebody's home, or what is kept there.
 fn skills(setup: &ShellSetup, writable: &Writable) -> Vec<PathBuf> {
     let sources = setup.skills.sources().into_iter().filter(|source| source.scope != Scope::Workspace);
-    let folders = sources.filter_map(|source| resolve(&source.path, writable).ok()).filter(|path| path.is_dir());
+    let folders =
+        sources.filter_map(|source| resolve(&source.path, writable).ok()).filter(|path| path.is_dir());
     let holds_more = |folder: &PathBuf| {
         let inside = [Some(&setup.workspace), setup.home.as_ref(), Some(&setup.own_home)];
         inside.into_iter().flatten().any(|path| path.starts_with(folder))

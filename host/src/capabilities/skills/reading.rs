@@ -255,6 +255,7 @@ mod tests {
                 own_home: self.root.join("home/.scorpiox"),
                 program: "/proc/self/exe".into(),
                 workspace_name: "test".to_owned(),
+                skills: Arc::new(SkillFolders::new(&self.root.join("ws"), None, &self.root, &[])),
             });
             let uses = Uses::default();
             (Reading::new(Arc::new(shell), uses.clone()), uses)

@@ -5,7 +5,8 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
 use rustix::process::getuid;
-use scorpiox_tests::{Program, Started, binary};
+use scorpiox_tests::program::binary;
+use scorpiox_tests::{Program, Started};
 
 use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start};
 
