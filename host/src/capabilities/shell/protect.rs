@@ -9,6 +9,7 @@ mod special;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use scorpiox_cell::Exposed;
 use scorpiox_gitdirs::{Seen, Trail, obeyed};
 use scorpiox_policy::PROTECTED;
 
@@ -21,6 +22,13 @@ pub(crate) struct Area {
     pub path: PathBuf,
     /// Whether they may change it.
     pub write: bool,
+}
+
+impl Area {
+    /// As the sandbox is told it.
+    pub(super) fn exposed(&self) -> Exposed {
+        Exposed { path: self.path.as_path().into(), write: self.write }
+    }
 }
 
 /// All that commands see of this machine's own files, but for programs.
