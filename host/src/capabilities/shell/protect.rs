@@ -74,13 +74,22 @@ impl View<'_> {
 
     fn protect_names(&self, found: &Found, special: &mut Special) {
         for path in &found.names {
-            self.protect(path, Why::Name, special);
+            self.protect_here(path, Why::Name, special);
         }
         let roots = self.areas.iter().filter(|area| area.write && area.path.is_dir());
         for root in roots {
             for name in PROTECTED {
-                self.protect(&root.path.join(name), Why::Name, special);
+                self.protect_here(&root.path.join(name), Why::Name, special);
             }
+        }
+    }
+
+    /// The same of a path whose folder is reached through no link.
+    fn protect_here(&self, path: &Path, why: Why, special: &mut Special) {
+        match path.symlink_metadata() {
+            Ok(found) if !found.is_symlink() => special.freeze(path, why),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => special.keep_absent(path, why),
+            _ => self.protect(path, why, special),
         }
     }
 
