@@ -44,10 +44,13 @@ scripts/need.sh chromium chromium
 setsid nice -n 19 bash -c "set -e; $(declare -f fuzz_targets build_ahead); build_ahead" >target/ahead.log 2>&1 </dev/null &
 ahead=$!
 trap 'kill -- -$ahead 2>/dev/null || true' EXIT
-# Most of these tests wait: for time to pass, for processes, for screens.
-(cd tests && cargo test --quiet --tests -- --test-threads $((3 * $(nproc))))
+# Most of these tests wait: for time to pass, for processes, for screens. The others measure how
+# long something takes, and have the machine to themselves.
+measuring=(faults:: bulk:: shell::output::)
+(cd tests && cargo test --quiet --tests -- --test-threads $((2 * $(nproc))) "${measuring[@]/#/--skip=}")
 wait $ahead || true
 trap - EXIT
+(cd tests && cargo test --quiet --test e2e -- "${measuring[@]}")
 
 section "real clients"
 tests/clients/run.sh target/release/scorpiox-code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -30,14 +31,16 @@ def with_word(word: str) -> list[int]:
 def sweep(home: Path) -> None:
     """Ends every process of a run, daemons too: those whose HOME is the run's own folder."""
     mark = f"HOME={home}".encode()
+
+    def left() -> list[int]:
+        return [pid for pid in pids() if mark in read(pid, "environ").split(b"\0")]
+
     for sign in (signal.SIGTERM, signal.SIGKILL):
-        left = [pid for pid in pids() if mark in read(pid, "environ").split(b"\0")]
-        for pid in left:
-            try:
+        for pid in left():
+            # It may end by itself meanwhile.
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, sign)
-            except ProcessLookupError:
-                pass
-        if wait_for(lambda: not any(mark in read(pid, "environ").split(b"\0") for pid in left), 3):
+        if wait_for(lambda: not left(), 3):
             return
 
 

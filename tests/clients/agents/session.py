@@ -51,7 +51,9 @@ class Served:
 class Session:
     """Folders and processes of one run, below `base`."""
 
-    def __init__(self, client: Client, binary: Path, base: Path, url: str, site: Site, *, relay: bool, late: bool) -> None:
+    def __init__(
+        self, client: Client, binary: Path, base: Path, url: str, site: Site, *, relay: bool, late: bool
+    ) -> None:
         self.client, self.binary, self.base = client, binary, base
         self.home, self.workspace = base / "home", base / "workspace"
         self.place = Place(self.home, self.workspace, url)
@@ -82,7 +84,7 @@ class Session:
             return
         front = self.base / "server"
         words = [sys.executable, str(HERE / "relay.py"), str(self._lines), str(self.binary)]
-        front.write_text(f"#!/bin/sh\nexec {shlex.join(words)} \"$@\"\n")
+        front.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
         front.chmod(0o755)
         file.write_text(file.read_text().replace(str(self.binary), str(front)))
 
@@ -108,7 +110,12 @@ class Session:
         command = [*self.client.program(), *self.client.arguments(self.place)]
         with open(self.base / "out", "wb") as out, open(self.base / "err", "wb") as err:
             agent = subprocess.Popen(
-                command, env=environment, cwd=self.workspace, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                command,
+                env=environment,
+                cwd=self.workspace,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
                 start_new_session=True,
             )
             try:
@@ -130,7 +137,11 @@ class Session:
 
     def said(self) -> str:
         """The end of what the agent printed, for a failure."""
-        ends = [(self.base / name).read_text(errors="replace")[-800:] for name in ("out", "err") if (self.base / name).exists()]
+        ends = [
+            (self.base / name).read_text(errors="replace")[-800:]
+            for name in ("out", "err")
+            if (self.base / name).exists()
+        ]
         return "\n".join(ends)
 
     def messages(self, who: str) -> list[dict[str, Any]]:
@@ -160,7 +171,9 @@ class Session:
     def cancelled(self) -> list[Any]:
         """The requests that the client took back."""
         said = self.messages("client")
-        return [message["params"]["requestId"] for message in said if message.get("method") == "notifications/cancelled"]
+        return [
+            message["params"]["requestId"] for message in said if message.get("method") == "notifications/cancelled"
+        ]
 
     def served(self) -> list[Served]:
         """The finished calls, in their order."""

@@ -8,7 +8,10 @@ import threading
 from typing import Any
 
 PARAGRAPH = "<p>A paragraph that is long enough to be taken for the page's own text, number {number}.</p>"
-PAGE = "<html><title>{title}</title><body><article><h1>{title}</h1><p>{title} begins here.</p>{body}<p>{title} ends here.</p>"
+PAGE = (
+    "<html><title>{title}</title><body><article><h1>{title}</h1>"
+    "<p>{title} begins here.</p>{body}<p>{title} ends here.</p>"
+)
 
 # Paragraphs of the long page: several times what one result may have.
 MANY = 2000

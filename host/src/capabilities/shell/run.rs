@@ -112,6 +112,8 @@ pub struct Completed {
     pub refusals: Vec<Refusal>,
     /// Folders in which nothing new could be made, as the tier cannot tell names apart.
     pub closed: Vec<PathBuf>,
+    /// What was done before it, and is told once.
+    pub notes: Vec<String>,
 }
 
 impl Shell {
@@ -195,8 +197,8 @@ impl Waited {
 
     fn completed(self, request: &Request, outcome: Outcome) -> Completed {
         let refusals = self.refusals(request);
-        let Started { tier, profile, closed, .. } = self.started;
-        Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, closed }
+        let Started { tier, profile, closed, notes, .. } = self.started;
+        Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, closed, notes }
     }
 
     fn go_on(self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {

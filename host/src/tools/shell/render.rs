@@ -64,7 +64,7 @@ pub(super) fn completed(
     timeout: Duration,
     note: Option<&str>,
 ) -> Output {
-    let Completed { output, outcome, tier, profile, refusals, closed } = completed;
+    let Completed { output, outcome, tier, profile, refusals, closed, notes: news } = completed;
     let failed = outcome.status != Status::Code(0) || outcome.ended.is_some();
     let mut notes = vec![format!(
         "{} · {} · sandbox {tier}, profile {profile}",
@@ -93,6 +93,7 @@ pub(super) fn completed(
             names.join(", ")
         ));
     }
+    notes.extend(news.iter().cloned());
     notes.extend(note.map(str::to_owned));
     notes.extend(whole(output));
     let data = CompletedData {

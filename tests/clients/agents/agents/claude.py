@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from agents.client import GO, KEY, Client, Place, Sent, images, native, texts
 from scripted.talk import Result
@@ -22,11 +22,10 @@ class Claude(Client):
     # By `anthropic/maxResultSizeChars`.
     limits: ClassVar = {"ReadDocs": 500_000}
     budgets: ClassVar = {"ReadDocs": 100_000}
-    # Unfolds the options, chooses the first, goes on to the end.
+    # Unfolds the options, chooses the first, which leads to the next field, and goes on to the end.
     answering = (
         ("requests your input", ("Right",)),
         ("Red", ("Enter",)),
-        (r"Question 1: \W*Red", ("Down",)),
         (r"❯ +Other", ("Down",)),
         (r"❯ +Accept", ("Enter",)),
     )
@@ -35,7 +34,7 @@ class Claude(Client):
         return native("@anthropic-ai/claude-code-linux-{machine}", "claude")
 
     def prepare(self, place: Place) -> None:
-        project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        project: dict[str, Any] = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         # The person's consent to the project's .mcp.json, which `config` writes.
         project |= {"enabledMcpjsonServers": ["scorpiox"]}
         settings = {"hasCompletedOnboarding": True, "theme": "dark", "projects": {str(place.workspace): project}}

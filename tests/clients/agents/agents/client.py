@@ -71,6 +71,8 @@ class Client(ABC):
     finder: str = ""
     # Whether it asks for progress, and so waits for a call of 70 seconds.
     waits: bool = True
+    # What a person does at the screen to allow a command.
+    allowing: Typed = ()
     # What a person does to cancel, and whether the server is told.
     cancelling: Typed = (("", ("Escape",)),)
     tells_of_cancel: bool = True
@@ -118,7 +120,7 @@ class Client(ABC):
         return (self.finder, {"query": query}) if self.finder in tools else None
 
     def version(self) -> str:
-        return json.loads((MODULES / self.package / "package.json").read_text())["version"]
+        return str(json.loads((MODULES / self.package / "package.json").read_text())["version"])
 
 
 def texts(result: Result) -> list[str]:

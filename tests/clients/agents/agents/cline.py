@@ -23,7 +23,12 @@ class Cline(Client):
         return native("@cline/cli-linux-{machine}", "bin/cline")
 
     def prepare(self, place: Place) -> None:
-        settings = {"provider": "openai-compatible", "apiKey": KEY, "model": "scripted", "baseUrl": f"{place.model}/v1"}
+        settings = {
+            "provider": "openai-compatible",
+            "apiKey": KEY,
+            "model": "scripted",
+            "baseUrl": f"{place.model}/v1",
+        }
         provider = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
         providers = {"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}}
         place.put(".cline/data/settings/providers.json", providers | {"providers": {"openai-compatible": provider}})
@@ -47,7 +52,7 @@ class Cline(Client):
             sent = from_blocks(answer["content"])
         except (ValueError, TypeError, KeyError):
             # Cut in the middle, it is no JSON any more.
-            return Sent(whole.replace('\\n', '\n').replace('\\"', '"').removesuffix('"}],"isError":false}'))
+            return Sent(whole.replace("\\n", "\n").replace('\\"', '"').removesuffix('"}],"isError":false}'))
         if "structuredContent" in answer:
             sent.text += "\n" + json.dumps(answer["structuredContent"])
         sent.failed = bool(answer.get("isError"))

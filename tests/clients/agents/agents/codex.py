@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from agents.client import GO, KEY, Client, Place, Sent, images, native, texts
+
 from scripted.talk import Result
 from scripted.wires.responses import SEARCH
+
+from agents.client import GO, KEY, Client, Place, Sent, images, native, texts
 
 SETTINGS = """\
 model = "{name}"
@@ -42,6 +44,8 @@ class Codex(Client):
     revision = "2025-06-18"
     finder = SEARCH
     limit = 48_000
+    allowing = (("Allow the scorpiox MCP server", ("Enter",)),)
+    answering = (("Field 1/2", ("Enter",)), ("Field 2/2", ("Enter",)))
     # It tells models that it knows of the namespace alone, until they search.
     model_name = "gpt-5.5"
 

@@ -40,7 +40,7 @@ class Copilot(Client):
         return own | {"COPILOT_MODEL": "scripted", "COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false"}
 
     def shown_as(self, tool: str) -> str:
-        return f"scorpiox-{tool.replace('.', '_')}"
+        return f"scorpiox-{tool.replace('.', '-')}"
 
     def unwrap(self, result: Result) -> Sent:
         said = "".join(texts(result))

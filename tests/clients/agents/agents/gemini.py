@@ -12,7 +12,9 @@ WRAPPED = re.compile(r"<untrusted_context>\n(.*?)\n</untrusted_context>", re.S)
 # What it says of an image, which comes beside.
 OF_IMAGE = re.compile(r"\n?\[Tool '[^']*' provided the following image data with mime-type: [^\]]*\]")
 # An error is the whole result as JSON.
-ERROR = re.compile(r"^MCP tool '[^']*' reported tool error for function call: .*? with response: (\[\{.*\}\])\s*$", re.S)
+ERROR = re.compile(
+    r"^MCP tool '[^']*' reported tool error for function call: .*? with response: (\[\{.*\}\])\s*$", re.S
+)
 
 
 class Gemini(Client):

@@ -5,7 +5,11 @@ from __future__ import annotations
 from agents.client import GO, KEY, Client, Place, Sent, images, native, texts
 from scripted.talk import Result
 
-CAPABILITIES = {"attachment": True, "tool_call": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}
+CAPABILITIES = {
+    "attachment": True,
+    "tool_call": True,
+    "modalities": {"input": ["text", "image"], "output": ["text"]},
+}
 
 
 class OpenCode(Client):

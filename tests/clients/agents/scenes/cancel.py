@@ -18,7 +18,11 @@ class Cancel:
     def __init__(self) -> None:
         # Finds the process among others.
         self.seconds = f"300.{random.randrange(10**8):08d}"
-        self.steps = [Step("a command of 300 s", "Bash", {"command": f"touch began; sleep {self.seconds}", "timeout": 400_000})]
+        self.steps = [
+            Step(
+                "a command of 300 s", "Bash", {"command": f"touch began; sleep {self.seconds}", "timeout": 400_000}
+            )
+        ]
 
     def runs(self) -> bool:
         return bool(processes.with_word(self.seconds))
@@ -27,7 +31,8 @@ class Cancel:
         """What the person does; what came of it."""
         client = session.client
         with session.on_screen() as screen:
-            if not processes.wait_for(lambda: self.runs(), 60):
+            screen.type(client.allowing)
+            if not processes.wait_for(self.runs, 60):
                 raise Failed(f"the command did not begin:\n{screen.text()}")
             screen.type(client.cancelling)
             told = processes.wait_for(session.cancelled, SOON)

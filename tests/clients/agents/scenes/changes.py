@@ -37,7 +37,13 @@ def told(stage: Stage) -> bool:
 
 STEPS = [
     Step("before", "Bash", {"command": "echo BEFORE"}, ("BEFORE",)),
-    Step("meanwhile a plugin is approved", "Bash", {"command": "echo MEANWHILE"}, ("MEANWHILE",), before=approve_plugin),
+    Step(
+        "meanwhile a plugin is approved",
+        "Bash",
+        {"command": "echo MEANWHILE"},
+        ("MEANWHILE",),
+        before=approve_plugin,
+    ),
     Step("the next command", "Bash", {"command": "echo NEXT"}, ("NEXT",)),
     Step("a tool that is new", "kinds.divide", {"a": 42, "b": 6}, ("7",), data=True),
 ]

@@ -2,4 +2,11 @@
 
 from scenes.step import Step
 
-STEPS = [Step("a call", "TaskManager", {"action": "create", "query": "", "text": "Started as configured"}, ("Started as configured",))]
+STEPS = [
+    Step(
+        "a call",
+        "TaskManager",
+        {"action": "create", "query": "", "text": "Started as configured"},
+        ("Started as configured",),
+    )
+]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agents.client import Sent
-from scenes.step import Failed, Stage, short
+from scenes.step import Failed, Stage, same, short
 from session import Served
 
 Instead = Callable[[Stage, Sent, Served | None], None]
@@ -30,7 +30,13 @@ def unknown_to_the_client(stage: Stage, sent: Sent, served: Served | None) -> No
 
 def told_of_the_image(stage: Stage, sent: Sent, served: Served | None) -> None:
     """The server spares it the base64 that its model would read as text, and says so."""
-    if served is None or served.images or sent.images or "8 × 8" not in sent.text or "base64" in sent.text:
+    if served is None or served.images or sent.images or "is left out" not in sent.text:
+        raise Failed(f"the model was sent {len(sent.images)} images and {short(sent.text)}")
+
+
+def keeps_the_image(stage: Stage, sent: Sent, served: Served | None) -> None:
+    """The server gives the image, and the text alone reaches the model."""
+    if served is None or served.images != 1 or sent.images or same(sent.text) != same(served.text):
         raise Failed(f"the model was sent {len(sent.images)} images and {short(sent.text)}")
 
 
@@ -38,6 +44,7 @@ IMAGE = ("tools", "an image")
 NEW_TOOL = ("changes", "a tool that is new")
 
 EXCEPTIONS: dict[tuple[str, str, str], Cannot] = {
+    ("copilot", *IMAGE): Cannot("hands no image of a tool on to a model of one's own", keeps_the_image),
     ("continue", *IMAGE): Cannot("shows images as base64 in the text", told_of_the_image),
     ("cline", *IMAGE): Cannot("shows images as base64 in the text", told_of_the_image),
     ("codex", *NEW_TOOL): Cannot("lists tools once a turn", unknown_to_the_client),

@@ -80,7 +80,7 @@ class Play:
             sent = self.client.unwrap(result)
             if not step.until or step.until in sent.text or self.given[-1] is step:
                 found.append(self._outcome(scene, step, sent, mine, relay))
-        missing = self.given[len(self.stage.model.results):] + self._ahead
+        missing = self.given[len(self.stage.model.results) :] + self._ahead
         found += [Outcome("FAIL", step.what, "the model was sent no result") for step in missing]
         return found + [Outcome("FAIL", step.what, why) for step, why in self.trouble]
 
@@ -100,7 +100,7 @@ class Play:
                 return Outcome("cannot", step.what, exception.why)
             if relay:
                 check(step, stage, self.client, sent, served)
-            elif not all(part in sent.text for part in step.once):
+            elif not all(part in sent.text for part in step.parts(stage)):
                 raise Failed(f"the model was sent: {sent.text}")
             return Outcome("ok", step.what)
         except AssertionError as error:

@@ -31,5 +31,7 @@ class ByWords:
 STEPS = [
     Step("a command, by words", "Bash", {"command": "echo FOUND"}, ("FOUND",)),
     Step("a page, by words", "ReadDocs", lambda s: {"url": f"{s.site.url}/short"}, ("Short page ends here.",)),
-    Step("the tasks, by words", "TaskManager", {"action": "create", "query": "", "text": "Found it"}, ("Found it",)),
+    Step(
+        "the tasks, by words", "TaskManager", {"action": "create", "query": "", "text": "Found it"}, ("Found it",)
+    ),
 ]

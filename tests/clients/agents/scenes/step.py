@@ -49,6 +49,9 @@ class Step:
     # Repeated until this is in the text.
     until: str | None = None
 
+    def parts(self, stage: Stage) -> list[str]:
+        return [part(stage) if callable(part) else part for part in self.once]
+
     def asked(self, stage: Stage) -> Arguments:
         return self.arguments(stage) if callable(self.arguments) else self.arguments
 
@@ -87,8 +90,7 @@ def wrong_with_text(step: Step, stage: Stage, client: Client, sent: Sent, served
         return
     if same(sent.text) != same(served.text) and not step.data:
         yield f"the server said {short(served.text)}, the model was sent {short(sent.text)}"
-    for part in step.once:
-        part = part(stage) if callable(part) else part
+    for part in step.parts(stage):
         if sent.text.count(part) != 1 and not (step.data and part in sent.text):
             yield f"{part!r} comes {sent.text.count(part)} times: {short(sent.text)}"
 
@@ -103,7 +105,7 @@ def lost_ends(sent: Sent, served: Served) -> Iterator[str]:
 def wrong_with_images(step: Step, stage: Stage, sent: Sent) -> Iterator[str]:
     expected = [(stage.session.workspace / step.image).read_bytes()] if step.image else []
     if sent.images != expected:
-        yield f"{len(sent.images)} images of {[len(i) for i in sent.images]} bytes, not {[len(i) for i in expected]}"
+        yield f"images of {[len(i) for i in sent.images]} bytes, not {[len(i) for i in expected]}"
 
 
 def same(text: str) -> str:

@@ -41,10 +41,19 @@ def workspace(stage: Stage) -> str:
 
 STEPS = [
     Step("a command", "Bash", {"command": "pwd; echo SAID"}, (workspace, "SAID", "exit code 0")),
-    Step("a command that fails", "Bash", {"command": "echo OUT; echo ERR >&2; exit 3"}, ("OUT", "ERR", "exit code 3")),
+    Step(
+        "a command that fails", "Bash", {"command": "echo OUT; echo ERR >&2; exit 3"}, ("OUT", "ERR", "exit code 3")
+    ),
     Step("an error", "ReadImage", {"file_path": "/nothing/here.png"}, ("/nothing/here.png",), failed=True),
-    Step("a page", "ReadDocs", lambda s: {"url": f"{s.site.url}/short"}, ("Short page begins here.", "Short page ends here.")),
-    Step("a long page", "ReadDocs", lambda s: {"url": f"{s.site.url}/long"}, ("Long page begins here.", "Page 1 of ")),
+    Step(
+        "a page",
+        "ReadDocs",
+        lambda s: {"url": f"{s.site.url}/short"},
+        ("Short page begins here.", "Short page ends here."),
+    ),
+    Step(
+        "a long page", "ReadDocs", lambda s: {"url": f"{s.site.url}/long"}, ("Long page begins here.", "Page 1 of ")
+    ),
     Step("its last part", "ReadDocs", last_page, ("Long page ends here.",)),
     Step(
         "an image",
@@ -55,8 +64,18 @@ STEPS = [
         before=put_picture,
     ),
     Step("a search", "WebSearch", {"query": "anything"}, ("The found page", "https://found.example.com/")),
-    Step("a task", "TaskManager", {"action": "create", "query": "", "text": "Write the report"}, ("Write the report",)),
-    Step("a step of it", "TaskManager", {"action": "add", "query": "", "text": "Find the figures"}, ("Find the figures",)),
+    Step(
+        "a task",
+        "TaskManager",
+        {"action": "create", "query": "", "text": "Write the report"},
+        ("Write the report",),
+    ),
+    Step(
+        "a step of it",
+        "TaskManager",
+        {"action": "add", "query": "", "text": "Find the figures"},
+        ("Find the figures",),
+    ),
     Step("the tasks", "TaskManager", {"action": "list", "query": ""}, ("Write the report", "0/1 step")),
     Step("a plan begins", "PlanMode", {"action": "enter", "goal": "The goal"}, ("Plan mode is active", "The goal")),
     Step(
@@ -67,7 +86,12 @@ STEPS = [
     ),
     Step("the plan ends", "PlanMode", {"action": "exit"}, ("Plan mode ended",)),
     Step("a skill", "InvokeSkill", {"skill_name": "hello", "arguments": "Ada"}, ("HELLO-SKILL-BODY to Ada.",)),
-    Step("a command in the background", "BackgroundBash", {"command": "echo BEHIND; touch began; sleep 600"}, ("task 1",)),
+    Step(
+        "a command in the background",
+        "BackgroundBash",
+        {"command": "echo BEHIND; touch began; sleep 600"},
+        ("task 1",),
+    ),
     Step("what it said", "ReadBgOutput", {"task_id": 1}, ("BEHIND", "running"), before=wait_for_file("began")),
     Step("the commands in the background", "ListBgTasks", {}, ("echo BEHIND; touch began; sleep 600", "running")),
     Step("its end", "KillBgTask", {"task_id": 1}, ("task 1",)),
@@ -77,7 +101,13 @@ STEPS = [
         {"action": "set", "message": "LOOK-AGAIN", "delay_seconds": 1, "repeat_count": 1},
         ("1s",),
     ),
-    Step("a callback's message", "Bash", {"command": "sleep 0.3; echo LATER"}, ("LATER", "LOOK-AGAIN"), until="LOOK-AGAIN"),
+    Step(
+        "a callback's message",
+        "Bash",
+        {"command": "sleep 0.3; echo LATER"},
+        ("LATER", "LOOK-AGAIN"),
+        until="LOOK-AGAIN",
+    ),
     Step("a callback comes once", "Bash", {"command": "echo LAST"}, ("LAST",)),
     Step(
         "a question that nobody is there for",

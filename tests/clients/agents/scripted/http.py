@@ -50,10 +50,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         whole, events = wire.answer(self.turn(wire.read(body)), body)
         if not (body.get("stream") or "streamGenerateContent" in self.path):
             return self.send(json.dumps(whole), "application/json")
-        return self.send("".join(map(event_text, events)) + ("data: [DONE]\n\n" if wire is chat else ""), "text/event-stream")
+        return self.send(
+            "".join(map(event_text, events)) + ("data: [DONE]\n\n" if wire is chat else ""), "text/event-stream"
+        )
 
     def do_GET(self) -> None:
-        models = {"object": "list", "data": [{"id": "scripted", "object": "model", "created": 1, "owned_by": "tests"}]}
+        models = {
+            "object": "list",
+            "data": [{"id": "scripted", "object": "model", "created": 1, "owned_by": "tests"}],
+        }
         self.send(json.dumps(models if self.path.split("?")[0].endswith("/models") else {}), "application/json")
 
     def do_HEAD(self) -> None:

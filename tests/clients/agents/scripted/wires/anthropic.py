@@ -44,7 +44,12 @@ def blocks(content: Any) -> list[Block]:
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:
     """The whole answer, and the same as events."""
     if call:
-        block: Json = {"type": "tool_use", "id": f"toolu_{call.number:04d}", "name": call.name, "input": call.arguments}
+        block: Json = {
+            "type": "tool_use",
+            "id": f"toolu_{call.number:04d}",
+            "name": call.name,
+            "input": call.arguments,
+        }
         start = {**block, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)}
     else:
@@ -53,8 +58,15 @@ def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:
         delta = {"type": "text_delta", "text": FAREWELL}
     stop = {"stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None}
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body.get("model"), "content": [], "usage": usage}
-    events = [
+    message: Json = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body.get("model"),
+        "content": [],
+        "usage": usage,
+    }
+    events: list[Json] = [
         {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}},
         {"type": "content_block_start", "index": 0, "content_block": start},
         {"type": "content_block_delta", "index": 0, "delta": delta},

@@ -46,7 +46,9 @@ def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:
     message: Json = {"role": "assistant", "content": None if call else FAREWELL}
     if call:
         function = {"name": call.name, "arguments": json.dumps(call.arguments)}
-        message["tool_calls"] = [{"index": 0, "id": f"call_{call.number:04d}", "type": "function", "function": function}]
+        message["tool_calls"] = [
+            {"index": 0, "id": f"call_{call.number:04d}", "type": "function", "function": function}
+        ]
     stop = "tool_calls" if call else "stop"
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     whole = {"id": "chatcmpl-1", "created": 1, "model": body.get("model")}

@@ -58,9 +58,15 @@ def blocks(content: Any) -> list[Block]:
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:
     """The whole answer, and the same as events."""
     item = output_item(call)
-    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    usage: Json = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
-    whole = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": body.get("model")}
+    whole = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "model": body.get("model"),
+    }
     whole |= {"output": [item], "usage": usage, "parallel_tool_calls": False, "tool_choice": "auto", "tools": []}
     events: list[Json] = [
         {"type": "response.created", "response": {**whole, "status": "in_progress", "output": [], "usage": None}},
