@@ -49,7 +49,7 @@ impl View<'_> {
         let mut special = Special::new(self.areas);
         for (paths, why) in [(&found.denied, Why::Denied), (&found.sockets, Why::Socket)] {
             for path in paths {
-                self.hide(path, why, &mut special);
+                Self::hide(path, why, &mut special);
             }
         }
         for unseen in &found.unseen {
@@ -61,10 +61,10 @@ impl View<'_> {
         if self.areas.iter().any(|area| area.write) {
             self.protect_names(found, &mut special);
             for path in obeyed(self.git(found).seen(self.home)) {
-                self.protect(&path, Why::Git, &mut special);
+                Self::protect(&path, Why::Git, &mut special);
             }
             for path in self.programs {
-                self.protect(path, Why::Program, &mut special);
+                Self::protect(path, Why::Program, &mut special);
             }
         }
         links::add_other_names(self.areas, &mut special);
@@ -74,27 +74,27 @@ impl View<'_> {
 
     fn protect_names(&self, found: &Found, special: &mut Special) {
         for path in &found.names {
-            self.protect_here(path, Why::Name, special);
+            Self::protect_here(path, Why::Name, special);
         }
         let roots = self.areas.iter().filter(|area| area.write && area.path.is_dir());
         for root in roots {
             for name in PROTECTED {
-                self.protect_here(&root.path.join(name), Why::Name, special);
+                Self::protect_here(&root.path.join(name), Why::Name, special);
             }
         }
     }
 
     /// The same of a path whose folder is reached through no link.
-    fn protect_here(&self, path: &Path, why: Why, special: &mut Special) {
+    fn protect_here(path: &Path, why: Why, special: &mut Special) {
         match path.symlink_metadata() {
             Ok(found) if !found.is_symlink() => special.freeze(path, why),
             Err(error) if error.kind() == io::ErrorKind::NotFound => special.keep_absent(path, why),
-            _ => self.protect(path, why, special),
+            _ => Self::protect(path, why, special),
         }
     }
 
     /// Nothing can change what a path leads to, nor lead it elsewhere.
-    fn protect(&self, path: &Path, why: Why, special: &mut Special) {
+    fn protect(path: &Path, why: Why, special: &mut Special) {
         let Ok(trail) = Trail::follow(path) else {
             // Links in a circle, or what is closed already.
             if path.symlink_metadata().is_ok() {
@@ -113,7 +113,7 @@ impl View<'_> {
     }
 
     /// A link that is hidden hides what it leads to.
-    fn hide(&self, path: &Path, why: Why, special: &mut Special) {
+    fn hide(path: &Path, why: Why, special: &mut Special) {
         special.hide(path, why);
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         if let (true, Ok(target)) = (is_link, path.canonicalize()) {
