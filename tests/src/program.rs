@@ -166,7 +166,8 @@ impl Program {
         let Some(programs) = &self.programs else { return Command::new(&self.binary) };
         let mut command = Command::new("/usr/bin/unshare");
         let mount = "/usr/bin/mount --bind \"$0\" /usr/local/bin && exec \"$@\"";
-        command.args(["--mount", "--", "/bin/bash", "-c", mount]).arg(programs).arg(&self.binary);
+        // With -p it takes nothing from the environment that is the program's.
+        command.args(["--mount", "--", "/bin/bash", "-p", "-c", mount]).arg(programs).arg(&self.binary);
         command
     }
 
