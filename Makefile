@@ -10,10 +10,10 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench lint fuzz install clean prerequisites components test-components
+.PHONY: help build demo test test-agents bench lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 prerequisites:
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing; install Rust 1.95 or newer from https://rustup.rs" >&2; exit 1; }
@@ -37,6 +37,10 @@ demo: build ## Show a real session with the real program
 test: build test-components ## Run all tests
 	@tests/run.sh
 
+# Not part of `make test`: the agents are 2 GB of packages. CLIENT=codex runs one.
+test-agents: build test-components ## Run the agents that people use against the program (CLIENT=codex: one)
+	@tests/clients/agents/run.sh $(BINARY) $(if $(CLIENT),--client $(CLIENT))
+
 # Guests that only tests run.
 test-components: components
 	@scripts/build-guests.sh tests/guests
@@ -59,4 +63,4 @@ install: build ## Install to ~/.scorpiox/scorpiox-code
 
 clean: ## Remove everything that was built
 	rm -rf target tools-wasm/target tests/target tests/guests/target tests/fuzz/target
-	rm -rf tests/clients/.venv tests/clients/node_modules tests/clients/node/node_modules tests/clients/rmcp/target
+	rm -rf tests/clients/.venv tests/clients/node_modules tests/clients/node/node_modules tests/clients/agents/node_modules

@@ -7,16 +7,13 @@ DENY_VERSION=0.20.2
 deny=target/tools/bin/cargo-deny
 
 echo "== format"
-for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench tests/clients/rmcp; do
+for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench; do
     [ -e "$folder/Cargo.toml" ] || continue
     (cd "$folder" && cargo fmt --all --check)
 done
 
 echo "== clippy"
-cargo clippy --quiet --release --all-targets -p scorpiox-precompile -p scorpiox-code -p scorpiox-reflect -- -D warnings
-cargo clippy --quiet --release --all-targets -p scorpiox-rpc -p scorpiox-settings -p scorpiox-engine \
-    -p scorpiox-ask -p scorpiox-audit -p scorpiox-browser -p scorpiox-cell -p scorpiox-paths -p scorpiox-plugin -p scorpiox-policy -p scorpiox-proxy \
-    -p scorpiox-text -p scorpiox-transcript -p scorpiox-web -- -D warnings
+cargo clippy --quiet --release --workspace --all-targets -- -D warnings
 (cd tools-wasm && cargo clippy --quiet --all-targets -- -D warnings)
 (cd tests && cargo clippy --quiet --all-targets -- -D warnings)
 

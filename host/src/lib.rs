@@ -6,7 +6,7 @@
 //! `scorpiox-rpc`, beside this crate, has the framing and the envelope.
 //!
 //! Invariants: `rpc` knows no tools, `runtime` knows no MCP, capabilities know neither;
-//! modules import downward only. `bindings` is the only place that generates WIT bindings.
+//! modules import downward only, but for three places that `layers` lists. `bindings` is the only place that generates WIT bindings.
 
 pub mod bindings;
 pub mod cancel;
@@ -14,6 +14,8 @@ pub mod capabilities;
 pub mod cli;
 pub mod database;
 pub mod hygiene;
+#[cfg(test)]
+mod layers;
 pub mod mcp;
 pub mod plugins;
 pub mod runtime;

@@ -13,14 +13,13 @@ cc -O2 -o "$work/refuse" tests/bench/refuse.c
 cc -O2 -shared -fPIC -o "$work/balloon.so" tests/bench/balloon.c
 scripts/need.sh bwrap bubblewrap
 # To see that it runs, the rows that take minutes to build are left out, and the code may be slow.
-features=() target=$work/cargo
 if [ "${BENCH_QUICK:-}" = 1 ]; then
-    features=(--no-default-features) target=$work/cargo-quick
-    export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1
+    binaries=$(tests/bench/quick.sh)
+else
+    cargo build --quiet --release --locked -p bench-driver -p rmcp-echo --manifest-path tests/bench/Cargo.toml --target-dir "$work/cargo"
+    binaries=$work/cargo/release
 fi
-cargo build --quiet --release --locked "${features[@]}" --manifest-path tests/bench/Cargo.toml --target-dir "$target"
 
-binaries=$target/release
 measure() {
     BENCH_COMPONENTS=target/test-components RMCP_SETUP=$1 timeout 900 "$binaries/bench-driver" "$work/floor" "$binaries/rmcp-echo" \
         "${SCORPIOX_BINARY:-target/release/scorpiox-code}" "$work" "$work/$1.txt"

@@ -171,11 +171,19 @@ async def converse(era: str, session: Session, steps: Steps) -> None:
         await wrong_steps(client, steps)
         await cancel_steps(client, session, steps)
         closing = time.monotonic()
-    with steps.step("ends the server within a second"):
-        took = time.monotonic() - closing
-        assert took < 1, f"took {took:.2f} s"
+    took = [time.monotonic() - closing]
     async with Client(server, mode=mode, read_timeout_seconds=PATIENCE) as client:
         await formless_steps(client, steps)
+        closing = time.monotonic()
+    took.append(time.monotonic() - closing)
+    with steps.step("ends the server within a second"):
+        # A busy machine may hold up the SDK once; a server that is slow is slow each time.
+        while min(took) >= 1 and len(took) < 5:
+            async with Client(server, mode=mode, read_timeout_seconds=PATIENCE) as client:
+                await client.list_tools()
+                closing = time.monotonic()
+            took.append(time.monotonic() - closing)
+        assert min(took) < 1, "took " + ", ".join(f"{each:.2f}" for each in took) + " s"
     with steps.step("got no message that it did not expect"):
         equal(unexpected.found, [])
 

@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
-# Real clients against the real program: tests/clients/run.sh BINARY
+# Real clients against the real program: tests/clients/run.sh [--set-up] BINARY
 #
 # Sets up what it needs beside this file, pinned, and only what is missing or has changed. Then
 # each client holds one conversation for each era that it speaks, in folders of its own. A client
 # is a program that is given the era and the session's folder, in which are `server` (starts the
 # program there), `home` and `workspace`; it prints a line that begins with `ok` or `FAIL` a step.
+# With --set-up none is held.
 set -euo pipefail
 
+set_up_alone=
+if [ "${1:-}" = --set-up ]; then
+    set_up_alone=1
+    shift
+fi
 if [ $# != 1 ] || [ ! -x "$1" ]; then
-    echo "usage: tests/clients/run.sh BINARY; make one with 'make build'" >&2
+    echo "usage: tests/clients/run.sh [--set-up] BINARY; make one with 'make build'" >&2
     exit 2
 fi
 binary=$(realpath "$1")
@@ -18,6 +24,8 @@ shared_images=$here/../../../shared/data/images
 
 # Longest time for one conversation, in seconds.
 patience=60
+# Conversations at one time: most of each is waiting.
+at_once=4
 
 missing() {
     echo "real clients: $1" >&2
@@ -82,8 +90,17 @@ npm_ci() {
 
 set_up_rust() {
     command -v cargo >/dev/null || missing "cargo is missing; install Rust 1.95 or newer from https://rustup.rs"
-    cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --target-dir "$here/rmcp/target" ||
-        missing "the rmcp client does not build; see above"
+    rust_clients=$("$here/../bench/quick.sh") || missing "the rmcp client does not build; see above"
+}
+
+# Holds a conversation beside others: beside CLIENT ERA TASKS COMMAND...
+begun=0
+beside() {
+    while [ "$(jobs -rp | wc -l)" -ge $at_once ]; do
+        wait -n || true
+    done
+    converse "$@" &
+    begun=$((begun + 1))
 }
 
 # The folders of one conversation: make_session FOLDER
@@ -153,6 +170,7 @@ check_server_errors() {
 set_up_python
 set_up_node
 set_up_rust
+[ -z "$set_up_alone" ] || exit 0
 
 [ -d "$shared_images" ] || echo "skipped: no client shows images, the shared test data is not beside the project"
 
@@ -160,23 +178,27 @@ sessions=$(mktemp -d)
 trap 'rm -rf "$sessions"' EXIT
 
 for era in initialize-2025-11-25 auto known-2026-07-28; do
-    converse python $era 2 python3 "$here/python_client.py"
+    beside python $era 2 python3 "$here/python_client.py"
 done
 for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \
     auto auto-in-place discover-2026-07-28 known-2026-07-28; do
-    converse typescript $era 2 node "$here/typescript.mjs"
+    beside typescript $era 2 node "$here/typescript.mjs"
 done
-converse typescript-v1 initialize-2025-11-25 2 node "$here/typescript_v1.mjs"
+beside typescript-v1 initialize-2025-11-25 2 node "$here/typescript_v1.mjs"
 for era in initialize-2025-11-25 auto discover-2026-07-28; do
-    converse inspector $era 1 python3 "$here/inspector.py"
+    beside inspector $era 1 python3 "$here/inspector.py"
 done
 for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \
     initialize-2026-07-28 auto discover-2026-07-28; do
-    converse rmcp $era 2 "$here/rmcp/target/debug/scorpiox-rmcp-client"
+    beside rmcp $era 2 "$rust_clients/scorpiox-rmcp-client"
 done
+wait
 check_server_errors
 
 passed=$(cat "$sessions"/*/steps "$sessions/all.steps" | grep -c '^ok' || true)
 failed=$(cat "$sessions"/*/steps "$sessions/all.steps" | grep -c '^FAIL' || true)
 echo "real clients: $passed passed, $failed failed"
+# Each conversation ends with a look at what it left.
+ended=$(cat "$sessions"/*/steps | grep -c 'leaves its tasks' || true)
+[ "$ended" = $begun ] || { echo "real clients: $ended of $begun conversations came to their end" >&2; exit 1; }
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

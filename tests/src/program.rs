@@ -166,8 +166,7 @@ impl Program {
         let Some(programs) = &self.programs else { return Command::new(&self.binary) };
         let mut command = Command::new("/usr/bin/unshare");
         let mount = "/usr/bin/mount --bind \"$0\" /usr/local/bin && exec \"$@\"";
-        // With -p it takes nothing from the environment that is the program's.
-        command.args(["--mount", "--", "/bin/bash", "-p", "-c", mount]).arg(programs).arg(&self.binary);
+        command.args(["--mount", "--", "/bin/sh", "-c", mount]).arg(programs).arg(&self.binary);
         command
     }
 

@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => SAMPLE.to_owned(),
     };
     let questions = Questions::parse(&text)?;
-    let answers = screen::run(&questions)?;
-    eprintln!("{}\n\n{}", answers.to_text(&questions), answers.to_json(&questions));
-    Ok(())
+    screen::run(&questions, |answers| {
+        eprintln!("{}\n\n{}", answers.to_text(&questions), answers.to_json(&questions));
+        Ok(())
+    })
 }

@@ -5,9 +5,9 @@
 //! and builds the sandbox once: a *warm cell*. For each command it is sent the descriptors of
 //! the output, and makes a supervisor with a shell below it.
 //!
-//! Invariants: the host never forks. This crate is the only one that starts programs, and the
-//! only one with `unsafe`, all of it in `sys`. A command that cannot be confined as asked
-//! does not run.
+//! Invariants: the host never forks. This crate is the only one that starts programs. Calls of
+//! the kernel that need `unsafe` are all in `sys`. A command that cannot be confined as asked does
+//! not run.
 //!
 //! Linux only, so far. [`Cell`] and [`Running`] are the seam: a helper for another system
 //! (Seatbelt on macOS, a job object on Windows) goes behind them. Until there is one,

@@ -34,8 +34,8 @@ const PROFILES: [Builtin; 4] = [
     Builtin { name: "open", read: PROGRAMS, write: PROJECT, network: Mode::Open },
 ];
 
-const PROGRAMS: &[Place] = &[Place::System, Place::Toolchains];
-const PROGRAMS_AND_PROJECT: &[Place] = &[Place::System, Place::Toolchains, Place::Workspace];
+const PROGRAMS: &[Place] = &[Place::System, Place::Toolchains, Place::Skills];
+const PROGRAMS_AND_PROJECT: &[Place] = &[Place::System, Place::Toolchains, Place::Skills, Place::Workspace];
 const PROJECT: &[Place] = &[Place::Workspace, Place::Tmp];
 
 /// Where package managers fetch from.

@@ -1,10 +1,11 @@
 //! Names that stay closed whatever else a profile opens.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::place::Places;
+use crate::place::{Place, Places};
 use crate::problem::{Invalid, shorten};
 use crate::source::Source;
 
@@ -14,7 +15,8 @@ const MAX_GLOB_BYTES: usize = 512;
 /// What a glob is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
-    Workspace,
+    /// Each folder that the policy opens: see [`DenySet::new`].
+    Folders,
     Home,
     Root,
 }
@@ -25,20 +27,22 @@ pub struct DenyRule {
     glob: String,
     base: Base,
     matcher: GlobSet,
+    /// The places that it is relative to, when not those of the profile that it is in now.
+    within: Option<Vec<Place>>,
     /// Who wrote it.
     pub source: Source,
 }
 
 impl PartialEq for DenyRule {
     fn eq(&self, other: &Self) -> bool {
-        self.glob == other.glob && self.source == other.source
+        self.glob == other.glob && self.within == other.within && self.source == other.source
     }
 }
 
 impl Eq for DenyRule {}
 
 impl DenyRule {
-    /// Reads a glob: relative to the workspace, or to `/` or `~/` when it begins so.
+    /// Reads a glob: relative to each folder that is opened, or to `/` or `~/` when it begins so.
     /// `*` and `?` do not match `/`, `**` does; letters match in their own case only.
     pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
         let shown = shorten(text);
@@ -55,7 +59,7 @@ impl DenyRule {
         if text.split('/').any(|part| part == "." || part == "..") {
             return invalid(
                 "has `.` or `..` as a folder",
-                "write it relative to the workspace, or from / or ~/",
+                "write it relative to the folder, or from / or ~/",
             );
         }
         let (base, pattern) = split_base(text);
@@ -67,12 +71,26 @@ impl DenyRule {
         if pattern.is_empty() || matches_everything(&matcher) {
             return invalid("matches everything", "leave the folder out of `read` and `write` instead");
         }
-        Ok(Self { glob: text.to_owned(), base, matcher, source })
+        Ok(Self { glob: text.to_owned(), base, matcher, within: None, source })
     }
 
     /// The glob as written.
     pub fn glob(&self) -> &str {
         &self.glob
+    }
+
+    /// The same glob, relative to these places wherever it is taken.
+    pub(crate) fn tied_to(&self, places: &[Place]) -> Self {
+        let within = match self.base {
+            Base::Folders => Some(self.within.clone().unwrap_or_else(|| places.to_vec())),
+            Base::Home | Base::Root => None,
+        };
+        Self { within, ..self.clone() }
+    }
+
+    /// Whether all that it closes is closed by the other.
+    pub(crate) fn says_no_more_than(&self, other: &Self) -> bool {
+        self.glob == other.glob && self.within == other.within
     }
 }
 
@@ -82,7 +100,7 @@ fn split_base(text: &str) -> (Base, &str) {
     } else if let Some(rest) = text.strip_prefix('/') {
         (Base::Root, rest)
     } else {
-        (Base::Workspace, text)
+        (Base::Folders, text)
     }
 }
 
@@ -99,47 +117,47 @@ fn matches_everything(matcher: &GlobSet) -> bool {
     names.iter().all(|name| matcher.is_match(name)) || deep.iter().all(|name| matcher.is_match(name))
 }
 
-/// The first rule that closes `relative`, a path relative to the workspace, or a folder above it. Rules
-/// from `/` and `~/` are for [`first_at`].
-pub(crate) fn first<'a>(rules: &'a [DenyRule], relative: &Path) -> Option<&'a DenyRule> {
-    rules.iter().find(|rule| rule.base == Base::Workspace && covers(rule, relative))
-}
-
-/// The first rule of any kind that closes `path`, an absolute and resolved path.
-pub(crate) fn first_at<'a>(rules: &'a [DenyRule], path: &Path, places: &Places) -> Option<&'a DenyRule> {
-    let covered = |rule: &&DenyRule| {
-        let base = match rule.base {
-            Base::Workspace => Some(places.workspace.as_path()),
-            Base::Home => places.home.as_deref(),
-            Base::Root => Some(Path::new("/")),
-        };
-        base.and_then(|base| path.strip_prefix(base).ok()).is_some_and(|rest| covers(rule, rest))
-    };
-    rules.iter().find(covered)
-}
-
-/// Some rules, to be asked about many paths.
+/// Rules, and the folders in which those without a beginning hold. The one answer to what is
+/// denied: of commands, of plugins, of tools that read files, and of `policy why`.
 #[derive(Debug, Clone, Default)]
 pub struct DenySet {
-    rules: Vec<DenyRule>,
+    /// Each with the folders that it is relative to.
+    rules: Vec<(DenyRule, Arc<[PathBuf]>)>,
 }
 
 impl DenySet {
-    /// A set of these rules.
-    pub fn new(rules: &[DenyRule]) -> Self {
-        Self { rules: rules.to_vec() }
+    /// These rules; those without a beginning hold in folders that are absolute and resolved.
+    pub fn new(rules: &[DenyRule], folders: &[PathBuf], places: &Places) -> Self {
+        let folders: Arc<[PathBuf]> = folders.into();
+        let based = rules.iter().map(|rule| {
+            let bases = match (&rule.base, &rule.within) {
+                (Base::Root, _) => Arc::from([PathBuf::from("/")]),
+                (Base::Home, _) => places.home.iter().cloned().collect(),
+                (Base::Folders, Some(within)) => folders_of(within, places).into(),
+                (Base::Folders, None) => Arc::clone(&folders),
+            };
+            (rule.clone(), bases)
+        });
+        Self { rules: based.collect() }
     }
 
-    /// The first rule that closes `relative`, a path relative to the workspace, or a
-    /// folder above it. Rules from `/` and `~/` are for [`matches_at`](Self::matches_at).
-    pub fn matches(&self, relative: &Path) -> Option<&DenyRule> {
-        first(&self.rules, relative)
+    /// These rules; those without a beginning hold in the folders of places.
+    pub(crate) fn at(rules: &[DenyRule], within: &[Place], places: &Places) -> Self {
+        Self::new(rules, &folders_of(within, places), places)
     }
 
-    /// The first rule of any kind that closes `path`, an absolute and resolved path.
-    pub fn matches_at(&self, path: &Path, places: &Places) -> Option<&DenyRule> {
-        first_at(&self.rules, path, places)
+    /// The first rule that closes `path`, which is absolute and resolved, or a folder above it.
+    pub fn matches(&self, path: &Path) -> Option<&DenyRule> {
+        let closes = |(rule, bases): &&(DenyRule, Arc<[PathBuf]>)| {
+            let mut inside = bases.iter().filter_map(|base| path.strip_prefix(base).ok());
+            inside.any(|inside| covers(rule, inside))
+        };
+        self.rules.iter().find(closes).map(|(rule, _)| rule)
     }
+}
+
+fn folders_of(within: &[Place], places: &Places) -> Vec<PathBuf> {
+    within.iter().flat_map(|place| places.folders(place)).collect()
 }
 
 /// Whether the rule matches the path or a folder above it.
@@ -161,9 +179,17 @@ fn covers(rule: &DenyRule, relative: &Path) -> bool {
 mod tests {
     use super::*;
 
+    fn places() -> Places {
+        Places::standard("/w".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"))
+    }
+
     fn set(globs: &[&str]) -> DenySet {
         let rules: Vec<_> = globs.iter().map(|g| DenyRule::parse(g, Source::Builtin).unwrap()).collect();
-        DenySet::new(&rules)
+        DenySet::new(&rules, &["/w".into(), "/srv/data".into()], &places())
+    }
+
+    fn closes(set: &DenySet, inside: &str) -> bool {
+        set.matches(&Path::new("/w").join(inside)).is_some()
     }
 
     #[track_caller]
@@ -175,32 +201,41 @@ mod tests {
     fn a_glob_for_any_depth_matches_at_the_top_too() {
         let env = set(&["**/.env*"]);
         for name in [".env", ".env.local", "a/.env", "a/b/.envrc", ".env/key", "./.env", "a/../.env"] {
-            assert!(env.matches(Path::new(name)).is_some(), "{name}");
+            assert!(closes(&env, name), "{name}");
         }
         for name in ["", "env", "a.env", ".ENV", "x/env/y"] {
-            assert!(env.matches(Path::new(name)).is_none(), "{name}");
+            assert!(!closes(&env, name), "{name}");
         }
     }
 
     #[test]
     fn a_star_stays_in_its_folder_and_a_folder_covers_all_below_it() {
         let keys = set(&["*.pem", "secrets/"]);
-        assert!(keys.matches(Path::new("a.pem")).is_some());
-        assert!(keys.matches(Path::new("x/a.pem")).is_none());
-        assert_eq!(keys.matches(Path::new("secrets/deep/key")).unwrap().glob(), "secrets/");
-        assert!(keys.matches(Path::new("secrets-not")).is_none());
+        assert!(closes(&keys, "a.pem"));
+        assert!(!closes(&keys, "x/a.pem"));
+        assert_eq!(keys.matches(Path::new("/w/secrets/deep/key")).unwrap().glob(), "secrets/");
+        assert!(!closes(&keys, "secrets-not"));
     }
 
     #[test]
     fn globs_from_the_root_and_from_home_speak_of_absolute_paths() {
-        let places = Places::standard("/w".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"));
         let keys = set(&["/srv/*/key", "~/.ssh", "*.pem"]);
-        let matched = |path: &str| keys.matches_at(Path::new(path), &places).map(DenyRule::glob);
+        let matched = |path: &str| keys.matches(Path::new(path)).map(DenyRule::glob);
         assert_eq!(matched("/srv/a/key"), Some("/srv/*/key"));
         assert_eq!(matched("/home/me/.ssh/id"), Some("~/.ssh"));
+        assert_eq!(matched("/w/srv/a/key"), None);
+    }
+
+    #[test]
+    fn globs_without_a_beginning_hold_in_every_folder_that_is_opened_and_nowhere_else() {
+        let keys = set(&["*.pem", "**/.env*"]);
+        let matched = |path: &str| keys.matches(Path::new(path)).map(DenyRule::glob);
         assert_eq!(matched("/w/a.pem"), Some("*.pem"));
-        assert_eq!(matched("/elsewhere/a.pem"), None);
-        assert!(keys.matches(Path::new("srv/a/key")).is_none());
+        assert_eq!(matched("/srv/data/a.pem"), Some("*.pem"));
+        assert_eq!(matched("/srv/data/x/.env.local"), Some("**/.env*"));
+        for path in ["/srv/data/x/a.pem", "/elsewhere/a.pem", "/srv/.env", "/usr/lib/.env"] {
+            assert_eq!(matched(path), None, "{path}");
+        }
     }
 
     #[test]
@@ -224,7 +259,7 @@ mod tests {
         #[test]
         fn any_glob_and_path_are_taken_without_panic(glob in "[a*?/\\[\\]{},!\\\\.~é^-]{0,12}", path in "[a/.é]{0,8}") {
             if let Ok(rule) = DenyRule::parse(&glob, Source::Builtin) {
-                _ = DenySet::new(&[rule]).matches(Path::new(&path));
+                _ = DenySet::new(&[rule], &["/".into()], &places()).matches(&Path::new("/").join(&path));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::deny::{DenyRule, first, first_at};
+use crate::deny::{DenyRule, DenySet};
 use crate::place::{PathRule, Place, Places};
 use crate::source::Source;
 
@@ -49,11 +49,9 @@ impl FilesPolicy {
     /// absolute and passes through no link. Globs without a beginning hold in each folder.
     pub fn check(&self, path: &Path, places: &Places) -> Result<PathBuf, FileDenial> {
         let refused = |rule| FileDenial::new(path, rule);
-        let folders = self.read.iter().flat_map(|rule| places.folders(&rule.place));
-        let around = folders.filter(|folder| path.starts_with(folder));
+        self.check_denied(path, &[], places)?;
+        let around = self.folders(places).filter(|folder| path.starts_with(folder));
         let folder = around.max_by_key(|folder| folder.as_os_str().len());
-        let inside = folder.as_ref().and_then(|folder| path.strip_prefix(folder).ok());
-        self.denied(path, inside, places)?;
         folder.ok_or_else(|| {
             let read: Vec<_> = self.read.iter().map(|rule| format!("\"{}\"", rule.place)).collect();
             refused(format!(
@@ -65,18 +63,20 @@ impl FilesPolicy {
         })
     }
 
-    /// Whether a path in a folder that was granted otherwise stays closed.
-    pub fn check_denied(&self, path: &Path, folder: &Path, places: &Places) -> Result<(), FileDenial> {
-        self.denied(path, path.strip_prefix(folder).ok(), places)
-    }
-
-    fn denied(&self, path: &Path, inside: Option<&Path>, places: &Places) -> Result<(), FileDenial> {
-        let rule = first_at(&self.deny, path, places).or_else(|| first(&self.deny, inside?));
-        let Some(rule) = rule else {
+    /// Whether a path stays closed; `granted` are folders that were opened beside those of `read`.
+    pub fn check_denied(&self, path: &Path, granted: &[PathBuf], places: &Places) -> Result<(), FileDenial> {
+        let own = self.folders(places).chain([places.workspace.clone()]);
+        let folders: Vec<_> = own.chain(granted.iter().cloned()).collect();
+        let set = DenySet::new(&self.deny, &folders, places);
+        let Some(rule) = set.matches(path) else {
             return Ok(());
         };
         let rule = format!("denied by \"{}\" in `deny` of [files] ({})", rule.glob(), rule.source);
         Err(FileDenial::new(path, rule))
+    }
+
+    fn folders(&self, places: &Places) -> impl Iterator<Item = PathBuf> {
+        self.read.iter().flat_map(|rule| places.folders(&rule.place))
     }
 }
 

@@ -40,7 +40,10 @@ pub use audit::AuditPolicy;
 pub use deny::{DenyRule, DenySet};
 pub use files::{FileDenial, FilesPolicy};
 pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules, covers};
-pub use place::{PROTECTED, PathRule, Place, Places, ProtectedName, SYSTEM, TOOLCHAINS};
+pub use place::{
+    PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name,
+    is_protected_name,
+};
 pub use problem::{Invalid, Problem};
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;
@@ -68,7 +71,7 @@ pub struct Policy {
     pub search: SearchPolicy,
     /// `[audit]`: what is recorded of calls.
     pub audit: AuditPolicy,
-    /// `[grant."NAME"]`: what single skills are narrowed to, by the skill's name.
+    /// `[grant."NAME"]`: what single components are narrowed to, by name (`plugin/NAME` for a plugin).
     pub grants: BTreeMap<String, Grant>,
 }
 

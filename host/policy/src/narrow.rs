@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::deny::DenyRule;
 use crate::hosts::HostRule;
-use crate::place::{PathRule, Place, Places};
+use crate::place::{PathRule, Place, Places, has_protected_name};
 use crate::profile::{EnvRules, Limits, Network, Origins, Profile};
 use crate::source::{Source, Sourced};
 
@@ -27,7 +27,9 @@ impl Profile {
 }
 
 fn narrowed(own: &Profile, by: &Profile, places: Option<&Places>) -> Profile {
-    let write = meet_all(&own.write, &by.write, places);
+    let mut write = meet_all(&own.write, &by.write, places);
+    // Seen from inside a protected folder nothing has a protected name any more.
+    write.retain(|rule| !is_protected(&rule.place, own) && !is_protected(&rule.place, by));
     // What may be written may be read, so that has to take part.
     let readable =
         |profile: &Profile| -> Vec<_> { profile.read.iter().chain(&profile.write).cloned().collect() };
@@ -38,12 +40,22 @@ fn narrowed(own: &Profile, by: &Profile, places: Option<&Places>) -> Profile {
         name: if own.name == by.name { own.name.clone() } else { format!("{}+{}", own.name, by.name) },
         read,
         write,
-        deny: union(&own.deny, &by.deny),
+        deny: union(own, by),
         network: network(&own.network, &by.network),
         env: env(&own.env, &by.env),
         limits,
         origins,
     }
+}
+
+/// Whether a folder is one that a profile may write but for its name.
+fn is_protected(place: &Place, profile: &Profile) -> bool {
+    let Place::Path(path) = place else { return false };
+    let written = profile.write.iter().filter_map(|rule| match &rule.place {
+        Place::Path(folder) => path.strip_prefix(folder).ok(),
+        _ => None,
+    });
+    written.into_iter().any(has_protected_name)
 }
 
 fn meet_all(own: &[PathRule], by: &[PathRule], places: Option<&Places>) -> Vec<PathRule> {
@@ -98,9 +110,23 @@ fn meet_folders(a: &PathRule, b: &PathRule, places: &Places) -> Vec<PathRule> {
     met.collect()
 }
 
-fn union(own: &[DenyRule], by: &[DenyRule]) -> Vec<DenyRule> {
-    let added = by.iter().filter(|rule| own.iter().all(|other| other.glob() != rule.glob()));
-    own.iter().chain(added).cloned().collect()
+/// Each glob goes on to hold in the folders of the profile that it comes from: what is narrowed to a
+/// folder inside of one is denied there no less.
+fn union(own: &Profile, by: &Profile) -> Vec<DenyRule> {
+    if own.deny == by.deny && own.deny_places() == by.deny_places() {
+        return own.deny.clone();
+    }
+    let tied = |profile: &Profile| -> Vec<_> {
+        let places = profile.deny_places();
+        profile.deny.iter().map(|rule| rule.tied_to(&places)).collect()
+    };
+    let mut all = tied(own);
+    for rule in tied(by) {
+        if !all.iter().any(|other| rule.says_no_more_than(other)) {
+            all.push(rule);
+        }
+    }
+    all
 }
 
 fn network(own: &Sourced<Network>, by: &Sourced<Network>) -> Sourced<Network> {

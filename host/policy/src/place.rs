@@ -1,5 +1,7 @@
 //! Folders that rules speak of, and where they are on one machine.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
@@ -28,35 +30,60 @@ pub const TOOLCHAINS: &[&str] = &[
     ".local/share/pnpm",
 ];
 
-/// What no command may write in the workspace, relative to it, whatever the file says:
-/// programs outside the sandbox read these and run what they name.
+/// Names that no command may write, at any depth of what it may write, whatever the file says:
+/// editors, clients of models and shells outside the sandbox read these and run what they name.
 pub const PROTECTED: &[&str] = &[
-    ".git/hooks",
-    ".git/config",
     ".mcp.json",
     ".claude",
+    ".scorpiox",
     ".vscode",
     ".idea",
-    ".scorpiox",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
+    ".zed",
+    ".fleet",
+    ".devcontainer",
+    ".devcontainer.json",
     ".envrc",
     ".gitconfig",
     ".cursor",
     ".codex",
     ".gemini",
+    ".qwen",
+    ".opencode",
+    "opencode.json",
+    "opencode.jsonc",
+    ".continue",
+    ".roo",
+    ".kiro",
+    ".junie",
+    ".amazonq",
 ];
 
+/// The same of a repository. What else git obeys depends on what is in its folders.
+pub const PROTECTED_IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
+
+/// Nobody opens what package managers put here as a project, and packages bring such names along.
+pub const PACKAGES: &str = "node_modules";
+
+/// Whether a name is one of [`PROTECTED`]. Letter case does not count: some disks know none.
+pub fn is_protected_name(name: &OsStr) -> bool {
+    let begins = matches!(name.as_encoded_bytes().first(), Some(b'.' | b'o' | b'O'));
+    begins && PROTECTED.iter().any(|protected| name.eq_ignore_ascii_case(protected))
+}
+
+/// Whether a path, relative to a folder that may be written, has a protected name in it.
+pub fn has_protected_name(inside: &Path) -> bool {
+    let is = |part: &Component<'_>, name: &str| part.as_os_str().eq_ignore_ascii_case(name);
+    let parts: Vec<_> = inside.components().collect();
+    let projects = parts.iter().take_while(|part| !is(part, PACKAGES));
+    let named = projects.into_iter().any(|part| is_protected_name(part.as_os_str()));
+    let in_git = |pair: &[Component<'_>]| {
+        is(&pair[0], ".git") && PROTECTED_IN_GIT.iter().any(|name| is(&pair[1], name))
+    };
+    named || parts.windows(2).any(in_git)
+}
+
 /// The names that stand for folders.
-const NAMES: &[&str] = &["@system", "@toolchains", "@workspace", "@tmp"];
+const NAMES: &[&str] = &["@system", "@toolchains", "@skills", "@workspace", "@tmp"];
 /// Longest path in a rule, in bytes: the kernel takes no longer one.
 const MAX_PATH_BYTES: usize = 4096;
 
@@ -67,6 +94,8 @@ pub enum Place {
     System,
     /// `@toolchains`: see [`TOOLCHAINS`].
     Toolchains,
+    /// `@skills`: the folders of the skills that are found outside of the workspace.
+    Skills,
     /// `@workspace`: the folder of the project.
     Workspace,
     /// `@tmp`: the command's own folder for temporary files.
@@ -89,6 +118,7 @@ impl fmt::Display for Place {
         match self {
             Self::System => f.write_str("@system"),
             Self::Toolchains => f.write_str("@toolchains"),
+            Self::Skills => f.write_str("@skills"),
             Self::Workspace => f.write_str("@workspace"),
             Self::Tmp => f.write_str("@tmp"),
             Self::Path(path) if path.as_os_str() == "~" => f.write_str("~/"),
@@ -98,11 +128,12 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// Reads an entry of `read`: one of the four names, an absolute path, or `~/…`.
+    /// Reads an entry of `read`: one of the five names, an absolute path, or `~/…`.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         match text {
             "@system" => return Ok(Self::System),
             "@toolchains" => return Ok(Self::Toolchains),
+            "@skills" => return Ok(Self::Skills),
             "@workspace" => return Ok(Self::Workspace),
             "@tmp" => return Ok(Self::Tmp),
             _ => {}
@@ -146,7 +177,7 @@ impl Place {
         let place = Self::parse(text)?;
         let refused = |what: String, instead: &str| Err(Invalid::new(what, format!("{WHY}; {instead}")));
         match &place {
-            Self::System | Self::Toolchains => {
+            Self::System | Self::Toolchains | Self::Skills => {
                 refused(format!("{place} cannot be written"), &format!("name {place} in `read`"))
             }
             Self::Path(path) => match program_folder(path) {
@@ -171,26 +202,6 @@ fn program_folder(path: &Path) -> Option<String> {
     })
 }
 
-/// A name that no command may write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProtectedName(PathBuf);
-
-impl ProtectedName {
-    /// A path, absolute or relative to the workspace; a folder covers all below it.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self(path.into())
-    }
-
-    /// The path as given.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    pub(crate) fn covers(&self, path: &Path, workspace: &Path) -> bool {
-        path.starts_with(workspace.join(&self.0))
-    }
-}
-
 /// Where the places are on this machine. All paths are absolute and resolved (no links).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
@@ -202,31 +213,31 @@ pub struct Places {
     pub system: Vec<PathBuf>,
     /// What `@toolchains` covers.
     pub toolchains: Vec<PathBuf>,
+    /// What `@skills` covers.
+    pub skills: Vec<PathBuf>,
     /// What `@tmp` covers, as a command sees it.
     pub tmp: PathBuf,
-    /// What cannot be written at all.
-    pub protected: Vec<ProtectedName>,
+    /// This program's own files, which nobody else writes.
+    pub own_home: PathBuf,
+    /// Where paths of the policy are that pass through links.
+    pub real: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Places {
-    /// The usual places of a Linux machine; `own_home` is the folder of this program's
-    /// own files (`~/.scorpiox`), protected like [`PROTECTED`].
+    /// The usual places of a Linux machine, without skills; `own_home` is the folder of this
+    /// program's own files (`~/.scorpiox`).
     pub fn standard(workspace: PathBuf, home: Option<PathBuf>, own_home: &Path) -> Self {
         let below = |home: &PathBuf| TOOLCHAINS.iter().map(|name| home.join(name)).collect();
-        let protected = PROTECTED.iter().map(ProtectedName::new).chain([ProtectedName::new(own_home)]);
         Self {
             toolchains: home.as_ref().map(below).unwrap_or_default(),
             system: SYSTEM.iter().map(PathBuf::from).collect(),
+            skills: Vec::new(),
             tmp: PathBuf::from("/tmp"),
-            protected: protected.collect(),
+            own_home: own_home.to_owned(),
+            real: BTreeMap::new(),
             workspace,
             home,
         }
-    }
-
-    /// Whether no command may write a path.
-    pub fn protects(&self, path: &Path) -> bool {
-        self.protected.iter().any(|name| name.covers(path, &self.workspace))
     }
 
     /// The folders that `place` covers.
@@ -234,9 +245,13 @@ impl Places {
         match place {
             Place::System => self.system.clone(),
             Place::Toolchains => self.toolchains.clone(),
+            Place::Skills => self.skills.clone(),
             Place::Workspace => vec![self.workspace.clone()],
             Place::Tmp => vec![self.tmp.clone()],
-            Place::Path(path) => self.absolute(path).into_iter().collect(),
+            Place::Path(path) => {
+                let path = self.absolute(path);
+                path.into_iter().map(|path| self.real.get(&path).cloned().unwrap_or(path)).collect()
+            }
         }
     }
 
@@ -246,5 +261,18 @@ impl Places {
             Ok(rest) => Some(self.home.as_ref()?.join(rest)),
             Err(_) => Some(path.to_owned()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_protected_name_is_known_as_one() {
+        for name in PROTECTED {
+            assert!(is_protected_name(OsStr::new(name)) && has_protected_name(Path::new(name)), "{name}");
+        }
+        assert!(!is_protected_name(OsStr::new("vscode")) && !is_protected_name(OsStr::new("open")));
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
-use crate::deny::DenyRule;
+use crate::deny::{DenyRule, DenySet};
 use crate::hosts::HostRule;
-use crate::place::PathRule;
+use crate::place::{PathRule, Place, Places, has_protected_name};
 use crate::source::{Source, Sourced};
 
 /// The profile that plans are made under; it never writes and has no network.
@@ -32,6 +33,32 @@ pub struct Profile {
     pub limits: Limits,
     /// Who gave each list and limit.
     pub origins: Origins,
+}
+
+impl Profile {
+    /// What is closed. Globs without a beginning hold in the workspace, in the skills, and in each
+    /// folder that `read` or `write` names; not in the system's programs and toolchains, which
+    /// hold nobody's secrets and are not looked through.
+    pub fn denied(&self, places: &Places) -> DenySet {
+        DenySet::at(&self.deny, &self.deny_places(), places)
+    }
+
+    /// What its own globs are relative to.
+    pub(crate) fn deny_places(&self) -> Vec<Place> {
+        let named = self.read.iter().chain(&self.write).map(|rule| &rule.place);
+        let named = named.filter(|place| matches!(place, Place::Path(_)));
+        [Place::Workspace, Place::Skills].iter().chain(named).cloned().collect()
+    }
+
+    /// Whether a path has a name that no command may write, seen from any folder that this profile
+    /// may write. What git obeys by other names is found by looking.
+    pub fn protects(&self, path: &Path, places: &Places) -> bool {
+        let written = self.write.iter().filter(|rule| rule.place != Place::Tmp);
+        let mut inside = written
+            .flat_map(|rule| places.folders(&rule.place))
+            .filter_map(|folder| path.strip_prefix(&folder).ok().map(Path::to_owned));
+        path.starts_with(&places.own_home) || inside.any(|inside| has_protected_name(&inside))
+    }
 }
 
 /// What may be reached over the network.

@@ -24,7 +24,7 @@ pub struct ShellPolicy {
     pub profiles: BTreeMap<String, Profile>,
 }
 
-/// What one skill may do less than others: rights of a grant only narrow.
+/// What one component may do less than others: rights of a grant only narrow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// Commands; `None` leaves them as they are.
@@ -33,7 +33,7 @@ pub struct Grant {
     pub source: Source,
 }
 
-/// Commands of one skill.
+/// Commands of one component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellGrant {
     /// The profile that narrows theirs; it exists.

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::deny::{DenyRule, DenySet};
+use crate::deny::DenySet;
 use crate::place::{PathRule, Place, Places};
 use crate::profile::{Access, Profile, READONLY};
 use crate::source::Source;
@@ -25,36 +25,62 @@ impl Verdict {
 }
 
 impl Profile {
-    /// Whether `path` may be read or written. A relative path is one in the workspace;
-    /// links are not followed, so the caller resolves them first. `deny` wins, then what
-    /// is protected, then the most specific rule.
+    /// Whether `path`, as a command sees it, may be read or written. A relative path is one in the
+    /// workspace; links are not followed, so the caller resolves them first. `deny` wins, then
+    /// what is protected, then the most specific rule.
     pub fn why_path(&self, path: &Path, access: Access, places: &Places) -> Verdict {
+        self.why(path, access, places, true)
+    }
+
+    /// As [`why_path`](Self::why_path), for what lies at `path` on this machine: commands have a
+    /// folder for temporary files of their own, in which nothing of it is.
+    pub fn why_existing(&self, path: &Path, access: Access, places: &Places) -> Verdict {
+        self.why(path, access, places, false)
+    }
+
+    fn why(&self, path: &Path, access: Access, places: &Places, own_tmp: bool) -> Verdict {
         let path: PathBuf = places.workspace.join(path).components().collect();
         let shown = printable(&path);
         if path.components().any(|part| part == Component::ParentDir) {
             return Verdict::denied(format!("{shown} has `..` in it; ask about the path it leads to"), None);
         }
-        if let Some(rule) = DenySet::new(&self.deny).matches_at(&path, places) {
+        if let Some(rule) = self.denied(places).matches(&path) {
             let because = format!("`deny` has \"{}\" ({}), which covers {shown}", rule.glob(), rule.source);
             return Verdict::denied(because, self.without_deny(&path, access, places));
         }
-        if access == Access::Write && places.protects(&path) {
+        if access == Access::Write && self.protects(&path, places) {
             let because =
                 format!("{shown} is protected (built-in): programs outside the sandbox run what it names");
             return Verdict::denied(because, None);
         }
+        let seen = |(_, rule): &(_, &PathRule)| own_tmp || rule.place != Place::Tmp;
         let own = self.write.iter().map(|rule| ("write", rule));
         let read = self.read.iter().filter(|_| access == Access::Read).map(|rule| ("read", rule));
-        let covering =
-            own.chain(read).filter_map(|(key, rule)| Some((depth(rule, &path, places)?, key, rule)));
+        let covering = own
+            .chain(read)
+            .filter(seen)
+            .filter_map(|(key, rule)| Some((depth(rule, &path, places)?, key, rule)));
         match covering.max_by_key(|(depth, ..)| *depth) {
             Some((_, key, PathRule { place, source })) => Verdict {
                 allowed: true,
                 because: format!("`{key}` has \"{place}\" ({source}), which covers {shown}"),
                 would_allow: None,
             },
+            None if !own_tmp && is_in(&path, &Place::Tmp, places) => self.not_in_tmp(&path, access),
             None => self.not_covered(&path, access, places),
         }
+    }
+
+    fn not_in_tmp(&self, path: &Path, access: Access) -> Verdict {
+        let because = format!("commands have a /tmp of their own, and {} is not in it", printable(path));
+        let add = |place: &str| match access {
+            Access::Read => Place::parse(place).is_ok().then(|| self.with("read", &self.read, place)),
+            Access::Write if self.name.split('+').any(|name| name == READONLY) => None,
+            Access::Write => {
+                Place::parse_writable(place).is_ok().then(|| self.with("write", &self.write, place))
+            }
+        };
+        Verdict::denied(because, path.to_str().and_then(add))
     }
 
     fn not_covered(&self, path: &Path, access: Access, places: &Places) -> Verdict {
@@ -96,9 +122,10 @@ impl Profile {
 
     /// The line without the globs that cover `path`, and what it takes besides.
     fn without_deny(&self, path: &Path, access: Access, places: &Places) -> Option<String> {
-        let covers =
-            |rule: &DenyRule| DenySet::new(std::slice::from_ref(rule)).matches_at(path, places).is_some();
-        let (gone, rest): (Vec<_>, Vec<_>) = self.deny.iter().cloned().partition(covers);
+        let within = self.deny_places();
+        let (gone, rest): (Vec<_>, Vec<_>) = self.deny.iter().cloned().partition(|rule| {
+            DenySet::at(std::slice::from_ref(rule), &within, places).matches(path).is_some()
+        });
         let gone: Vec<_> = gone.iter().map(|rule| quote(rule.glob())).collect();
         let entries = rest.iter().map(|rule| rule.glob().to_owned());
         let line = self.line("deny", entries, &format!("remove {} from `deny`", gone.join(" and ")));
@@ -160,7 +187,7 @@ fn is_in(path: &Path, place: &Place, places: &Places) -> bool {
 
 /// How a rule for this path is written; `None` when it cannot be, since it is not UTF-8.
 fn written(path: &Path, places: &Places) -> Option<String> {
-    let named = [Place::Workspace, Place::Tmp, Place::System, Place::Toolchains];
+    let named = [Place::Workspace, Place::Tmp, Place::System, Place::Toolchains, Place::Skills];
     if let Some(place) = named.iter().find(|place| is_in(path, place, places)) {
         return Some(place.to_string());
     }

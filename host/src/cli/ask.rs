@@ -13,8 +13,7 @@ use scorpiox_ask::screen;
 pub(super) fn run(request: &Path, answer: &Path) -> Result<ExitCode> {
     let (questions, asking) = read_request(request)?;
     end_with(request.to_owned())?;
-    let answers = screen::run(&questions)?;
-    write_answer(answer, &answers)?;
+    screen::run(&questions, |answers| write_answer(answer, answers).map_err(anyhow::Error::from))?;
     drop(asking);
     Ok(ExitCode::SUCCESS)
 }

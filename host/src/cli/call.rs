@@ -56,8 +56,14 @@ pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -
     let mut ask = |id: u32, method: &str, params: Value| -> Result<Value> {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         writeln!(requests, "{request}")?;
-        let answer = answers.next().context("the server gave no answer")??;
-        Ok(serde_json::from_str(&answer)?)
+        // Notifications may come before it.
+        loop {
+            let line = answers.next().context("the server gave no answer")??;
+            let message: Value = serde_json::from_str(&line)?;
+            if message["id"] == id {
+                return Ok(message);
+            }
+        }
     };
     let client = json!({ "name": "scorpiox-code call", "version": env!("CARGO_PKG_VERSION") });
     ask(

@@ -174,12 +174,12 @@ pub enum WriteError {
         /// Where the text ends.
         at: usize,
     },
-    /// The client fills a file of its own, and goes without its settings where ours is first.
-    #[error("{}: not there yet; start {client} once, which makes it, or paste the entry into your own; nothing was changed", .path.display())]
+    /// A file of ours alone would be taken for the client's whole configuration.
+    #[error("{}: not there yet, and not made, since {client} has its models there too; set {client} up first; nothing was changed", .path.display())]
     Missing {
         /// Where the file would be.
         path: PathBuf,
-        /// Who makes it.
+        /// Whose file it is.
         client: &'static str,
     },
     /// A folder, pipe or device.

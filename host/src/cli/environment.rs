@@ -1,10 +1,11 @@
 //! What the process was started with, read once.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use scorpiox_gitdirs::Trail;
 use scorpiox_settings::{Locations, Settings};
 
 use crate::database::Durability;
@@ -27,7 +28,7 @@ impl Environment {
     pub(super) fn read(workspace: Option<PathBuf>) -> Result<Self> {
         // Paths are compared with it, and those pass through no links.
         let home = env::home_dir().filter(|home| !home.as_os_str().is_empty()).map(resolved);
-        let own_home = own_home(home.as_ref())?;
+        let (own_home, links) = own_home(home.as_ref())?;
         let sources = Sources {
             argument: workspace,
             scorpiox: path("SCORPIOX_WORKSPACE"),
@@ -35,6 +36,7 @@ impl Environment {
             working: env::current_dir().ok(),
         };
         let workspace = Workspace::find(sources, home.as_deref(), &own_home)?;
+        refuse_links(&links, &own_home, &workspace.path)?;
         let binary = env::current_exe().context("this program's own path is unknown")?;
         let locations = Locations {
             binary_dir: binary.parent().map(Into::into),
@@ -65,20 +67,33 @@ fn path(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-fn own_home(home: Option<&PathBuf>) -> Result<PathBuf> {
-    if let Some(own) = path("SCORPIOX_HOME") {
-        let own = std::path::absolute(&own).with_context(|| format!("SCORPIOX_HOME={}", own.display()))?;
-        return Ok(resolved(own));
-    }
-    let home = home.context("there is no home folder; set HOME or SCORPIOX_HOME")?;
-    Ok(resolved(home.join(".scorpiox")))
+/// Where this program's own folder is, also if it is yet to be made: what protects it compares
+/// paths. And the links that lead to it.
+fn own_home(home: Option<&PathBuf>) -> Result<(PathBuf, Vec<PathBuf>)> {
+    let named = match path("SCORPIOX_HOME") {
+        Some(own) => std::path::absolute(&own).with_context(|| format!("SCORPIOX_HOME={}", own.display()))?,
+        None => home.context("there is no home folder; set HOME or SCORPIOX_HOME")?.join(".scorpiox"),
+    };
+    let trail = Trail::follow(&named).with_context(|| format!("{} cannot be reached", named.display()))?;
+    Ok((trail.end, trail.links))
 }
 
-/// Where a folder is, also if it is yet to be made: what protects it compares paths.
+/// What was decided must not lie where somebody else leads to it.
+fn refuse_links(links: &[PathBuf], own_home: &Path, workspace: &Path) -> Result<()> {
+    match links.iter().find(|link| link.starts_with(workspace)) {
+        None => Ok(()),
+        Some(link) => bail!(
+            "{}, where policy and plugins are kept, is reached through the link {}, which commands can \
+             lead elsewhere: it lies in the workspace; set SCORPIOX_HOME to the folder itself",
+            own_home.display(),
+            link.display()
+        ),
+    }
+}
+
+/// Where a folder is.
 fn resolved(path: PathBuf) -> PathBuf {
-    let made = || path.canonicalize().ok();
-    let to_be = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
-    made().or_else(to_be).unwrap_or(path)
+    path.canonicalize().unwrap_or(path)
 }
 
 fn durability() -> Result<Durability> {

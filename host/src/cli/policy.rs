@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 use scorpiox_policy::{Access, HostDecision, HostRules, Network, Policy, Profile, Verdict, render};
 
@@ -13,6 +14,7 @@ use scorpiox_web::{Fetcher, Router};
 use super::environment::Environment;
 use super::terminal;
 use crate::capabilities::shell::{DEFAULT_PROFILE, Shell, ShellSetup};
+use crate::capabilities::skills::SkillFolders;
 
 #[derive(Subcommand)]
 pub(super) enum PolicyCommand {
@@ -64,17 +66,16 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> Result<E
         PolicyCommand::Check { file } => check(&file.unwrap_or(own)),
         PolicyCommand::Why { what, subject, profile } => {
             let policy = Policy::load(&own)?;
-            let Some(profile) = policy.shell.profiles.get(&profile) else {
-                let known: Vec<_> = policy.shell.profiles.keys().map(String::as_str).collect();
-                bail!("there is no profile {profile:?}; there are {}", known.join(", "));
-            };
+            let shell = Shell::new(setup(environment));
+            // As commands have it: `readonly` shows nothing that the default profile does not.
+            let profile = &*shell.profile(&profile)?;
             match what {
-                What::Read => Ok(path(environment, profile, &subject, Access::Read)),
-                What::Write => Ok(path(environment, profile, &subject, Access::Write)),
+                What::Read => path(environment, &shell, profile, &subject, Access::Read),
+                What::Write => path(environment, &shell, profile, &subject, Access::Write),
                 What::Host => host(profile, &subject),
                 What::Url => Ok(url(&policy, &subject)),
-                What::File => Ok(file(environment, &policy, &subject)),
-                What::Command => describe_command(environment, &policy, profile, &subject),
+                What::File => file(environment, &shell, &policy, &subject),
+                What::Command => describe_command(&shell, &policy, profile, &subject),
             }
         }
     }
@@ -95,14 +96,34 @@ fn check(file: &Path) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn path(environment: &Environment, profile: &Profile, subject: &str, access: Access) -> ExitCode {
-    let setup = setup(environment);
+fn path(
+    environment: &Environment,
+    shell: &Shell,
+    profile: &Profile,
+    subject: &str,
+    access: Access,
+) -> Result<ExitCode> {
     let path = match (subject.strip_prefix("~/"), &environment.home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => environment.workspace.path.join(subject),
     };
-    let places = crate::capabilities::shell::places(&setup);
-    print(&profile.why_path(&resolve(&path), access, &places), &path.display().to_string())
+    let (places, resolved) = (shell.places()?, resolve(&path));
+    let verdict = if resolved.symlink_metadata().is_ok() {
+        profile.why_existing(&resolved, access, &places)
+    } else {
+        profile.why_path(&resolved, access, &places)
+    };
+    // Rules that no line of the policy has, since they come from what lies in the folders.
+    let closed =
+        if verdict.allowed { shell.closes(profile, &resolved, access == Access::Write)? } else { None };
+    let verdict = match closed {
+        Some(why) => {
+            let because = format!("{} is closed (built-in): {why}", resolved.display());
+            Verdict { allowed: false, because, would_allow: None }
+        }
+        None => verdict,
+    };
+    Ok(print(&verdict, &path.display().to_string()))
 }
 
 /// The path without links, as far as it exists.
@@ -179,8 +200,8 @@ fn url(policy: &Policy, subject: &str) -> ExitCode {
     print(&Verdict { allowed, because, would_allow: None }, subject)
 }
 
-fn file(environment: &Environment, policy: &Policy, subject: &str) -> ExitCode {
-    let places = crate::capabilities::shell::places(&setup(environment));
+fn file(environment: &Environment, shell: &Shell, policy: &Policy, subject: &str) -> Result<ExitCode> {
+    let places = shell.places()?;
     let path = resolve(&environment.workspace.path.join(subject));
     let (allowed, because) = match policy.files.check(&path, &places) {
         Ok(folder) => {
@@ -189,16 +210,10 @@ fn file(environment: &Environment, policy: &Policy, subject: &str) -> ExitCode {
         }
         Err(denial) => (false, denial.to_string()),
     };
-    print(&Verdict { allowed, because, would_allow: None }, &path.display().to_string())
+    Ok(print(&Verdict { allowed, because, would_allow: None }, &path.display().to_string()))
 }
 
-fn describe_command(
-    environment: &Environment,
-    policy: &Policy,
-    profile: &Profile,
-    command: &str,
-) -> Result<ExitCode> {
-    let shell = Shell::new(setup(environment));
+fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: &str) -> Result<ExitCode> {
     let tier = shell.tier()?;
     shell.shut_down();
     let Policy { shell: rules, .. } = policy;
@@ -239,5 +254,11 @@ pub(super) fn setup(environment: &Environment) -> ShellSetup {
         home: environment.home.clone(),
         own_home: environment.own_home.clone(),
         program: super::environment::own_program(),
+        skills: Arc::new(SkillFolders::new(
+            &environment.workspace.path,
+            environment.home.as_deref(),
+            &environment.own_home,
+            environment.settings.additional_skills(),
+        )),
     }
 }

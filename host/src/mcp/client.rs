@@ -15,7 +15,6 @@ pub const RESULT_CHARS: usize = 20_000;
 
 /// What a client does with results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // a row of a table of yes and no
 pub struct ClientTraits {
     /// `clientInfo.name`.
     name: &'static str,
@@ -118,10 +117,11 @@ pub fn with_prefix<'a>(prefix: &str, text: &str, tools: impl IntoIterator<Item =
 }
 
 /// Where components of ours propose a call within text of others.
-const ADVICE: [(&str, &str); 3] = [
+const ADVICE: [(&str, &str); 4] = [
     ("call ", "TaskManager with {"),
     ("call ", "PlanMode with action "),
     ("Invoke one with ", "InvokeSkill and"),
+    ("\n", "KillBgTask with its task_id ends one."),
 ];
 
 /// A text in which calls that are proposed name the tools as a client with this prefix does.

@@ -94,8 +94,12 @@ impl Context {
         let Options { workspace, own_home, home, settings, registry, program, durability, audience } =
             options;
         let path = own_home.join("state").join(workspace.state_file_name());
-        let skills =
-            SkillFolders::new(&workspace.path, home.as_deref(), &own_home, settings.additional_skills());
+        let skills = Arc::new(SkillFolders::new(
+            &workspace.path,
+            home.as_deref(),
+            &own_home,
+            settings.additional_skills(),
+        ));
         let plugins = Plugins::new(&own_home);
         let shell = Arc::new(Shell::new(ShellSetup {
             workspace: workspace.path.clone(),
@@ -103,6 +107,7 @@ impl Context {
             home,
             own_home,
             program,
+            skills: Arc::clone(&skills),
         }));
         Self {
             web: Arc::new(Web::new(Arc::clone(&shell))),
@@ -111,7 +116,7 @@ impl Context {
             records: Records::new(Arc::clone(&shell), &workspace.path),
             shell,
             database: Arc::new(Database::new(path, durability)),
-            skills: Arc::new(skills),
+            skills,
             workspace,
             settings,
             registry,

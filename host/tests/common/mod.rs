@@ -50,6 +50,7 @@ pub fn shell(folder: &Path) -> Shell {
         home: None,
         own_home: folder.join("own"),
         program: env!("CARGO_BIN_EXE_scorpiox-code").into(),
+        skills: Arc::new(SkillFolders::new(folder, None, folder, &[])),
     })
 }
 

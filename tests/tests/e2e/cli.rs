@@ -284,7 +284,7 @@ fn config_adds_an_item_to_the_yaml_of_continue_and_makes_no_file_of_its_own() {
     assert_eq!(printed, format!("mcpServers:\n{item}"));
     assert!(err.contains(".continue/config.yaml"), "{err}");
     let (_, err) = fails(&program, &["config", "continue", "--write"], 1);
-    assert!(err.contains("start Continue once") && err.contains("nothing was changed"), "{err}");
+    assert!(err.contains("set Continue up first") && err.contains("nothing was changed"), "{err}");
     let before =
         "name: mine\nversion: 1.0.0\nschema: v1\nmcpServers:\n  - name: other # keep\n    command: npx\n";
     let path = program.put("home/.continue/config.yaml", before);

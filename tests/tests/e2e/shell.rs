@@ -1,8 +1,10 @@
 //! Commands: what clients see of them, and what becomes of the machine.
 
+mod areas;
 mod background;
 mod compatibility;
 mod exchanged;
+mod git;
 mod network;
 mod output;
 mod plan;
@@ -13,4 +15,5 @@ mod protected;
 mod results;
 mod support;
 mod tiers;
+mod unseen;
 mod use_up;

@@ -20,6 +20,8 @@ struct Folders {
     entries: Vec<Folder>,
     reads: RefCell<Vec<(u32, u32)>>,
     invoked: RefCell<Option<(u32, String, Vec<String>)>>,
+    /// A person asks, for whom nothing is too long.
+    for_a_person: bool,
 }
 
 struct Folder {
@@ -67,7 +69,7 @@ impl Folders {
         let mut paths: Vec<PathBuf> =
             std::fs::read_dir(root).ok()?.map(|entry| entry.expect("entry").path()).collect();
         paths.sort();
-        let mut folders = Self::default();
+        let mut folders = Self { for_a_person: true, ..Self::default() };
         for path in paths.iter().filter(|path| path.join("SKILL.md").is_file()) {
             let name = path.file_name().expect("a name").to_string_lossy();
             let skill_md = std::fs::read(path.join("SKILL.md")).expect("readable");
@@ -122,7 +124,7 @@ impl Skills for Folders {
     }
 
     fn room(&self) -> usize {
-        ROOM
+        if self.for_a_person { 256 * 1024 } else { ROOM }
     }
 }
 

@@ -16,18 +16,24 @@ use crate::questions::Questions;
 
 /// Asks on this process's terminal, until the person has answered or declined. A terminal
 /// that is closed, and a signal to end, are a way to decline. The terminal is left as it was
-/// in all cases, a panic among them.
-pub fn run(questions: &Questions) -> io::Result<Answers> {
+/// in all cases, a panic among them. What comes of it goes to `keep`, during which no signal ends
+/// the process either: a terminal that is closed sends more than one.
+pub fn run<E: From<io::Error>>(
+    questions: &Questions,
+    keep: impl FnOnce(&Answers) -> Result<(), E>,
+) -> Result<(), E> {
     // Watched for longer than taken: no signal finds the terminal taken and ends the process.
     let mut watch = Watch::start()?;
     let mut taken = Taken::take()?;
     let theme = Theme::from_no_color(std::env::var_os("NO_COLOR").as_deref());
     let outcome = drive(questions, theme, &mut taken.terminal, || watch.next());
-    match outcome {
+    drop(taken);
+    let answers = match outcome {
         // What is drawn on a terminal that goes away fails.
-        Err(_) if watch.is_ending() => Ok(Answers::Declined),
-        outcome => outcome,
-    }
+        Err(_) if watch.is_ending() => Answers::Declined,
+        outcome => outcome?,
+    };
+    keep(&answers)
 }
 
 /// Asks on any terminal. No more events (`None`) are a way to decline.

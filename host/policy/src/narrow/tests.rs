@@ -25,7 +25,7 @@ fn a_grant_of_readonly_takes_writing_and_leaves_reading() {
     let both = builtin("open").narrowed(&builtin("readonly"));
     assert_eq!(both.name, "open+readonly");
     assert_eq!(shown(&both.write), ["@tmp"]);
-    assert_eq!(shown(&both.read), ["@system", "@toolchains", "@workspace"]);
+    assert_eq!(shown(&both.read), ["@system", "@toolchains", "@skills", "@workspace"]);
     assert_eq!(both.network.value, Network::Off);
 }
 
@@ -162,4 +162,19 @@ proptest! {
     fn a_narrowed_network_is_what_both_reach(a in any_profile(), b in any_profile(), host in "(a\\.org|[bc]\\.a\\.org|x\\.b\\.a\\.org|10\\.0\\.0\\.1)", port in prop::sample::select(vec![80_u16, 443, 8080])) {
         prop_assert_eq!(reaches(&a.narrowed(&b), &host, port), reaches(&a, &host, port) && reaches(&b, &host, port));
     }
+}
+
+#[test]
+fn a_glob_goes_on_to_hold_where_it_did_when_its_folder_gets_smaller() {
+    let wide = profile("read = ['/srv']\ndeny = ['a/secret']");
+    let both = wide.narrowed(&profile("read = ['/srv/a']\ndeny = ['b']"));
+    let reads = |path: &str| both.why_path(Path::new(path), Access::Read, &places()).allowed;
+    assert!(!reads("/srv/a/secret/x") && !reads("/srv/a/b"));
+    assert!(reads("/srv/a/a/secret") && reads("/srv/a/c/b"));
+}
+
+#[test]
+fn a_folder_that_is_protected_in_another_cannot_be_granted_alone() {
+    let both = profile("write = ['/srv']").narrowed(&profile("write = ['/srv/.vscode', '/srv/b']"));
+    assert_eq!(shown(&both.write), ["/srv/b"]);
 }

@@ -56,7 +56,9 @@ fn what_no_rule_covers_gets_the_line_that_would() {
         Access::Read,
         "/home/me/.ssh/id",
         "no entry of `read` or `write` (built-in) covers /home/me/.ssh/id",
-        Some("read = [\"@system\", \"@toolchains\", \"~/.ssh/id\"] in [shell.profile.workspace]"),
+        Some(
+            "read = [\"@system\", \"@toolchains\", \"@skills\", \"~/.ssh/id\"] in [shell.profile.workspace]",
+        ),
     );
     denied(
         &workspace,
@@ -114,7 +116,7 @@ fn what_is_denied_and_not_covered_or_protected_gets_all_it_takes() {
              \"/srv/ab\"] in [shell.profile.workspace]",
         ),
     );
-    assert_eq!(why(&profile("workspace", ""), Access::Write, ".envrc").2, None);
+    assert_eq!(why(&profile("workspace", ""), Access::Write, ".mcp.json").2, None);
 }
 
 #[test]
@@ -144,8 +146,9 @@ proptest::proptest! {
 #[test]
 fn protected_names_are_read_and_never_written() {
     let workspace = profile("workspace", "[shell.profile.workspace]\ndeny = []");
-    for name in crate::PROTECTED {
-        for path in [(*name).to_owned(), format!("{name}/below")] {
+    let in_git = crate::PROTECTED_IN_GIT.iter().map(|name| format!(".git/{name}"));
+    for name in crate::PROTECTED.iter().map(|&name| name.to_owned()).chain(in_git) {
+        for path in [name.clone(), format!("{name}/below"), format!("a/b/{name}"), name.to_uppercase()] {
             denied(
                 &workspace,
                 Access::Write,
@@ -158,7 +161,10 @@ fn protected_names_are_read_and_never_written() {
             assert!(why(&workspace, Access::Read, &path).0, "{path}");
         }
     }
-    assert!(why(&workspace, Access::Write, ".git/index").0 && why(&workspace, Access::Write, "a/.vscode").0);
+    for path in [".git/index", "a/.git/HEAD", "vscode", "node_modules/a/.vscode/x", ".bashrc"] {
+        assert!(why(&workspace, Access::Write, path).0, "{path}");
+    }
+    assert!(!why(&workspace, Access::Write, "node_modules/a/.git/config").0);
     assert!(
         !why(&profile("x", "[shell.profile.x]\nwrite = ['/home']"), Access::Write, "/home/me/.scorpiox/a").0
     );
@@ -184,4 +190,66 @@ fn text_for_the_terminal_has_no_control_characters() {
     assert_eq!(because, "no entry of `read` or `write` (built-in) covers /a\\u{1b}[2J\"é");
     assert_eq!(would_allow, None);
     assert_eq!(quote("a\u{1b}\n\"\\é"), "\"a\\u001B\\u000A\\\"\\\\é\"");
+}
+
+#[test]
+fn names_are_protected_in_every_folder_that_may_be_written() {
+    let notes = profile("x", "[shell.profile.x]\nwrite = ['@workspace', '/srv/notes', '/srv/.claude/x']");
+    for path in ["/srv/notes/.mcp.json", "/srv/notes/a/.vscode/tasks.json", "/srv/notes/.git/config"] {
+        assert!(!why(&notes, Access::Write, path).0, "{path}");
+        assert!(why(&notes, Access::Read, path).0, "{path}");
+    }
+    assert!(why(&notes, Access::Write, "/srv/.claude/x/a").0, "the operator named this folder itself");
+}
+
+#[test]
+fn deny_holds_in_every_folder_that_is_opened() {
+    let text = "[shell.profile.workspace]\nread = ['@system', '@toolchains', '~/reference']\n\
+                deny = ['**/.env*', 'keys']";
+    let workspace = profile("workspace", text);
+    for path in [".env", "~/reference/.env", "~/reference/x/.env.local", "~/reference/keys/a", "keys/a"] {
+        let path = path.replace('~', "/home/me");
+        let (allowed, because, _) = why(&workspace, Access::Read, &path);
+        assert!(!allowed && because.starts_with("`deny` has"), "{path}: {because}");
+    }
+    for path in ["/home/me/reference/x/keys", "/usr/share/x/.env", "/home/me/.nvm/a/.env"] {
+        assert!(why(&workspace, Access::Read, path).0, "{path}");
+    }
+}
+
+#[test]
+fn what_lies_in_tmp_is_not_in_the_tmp_of_commands() {
+    let workspace = profile("workspace", "");
+    assert!(why(&workspace, Access::Write, "/tmp/a").0);
+    let existing = |access| workspace.why_existing(Path::new("/tmp/a"), access, &places());
+    let verdict = existing(Access::Read);
+    assert!(!verdict.allowed);
+    assert_eq!(verdict.because, "commands have a /tmp of their own, and /tmp/a is not in it");
+    assert_eq!(
+        verdict.would_allow.unwrap(),
+        "read = [\"@system\", \"@toolchains\", \"@skills\", \"/tmp/a\"] in [shell.profile.workspace]"
+    );
+    assert!(!existing(Access::Write).allowed);
+    let opened = profile("workspace", "[shell.profile.workspace]\nread = ['/tmp/a']");
+    assert!(opened.why_existing(Path::new("/tmp/a/b"), Access::Read, &places()).allowed);
+}
+
+#[test]
+fn skills_are_read_where_a_profile_names_them_and_never_written() {
+    let places = Places { skills: vec!["/home/me/.claude/skills/pdf".into()], ..places() };
+    let why = |profile: &Profile, access, path: &str| {
+        let Verdict { allowed, because, .. } = profile.why_path(Path::new(path), access, &places);
+        (allowed, because)
+    };
+    let workspace = profile("workspace", "");
+    let file = "/home/me/.claude/skills/pdf/scripts/a.py";
+    assert_eq!(
+        why(&workspace, Access::Read, file),
+        (true, format!("`read` has \"@skills\" (built-in), which covers {file}"))
+    );
+    assert!(!why(&workspace, Access::Write, file).0);
+    assert!(!why(&workspace, Access::Read, "/home/me/.claude/skills/pdf/.env").0, "deny holds inside");
+    assert!(!why(&workspace, Access::Read, "/home/me/.claude/settings.json").0);
+    let without = profile("workspace", "[shell.profile.workspace]\nread = ['@system']");
+    assert!(!why(&without, Access::Read, file).0);
 }

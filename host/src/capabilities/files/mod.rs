@@ -13,7 +13,7 @@ use scorpiox_audit::Uses;
 use scorpiox_paths::open_file;
 
 use super::approved::Approved;
-use super::shell::{Shell, places};
+use super::shell::Shell;
 use super::wasi::decide;
 use scorpiox_policy::FileDenial;
 
@@ -93,7 +93,7 @@ impl Files {
         let policy = self.shell.policy();
         let policy = &policy.map_err(|error| refused(format!("not read: {error}")))?.files;
         let setup = self.shell.setup();
-        let places = places(setup);
+        let places = self.shell.places().map_err(|error| refused(format!("not read: {error}")))?;
         let Some(approved) = approved else {
             return policy.check(path, &places);
         };

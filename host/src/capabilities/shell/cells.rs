@@ -1,15 +1,12 @@
 //! The cells that are built, one for each profile, and which tier they have.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use scorpiox_cell::{Access, Cell, CellError, Cover, Granted, Helper, Network, Tier};
+use scorpiox_cell::{Cell, CellError, Cover, Granted, Helper, Network, Tier};
 use scorpiox_paths::Writable;
-use scorpiox_policy::{Policy, Profile};
+use scorpiox_policy::{Places, Policy, Profile};
 use scorpiox_proxy::Proxy;
 
 use super::ShellSetup;
@@ -38,6 +35,10 @@ pub(crate) struct Ready {
     survey: Survey,
     /// The folders that it shows, as they were when it was built.
     shown: Vec<(PathBuf, Option<Identity>)>,
+    /// The skills that there were.
+    skills: Vec<PathBuf>,
+    /// Folders that are not seen, and were told of.
+    told: Mutex<Vec<PathBuf>>,
     /// The way out, where the profile has one. Declared after the cell: dropped after it.
     pub(super) proxy: Option<Proxy>,
 }
@@ -57,15 +58,16 @@ impl Cells {
         setup: &ShellSetup,
         policy: &Policy,
         profile: &Profile,
+        places: &Places,
     ) -> Result<Arc<Ready>, ShellError> {
         // Held while one is built, so that many first commands build one cell.
         let mut cells = self.lock();
         // One that shows a folder which was exchanged since is of no use to the next command;
         // those that run in it have it until they end.
-        if let Some(ready) = cells.get(&profile.name).filter(|ready| ready.is_current()) {
+        if let Some(ready) = cells.get(&profile.name).filter(|ready| ready.is_current(places)) {
             return Ok(Arc::clone(ready));
         }
-        let ready = Arc::new(build_best(setup, policy, profile)?);
+        let ready = Arc::new(build_best(setup, policy, profile, places)?);
         cells.insert(profile.name.clone(), Arc::clone(&ready));
         Ok(ready)
     }
@@ -89,8 +91,8 @@ impl Cells {
 }
 
 impl Ready {
-    fn is_current(&self) -> bool {
-        self.shown.iter().all(|(path, then)| identity(path) == *then)
+    fn is_current(&self, places: &Places) -> bool {
+        self.skills == places.skills && self.shown.iter().all(|(path, then)| identity(path) == *then)
     }
 
     /// Whether commands in it can change files, or reach the network.
@@ -99,25 +101,36 @@ impl Ready {
         is_open || self.plan.areas.iter().any(|area| area.write)
     }
 
-    /// Folders that are granted piece by piece, among those that commands may change.
-    pub(super) fn closed(&self, granted: &[Granted]) -> Vec<PathBuf> {
-        let is_written = |path: &Path| {
-            let around = self.plan.areas.iter().filter(|area| path.starts_with(&area.path));
-            around.max_by_key(|area| area.path.as_os_str().len()).is_some_and(|area| area.write)
+    /// What is special in the workspace at this moment.
+    pub(super) fn special(&self, setup: &ShellSetup) -> Result<Rules, ShellError> {
+        if self.tier == Tier::None {
+            return Ok(Rules::default());
+        }
+        let found = self.survey.look()?;
+        let failed = || ShellError::io("looking through the workspace");
+        let special = self.view(setup).special(&found).map_err(failed())?;
+        let covers = special.covers();
+        let granted = match self.tier {
+            Tier::T2 => special.granted().map_err(failed())?,
+            _ => Vec::new(),
         };
-        let lists = granted.iter().filter(|granted| granted.access == Access::List);
-        lists.map(|granted| granted.path.as_path().to_owned()).filter(|path| is_written(path)).collect()
+        Ok(Rules { covers, granted, unseen: special.unseen(), reopened: found.reopened })
     }
 
-    /// What is special in the workspace at this moment.
-    pub(super) fn special(&self, setup: &ShellSetup) -> Result<(Vec<Cover>, Vec<Granted>), ShellError> {
-        let found = self.survey.look()?;
-        let view = View { areas: &self.plan.areas, workspace: &setup.workspace, own_home: &setup.own_home };
-        let failed = || ShellError::io("looking through the workspace");
-        match self.tier {
-            Tier::T1 | Tier::T1b => Ok((view.covers(&found).map_err(failed())?, Vec::new())),
-            Tier::T2 => Ok((Vec::new(), view.granted(&found).map_err(failed())?)),
-            Tier::None => Ok((Vec::new(), Vec::new())),
+    /// What of folders that are not seen has not been told yet.
+    pub(super) fn news(&self, unseen: Vec<(PathBuf, &'static str)>) -> Vec<(PathBuf, &'static str)> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let paths = unseen.iter().map(|(path, _)| path.clone()).collect();
+        let known = std::mem::replace(&mut *told, paths);
+        unseen.into_iter().filter(|(path, _)| !known.contains(path)).collect()
+    }
+
+    fn view<'a>(&'a self, setup: &'a ShellSetup) -> View<'a> {
+        View {
+            areas: &self.plan.areas,
+            own_home: &setup.own_home,
+            home: setup.home.as_deref(),
+            programs: &self.plan.programs,
         }
     }
 }
@@ -127,21 +140,38 @@ pub(super) fn why_not_higher(
     setup: &ShellSetup,
     policy: &Policy,
     profile: &Profile,
+    places: &Places,
     tier: Tier,
 ) -> Vec<(Tier, String)> {
     let writable = writable(setup, policy);
     let higher = TIERS.into_iter().filter(|other| *other > tier);
-    let why = |other| Some((other, build(setup, profile, &writable, other).err()?.to_string()));
+    let why = |other| Some((other, build(setup, profile, places, &writable, other).err()?.to_string()));
     higher.filter_map(why).collect()
 }
 
+/// What one command is held to.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    pub covers: Vec<Cover>,
+    pub granted: Vec<Granted>,
+    /// Folders that it does not see, since nothing is known of what is in them, and why.
+    pub unseen: Vec<(PathBuf, &'static str)>,
+    /// Folders that were opened to their owner again.
+    pub reopened: Vec<PathBuf>,
+}
+
 /// Builds the best cell that works here and that the policy accepts.
-fn build_best(setup: &ShellSetup, policy: &Policy, profile: &Profile) -> Result<Ready, ShellError> {
+fn build_best(
+    setup: &ShellSetup,
+    policy: &Policy,
+    profile: &Profile,
+    places: &Places,
+) -> Result<Ready, ShellError> {
     let min_tier = plan::tier(policy.shell.min_tier.value);
     let writable = writable(setup, policy);
     let mut tried = Vec::new();
     for tier in TIERS.into_iter().filter(|tier| *tier >= min_tier) {
-        match build(setup, profile, &writable, tier) {
+        match build(setup, profile, places, &writable, tier) {
             Ok(ready) => return Ok(ready),
             // In no tier, and not without one.
             Err(error @ ShellError::Cell(CellError::NoSandbox)) => return Err(error),
@@ -151,7 +181,7 @@ fn build_best(setup: &ShellSetup, policy: &Policy, profile: &Profile) -> Result<
     // Only the operator's own file says so, and never for the profile that promises that
     // nothing changes.
     if policy.shell.allow_unsandboxed.value && profile.name != super::READ_ONLY_PROFILE {
-        return build(setup, profile, &writable, Tier::None);
+        return build(setup, profile, places, &writable, Tier::None);
     }
     Err(ShellError::NoTier(NoTier { min_tier, tried }))
 }
@@ -159,30 +189,20 @@ fn build_best(setup: &ShellSetup, policy: &Policy, profile: &Profile) -> Result<
 fn build(
     setup: &ShellSetup,
     profile: &Profile,
+    places: &Places,
     writable: &Writable,
     tier: Tier,
 ) -> Result<Ready, ShellError> {
-    let plan = Plan::new(setup, profile, writable, tier)?;
+    let plan = Plan::new(setup, profile, places, writable, tier)?;
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let helper = Helper { program: setup.program.clone() };
-    let lock = lock_file(setup)?;
-    let mut cell = Cell::build(&helper, &plan.spec, Some(lock.as_fd()))?;
+    let mut cell = Cell::build(&helper, &plan.spec)?;
     let proxy = match cell.take_listener() {
         Some(listener) => Some(plan::proxy(profile, listener).map_err(ShellError::io("starting the proxy"))?),
         None => None,
     };
-    let survey = plan::survey(setup, profile, &plan);
+    let survey = plan::survey(profile, places, &plan.areas);
     let environment = environment::build(setup, profile, &plan);
-    Ok(Ready { cell, tier, plan, environment, survey, shown, proxy })
-}
-
-/// A file that all servers of this workspace share.
-fn lock_file(setup: &ShellSetup) -> Result<File, ShellError> {
-    let folder: PathBuf = setup.own_home.join("run");
-    let name = folder.join(format!("{}.lock", setup.workspace_name));
-    let open = || {
-        std::fs::create_dir_all(&folder)?;
-        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&name)
-    };
-    open().map_err(ShellError::io(format!("opening {}", name.display())))
+    let skills = places.skills.clone();
+    Ok(Ready { cell, tier, plan, environment, survey, shown, skills, told: Mutex::default(), proxy })
 }

@@ -7,7 +7,8 @@
 //! [`run`] runs a command to its end and [`background`] lets one go on.
 //!
 //! Invariant: every command of the program starts in [`Shell::start`], under a policy that was
-//! read whole, in a tier that it allows. Where that cannot be, nothing runs.
+//! read whole, in a tier that it allows. Where that cannot be, nothing runs. The browser and the
+//! dialogs of questions are no commands: their own modules build cells for them.
 
 mod background;
 mod cells;
@@ -21,26 +22,36 @@ mod survey;
 mod writable;
 
 use std::borrow::Cow;
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use scorpiox_cell::{CommandSpec, Running, Tier};
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
-use scorpiox_policy::{Policy, Profile};
+use scorpiox_policy::{DenySet, Places, Policy, Profile};
 use scorpiox_proxy::{Proxy, Refusal};
 
 pub use background::{Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use host::{ShellFailure, ShellView};
-pub use plan::{places, tier as cell_tier};
+pub use plan::tier as cell_tier;
+pub(crate) use plan::usual_places;
 pub use run::{As, Completed, GoesOn, Ran, Request, Wait};
 
+use crate::capabilities::skills::SkillFolders;
 use background::Tasks;
-use cells::{Cells, Ready};
+use cells::{Cells, Ready, Rules};
+use protect::View;
+pub(crate) use protect::{Area, Special};
+use survey::Survey;
 
 /// Times that a command is tried when the workspace changes under it.
 const TRIES: u32 = 5;
+/// Most sets of folders whose look is remembered.
+const MAX_SURVEYS: usize = 16;
+/// Most folders that are named as not seen.
+const MAX_NOTES: usize = 5;
 /// Longest command, in bytes: what the kernel takes as one argument.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
@@ -57,6 +68,8 @@ pub struct ShellSetup {
     pub program: PathBuf,
     /// A name for what belongs to this workspace.
     pub workspace_name: String,
+    /// Where skills are looked for.
+    pub skills: Arc<SkillFolders>,
 }
 
 /// The shell of one server. Does nothing until the first command.
@@ -66,6 +79,8 @@ pub struct Shell {
     policy: OnceLock<Result<Policy, Arc<ShellError>>>,
     cells: Cells,
     tasks: Tasks,
+    /// Of folders that plugins may write.
+    surveys: Mutex<HashMap<Vec<Area>, Arc<Survey>>>,
 }
 
 /// A command that was started.
@@ -77,8 +92,8 @@ pub(crate) struct Started {
     pub cell: Arc<Ready>,
     /// Its own way out, where the cell has none for all.
     pub proxy: Option<Proxy>,
-    /// Folders in which nothing new can be made, though what is below them may be changed.
-    pub closed: Vec<PathBuf>,
+    /// What was done before it, and is told once: folders that it does not see, and why.
+    pub notes: Vec<String>,
 }
 
 impl Started {
@@ -92,13 +107,20 @@ impl Started {
 impl Shell {
     /// The shell of a server.
     pub fn new(setup: ShellSetup) -> Self {
-        Self { setup, policy: OnceLock::new(), cells: Cells::default(), tasks: Tasks::default() }
+        Self {
+            setup,
+            policy: OnceLock::new(),
+            cells: Cells::default(),
+            tasks: Tasks::default(),
+            surveys: Mutex::default(),
+        }
     }
 
     /// The operator's policy, read when it is first asked for.
     pub fn policy(&self) -> Result<&Policy, Arc<ShellError>> {
         let read = || {
             let path = self.setup.own_home.join("policy.toml");
+            plan::check_policy_place(&self.setup, &path)?;
             Policy::load(&path).map_err(|problem| Arc::new(ShellError::Policy(problem)))
         };
         self.policy.get_or_init(read).as_ref().map_err(Arc::clone)
@@ -109,16 +131,23 @@ impl Shell {
         &self.setup
     }
 
+    /// Where the policy's names for places lead, at this moment.
+    pub fn places(&self) -> Result<Places, Arc<ShellError>> {
+        Ok(plan::places(&self.setup, self.policy()?))
+    }
+
     /// The best tier that this machine and the policy allow, found by building a cell.
     pub fn tier(&self) -> Result<Tier, Arc<ShellError>> {
         let profile = self.profile(DEFAULT_PROFILE)?;
-        Ok(self.cells.get(&self.setup, self.policy()?, &profile)?.tier)
+        Ok(self.cells.get(&self.setup, self.policy()?, &profile, &self.places()?)?.tier)
     }
 
     /// What keeps this machine from each tier above `tier`, for people.
     pub fn why_not_higher(&self, tier: Tier) -> Vec<(Tier, String)> {
-        match (self.policy(), self.profile(DEFAULT_PROFILE)) {
-            (Ok(policy), Ok(profile)) => cells::why_not_higher(&self.setup, policy, &profile, tier),
+        match (self.policy(), self.places(), self.profile(DEFAULT_PROFILE)) {
+            (Ok(policy), Ok(places), Ok(profile)) => {
+                cells::why_not_higher(&self.setup, policy, &profile, &places, tier)
+            }
             _ => Vec::new(),
         }
     }
@@ -145,7 +174,7 @@ impl Shell {
                 // What was approved narrows, and what the operator wrote narrows it further.
                 for by in profile.iter().chain(granted) {
                     let by = self.profile(by)?;
-                    own = Cow::Owned(own.narrowed_at(&by, &plan::places(&self.setup)));
+                    own = Cow::Owned(own.narrowed_at(&by, &self.places()?));
                 }
                 Ok(own)
             }
@@ -154,7 +183,7 @@ impl Shell {
 
     /// A profile of the policy. The one that changes nothing is narrowed by the default one, so
     /// that making a plan never shows what is denied otherwise.
-    fn profile(&self, name: &str) -> Result<Cow<'_, Profile>, Arc<ShellError>> {
+    pub(crate) fn profile(&self, name: &str) -> Result<Cow<'_, Profile>, Arc<ShellError>> {
         let profiles = &self.policy()?.shell.profiles;
         let unknown = || {
             let known = profiles.keys().cloned().collect();
@@ -163,7 +192,7 @@ impl Shell {
         let profile = profiles.get(name).ok_or_else(unknown)?;
         match profiles.get(DEFAULT_PROFILE) {
             Some(default) if name == READ_ONLY_PROFILE => {
-                let narrowed = default.narrowed_at(profile, &plan::places(&self.setup));
+                let narrowed = default.narrowed_at(profile, &self.places()?);
                 Ok(Cow::Owned(Profile { name: name.to_owned(), ..narrowed }))
             }
             _ => Ok(Cow::Borrowed(profile)),
@@ -190,7 +219,7 @@ impl Shell {
         let mut tries = 0;
         loop {
             tries += 1;
-            let cell = self.cells.get(&self.setup, policy, &profile)?;
+            let cell = self.cells.get(&self.setup, policy, &profile, &self.places()?)?;
             match self.start_in(Arc::clone(&cell), &profile, request) {
                 Ok(started) => return Ok(started),
                 Err(error) if tries < TRIES && error.is_worth_repeating() => {
@@ -209,14 +238,16 @@ impl Shell {
         profile: &Profile,
         request: &Request,
     ) -> Result<Started, ShellError> {
-        let (covers, granted) = cell.special(&self.setup)?;
-        let closed = cell.closed(&granted);
+        let Rules { covers, granted, unseen, reopened } = cell.special(&self.setup)?;
+        let notes = notes(&cell.news(unseen), &reopened);
         let command = CommandSpec {
             command: request.command.clone(),
             environment: cell.environment.clone(),
             timeout_ms: request.timeout.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
             limits: plan::limits(profile),
             covers,
+            absent_names: scorpiox_policy::PROTECTED.iter().map(|name| (*name).to_owned()).collect(),
+            areas: cell.plan.areas.iter().map(Area::exposed).collect(),
             granted,
         };
         let mut running = cell.cell.run(command, None)?;
@@ -224,7 +255,44 @@ impl Shell {
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
         let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
-        Ok(Started { running, tier: cell.tier, profile: profile.name.clone(), cell, proxy, closed })
+        Ok(Started { running, tier: cell.tier, profile: profile.name.clone(), cell, proxy, notes })
+    }
+
+    /// What stays closed in folders that are opened otherwise than to commands.
+    pub(crate) fn guard(&self, areas: &[Area]) -> Result<Special, ShellError> {
+        let mut surveys = self.surveys.lock().unwrap_or_else(PoisonError::into_inner);
+        if surveys.len() >= MAX_SURVEYS {
+            surveys.clear();
+        }
+        let survey =
+            surveys.entry(areas.to_vec()).or_insert_with(|| Arc::new(Survey::new(areas, DenySet::default())));
+        let survey = Arc::clone(survey);
+        drop(surveys);
+        let programs = plan::programs_inside(&self.setup, areas);
+        let view = View {
+            areas,
+            own_home: &self.setup.own_home,
+            home: self.setup.home.as_deref(),
+            programs: &programs,
+        };
+        view.special(&survey.look()?).map_err(ShellError::io("looking through the folders"))
+    }
+
+    /// What stays closed to commands of a profile, as the next one would find it.
+    pub fn closes(&self, profile: &Profile, path: &Path, write: bool) -> Result<Option<String>, ShellError> {
+        let policy = self.policy().map_err(|error| ShellError::Unenforceable(error.to_string()))?;
+        let places = plan::places(&self.setup, policy);
+        let areas = plan::areas(&self.setup, profile, &places, &writable::writable(&self.setup, policy))?;
+        let programs = plan::programs_inside(&self.setup, &areas);
+        let found = Survey::new(&areas, profile.denied(&places)).look()?;
+        let view = View {
+            areas: &areas,
+            own_home: &self.setup.own_home,
+            home: self.setup.home.as_deref(),
+            programs: &programs,
+        };
+        let special = view.special(&found).map_err(ShellError::io("looking through the folders"))?;
+        Ok(special.closes(path, write).map(|why| why.to_string()))
     }
 
     /// Ends everything that runs, and waits until it is gone.
@@ -232,6 +300,20 @@ impl Shell {
         self.tasks.stop_all();
         self.cells.clear();
     }
+}
+
+/// What a command is told of what was done before it.
+fn notes(unseen: &[(PathBuf, &'static str)], reopened: &[PathBuf]) -> Vec<String> {
+    let mut notes: Vec<_> = reopened
+        .iter()
+        .map(|path| format!("{} had been closed to its owner (chmod); it was opened again.", path.display()))
+        .collect();
+    let named = unseen.iter().take(MAX_NOTES);
+    notes.extend(named.map(|(path, why)| format!("{} {why}, so commands do not see it.", path.display())));
+    if unseen.len() > MAX_NOTES {
+        notes.push(format!("{} more folders are not seen for such reasons.", unseen.len() - MAX_NOTES));
+    }
+    notes
 }
 
 fn check_command(command: &str) -> Result<(), ShellError> {

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
+use scorpiox_gitdirs::Trail;
 use scorpiox_paths::{Writable, resolve};
 use scorpiox_policy::{
-    DenyRule, DenySet, HostDecision, HostRules, Network as NetworkRule, Place, Places, Profile,
+    DenyRule, HostDecision, HostRules, Network as NetworkRule, Place, Places, Policy, Profile, TOOLCHAINS,
     Tier as MinTier,
 };
 use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
@@ -19,6 +20,8 @@ use super::ShellSetup;
 use super::error::ShellError;
 use super::protect::Area;
 use super::survey::Survey;
+use super::writable::writable;
+use crate::capabilities::skills::Scope;
 use crate::workspace::is_own;
 
 /// The home folder of commands, in memory.
@@ -35,6 +38,8 @@ pub(super) struct Plan {
     pub areas: Vec<Area>,
     /// Folders that hold programs beside the system's, which exist.
     pub toolchains: Vec<PathBuf>,
+    /// Folders of programs outside that lie, or would lie, where commands write.
+    pub programs: Vec<PathBuf>,
     /// Where whole outputs are kept.
     pub outputs: PathBuf,
 }
@@ -43,10 +48,10 @@ impl Plan {
     pub(super) fn new(
         setup: &ShellSetup,
         profile: &Profile,
+        places: &Places,
         writable: &Writable,
         tier: Tier,
     ) -> Result<Self, ShellError> {
-        let places = places(setup);
         let outputs = outputs(setup);
         let scratch =
             setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
@@ -69,11 +74,13 @@ impl Plan {
         make_folder(&outputs)?;
         make_folder(&scratch)?;
         let network = network(profile, tier)?;
-        let areas = areas(setup, profile, &places, writable)?;
+        let areas = areas(setup, profile, places, writable)?;
         let reads = |place| profile.read.iter().any(|rule| rule.place == place);
         let toolchains = if reads(Place::Toolchains) { existing(&places.toolchains) } else { Vec::new() };
         let mut exposed = vec![Exposed { path: outputs.as_path().into(), write: false }];
-        exposed.extend(toolchains.iter().map(|path| Exposed { path: path.as_path().into(), write: false }));
+        // What lies in an area is seen there.
+        let apart = toolchains.iter().filter(|path| !areas.iter().any(|area| path.starts_with(&area.path)));
+        exposed.extend(apart.map(|path| Exposed { path: path.as_path().into(), write: false }));
         if tier == Tier::T2 {
             let system = existing(&places.system).into_iter();
             exposed.extend(system.map(|path| Exposed { path: path.into(), write: false }));
@@ -94,7 +101,8 @@ impl Plan {
             network,
             landlock_at_most: None,
         };
-        Ok(Self { spec, areas, toolchains, outputs })
+        let programs = programs_inside(setup, &areas);
+        Ok(Self { spec, areas, toolchains, programs, outputs })
     }
 }
 
@@ -103,9 +111,49 @@ pub(super) fn outputs(setup: &ShellSetup) -> PathBuf {
     setup.own_home.join("output").join(&setup.workspace_name)
 }
 
-/// Where the policy's names for places lead.
-pub fn places(setup: &ShellSetup) -> Places {
+/// Where the policy's names for places lead, but for its own paths and skills.
+pub(crate) fn usual_places(setup: &ShellSetup) -> Places {
     Places::standard(setup.workspace.clone(), setup.home.clone(), &setup.own_home)
+}
+
+/// Where all of a policy's names for places lead, at this moment.
+pub(super) fn places(setup: &ShellSetup, policy: &Policy) -> Places {
+    let (places, writable) = (usual_places(setup), writable(setup, policy));
+    let profiles = policy.shell.profiles.values();
+    let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
+    let named = shell.chain(&policy.files.read).flat_map(|rule| places.folders(&rule.place));
+    // What a command may have led elsewhere leads nowhere.
+    let real = named.filter_map(|path| Some((path.clone(), resolve(&path, &writable).ok()?)));
+    let real = real.filter(|(path, real)| path != real).collect();
+    Places { real, skills: skills(setup, &writable), ..places }
+}
+
+/// The folders of the skills that are not the workspace's, which commands may read. None that holds
+/// more than a skill: somebody's home, or what is kept there.
+fn skills(setup: &ShellSetup, writable: &Writable) -> Vec<PathBuf> {
+    let sources = setup.skills.sources().into_iter().filter(|source| source.scope != Scope::Workspace);
+    let folders =
+        sources.filter_map(|source| resolve(&source.path, writable).ok()).filter(|path| path.is_dir());
+    let holds_more = |folder: &PathBuf| {
+        let inside = [Some(&setup.workspace), setup.home.as_ref(), Some(&setup.own_home)];
+        inside.into_iter().flatten().any(|path| path.starts_with(folder))
+    };
+    let mut folders: Vec<_> =
+        folders.filter(|folder| !folder.starts_with(&setup.workspace) && !holds_more(folder)).collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// Toolchains that lie where commands write, or that are not there yet and would.
+pub(super) fn programs_inside(setup: &ShellSetup, areas: &[Area]) -> Vec<PathBuf> {
+    let written = |path: &Path| areas.iter().any(|area| area.write && path.starts_with(&area.path));
+    let meets = |path: &PathBuf| {
+        Trail::follow(path)
+            .is_ok_and(|trail| written(&trail.end) || trail.links.iter().any(|link| written(link)))
+    };
+    let home = setup.home.iter();
+    home.flat_map(|home| TOOLCHAINS.iter().map(|name| home.join(name))).filter(meets).collect()
 }
 
 fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
@@ -121,7 +169,7 @@ fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
 }
 
 /// What of the machine's own files a profile shows.
-fn areas(
+pub(super) fn areas(
     setup: &ShellSetup,
     profile: &Profile,
     places: &Places,
@@ -131,7 +179,7 @@ fn areas(
     let rules =
         profile.read.iter().map(|rule| (rule, false)).chain(profile.write.iter().map(|rule| (rule, true)));
     for (rule, write) in rules {
-        if !matches!(rule.place, Place::Workspace | Place::Path(_)) {
+        if !matches!(rule.place, Place::Workspace | Place::Skills | Place::Path(_)) {
             continue;
         }
         for path in places.folders(&rule.place) {
@@ -151,6 +199,9 @@ fn areas(
             }
         }
     }
+    // A file has nothing in it that could be closed, so it is closed itself.
+    let denied = profile.denied(places);
+    areas.retain(|area| area.path.is_dir() || denied.matches(&area.path).is_none());
     // Programs that are always there need no area; one with a rule of its own about what is
     // denied does.
     let reaches_out = |rule: &DenyRule| rule.glob().starts_with(['/', '~']);
@@ -168,9 +219,12 @@ fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> 
     if !write || path == setup.workspace {
         return Ok(());
     }
-    let programs = existing(&places.toolchains);
+    let mut others = existing(&places.toolchains);
+    others.push(setup.own_home.clone());
+    let policy = Trail::follow(&setup.own_home.join("policy.toml"));
+    others.extend(policy.into_iter().flat_map(|trail| trail.links.into_iter().chain([trail.end])));
     let meets = |other: &PathBuf| other.starts_with(path) || path.starts_with(other);
-    match programs.iter().chain([&setup.own_home]).find(|other| meets(other)) {
+    match others.iter().find(|other| meets(other)) {
         None => Ok(()),
         Some(other) => Err(ShellError::Unenforceable(format!(
             "the policy lets commands write to {}, which has to do with {}: programs that run next, or the \
@@ -178,6 +232,22 @@ fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> 
             path.display(),
             other.display()
         ))),
+    }
+}
+
+/// Whether the policy is where the workspace's commands cannot write it, nor lead it elsewhere.
+pub(super) fn check_policy_place(setup: &ShellSetup, policy: &Path) -> Result<(), Arc<ShellError>> {
+    let failed = |error| Arc::new(ShellError::io(format!("finding {}", policy.display()))(error));
+    let trail = Trail::follow(policy).map_err(failed)?;
+    let is_open = |path: &&PathBuf| path.starts_with(&setup.workspace) && !path.starts_with(&setup.own_home);
+    match trail.links.iter().chain([&trail.end]).find(is_open) {
+        None => Ok(()),
+        Some(path) => Err(Arc::new(ShellError::Unenforceable(format!(
+            "{} leads to {}, in the workspace, where commands can write; put the file itself into {}",
+            policy.display(),
+            path.display(),
+            setup.own_home.display()
+        )))),
     }
 }
 
@@ -220,9 +290,8 @@ pub(super) fn limits(profile: &Profile) -> Limits {
 }
 
 /// What looks for files that need a rule of their own.
-pub(super) fn survey(setup: &ShellSetup, profile: &Profile, plan: &Plan) -> Survey {
-    let roots = plan.areas.iter().map(|area| area.path.clone()).collect();
-    Survey::new(roots, DenySet::new(&profile.deny), places(setup))
+pub(super) fn survey(profile: &Profile, places: &Places, areas: &[Area]) -> Survey {
+    Survey::new(areas, profile.denied(places))
 }
 
 /// The proxy of a profile with a list of hosts.

@@ -1,34 +1,47 @@
-//! What among the files that commands see needs a rule of its own: files that are denied, sockets of other
-//! programs, repositories.
+//! What among the files that commands see needs a rule of its own: files that are denied, sockets of
+//! other programs, repositories, and names that programs obey.
 //!
 //! Whole trees are looked through before each command, since a file may have come since
 //! the last one; a folder whose time of change is the same is not read again.
+//!
+//! Invariant: what cannot be looked at is named as [`Unseen`], for it to be closed whole. A command
+//! chooses what it leaves behind, so nothing below a tree's root is a reason to fail.
 
-use std::collections::HashMap;
-use std::fs::{self, FileType};
+mod folder;
+mod roots;
+mod walk;
+
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
 
-use scorpiox_policy::{DenySet, Places};
+use scorpiox_policy::DenySet;
 
-/// Most folders that the trees may have.
+use super::protect::Area;
+use folder::{Folder, Identity};
+use roots::Modes;
+use walk::Walk;
+
+/// Most folders that the trees may have. What is more is closed.
 const MAX_FOLDERS: usize = 500_000;
-/// Deepest folder.
-const MAX_DEPTH: usize = 200;
-/// A folder that changed this short before it was read may have changed since, without its
-/// time showing it.
-const RACY_TIME: Duration = Duration::from_millis(50);
 
 /// Looks through some trees.
 #[derive(Debug)]
 pub(crate) struct Survey {
     roots: Vec<PathBuf>,
+    /// Those of them that commands may change.
+    written: Vec<PathBuf>,
     deny: DenySet,
-    places: Places,
-    known: Mutex<HashMap<PathBuf, Folder>>,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Debug, Default)]
+struct Memory {
+    modes: Modes,
+    folders: HashMap<PathBuf, Folder>,
+    /// Folders of git's, which stay so whatever is taken out of them.
+    of_git: HashSet<Identity>,
 }
 
 /// What was found. All paths are absolute, below one of the trees, and pass through no link.
@@ -38,129 +51,94 @@ pub(crate) struct Found {
     pub denied: Vec<PathBuf>,
     /// Sockets, which lead to programs outside.
     pub sockets: Vec<PathBuf>,
-    /// Everything called `.git`.
-    pub repositories: Vec<PathBuf>,
+    /// Files, folders and links of a protected name.
+    pub names: Vec<PathBuf>,
+    /// Folders of git's, under any name.
+    pub git_folders: Vec<PathBuf>,
+    /// What is called `.git` and is no folder.
+    pub git_pointers: Vec<PathBuf>,
+    /// What could not be looked at.
+    pub unseen: Vec<Unseen>,
+    /// Roots that a command had closed to their owner, and which are open again.
+    pub reopened: Vec<PathBuf>,
 }
 
-/// Why a workspace cannot be looked through. Commands do not run then.
+/// A folder that was not looked at. Nothing is known of what lies in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Unseen {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Why, as the end of a sentence about it.
+    pub why: &'static str,
+}
+
+/// Why trees cannot be looked through at all. Commands do not run then.
 #[derive(Debug, thiserror::Error)]
 pub enum SurveyError {
-    /// A folder cannot be read.
-    #[error("the folder {} cannot be looked through for protected files: {error}", .path.display())]
+    /// The root of a tree cannot be read.
+    #[error(
+        "the folder {} cannot be looked through for protected files: {error}; make it readable again, \
+         with `chmod u+rwx`",
+        .path.display()
+    )]
     Unreadable {
         /// The folder.
         path: PathBuf,
         /// The system's answer.
         error: io::Error,
     },
-    /// There are too many.
+    /// There are too many right in the root.
     #[error(
-        "the files that commands may see have more than {MAX_FOLDERS} folders, or folders more than {MAX_DEPTH} \
-             deep; start in a smaller folder"
+        "{} has more than {MAX_FOLDERS} folders right in it, too many to look through for protected files; \
+         remove some, or start in a smaller folder",
+        .0.display()
     )]
-    TooLarge,
-}
-
-/// A folder, as it was when it was read.
-#[derive(Debug)]
-struct Folder {
-    stamp: Stamp,
-    read_at: SystemTime,
-    folders: Vec<PathBuf>,
-    found: Found,
-}
-
-/// What tells a folder at one time from itself at another, and from any other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    /// The time of the change of its inode, in seconds and nanoseconds: the one that no program
-    /// can set.
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn time(&self) -> Option<SystemTime> {
-        let (seconds, nanoseconds) = self.changed;
-        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?);
-        SystemTime::UNIX_EPOCH.checked_add(since)
-    }
+    TooLarge(PathBuf),
 }
 
 impl Survey {
-    pub(crate) fn new(roots: Vec<PathBuf>, deny: DenySet, places: Places) -> Self {
-        Self { roots, deny, places, known: Mutex::default() }
+    pub(crate) fn new(areas: &[Area], deny: DenySet) -> Self {
+        let roots = areas.iter().map(|area| area.path.clone()).collect();
+        let written = areas.iter().filter(|area| area.write).map(|area| area.path.clone()).collect();
+        Self { roots, written, deny, memory: Mutex::default() }
     }
 
     /// Looks through all of it.
     pub(crate) fn look(&self) -> Result<Found, SurveyError> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut old = std::mem::take(&mut *known);
-        let mut found = Found::default();
-        let mut open: Vec<_> = self.roots.iter().map(|root| (root.clone(), 0)).collect();
-        while let Some((path, depth)) = open.pop() {
-            if known.len() >= MAX_FOLDERS || depth > MAX_DEPTH {
-                return Err(SurveyError::TooLarge);
-            }
-            let folder = match self.folder(&path, old.remove(&path)) {
-                Ok(folder) => folder,
-                // Gone since its parent was read.
-                Err(error) if error.kind() == io::ErrorKind::NotFound && depth > 0 => continue,
-                // What this user cannot read, commands cannot either: they have the same id and
-                // fewer rights.
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied && depth > 0 => continue,
-                Err(error) => return Err(SurveyError::Unreadable { path, error }),
-            };
-            found.denied.extend_from_slice(&folder.found.denied);
-            found.sockets.extend_from_slice(&folder.found.sockets);
-            found.repositories.extend_from_slice(&folder.found.repositories);
-            open.extend(folder.folders.iter().map(|folder| (folder.clone(), depth + 1)));
-            known.insert(path, folder);
-        }
-        for list in [&mut found.denied, &mut found.sockets, &mut found.repositories] {
-            list.sort_unstable();
-            list.dedup();
-        }
-        Ok(found)
-    }
-
-    fn folder(&self, path: &Path, old: Option<Folder>) -> io::Result<Folder> {
-        let metadata = path.symlink_metadata()?;
-        let stamp = Stamp {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        };
-        if let Some(old) = old
-            && old.stamp == stamp
-            && stamp.time().is_some_and(|changed| changed + RACY_TIME < old.read_at)
-        {
-            return Ok(old);
-        }
-        let read_at = SystemTime::now();
-        let mut folder = Folder { stamp, read_at, folders: Vec::new(), found: Found::default() };
-        for entry in fs::read_dir(path)? {
-            let entry = entry?;
-            self.note(entry.path(), entry.file_type()?, &mut folder);
-        }
-        Ok(folder)
-    }
-
-    fn note(&self, path: PathBuf, kind: FileType, folder: &mut Folder) {
-        if self.deny.matches_at(&path, &self.places).is_some() {
-            folder.found.denied.push(path);
-            return;
-        }
-        if kind.is_socket() {
-            folder.found.sockets.push(path);
-            return;
-        }
-        if path.file_name().is_some_and(|name| name == ".git") {
-            folder.found.repositories.push(path.clone());
-        }
-        if kind.is_dir() {
-            folder.folders.push(path);
-        }
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let reopened = memory.modes.restore();
+        let mut walk = Walk::new(&self.deny, std::mem::take(&mut memory.folders));
+        walk.through(&self.roots)?;
+        let (folders, unseen) = walk.end();
+        memory.folders = folders;
+        memory.modes.remember(&self.written);
+        Ok(Found { reopened, ..memory.found(unseen) })
     }
 }
+
+impl Memory {
+    fn found(&mut self, unseen: Vec<Unseen>) -> Found {
+        let mut found = Found { unseen, ..Found::default() };
+        let mut of_git = HashSet::new();
+        for (path, folder) in &self.folders {
+            found.denied.extend_from_slice(&folder.denied);
+            found.sockets.extend_from_slice(&folder.sockets);
+            found.names.extend_from_slice(&folder.names);
+            found.git_pointers.extend_from_slice(&folder.git_pointers);
+            if folder.is_of_git || self.of_git.contains(&folder.identity()) {
+                found.git_folders.push(path.clone());
+                of_git.insert(folder.identity());
+            }
+        }
+        self.of_git = of_git;
+        let Found { denied, sockets, names, git_folders, git_pointers, unseen, .. } = &mut found;
+        for list in [denied, sockets, names, git_folders, git_pointers] {
+            list.sort_unstable();
+        }
+        unseen.sort_unstable();
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests;

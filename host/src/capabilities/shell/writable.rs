@@ -5,7 +5,7 @@ use std::sync::Arc;
 use scorpiox_paths::Writable;
 use scorpiox_policy::{Place, Policy};
 
-use super::plan::places;
+use super::plan::usual_places;
 use super::{Shell, ShellError, ShellSetup};
 
 impl Shell {
@@ -18,7 +18,7 @@ impl Shell {
 
 /// The same under a policy that was read.
 pub(super) fn writable(setup: &ShellSetup, policy: &Policy) -> Writable {
-    let places = places(setup);
+    let places = usual_places(setup);
     let rules = policy.shell.profiles.values().flat_map(|profile| &profile.write);
     // What commands know as temporary files is a folder of their own.
     let folders = rules.filter(|rule| rule.place != Place::Tmp);

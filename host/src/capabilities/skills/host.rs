@@ -47,7 +47,8 @@ fn described(id: u32, source: &Source) -> wit::Source {
     wit::Source {
         id,
         folder_name: source.name.clone(),
-        path: source.path.display().to_string(),
+        // Where commands see it: a link to it is not there.
+        path: source.path.canonicalize().unwrap_or_else(|_| source.path.clone()).display().to_string(),
         scope: match source.scope {
             Scope::Workspace => wit::Scope::Workspace,
             Scope::User => wit::Scope::User,

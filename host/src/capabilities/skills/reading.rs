@@ -15,7 +15,7 @@ use scorpiox_paths::{Folder, Kind, Unresolved, Writable, resolve};
 use scorpiox_policy::Places;
 
 use super::folders::{SKILL_FILE, Scope, Source};
-use crate::capabilities::shell::{Shell, ShellError, places};
+use crate::capabilities::shell::{Shell, ShellError, usual_places};
 
 /// Deepest folder inside a skill whose files are listed.
 const MAX_DEPTH: usize = 8;
@@ -109,13 +109,10 @@ impl Reading {
         let unread = |error: Arc<ShellError>| SkillReadError::Denied(format!("not read: {error}"));
         let files = &self.shell.policy().map_err(unread)?.files;
         let setup = self.shell.setup();
-        let (path, places) = (place.join(inside), self.places.get_or_init(|| places(setup)));
-        for folder in [place, &setup.workspace] {
-            files
-                .check_denied(&path, folder, places)
-                .map_err(|denial| SkillReadError::Denied(denial.rule))?;
-        }
-        Ok(())
+        let places = self.places.get_or_init(|| usual_places(setup));
+        files
+            .check_denied(&place.join(inside), &[place.to_owned()], places)
+            .map_err(|denial| SkillReadError::Denied(denial.rule))
     }
 
     /// The first `limit` bytes of a SKILL.md.
@@ -258,6 +255,7 @@ mod tests {
                 own_home: self.root.join("home/.scorpiox"),
                 program: "/proc/self/exe".into(),
                 workspace_name: "test".to_owned(),
+                skills: Arc::new(SkillFolders::new(&self.root.join("ws"), None, &self.root, &[])),
             });
             let uses = Uses::default();
             (Reading::new(Arc::new(shell), uses.clone()), uses)

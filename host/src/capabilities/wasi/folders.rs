@@ -1,17 +1,17 @@
 //! The folders of a call, and what in them stays closed.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use scorpiox_audit::Uses;
 use scorpiox_paths::Folder;
-use scorpiox_policy::{FileDenial, Places};
+use scorpiox_policy::{FileDenial, Places, has_protected_name};
 use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::filesystem::FsPerms;
 
 use super::WasiSource;
 use crate::capabilities::approved::FolderPath;
-use crate::capabilities::shell::{Shell, places};
+use crate::capabilities::shell::{Area, Shell, Special};
 use crate::workspace::is_own;
 
 /// Decides about places in the folders of a call.
@@ -22,6 +22,8 @@ pub(super) struct Guard {
     /// The folders, resolved, and whether they may be written.
     roots: Vec<(PathBuf, bool)>,
     rules: Option<(Arc<Shell>, Places)>,
+    /// What may not be changed in them, looked for before the first change of a call.
+    unwritable: OnceLock<Unwritable>,
 }
 
 /// Opens what was granted and is there.
@@ -29,7 +31,13 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
     let mut guard = Guard { plugin: source.name.clone(), uses: source.uses.clone(), ..Guard::default() };
     let Some(shell) = &source.shell else { return guard };
     let setup = shell.setup();
-    let places = places(setup);
+    let places = match shell.places() {
+        Ok(places) => places,
+        Err(error) => {
+            tracing::warn!(plugin = source.name, "no folder is opened: {error}");
+            return guard;
+        }
+    };
     for folder in &source.approved.folders {
         let (path, held) = match folder.path.open(&setup.workspace) {
             Ok(opened) => opened,
@@ -109,7 +117,11 @@ impl Guard {
             .rules
             .as_ref()
             .ok_or_else(|| FileDenial::new(path, "in no folder: none was granted".to_owned()))?;
-        decide(shell, places, &self.roots, path, write)
+        let root = decide(shell, places, &self.roots, path, write)?;
+        if write {
+            self.unwritable.get_or_init(|| Unwritable::look(shell, &self.roots)).check(path)?;
+        }
+        Ok(root)
     }
 
     /// Whether everything below a folder may be moved elsewhere with it, where other rules hold.
@@ -130,6 +142,28 @@ impl Guard {
             }
         }
         true
+    }
+}
+
+/// What may not be changed in folders that may be written.
+pub struct Unwritable(Result<Special, String>);
+
+impl Unwritable {
+    /// Looks through them.
+    pub fn look(shell: &Shell, roots: &[(PathBuf, bool)]) -> Self {
+        let written = roots.iter().filter(|(_, write)| *write);
+        let areas: Vec<_> = written.map(|(path, write)| Area { path: path.clone(), write: *write }).collect();
+        Self(shell.guard(&areas).map_err(|error| error.to_string()))
+    }
+
+    /// Whether a path, absolute and without links, may be changed.
+    pub fn check(&self, path: &Path) -> Result<(), FileDenial> {
+        let refused = |why: String| Err(FileDenial::new(path, format!("not written: {why}")));
+        match self.0.as_ref().map(|special| special.closes(path, true)) {
+            Ok(None) => Ok(()),
+            Ok(Some(why)) => refused(why.to_string()),
+            Err(error) => refused(error.clone()),
+        }
     }
 }
 
@@ -155,10 +189,8 @@ pub fn decide(
         return Err(refused(&format!("the kernel's: {kernel} is no folder of files")));
     }
     let policy = shell.policy().map_err(|error| refused(&format!("not reached: {error}")))?;
-    // A rule without a beginning holds in each of the folders around.
-    for (root, _) in roots.iter().filter(|(root, _)| path.starts_with(root)) {
-        policy.files.check_denied(path, root, places)?;
-    }
+    let granted: Vec<_> = roots.iter().map(|(root, _)| root.clone()).collect();
+    policy.files.check_denied(path, &granted, places)?;
     if write && starts_programs(path, root, places) {
         return Err(refused("what makes other programs start something, and is not written"));
     }
@@ -176,20 +208,11 @@ const MAX_MOVED: usize = 20_000;
 fn starts_programs(path: &Path, root: &Path, places: &Places) -> bool {
     // The opened project is one wherever it lies.
     let inside = path.strip_prefix(&places.workspace).unwrap_or(path);
-    let parts: Vec<String> =
-        inside.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase()).collect();
-    let has = |name: &str| {
-        let name: Vec<&str> = name.split('/').collect();
-        parts.windows(name.len()).any(|window| window.iter().eq(name.iter()))
-    };
-    // A folder with a HEAD is a repository to git, whose configuration starts programs.
-    let is_head = parts.last().is_some_and(|name| name == "head");
-    let beside_head = path.parent().is_some_and(|folder| folder.join("HEAD").exists());
-    let is_repository = is_head || (beside_head && parts.last().is_some_and(|name| name == "config"));
-    has(".git")
-        || is_repository
-        || scorpiox_policy::PROTECTED.iter().any(|name| has(name))
-        || is_hidden_at_home(path, root, places)
+    let last = inside.file_name().unwrap_or_default();
+    // Nobody but git makes one, and a folder with one is a repository.
+    let is_head = last.eq_ignore_ascii_case("HEAD");
+    let in_git = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+    is_head || in_git || has_protected_name(inside) || is_hidden_at_home(path, root, places)
 }
 
 /// Hidden files and folders of the person's home, where programs keep what they start with: written

@@ -30,7 +30,7 @@ use wasmtime_wasi_http::p2::bindings::http;
 use wasmtime_wasi_http::{WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
-pub use folders::decide;
+pub use folders::{Unwritable, decide};
 pub use source::WasiSource;
 
 use files::GuardedFiles;

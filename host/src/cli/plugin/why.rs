@@ -10,8 +10,8 @@ use scorpiox_web::{Fetcher, Router, WebError};
 
 use super::look::standing;
 use crate::capabilities::approved::Approved;
-use crate::capabilities::shell::{Shell, places};
-use crate::capabilities::wasi::decide;
+use crate::capabilities::shell::Shell;
+use crate::capabilities::wasi::{Unwritable, decide};
 use crate::cli::environment::Environment;
 use crate::cli::quote::one_line;
 use crate::cli::{policy, terminal};
@@ -151,8 +151,12 @@ impl Why<'_> {
         let roots = self.approved.present(&setup.workspace);
         let about = |what: &str, write: bool| {
             let verdict = self.asked("files").and_then(|line| {
-                decide(&self.shell, &places(setup), &roots, &resolved, write)
-                    .map(|_| line)
+                let places = self.shell.places().map_err(|error| error.to_string())?;
+                let decided = decide(&self.shell, &places, &roots, &resolved, write);
+                let guarded = || Unwritable::look(&self.shell, &roots).check(&resolved);
+                decided
+                    .and_then(|_| if write { guarded() } else { Ok(()) })
+                    .map(|()| line)
                     .map_err(|denial| denial.to_string())
             });
             (format!("{what} {}", resolved.display()), verdict)

@@ -145,7 +145,9 @@ fn instructions(context: &Context, prefix: Option<&str>) -> String {
     let required = context.skills.required();
     if !required.is_empty() && is_on(SKILL_TOOL) {
         let tool = prefixed(prefix, SKILL_TOOL);
-        text.push_str(&format!(" Before you start, invoke these skills with {tool}: "));
+        text.push_str(" Before you start, invoke these skills with ");
+        text.push_str(&tool);
+        text.push_str(": ");
         text.push_str(&required.join(", "));
         text.push('.');
     }

@@ -24,11 +24,15 @@ fn start(program: &Program) -> Started {
     server
 }
 
-/// The parts of the one text, which blank lines divide.
+/// The skill, and what stands behind it after blank lines, of the one text.
 fn texts(result: &Value) -> Vec<String> {
     let content = result["content"].as_array().expect("content");
     assert_eq!(content.len(), 1, "{result}");
-    content[0]["text"].as_str().expect("a text").split("\n\n").map(str::to_owned).collect()
+    let text = content[0]["text"].as_str().expect("a text");
+    let last = text.find("\nSkill folder: ").expect("a skill");
+    let end = text[last..].find("\n\n").map_or(text.len(), |end| last + end);
+    let behind = text[end..].split("\n\n").filter(|text| !text.is_empty());
+    std::iter::once(&text[..end]).chain(behind).map(str::to_owned).collect()
 }
 
 fn invoke(server: &mut Started) -> Vec<String> {

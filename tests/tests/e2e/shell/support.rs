@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use scorpiox_tests::container::Refused;
-use scorpiox_tests::{Program, Started};
+use scorpiox_tests::{Next, Program, Started};
 use serde_json::{Value, json};
 
 /// All tiers, best first.
@@ -99,9 +99,18 @@ pub fn bash(server: &mut Started, command: &str) -> Ran {
     Ran::of(&server.call("Bash", json!({ "command": command })))
 }
 
-/// Runs a command that may take this long.
+/// Runs a command that may take this long, and waits for as long as that and an ordinary answer.
 pub fn bash_for(server: &mut Started, command: &str, timeout_ms: u64) -> Ran {
-    Ran::of(&server.call("Bash", json!({ "command": command, "timeout": timeout_ms })))
+    let arguments = json!({ "command": command, "timeout": timeout_ms });
+    let id = server.request("tools/call", json!({ "name": "Bash", "arguments": arguments }));
+    let end = Instant::now() + Duration::from_millis(timeout_ms) + Duration::from_secs(30);
+    loop {
+        match server.next_within(end.saturating_duration_since(Instant::now())) {
+            Next::Message(answer) if answer["id"] == id => return Ran::of(&answer["result"]),
+            Next::Message(_) => {}
+            Next::End | Next::Nothing => panic!("no answer to {command:?}"),
+        }
+    }
 }
 
 /// Starts a command in the background; its number.

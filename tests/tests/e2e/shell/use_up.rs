@@ -149,38 +149,53 @@ fn holdings(pid: u32) -> [usize; 4] {
     [descriptors, threads, mounts, all.iter().map(|(pid, _)| memory(*pid)).sum()]
 }
 
+// One test for each tier: they run beside each other.
+
 #[test]
-fn ten_thousand_calls_leave_nothing_behind() {
-    for (tier, calls) in [("T1", 10_000), ("T2", 10_000), ("T1b", 1000)] {
-        let program = in_tier(tier);
-        let mut server = start(&program);
-        let mut run = |calls: usize| {
-            let mut open = 0;
-            for _ in 0..calls {
-                server.request(
-                    "tools/call",
-                    json!({ "name": "Bash", "arguments": { "command": ": $((6*7)); echo x | read y" } }),
-                );
-                open += 1;
-                if open == 4 {
-                    server.skip(open);
-                    open = 0;
-                }
+fn ten_thousand_calls_in_t1_leave_nothing_behind() {
+    calls_leave_nothing_behind("T1", 10_000);
+}
+
+#[test]
+fn ten_thousand_calls_in_t2_leave_nothing_behind() {
+    calls_leave_nothing_behind("T2", 10_000);
+}
+
+#[test]
+fn a_thousand_calls_in_t1b_leave_nothing_behind() {
+    calls_leave_nothing_behind("T1b", 1000);
+}
+
+#[track_caller]
+fn calls_leave_nothing_behind(tier: &str, calls: usize) {
+    let program = in_tier(tier);
+    let mut server = start(&program);
+    let mut run = |calls: usize| {
+        let mut open = 0;
+        for _ in 0..calls {
+            server.request(
+                "tools/call",
+                json!({ "name": "Bash", "arguments": { "command": ": $((6*7)); echo x | read y" } }),
+            );
+            open += 1;
+            if open == 4 {
+                server.skip(open);
+                open = 0;
             }
-            server.skip(open);
-            assert_eq!(bash(&mut server, "echo well").succeeded(), "well\n");
-            server.child.id()
-        };
-        let pid = run(calls / 10);
-        let before = holdings(pid);
-        run(calls);
-        let settled = comes_true(Duration::from_secs(5), || {
-            let after = holdings(pid);
-            after[..3].iter().zip(&before[..3]).all(|(after, before)| after <= before)
-                && after[3] <= before[3] + 2048
-        });
-        assert!(settled, "{tier}: before {before:?}, after {:?}", holdings(pid));
-    }
+        }
+        server.skip(open);
+        assert_eq!(bash(&mut server, "echo well").succeeded(), "well\n");
+        server.child.id()
+    };
+    let pid = run(calls / 10);
+    let before = holdings(pid);
+    run(calls);
+    let settled = comes_true(Duration::from_secs(5), || {
+        let after = holdings(pid);
+        after[..3].iter().zip(&before[..3]).all(|(after, before)| after <= before)
+            && after[3] <= before[3] + 2048
+    });
+    assert!(settled, "{tier}: before {before:?}, after {:?}", holdings(pid));
 }
 
 /// A small file system over a folder, taken away when dropped.

@@ -50,7 +50,7 @@ fn paths_are_absolute_and_plain() {
         "read = ['@sytem']",
         &format!(
             "{at} unknown place \"@sytem\"; did you mean `@system`? known places are `@system`, `@toolchains`, \
-             `@workspace`, `@tmp`"
+             `@skills`, `@workspace`, `@tmp`"
         ),
     );
     let policy = parse("version = 1\n[shell.profile.x]\nread = ['/a//b/./', '~/', '~//c']").unwrap();

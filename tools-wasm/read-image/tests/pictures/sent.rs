@@ -1,8 +1,6 @@
 //! What is sent: the file itself when it fits, else a smaller picture of the right kind.
 
-mod common;
-
-use common::{OneFile, SENT_EDGE, call, data, encoded, exif, noise, ok, photo, sent, with_png_exif};
+use crate::common::{OneFile, SENT_EDGE, call, data, encoded, exif, noise, ok, photo, sent, with_png_exif};
 use image::codecs::gif::GifEncoder;
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::webp::WebPEncoder;
@@ -175,7 +173,7 @@ fn animations_are_sent_as_their_first_picture() {
 
 #[test]
 fn four_colours_become_three() {
-    let output = ok(include_bytes!("data/cmyk.jpg").to_vec());
+    let output = ok(include_bytes!("../data/cmyk.jpg").to_vec());
     assert!(output.text.contains("CMYK colours were converted to RGB."), "{}", output.text);
     let picture = sent(&output).to_rgb8();
     let near = |x, expected: [u8; 3]| {

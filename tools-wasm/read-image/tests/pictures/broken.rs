@@ -3,11 +3,9 @@
 
 #![allow(clippy::cast_possible_truncation)] // random numbers are cut to bytes
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{call, chunk, encoded, noise, photo, refused};
+use crate::common::{call, chunk, encoded, noise, photo, refused};
 use image::{DynamicImage, ImageFormat};
 use scorpiox_tool_kit::Failure;
 
@@ -82,7 +80,7 @@ fn files_with_changed_bytes_never_panic() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         usize::try_from(state >> 33).unwrap_or(0) % below
     };
-    let cmyk = include_bytes!("data/cmyk.jpg").to_vec();
+    let cmyk = include_bytes!("../data/cmyk.jpg").to_vec();
     for original in FORMATS.map(file).into_iter().chain([cmyk]) {
         for _ in 0..400 {
             let mut bytes = original.clone();

@@ -1,12 +1,10 @@
 //! SVG: what is drawn, what is left out, and what is refused because it would never end.
 
-mod common;
-
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use common::{data, encoded, ok, photo, refused, sent};
+use crate::common::{data, encoded, ok, photo, refused, sent};
 use image::{ImageFormat, Rgb};
 
 const HEAD: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" "#;

@@ -1,11 +1,9 @@
 //! Formats that programs write and clients do not take: files of other programs' encoders, and
 //! files made by hand, byte by byte, where no encoder makes them any more.
 
-mod common;
-
 use std::path::Path;
 
-use common::{chunk, data, encoded, files, ok, photo, refused, sent};
+use crate::common::{chunk, data, encoded, files, ok, photo, refused, sent};
 use image::{DynamicImage, GrayImage, ImageFormat, Rgba, RgbaImage};
 
 #[test]
@@ -102,7 +100,7 @@ fn icon(pictures: &[&[u8]]) -> Vec<u8> {
 #[test]
 fn pictures_in_icons_may_have_any_colours() {
     let picture = DynamicImage::from(photo(40, 30));
-    let palette = include_bytes!("data/others/bits.png").to_vec();
+    let palette = include_bytes!("../data/others/bits.png").to_vec();
     for (inside, same) in [
         (encoded(&picture, ImageFormat::Png), picture.clone()),
         (encoded(&picture.to_luma8().into(), ImageFormat::Png), picture.to_luma8().into()),

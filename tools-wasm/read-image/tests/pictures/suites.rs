@@ -1,8 +1,6 @@
 //! The pictures of public test suites.
 
-mod common;
-
-use common::{call, files, ok, sent, suite, with_png_exif};
+use crate::common::{call, files, ok, sent, suite, with_png_exif};
 use scorpiox_tool_kit::Failure;
 
 /// Files of `misc` that are wrong on purpose: a palette larger than the file, and run lengths

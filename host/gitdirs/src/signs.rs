@@ -1,0 +1,97 @@
+//! Telling a folder of git's by what is in it.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::read;
+
+/// Names seen in one folder.
+///
+/// A command can take names away, so that git does not know the folder any more and nobody guards it,
+/// and put them back later. So fewer names will do here than git wants, and a configuration is
+/// told by what is in it: that cannot be taken away, once it is guarded.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Signs {
+    head: bool,
+    objects: bool,
+    refs: bool,
+    hooks: bool,
+    config: bool,
+    commondir: bool,
+}
+
+impl Signs {
+    /// Notes an entry of the folder; a link counts as what it may lead to.
+    pub fn note(&mut self, name: &OsStr, is_folder: bool, is_file: bool) {
+        if !(4..=9).contains(&name.len()) {
+            return;
+        }
+        // Some disks know no letter case.
+        let is = |text: &str| name.eq_ignore_ascii_case(text);
+        self.head |= !is_folder && is("HEAD");
+        self.objects |= !is_file && is("objects");
+        self.refs |= !is_file && is("refs");
+        self.hooks |= !is_file && is("hooks");
+        self.config |= !is_folder && is("config");
+        self.commondir |= !is_folder && is("commondir");
+    }
+
+    /// Whether the folder at `path`, in which all this was seen, is one of git's.
+    pub fn are_of_git(&self, path: &Path) -> bool {
+        let Self { head, objects, refs, hooks, config, commondir } = *self;
+        commondir
+            || (objects && refs)
+            || (head && (objects || hooks || config))
+            || (config && is_of_repository(&path.join("config")))
+    }
+}
+
+/// Whether a file is the configuration of a repository, which always has this section.
+fn is_of_repository(path: &Path) -> bool {
+    let text = read::text(path).unwrap_or_default().to_ascii_lowercase();
+    text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii_start().starts_with(b"[core"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn are_of_git(names: &[(&str, bool)], config: &str) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("config"), config).unwrap();
+        let mut signs = Signs::default();
+        for (name, is_folder) in names {
+            signs.note(OsStr::new(name), *is_folder, !is_folder);
+        }
+        signs.are_of_git(folder.path())
+    }
+
+    #[test]
+    fn a_repository_is_known_without_the_names_that_can_be_taken_away() {
+        for names in [
+            &[("HEAD", false), ("objects", true), ("refs", true)][..],
+            &[("objects", true), ("refs", true)],
+            &[("HEAD", false), ("objects", true)],
+            &[("HEAD", false), ("config", false)],
+            &[("commondir", false)],
+            &[("Objects", true), ("REFS", true)],
+        ] {
+            assert!(are_of_git(names, ""), "{names:?}");
+        }
+        assert!(are_of_git(&[("config", false)], "# mine\n  [Core]\n\tbare = false\n"));
+    }
+
+    #[test]
+    fn folders_of_projects_are_none() {
+        for names in [
+            &[("config", false), ("hooks", true)][..],
+            &[("config", true), ("hooks", true), ("refs", true)],
+            &[("HEAD", false), ("refs", true)],
+            &[("objects", true)],
+        ] {
+            assert!(!are_of_git(names, "[database]\nname = core\n"), "{names:?}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Paths with a rule of their own, and what they come to in each tier.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use scorpiox_cell::{Access, Cover, Granted};
+
+use super::Area;
+
+/// Most paths with a rule, and folders above them, that a command has: each takes it a mount, of
+/// which the kernel allows 100,000.
+const MAX_RULES: usize = 20_000;
+
+/// Why a path has a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    Denied,
+    Socket,
+    Own,
+    Unseen(&'static str),
+    Name,
+    Git,
+    Program,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Denied => "it is denied, or has a link to it that is",
+            Self::Socket => "it is a socket of another program",
+            Self::Own => "it is this program's own",
+            Self::Unseen(why) => return write!(f, "it {why}, so that nothing is known of what is in it"),
+            Self::Name => "editors, clients and shells outside the sandbox run what it names",
+            Self::Git => "git obeys it, or what leads to it, and runs what it names",
+            Self::Program => "programs outside the sandbox start from it",
+        })
+    }
+}
+
+/// Paths with a rule of their own, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Special {
+    areas: Vec<Area>,
+    hidden: BTreeMap<PathBuf, Why>,
+    frozen: BTreeMap<PathBuf, Why>,
+    absent: BTreeMap<PathBuf, Why>,
+}
+
+impl Special {
+    pub(super) fn new(areas: &[Area]) -> Self {
+        Self { areas: areas.to_vec(), ..Self::default() }
+    }
+
+    /// The innermost area that a path lies in. An area itself is as the policy says.
+    fn area(&self, path: &Path) -> Option<&Area> {
+        if self.areas.iter().any(|area| area.path == path) {
+            return None;
+        }
+        let around = self.areas.iter().filter(|area| path.starts_with(&area.path));
+        around.max_by_key(|area| area.path.as_os_str().len())
+    }
+
+    /// It cannot be read or changed.
+    pub(super) fn hide(&mut self, path: &Path, why: Why) {
+        if self.area(path).is_some() {
+            self.hidden.entry(path.to_owned()).or_insert(why);
+        }
+    }
+
+    /// It exists, and cannot be changed.
+    pub(super) fn freeze(&mut self, path: &Path, why: Why) {
+        if self.area(path).is_some_and(|area| area.write) {
+            self.frozen.entry(path.to_owned()).or_insert(why);
+        }
+    }
+
+    /// It does not exist, and cannot come to.
+    pub(super) fn keep_absent(&mut self, path: &Path, why: Why) {
+        if self.area(path).is_some_and(|area| area.write) {
+            self.absent.entry(path.to_owned()).or_insert(why);
+        }
+    }
+
+    pub(super) fn hidden(&self) -> &BTreeMap<PathBuf, Why> {
+        &self.hidden
+    }
+
+    pub(super) fn frozen(&self) -> &BTreeMap<PathBuf, Why> {
+        &self.frozen
+    }
+
+    /// Why a path, absolute and without links, cannot be read, or written.
+    pub(crate) fn closes(&self, path: &Path, write: bool) -> Option<Why> {
+        let closed =
+            |rules: &BTreeMap<PathBuf, Why>| path.ancestors().find_map(|path| rules.get(path).copied());
+        let unreadable = closed(&self.hidden);
+        if !write {
+            return unreadable;
+        }
+        unreadable.or_else(|| closed(&self.frozen)).or_else(|| closed(&self.absent))
+    }
+
+    /// Leaves out what needs no rule beside another, and closes folders with too many rules in them:
+    /// a command may not keep others from running by what it leaves behind.
+    pub(super) fn bound(&mut self) -> io::Result<()> {
+        self.leave_out();
+        while self.weight() > MAX_RULES {
+            let mut branches: BTreeMap<PathBuf, usize> = BTreeMap::new();
+            for path in self.paths() {
+                if let Some(branch) = self.branch(path).filter(|branch| branch != path) {
+                    *branches.entry(branch).or_default() += 1;
+                }
+            }
+            let Some((branch, _)) = branches.into_iter().max_by_key(|(_, count)| *count) else {
+                let root = self.areas.first().map(|area| area.path.display().to_string());
+                return Err(io::Error::other(format!(
+                    "more than {MAX_RULES} denied or protected files lie right in {}; remove some",
+                    root.unwrap_or_default()
+                )));
+            };
+            self.hidden.insert(branch, Why::Unseen("holds too many denied or protected files"));
+            self.leave_out();
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self) {
+        let hidden: BTreeSet<PathBuf> = self.hidden.keys().cloned().collect();
+        let frozen: BTreeSet<PathBuf> = self.frozen.keys().cloned().collect();
+        let below = |path: &Path, rules: &BTreeSet<PathBuf>| {
+            path.ancestors().skip(1).any(|folder| rules.contains(folder))
+        };
+        self.hidden.retain(|path, _| !below(path, &hidden));
+        self.frozen
+            .retain(|path, _| !hidden.contains(path) && !below(path, &hidden) && !below(path, &frozen));
+        self.absent.retain(|path, _| !below(path, &hidden) && !below(path, &frozen));
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.hidden.keys().chain(self.frozen.keys()).chain(self.absent.keys())
+    }
+
+    /// Rules, and the folders above them in their areas.
+    fn weight(&self) -> usize {
+        let count = self.hidden.len() + self.frozen.len() + self.absent.len();
+        if count * 2 < MAX_RULES / 100 {
+            return count;
+        }
+        let mut folders: BTreeSet<&Path> = BTreeSet::new();
+        for path in self.paths() {
+            let Some(area) = self.area(path) else { continue };
+            for folder in path.ancestors().skip(1).take_while(|folder| *folder != area.path) {
+                if !folders.insert(folder) {
+                    break;
+                }
+            }
+        }
+        count + folders.len()
+    }
+
+    /// The folder right below its area that a path lies in.
+    fn branch(&self, path: &Path) -> Option<PathBuf> {
+        let area = self.area(path)?;
+        let first = path.strip_prefix(&area.path).ok()?.components().next()?;
+        Some(area.path.join(first))
+    }
+
+    /// For the guard, and for tiers with mounts of their own. A folder comes before what lies in it.
+    pub(crate) fn covers(&self) -> Vec<Cover> {
+        let mut covers: Vec<Cover> = Vec::new();
+        covers.extend(self.hidden.keys().map(|path| Cover::Hide(path.as_path().into())));
+        covers.extend(self.frozen.keys().map(|path| Cover::Freeze(path.as_path().into())));
+        covers.extend(self.absent.keys().map(|path| Cover::Absent(path.as_path().into())));
+        covers.sort_by(|a, b| a.path().cmp(b.path()));
+        covers
+    }
+
+    /// For tiers with Landlock alone, which can grant a folder only with all that is in it: so
+    /// a folder with something special inside is granted piece by piece.
+    pub(crate) fn granted(&self) -> io::Result<Vec<Granted>> {
+        let mut granted = Vec::new();
+        let mut open: Vec<_> = self.areas.iter().map(|area| (area.path.clone(), area.write)).collect();
+        while let Some((path, write)) = open.pop() {
+            if self.hidden.contains_key(&path) {
+                continue;
+            }
+            let write = write && !self.frozen.contains_key(&path);
+            let access = if write { Access::Write } else { Access::Read };
+            if !self.splits(&path, write) {
+                granted.push(Granted { path: path.into(), access });
+                continue;
+            }
+            // What is read there is only what may be read, where nothing is hidden.
+            let access = if holds(&self.hidden, &path) { Access::List } else { Access::Read };
+            granted.push(Granted { path: path.as_path().into(), access });
+            for entry in fs::read_dir(&path)? {
+                let entry = entry?;
+                // A link grants nothing; what it leads to is granted by its own name.
+                if !entry.file_type()?.is_symlink() {
+                    open.push((entry.path(), write));
+                }
+            }
+        }
+        Ok(granted)
+    }
+
+    /// Whether something in a folder has another rule than the folder.
+    fn splits(&self, folder: &Path, write: bool) -> bool {
+        holds(&self.hidden, folder) || (write && holds(&self.frozen, folder))
+    }
+
+    /// Folders that are closed because nothing is known of what is in them.
+    pub(crate) fn unseen(&self) -> Vec<(PathBuf, &'static str)> {
+        let unseen = self.hidden.iter().filter_map(|(path, why)| match why {
+            Why::Unseen(why) => Some((path.clone(), *why)),
+            _ => None,
+        });
+        unseen.collect()
+    }
+}
+
+/// Whether something in a folder has one of these rules.
+fn holds(rules: &BTreeMap<PathBuf, Why>, folder: &Path) -> bool {
+    let from = (std::ops::Bound::Excluded(folder), std::ops::Bound::Unbounded);
+    rules.range::<Path, _>(from).next().is_some_and(|(path, _)| path.starts_with(folder))
+}

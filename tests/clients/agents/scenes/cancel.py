@@ -1,0 +1,46 @@
+"""The person cancels a command that runs."""
+
+from __future__ import annotations
+
+import random
+
+import processes
+from scenes.step import Failed, Step
+from session import Session
+
+# How long a cancel may take to reach the server, or must not have come, in seconds.
+SOON = 5
+
+
+class Cancel:
+    """A command that would run for five minutes, and the end of it."""
+
+    def __init__(self) -> None:
+        # Finds the process among others.
+        self.seconds = f"300.{random.randrange(10**8):08d}"
+        self.steps = [
+            Step(
+                "a command of 300 s", "Bash", {"command": f"touch began; sleep {self.seconds}", "timeout": 400_000}
+            )
+        ]
+
+    def runs(self) -> bool:
+        return bool(processes.with_word(self.seconds))
+
+    def person(self, session: Session) -> str:
+        """What the person does; what came of it."""
+        client = session.client
+        with session.on_screen() as screen:
+            screen.type(client.allowing)
+            if not processes.wait_for(self.runs, 60):
+                raise Failed(f"the command did not begin:\n{screen.text()}")
+            screen.type(client.cancelling)
+            told = processes.wait_for(session.cancelled, SOON)
+            if told != client.tells_of_cancel:
+                raise Failed(f"the server was {'told' if told else 'not told'}:\n{screen.text()}")
+            if told and not processes.wait_for(lambda: not self.runs(), SOON):
+                raise Failed("the server was told, and the command runs on")
+        session.end()
+        if not processes.wait_for(lambda: not self.runs(), SOON):
+            raise Failed("the client is gone, and the command runs on")
+        return "" if told else "does not tell the server, so the command runs on; it ends with the client"

@@ -1,0 +1,49 @@
+"""A plugin is approved while the conversation goes on: tools/list_changed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import processes
+from scenes.step import Failed, Stage, Step
+
+# The component of the tests' own guests.
+COMPONENT = Path(__file__).resolve().parents[4] / "target/test-components/kinds.component.wasm"
+MANIFEST = 'name = "kinds"\ncomponent = "c.wasm"\n'
+
+
+def approve_plugin(stage: Stage) -> None:
+    """As a person does: looks at it, then approves the hash that is shown."""
+    folder = stage.session.base / "kinds"
+    folder.mkdir()
+    (folder / "plugin.toml").write_text(MANIFEST)
+    (folder / "c.wasm").write_bytes(COMPONENT.read_bytes())
+    shown = stage.session.program("plugin", "add", str(folder))
+    found = re.search(r"--yes (\S+)", shown.stdout)
+    if not found:
+        raise Failed(f"plugin add showed no hash: {shown.stdout}{shown.stderr}")
+    added = stage.session.program("plugin", "add", str(folder), "--yes", found[1])
+    if added.returncode != 0:
+        raise Failed(f"plugin add: {added.stdout}{added.stderr}")
+    if not processes.wait_for(lambda: told(stage), 10):
+        raise Failed("the server did not tell of the new tools")
+
+
+def told(stage: Stage) -> bool:
+    said = stage.session.messages("server")
+    return any(message.get("method") == "notifications/tools/list_changed" for message in said)
+
+
+STEPS = [
+    Step("before", "Bash", {"command": "echo BEFORE"}, ("BEFORE",)),
+    Step(
+        "meanwhile a plugin is approved",
+        "Bash",
+        {"command": "echo MEANWHILE"},
+        ("MEANWHILE",),
+        before=approve_plugin,
+    ),
+    Step("the next command", "Bash", {"command": "echo NEXT"}, ("NEXT",)),
+    Step("a tool that is new", "kinds.divide", {"a": 42, "b": 6}, ("7",), data=True),
+]

@@ -1,0 +1,54 @@
+"""What a client cannot do: why, and what it does instead, which is measured each time.
+
+When a newer version of a client can, its step fails here, and the line goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agents.client import Sent
+from scenes.step import Failed, Stage, same, short
+from session import Served
+
+Instead = Callable[[Stage, Sent, Served | None], None]
+
+
+@dataclass(frozen=True)
+class Cannot:
+    why: str
+    instead: Instead
+
+
+def unknown_to_the_client(stage: Stage, sent: Sent, served: Served | None) -> None:
+    """The new tool is not shown, and a call of it does not reach the server."""
+    name = stage.session.client.shown_as("kinds.divide")
+    if served is not None or name in stage.model.tools:
+        raise Failed(f"the client does know the new tool: {short(sent.text)}")
+
+
+def told_of_the_image(stage: Stage, sent: Sent, served: Served | None) -> None:
+    """The server spares it the base64 that its model would read as text, and says so."""
+    if served is None or served.images or sent.images or "is left out" not in sent.text:
+        raise Failed(f"the model was sent {len(sent.images)} images and {short(sent.text)}")
+
+
+def keeps_the_image(stage: Stage, sent: Sent, served: Served | None) -> None:
+    """The server gives the image, and the text alone reaches the model."""
+    if served is None or served.images != 1 or sent.images or same(sent.text) != same(served.text):
+        raise Failed(f"the model was sent {len(sent.images)} images and {short(sent.text)}")
+
+
+IMAGE = ("tools", "an image")
+NEW_TOOL = ("changes", "a tool that is new")
+
+EXCEPTIONS: dict[tuple[str, str, str], Cannot] = {
+    ("copilot", *IMAGE): Cannot("hands no image of a tool on to a model of one's own", keeps_the_image),
+    ("continue", *IMAGE): Cannot("shows images as base64 in the text", told_of_the_image),
+    ("cline", *IMAGE): Cannot("shows images as base64 in the text", told_of_the_image),
+    ("codex", *NEW_TOOL): Cannot("lists tools once a turn", unknown_to_the_client),
+    ("qwen", *NEW_TOOL): Cannot("lists tools once a conversation", unknown_to_the_client),
+    ("continue", *NEW_TOOL): Cannot("lists tools once a conversation", unknown_to_the_client),
+    ("cline", *NEW_TOOL): Cannot("lists tools once a conversation", unknown_to_the_client),
+}

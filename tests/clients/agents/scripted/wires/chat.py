@@ -1,0 +1,62 @@
+"""OpenAI chat completions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from scripted.talk import FAREWELL, Block, Call, Request, Result, Shown, image, text
+
+Json = dict[str, Any]
+
+
+def read(body: Json) -> Request:
+    tools = {}
+    for tool in body.get("tools") or []:
+        function = tool["function"]
+        tools[function["name"]] = Shown(function.get("description") or "", function.get("parameters"))
+    results: list[Result] = []
+    system = []
+    for message in body.get("messages", []):
+        if message["role"] == "tool":
+            results.append(Result(blocks(message.get("content"))))
+        elif results and message["role"] == "user":
+            results[-1].beside += blocks(message.get("content"))
+        elif message["role"] in ("system", "developer"):
+            system += [block.text for block in blocks(message["content"])]
+    return Request(tools, results, "\n".join(system))
+
+
+def blocks(content: Any) -> list[Block]:
+    if isinstance(content, str):
+        return [text(content)]
+    found = []
+    for part in content or []:
+        if part["type"] == "text":
+            found.append(text(part["text"]))
+        elif part["type"] == "image_url":
+            found.append(image(part["image_url"]["url"].partition("base64,")[2]))
+        else:
+            found.append(Block(part["type"], json.dumps(part)))
+    return found
+
+
+def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:
+    """The whole answer, and the same as events."""
+    message: Json = {"role": "assistant", "content": None if call else FAREWELL}
+    if call:
+        function = {"name": call.name, "arguments": json.dumps(call.arguments)}
+        message["tool_calls"] = [
+            {"index": 0, "id": f"call_{call.number:04d}", "type": "function", "function": function}
+        ]
+    stop = "tool_calls" if call else "stop"
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    whole = {"id": "chatcmpl-1", "created": 1, "model": body.get("model")}
+    part = {**whole, "object": "chat.completion.chunk"}
+    events = [
+        {**part, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+        {**part, "choices": [{"index": 0, "delta": {}, "finish_reason": stop}]},
+        {**part, "choices": [], "usage": usage},
+    ]
+    choice = {"index": 0, "message": message, "finish_reason": stop}
+    return {**whole, "object": "chat.completion", "choices": [choice], "usage": usage}, events

@@ -1,0 +1,193 @@
+"""One run of one agent: its folders, its processes, and what passed between it and the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import processes
+from agents.client import Client, Place
+from screen import Screen
+from site_of_tests import Site
+
+HERE = Path(__file__).resolve().parent
+
+# Every engine that is asked without a key, but the one that the site plays.
+ENGINES = ("duckduckgo", "brave", "startpage", "bing", "mojeek", "qwant", "yahoo", "yep", "mwmbl", "wikipedia")
+
+POLICY = """\
+version = 1
+
+[web]
+allow_private = ["127.0.0.1/32"]
+browser = false
+
+[search.engine.wiby]
+base_url = "{url}/engine"
+"""
+
+SKILL = "---\nname: hello\ndescription: Says hello to somebody\n---\nSay HELLO-SKILL-BODY to $ARGUMENTS.\n"
+
+
+@dataclass
+class Served:
+    """A call as the server answered it."""
+
+    tool: str
+    text: str
+    # How many texts it is made of.
+    blocks: int
+    images: int
+    failed: bool
+    structured: bool
+
+
+class Session:
+    """Folders and processes of one run, below `base`."""
+
+    def __init__(
+        self, client: Client, binary: Path, base: Path, url: str, site: Site, *, relay: bool, late: bool
+    ) -> None:
+        self.client, self.binary, self.base = client, binary, base
+        self.home, self.workspace = base / "home", base / "workspace"
+        self.place = Place(self.home, self.workspace, url)
+        self._lines = base / "lines.jsonl"
+        self.workspace.mkdir(parents=True)
+        self._furnish(site)
+        client.prepare(self.place)
+        self._enter(relay, late)
+
+    def _furnish(self, site: Site) -> None:
+        policy = POLICY.format(url=site.url)
+        policy += "".join(f"\n[search.engine.{engine}]\nenabled = false\n" for engine in ENGINES)
+        self.place.put(".scorpiox/policy.toml", policy).chmod(0o600)
+        (self.home / ".scorpiox").chmod(0o700)
+        skill = self.workspace / ".scorpiox/skills/hello/SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text(SKILL)
+
+    def _enter(self, relay: bool, late: bool) -> None:
+        """Has the program write its entry, as a person would, and puts the relay in front of it."""
+        done = self.program("config", self.client.config, "--write")
+        if done.returncode != 0:
+            raise AssertionError(f"config {self.client.config} --write: {done.stderr}")
+        file = Path(done.stdout.split(" (before")[0].split(" ", 1)[1].strip())
+        if late:
+            file.write_text(file.read_text().replace('"alwaysLoad": true', '"alwaysLoad": false'))
+        if not relay:
+            return
+        front = self.base / "server"
+        words = [sys.executable, str(HERE / "relay.py"), str(self._lines), str(self.binary)]
+        front.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        front.chmod(0o755)
+        file.write_text(file.read_text().replace(str(self.binary), str(front)))
+
+    def environment(self) -> dict[str, str]:
+        own = {"HOME": str(self.home), "PATH": os.environ["PATH"], "SHELL": "/bin/bash", "DO_NOT_TRACK": "1"}
+        return own | {"LANG": "C.UTF-8"} | self.client.environment(self.place)
+
+    def program(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The program's own commands, as the person gives them."""
+        return subprocess.run(
+            [str(self.binary), *arguments],
+            env=self.environment(),
+            cwd=self.workspace,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def run(self, seconds: float) -> str:
+        """Runs the agent once, without a person; how it ended."""
+        environment = self.environment() | {"TERM": "dumb", "NO_COLOR": "1"}
+        command = [*self.client.program(), *self.client.arguments(self.place)]
+        with open(self.base / "out", "wb") as out, open(self.base / "err", "wb") as err:
+            agent = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=self.workspace,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+            try:
+                return f"exit status {agent.wait(seconds)}"
+            except subprocess.TimeoutExpired:
+                return f"stopped after {seconds:.0f} s"
+            finally:
+                self.end()
+                agent.wait()
+
+    def on_screen(self) -> Screen:
+        """The agent with a person in front of it."""
+        command = [*self.client.program(), *self.client.screen(self.place)]
+        environment = self.environment() | {"TERM": "xterm-256color"}
+        return Screen(command, environment, self.workspace, self.base)
+
+    def end(self) -> None:
+        processes.sweep(self.home)
+
+    def said(self) -> str:
+        """The end of what the agent printed, for a failure."""
+        ends = [
+            (self.base / name).read_text(errors="replace")[-800:]
+            for name in ("out", "err")
+            if (self.base / name).exists()
+        ]
+        return "\n".join(ends)
+
+    def messages(self, who: str) -> list[dict[str, Any]]:
+        """What the client or the server said so far."""
+        if not self._lines.exists():
+            return []
+        lines = [json.loads(line) for line in self._lines.read_text().splitlines() if line.endswith("}")]
+        found = []
+        for line in lines:
+            try:
+                message = json.loads(line["line"]) if line["who"] == who else None
+            except ValueError:
+                continue
+            found += [message] if isinstance(message, dict) else []
+        return found
+
+    def revision(self) -> str:
+        """The one that client and server agreed on."""
+        for message in self.messages("server"):
+            agreed = message.get("result", {}).get("protocolVersion")
+            if agreed:
+                return str(agreed)
+        calls = [message for message in self.messages("client") if message.get("method") == "tools/call"]
+        meta = calls[0]["params"].get("_meta", {}) if calls else {}
+        return str(meta.get("io.modelcontextprotocol/protocolVersion", "none"))
+
+    def cancelled(self) -> list[Any]:
+        """The requests that the client took back."""
+        said = self.messages("client")
+        return [
+            message["params"]["requestId"] for message in said if message.get("method") == "notifications/cancelled"
+        ]
+
+    def served(self) -> list[Served]:
+        """The finished calls, in their order."""
+        answers = {m["id"]: m["result"] for m in self.messages("server") if "result" in m}
+        found = []
+        for message in self.messages("client"):
+            result = answers.get(message.get("id"), {}) if message.get("method") == "tools/call" else {}
+            if "content" in result:
+                found.append(served(message["params"]["name"], result))
+        return found
+
+
+def served(tool: str, result: dict[str, Any]) -> Served:
+    texts = [block["text"] for block in result["content"] if block["type"] == "text"]
+    images = sum(block["type"] == "image" for block in result["content"])
+    structured = "structuredContent" in result
+    return Served(tool, "\n".join(texts), len(texts), images, bool(result.get("isError")), structured)

@@ -1,0 +1,159 @@
+//! What git obeys, wherever it is led: none of it is changed, in no tier.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use scorpiox_tests::{Program, Started};
+
+use super::support::{bash, bash_for, in_each_tier};
+
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
+
+/// A folder that git takes for a repository.
+fn repository(program: &Program, path: &str) {
+    program.put(&format!("{path}/HEAD"), "ref: refs/heads/main\n");
+    program.put(&format!("{path}/config"), CONFIG);
+    program.put(&format!("{path}/hooks/pre-commit"), "#!/bin/sh\n");
+    for name in ["objects", "refs"] {
+        fs::create_dir_all(program.workspace().parent().expect("a folder").join(path).join(name))
+            .expect("a folder");
+    }
+}
+
+/// Runs commands one after the other; each may fail, and none may stay.
+fn attack(server: &mut Started, commands: &[&str]) {
+    for command in commands {
+        bash_for(server, &format!("{command}; true"), 5_000);
+    }
+}
+
+#[track_caller]
+fn is_untouched(folder: &Path) {
+    let is = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
+    assert_eq!(is("config"), CONFIG, "{}", folder.display());
+    assert_eq!(is("hooks/pre-commit"), "#!/bin/sh\n", "{}", folder.display());
+    for name in ["config.worktree", "commondir"] {
+        assert!(folder.join(name).symlink_metadata().is_err(), "{}/{name} is there", folder.display());
+    }
+}
+
+/// Attacks a repository in a folder of any name.
+fn write_into(folder: &str) -> String {
+    format!(
+        "cd {folder} && {{ echo evil >> config; echo evil > hooks/pre-commit; rm -rf hooks config; \
+         mv config c; mv hooks h; cp HEAD config; echo evil > config.lock; mv config.lock config; }}"
+    )
+}
+
+#[test]
+fn a_file_called_git_leads_to_a_folder_that_is_protected() {
+    in_each_tier(|program, server| {
+        repository(program, "workspace/meta/store");
+        program.put("workspace/.git", "gitdir: meta/store\n");
+        program.put("workspace/other/config", "[core]\n\tfsmonitor = evil\n");
+        let redirect = "echo 'gitdir: other' > .git; mv .git g; rm -f .git";
+        attack(server, &[&write_into("meta/store"), redirect, "mv meta m; mv meta/store meta/s"]);
+        is_untouched(&program.workspace().join("meta/store"));
+        let pointer = fs::read_to_string(program.workspace().join(".git")).expect("the file");
+        assert_eq!(pointer, "gitdir: meta/store\n");
+    });
+}
+
+#[test]
+fn a_link_called_git_leads_to_a_folder_that_is_protected() {
+    in_each_tier(|program, server| {
+        repository(program, "workspace/meta");
+        symlink("one", program.workspace().join(".git")).expect("a link");
+        symlink("meta", program.workspace().join("one")).expect("a link");
+        attack(server, &[&write_into("meta"), "rm .git one; ln -sfn /tmp one; mv one o"]);
+        is_untouched(&program.workspace().join("meta"));
+        let leads = |name: &str| fs::read_link(program.workspace().join(name)).expect("a link");
+        assert_eq!((leads(".git"), leads("one")), ("one".into(), "meta".into()));
+    });
+}
+
+#[test]
+fn repositories_are_protected_that_git_does_not_know_at_the_moment() {
+    in_each_tier(|program, server| {
+        for path in ["workspace/.git", "workspace/.git/modules/a/lib", "workspace/bare"] {
+            repository(program, path);
+        }
+        for folder in [".git/modules/a/lib", "bare"] {
+            let take_away = format!("cd {folder} && {{ mv HEAD H; mv objects o; mv refs r; }}");
+            attack(server, &[&take_away, &write_into(folder), &format!("mv {folder}/H {folder}/HEAD")]);
+            is_untouched(&program.workspace().join(folder));
+        }
+    });
+}
+
+#[test]
+fn linked_configurations_and_hooks_and_those_of_work_trees_are_protected() {
+    in_each_tier(|program, server| {
+        repository(program, "workspace/.git");
+        let git = program.workspace().join(".git");
+        for name in ["config", "hooks"] {
+            fs::rename(git.join(name), program.workspace().join(name)).expect("moves");
+            symlink(format!("../{name}"), git.join(name)).expect("a link");
+        }
+        program.put("workspace/.git/worktrees/tree/commondir", "../..\n");
+        program.put("workspace/.git/worktrees/tree/HEAD", "ref: refs/heads/side\n");
+        repository(program, "workspace/.git/worktrees/tree/modules/lib");
+        attack(
+            server,
+            &[
+                "echo evil >> config; echo evil > hooks/pre-commit; ln -sfn /tmp .git/hooks; mv hooks h; mv config c",
+                "echo evil > .git/worktrees/tree/config.worktree; echo ../../../evil > .git/worktrees/tree/commondir",
+                &write_into(".git/worktrees/tree/modules/lib"),
+            ],
+        );
+        is_untouched(&git);
+        is_untouched(&git.join("worktrees/tree/modules/lib"));
+        assert!(git.join("worktrees/tree/config.worktree").symlink_metadata().is_err());
+        let common = fs::read_to_string(git.join("worktrees/tree/commondir"));
+        assert_eq!(common.expect("the file"), "../..\n");
+    });
+}
+
+#[test]
+fn what_a_configuration_names_is_protected() {
+    in_each_tier(|program, server| {
+        repository(program, "workspace/.git");
+        let config =
+            format!("{CONFIG}\thooksPath = scripts/hooks\n[include]\n\tpath = ../extra\n\tpath = ../late\n");
+        program.put("workspace/.git/config", &config);
+        program.put("workspace/extra", "[filter \"x\"]\n\tclean = tools/clean.sh %f\n");
+        program.put("workspace/tools/clean.sh", "#!/bin/sh\n");
+        program.put("workspace/scripts/hooks/pre-push", "#!/bin/sh\n");
+        attack(
+            server,
+            &[
+                "echo evil >> extra; echo evil > late; echo evil > tools/clean.sh; echo evil > scripts/hooks/pre-push; \
+               echo evil > scripts/hooks/pre-commit; mv scripts s; mv tools t",
+            ],
+        );
+        let is = |path: &str| fs::read_to_string(program.workspace().join(path)).unwrap_or_default();
+        assert_eq!(is(".git/config"), config);
+        assert_eq!(is("extra"), "[filter \"x\"]\n\tclean = tools/clean.sh %f\n");
+        assert_eq!(
+            (is("tools/clean.sh"), is("scripts/hooks/pre-push")),
+            ("#!/bin/sh\n".into(), "#!/bin/sh\n".into())
+        );
+        assert_eq!((is("late"), is("scripts/hooks/pre-commit")), (String::new(), String::new()));
+    });
+}
+
+#[test]
+fn another_name_of_a_protected_file_is_protected_too() {
+    in_each_tier(|program, server| {
+        repository(program, "workspace/.git");
+        program.put("workspace/.env", "SECRET");
+        let at = |path: &str| program.workspace().join(path);
+        fs::hard_link(at(".git/config"), at("same")).expect("a link");
+        fs::hard_link(at(".env"), at("plain")).expect("a link");
+        attack(server, &["echo evil >> same; cat same > copy; cat copy > same"]);
+        is_untouched(&at(".git"));
+        let ran = bash(server, "cat plain; true");
+        assert!(!ran.text.contains("SECRET"), "{}", ran.text);
+    });
+}
