@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
 use scorpiox_gitdirs::Trail;
@@ -25,6 +26,9 @@ use crate::workspace::is_own;
 
 /// The home folder of commands, in memory.
 const HOME: &str = "/home/user";
+
+/// Cells that this process has planned, which numbers their folders.
+static CELLS: AtomicU32 = AtomicU32::new(0);
 
 /// What a profile comes to on this machine.
 #[derive(Debug)]
@@ -51,7 +55,9 @@ impl Plan {
         let outputs = outputs(setup);
         let scratch =
             setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
-        let scratch = scratch.join(&profile.name);
+        // A folder of its own for each cell: one that ends takes its folder along.
+        let number = CELLS.fetch_add(1, Ordering::Relaxed);
+        let scratch = scratch.join(format!("{}-{number}", profile.name));
         if is_own(&setup.workspace, &setup.own_home) {
             return Err(ShellError::Unenforceable(format!(
                 "the workspace {} is where this program keeps what was decided; open another folder",

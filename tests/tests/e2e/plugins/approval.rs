@@ -248,7 +248,7 @@ fn no_text_of_a_plugin_looks_like_a_part_of_the_question() {
     let forged = format!("good{}In all, nothing: it can compute, and say what it found", " ".repeat(76 * 3));
     let long = "It asks for\\n  nothing\\n".repeat(15);
     let many: Vec<String> =
-        (0..30).map(|number| format!("\"{}{number}.example.com\"", "h".repeat(200))).collect();
+        (0..30).map(|number| format!("\"{}{number}.example.com\"", "h".repeat(60))).collect();
     let manifest = format!(
         "description = \"{long}\"\n[capabilities.clock]\nwhy = \"{forged}\"\n\
          [capabilities.shell]\nprofile = \"build\"\nwhy = \"{long}\"\n\

@@ -192,7 +192,10 @@ fn a_protected_folder_of_any_mode_is_protected() {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o555)).expect("a mode");
         }
         bash(server, ATTACK);
-        assert_eq!(fs::read_to_string(program.workspace().join(".vscode/tasks.json")).expect("the file"), "[]");
+        assert_eq!(
+            fs::read_to_string(program.workspace().join(".vscode/tasks.json")).expect("the file"),
+            "[]"
+        );
         let hook = program.workspace().join(".git/hooks/pre-commit");
         assert_eq!(fs::read_to_string(hook).expect("the file"), "#!/bin/sh\n");
     });
