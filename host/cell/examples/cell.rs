@@ -51,7 +51,7 @@ fn run(tier: Tier, workspace: &Path, command: &str) -> Result<(), Box<dyn std::e
         network: Network::Off,
         landlock_at_most: None,
     };
-    let cell = Cell::build(&Helper { program: std::env::current_exe()? }, &spec, None)?;
+    let cell = Cell::build(&Helper { program: std::env::current_exe()? }, &spec)?;
     let mut running = cell.run(
         CommandSpec {
             command: command.to_owned(),
@@ -62,6 +62,8 @@ fn run(tier: Tier, workspace: &Path, command: &str) -> Result<(), Box<dyn std::e
             timeout_ms: Some(30_000),
             limits: Limits { processes: 512, memory: 4 << 30, open_files: 4096, file_size: 16 << 30 },
             covers: Vec::new(),
+            absent_names: Vec::new(),
+            areas: vec![Exposed { path: workspace.as_path().into(), write: true }],
             granted: vec![Granted { path: workspace.as_path().into(), access: Access::Write }],
         },
         None,

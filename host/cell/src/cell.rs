@@ -33,14 +33,12 @@ impl CellError {
 }
 
 impl Cell {
-    /// Starts a helper and lets it build a sandbox. `lock` is a file that all cells of this
-    /// workspace share; see [`crate::Cover::Reserve`].
-    pub fn build(helper: &Helper, spec: &CellSpec, lock: Option<BorrowedFd<'_>>) -> Result<Self, CellError> {
+    /// Starts a helper and lets it build a sandbox.
+    pub fn build(helper: &Helper, spec: &CellSpec) -> Result<Self, CellError> {
         let (socket, theirs) = packet::pair().map_err(CellError::helper)?;
         let child = start(helper, theirs).map_err(CellError::helper)?;
         let mut cell = Self { socket, helper: Mutex::new(child), listener: None };
-        let lock: Vec<_> = lock.into_iter().collect();
-        packet::send_large(cell.socket.as_fd(), &Order::Build(spec.clone()), &lock)
+        packet::send_large(cell.socket.as_fd(), &Order::Build(spec.clone()), &[])
             .map_err(CellError::helper)?;
         match packet::receive::<Built>(cell.socket.as_fd(), true) {
             Ok(Some((Built::Ready, mut fds))) => {

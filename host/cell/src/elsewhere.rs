@@ -26,7 +26,7 @@ pub fn helper_main() -> Option<ExitCode> {
 
 impl Cell {
     /// Fails, in every tier: also for commands without a sandbox.
-    pub fn build(_: &Helper, _: &CellSpec, _: Option<BorrowedFd<'_>>) -> Result<Self, CellError> {
+    pub fn build(_: &Helper, _: &CellSpec) -> Result<Self, CellError> {
         Err(CellError::NoSandbox)
     }
 

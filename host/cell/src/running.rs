@@ -57,10 +57,10 @@ impl Running {
         time: Option<Duration>,
         waker: Option<BorrowedFd<'_>>,
     ) -> Result<Happened<'_>, CellError> {
-        if let Some((outcome, reported)) = self.outcome
+        if let Some((outcome, reported)) = &self.outcome
             && (self.output_ended || reported.elapsed() > LAST_WORDS_TIME)
         {
-            return Ok(Happened::Done(outcome));
+            return Ok(Happened::Done(outcome.clone()));
         }
         let (output, control) = self.wait(time, waker).map_err(CellError::helper)?;
         if control && self.outcome.is_none() {

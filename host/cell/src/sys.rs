@@ -211,19 +211,96 @@ pub(crate) fn signal_all_others(signal: rustix::process::Signal) -> io::Result<(
     check(unsafe { libc::kill(-1, signal.as_raw()) })
 }
 
-/// Puts a filter on this process that asks before each of these system calls, and gives the
-/// descriptor that the questions come from.
-pub(crate) fn ask_before(calls: &[c_long]) -> io::Result<OwnedFd> {
-    let statement = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
+/// A system call that is asked about before it is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ask {
+    /// Each time.
+    Always(c_long),
+    /// When one of these bits is set in an argument.
+    IfBits { call: c_long, argument: u32, bits: u32 },
+    /// Never: it is said to have succeeded, and nothing is done, when two arguments have these
+    /// values.
+    Ignore { call: c_long, values: [(u32, u32); 2] },
+}
+
+impl Ask {
+    fn call(self) -> c_long {
+        match self {
+            Self::Always(call) | Self::IfBits { call, .. } | Self::Ignore { call, .. } => call,
+        }
+    }
+
+    /// The instructions, which begin and go on with the call's number in the register.
+    fn program(self, program: &mut Vec<libc::sock_filter>) -> io::Result<()> {
+        let statement = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
+        let jump = |code, k, jf| libc::sock_filter { code, jt: 0, jf, k };
+        let number = |call: c_long| u32::try_from(call).map_err(io::Error::other);
+        match self {
+            Self::Always(call) => program.extend([
+                jump(JUMP_IF_EQUAL, number(call)?, 1),
+                statement(RETURN, libc::SECCOMP_RET_USER_NOTIF),
+            ]),
+            Self::IfBits { call, argument, bits } => program.extend([
+                jump(JUMP_IF_EQUAL, number(call)?, 4),
+                statement(LOAD_WORD, low_word(argument)),
+                jump(JUMP_IF_BITS, bits, 1),
+                statement(RETURN, libc::SECCOMP_RET_USER_NOTIF),
+                statement(LOAD_WORD, 0),
+            ]),
+            Self::Ignore { call, values: [(first, one), (second, other)] } => program.extend([
+                jump(JUMP_IF_EQUAL, number(call)?, 6),
+                statement(LOAD_WORD, low_word(first)),
+                jump(JUMP_IF_EQUAL, one, 3),
+                statement(LOAD_WORD, low_word(second)),
+                jump(JUMP_IF_EQUAL, other, 1),
+                // Fails with the error 0, which is success.
+                statement(RETURN, libc::SECCOMP_RET_ERRNO),
+                statement(LOAD_WORD, 0),
+            ]),
+        }
+        Ok(())
+    }
+}
+
+/// A search among sorted calls, each part of which ends in an answer. The kernel tries a new
+/// filter with every call that there is, so that a list would take most of the time of starting a
+/// command.
+fn search(asks: &[Ask], program: &mut Vec<libc::sock_filter>) -> io::Result<()> {
+    const LISTED: usize = 2;
+    if asks.len() <= LISTED {
+        asks.iter().try_for_each(|ask| ask.program(program))?;
+        program.push(libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW });
+        return Ok(());
+    }
+    let (lower, upper) = asks.split_at(asks.len() / 2);
+    let mut before = Vec::new();
+    search(lower, &mut before)?;
+    let first = upper.first().map_or(0, |ask| ask.call());
+    let jt = u8::try_from(before.len()).map_err(io::Error::other)?;
+    let k = u32::try_from(first).map_err(io::Error::other)?;
+    program.push(libc::sock_filter { code: JUMP_IF_AT_LEAST, jt, jf: 0, k });
+    program.append(&mut before);
+    search(upper, program)
+}
+
+/// Where the low half of an argument is in what a filter sees, on machines with the low half
+/// first.
+const fn low_word(argument: u32) -> u32 {
+    16 + 8 * argument
+}
+
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`: who answers goes on where who asked was.
+const SYNC_WAKE_UP: libc::c_ulong = 1;
+
+/// Puts a filter on this process that asks before these system calls, and gives the descriptor
+/// that the questions come from.
+pub(crate) fn ask_before(asks: &[Ask]) -> io::Result<OwnedFd> {
     // The number of the call is the first field of what a filter sees. Other architectures'
     // numbers do not come here: the filter before this one kills who uses them.
-    let mut program = vec![statement(LOAD_WORD, 0)];
-    for call in calls {
-        let number = u32::try_from(*call).map_err(io::Error::other)?;
-        program.push(libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: 1, k: number });
-        program.push(statement(RETURN, libc::SECCOMP_RET_USER_NOTIF));
-    }
-    program.push(statement(RETURN, libc::SECCOMP_RET_ALLOW));
+    let mut program = vec![libc::sock_filter { code: LOAD_WORD, jt: 0, jf: 0, k: 0 }];
+    let mut asks = asks.to_vec();
+    asks.sort_by_key(|ask| ask.call());
+    search(&asks, &mut program)?;
     let length = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
     let filter = libc::sock_fprog { len: length, filter: program.as_mut_ptr() };
     let install = |flags: libc::c_ulong| {
@@ -243,12 +320,15 @@ pub(crate) fn ask_before(calls: &[c_long]) -> io::Result<OwnedFd> {
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     };
     // Signals that do not kill wait until the answer came (Linux 5.19).
-    install(libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV).or_else(|error: io::Error| {
+    let questions = install(libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV).or_else(|error: io::Error| {
         match error.raw_os_error() {
             Some(libc::EINVAL) => install(0),
             _ => Err(error),
         }
-    })
+    })?;
+    // SAFETY: takes no pointer. Fails before Linux 6.6, where answers take longer.
+    unsafe { libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) };
+    Ok(questions)
 }
 
 /// Codes of a filter's instructions, none of which is large.
@@ -257,19 +337,33 @@ const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 #[allow(clippy::cast_possible_truncation)]
 const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 #[allow(clippy::cast_possible_truncation)]
+const JUMP_IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+#[allow(clippy::cast_possible_truncation)]
+const JUMP_IF_BITS: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+#[allow(clippy::cast_possible_truncation)]
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-/// A process that waits for an answer.
+/// A thread that waits for an answer.
 #[derive(Debug)]
-pub(crate) struct Question(u64);
+pub(crate) struct Question {
+    id: u64,
+    /// Its number, as this process sees it.
+    pub thread: u32,
+    pub call: c_long,
+    pub arguments: [u64; 6],
+}
 
-/// What it may do.
-#[derive(Debug, Clone, Copy)]
+/// What comes of the call.
+#[derive(Debug)]
 pub(crate) enum Answer {
-    /// Make the call.
+    /// It is made. What its arguments point to may have changed since they were looked at.
     Go,
-    /// See it fail with this error.
+    /// It fails with this error.
     Fail(c_int),
+    /// It was made by who answers.
+    Done,
+    /// It was made by who answers, and gives this file.
+    File { file: OwnedFd, closes_on_exec: bool },
 }
 
 /// The next question, which is waited for.
@@ -279,19 +373,62 @@ pub(crate) fn question(questions: BorrowedFd<'_>) -> io::Result<Question> {
     unsafe {
         let mut asked: libc::seccomp_notif = std::mem::zeroed();
         check(libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut asked))?;
-        Ok(Question(asked.id))
+        Ok(Question {
+            id: asked.id,
+            thread: asked.pid,
+            call: asked.data.nr.into(),
+            arguments: asked.data.args,
+        })
     }
 }
 
-/// Answers a question. Nothing of the call is judged, so letting it go on is safe.
-pub(crate) fn answer(questions: BorrowedFd<'_>, question: &Question, answer: Answer) -> io::Result<()> {
+/// Whether who asked still waits: what was read about a thread of that number is about it.
+pub(crate) fn still_waits(questions: BorrowedFd<'_>, question: &Question) -> bool {
+    // SAFETY: the kernel reads this number, which outlives the call.
+    let done = unsafe {
+        libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const question.id)
+    };
+    check(done).is_ok()
+}
+
+/// Answers a question.
+pub(crate) fn answer(questions: BorrowedFd<'_>, question: &Question, answer: &Answer) -> io::Result<()> {
     /// `SECCOMP_USER_NOTIF_FLAG_CONTINUE`, of the type that the structure has.
     const CONTINUE: u32 = 1;
     let (error, flags) = match answer {
         Answer::Go => (0, CONTINUE),
         Answer::Fail(error) => (-error, 0),
+        Answer::Done => (0, 0),
+        Answer::File { file, closes_on_exec } => {
+            return hand_over(questions, question, file.as_raw_fd(), *closes_on_exec);
+        }
     };
-    let mut said = libc::seccomp_notif_resp { id: question.0, val: 0, error, flags };
+    let mut said = libc::seccomp_notif_resp { id: question.id, val: 0, error, flags };
     // SAFETY: the kernel reads this structure, which outlives the call.
     check(unsafe { libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut said) })
+}
+
+/// Gives a file to who asked, as the result of the call.
+fn hand_over(
+    questions: BorrowedFd<'_>,
+    question: &Question,
+    file: c_int,
+    closes_on_exec: bool,
+) -> io::Result<()> {
+    /// `SECCOMP_ADDFD_FLAG_SEND`, of the type that the structure has.
+    const SEND: u32 = 2;
+    let newfd_flags = if closes_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 };
+    let srcfd = u32::try_from(file).map_err(io::Error::other)?;
+    let added = libc::seccomp_notif_addfd { id: question.id, flags: SEND, srcfd, newfd: 0, newfd_flags };
+    // SAFETY: the kernel reads this structure, which outlives the call, and takes a reference of
+    // its own to the file.
+    let done =
+        unsafe { libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const added) };
+    match check(done) {
+        // It has no room for another descriptor, and would wait for ever.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+            answer(questions, question, &Answer::Fail(libc::EMFILE))
+        }
+        other => other,
+    }
 }

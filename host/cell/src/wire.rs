@@ -111,21 +111,18 @@ pub enum Cover {
     Freeze(RawPath),
     /// Cannot be read or changed. Also what a symbolic link at this path is.
     Hide(RawPath),
+    /// A link that stays as it is; what it leads to has a cover of its own. The cell takes this for
+    /// a frozen or hidden link where no mount can be put on one.
+    Keep(RawPath),
     /// Does not exist and cannot be made.
-    Reserve(RawPath),
-    /// Does not exist, and who makes it is ended for it. For names that programs cannot do with
-    /// an empty folder at: see [`Ended::Forbidden`].
-    Forbid(RawPath),
+    Absent(RawPath),
 }
 
 impl Cover {
     /// Where it is.
     pub fn path(&self) -> &Path {
-        let (Self::Pin(path)
-        | Self::Freeze(path)
-        | Self::Hide(path)
-        | Self::Reserve(path)
-        | Self::Forbid(path)) = self;
+        let (Self::Pin(path) | Self::Freeze(path) | Self::Hide(path) | Self::Keep(path) | Self::Absent(path)) =
+            self;
         path.as_path()
     }
 }
@@ -146,7 +143,11 @@ pub enum Access {
     List,
     /// Read and execute.
     Read,
-    /// And change.
+    /// And change files, but make and remove nothing.
+    Fill,
+    /// And remove.
+    Change,
+    /// And make.
     Write,
 }
 
@@ -176,6 +177,13 @@ pub struct CommandSpec {
     pub limits: Limits,
     /// What is different in the workspace.
     pub covers: Vec<Cover>,
+    /// Names that cannot be made in any folder below one that may be changed, but for folders that
+    /// are younger than the command, and what lies below a `node_modules`: there they come with what
+    /// is unpacked.
+    pub absent_names: Vec<String>,
+    /// The folders that commands may see for themselves, where the cell does not expose them: in
+    /// T2 they are granted piece by piece.
+    pub areas: Vec<Exposed>,
     /// What Landlock grants in T2, beside what the cell exposes outside of the workspace.
     pub granted: Vec<Granted>,
 }
@@ -238,12 +246,10 @@ pub enum Ended {
     Processes,
     /// It used more memory than allowed.
     Memory,
-    /// It made a file that it must not make, which was taken away again.
-    Forbidden,
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How its shell ended.
     pub status: Status,
@@ -253,6 +259,8 @@ pub struct Outcome {
     pub leftover: u32,
     /// From the start of the shell to its end.
     pub duration_ms: u64,
+    /// Absent names ([`Cover::Absent`]) that it tried to make, the first few.
+    pub refused: Vec<RawPath>,
 }
 
 /// From a command's supervisor to the host.

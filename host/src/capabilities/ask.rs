@@ -182,7 +182,7 @@ impl Desk {
             landlock_at_most: None,
         };
         let helper = Helper { program: setup.program.clone() };
-        let built = Cell::build(&helper, &spec, None).map_err(|error| error.to_string())?;
+        let built = Cell::build(&helper, &spec).map_err(|error| error.to_string())?;
         let mut running = built.run(command(call, at.person)?, None).map_err(|error| error.to_string())?;
         running.wait_until_started().map_err(|error| error.to_string())?;
         let mut output = Vec::new();
@@ -299,6 +299,8 @@ fn command(call: &Call, person: &Person) -> Result<CommandSpec, String> {
         timeout_ms: None,
         limits: LIMITS,
         covers: Vec::new(),
+        absent_names: Vec::new(),
+        areas: Vec::new(),
         granted: Vec::new(),
     })
 }

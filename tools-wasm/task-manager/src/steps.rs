@@ -8,7 +8,7 @@ use crate::model::{Scope, State, StepId, Task, TaskId, id_in_key, padded};
 /// Steps on a page.
 pub(crate) const PAGE_STEPS: usize = 20;
 /// Characters of the steps on a page, as they are shown: long steps make a page shorter.
-pub(crate) const PAGE_CHARS: usize = 15_000;
+pub(crate) const PAGE_CHARS: usize = 16_400;
 
 /// A step as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,62 +1,106 @@
-//! A bound on the processes of a command, where the kernel has none that fits: the filter on
-//! system calls asks the supervisor before each new process or thread.
+//! Bounds on what the kernel does not count for a command, or not for a command alone: the
+//! filter on system calls asks the supervisor before there is one more.
 //!
 //! The supervisor counts what there is only when as many have begun as there was room for; in
 //! between it subtracts.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use libc::c_long;
+
 use super::tree::Tree;
-use crate::sys::{self, Answer};
+use crate::sys::{Answer, Ask};
+use crate::wire::{Limits, Tier};
+
+/// When there is no room, this long passes before it is counted again.
+const RECOUNT_TIME: Duration = Duration::from_millis(20);
+/// A socket holds data that nobody has read yet, which no process's memory shows. It is as many
+/// bytes as the machine gives a socket by default, 208 KiB on most: more cannot be asked for.
+const MEMORY_OF_SOCKET: u64 = 1024 * 1024;
+/// Fewest sockets, however little memory there is.
+const FEWEST_SOCKETS: u32 = 64;
+/// Of the watchers that the machine gives a user, 128 on most, which the user's own programs
+/// need as well.
+const MOST_WATCHERS: u32 = 32;
 
 /// Calls that make a process or a thread. `clone3` is not allowed at all.
 #[cfg(target_arch = "x86_64")]
-const CALLS: &[libc::c_long] = &[libc::SYS_clone, libc::SYS_fork, libc::SYS_vfork];
+const PROCESSES: &[c_long] = &[libc::SYS_clone, libc::SYS_fork, libc::SYS_vfork];
 #[cfg(not(target_arch = "x86_64"))]
-const CALLS: &[libc::c_long] = &[libc::SYS_clone];
+const PROCESSES: &[c_long] = &[libc::SYS_clone];
+/// Calls that make sockets.
+const SOCKETS: &[c_long] = &[libc::SYS_socket, libc::SYS_socketpair];
+/// Calls that make a watcher of files.
+#[cfg(target_arch = "x86_64")]
+const WATCHERS: &[c_long] = &[libc::SYS_inotify_init1, libc::SYS_inotify_init];
+#[cfg(not(target_arch = "x86_64"))]
+const WATCHERS: &[c_long] = &[libc::SYS_inotify_init1];
 
-/// When there is no room, this long passes before processes are counted again.
-const RECOUNT_TIME: Duration = Duration::from_millis(20);
-
-/// What decides whether a command may have one more process.
+/// A bound on one thing.
 #[derive(Debug)]
-pub(super) struct Bound {
-    questions: OwnedFd,
+struct Bound {
+    calls: &'static [c_long],
+    /// What a caller is told that there is too much of.
+    error: i32,
     most: u32,
     /// How many may begin before the next count.
     room: u32,
     count_at: Instant,
+    count: fn(Tree) -> u32,
 }
 
-/// Makes this process, and all that it starts, ask. Who holds the descriptor answers.
-pub(super) fn ask() -> std::io::Result<OwnedFd> {
-    sys::ask_before(CALLS)
-}
+/// All of a command's.
+#[derive(Debug)]
+pub(super) struct Bounds(Vec<Bound>);
 
-impl Bound {
-    pub(super) fn new(questions: OwnedFd, most: u32) -> Self {
-        // The shell is there already.
-        Self { questions, most, room: most.saturating_sub(1), count_at: Instant::now() }
-    }
-
-    /// Can be read when there is a question.
-    pub(super) fn questions(&self) -> BorrowedFd<'_> {
-        self.questions.as_fd()
-    }
-
-    /// Answers one question.
-    pub(super) fn answer(&mut self, tree: Tree) {
-        // Who asked may be gone meanwhile.
-        let Ok(question) = sys::question(self.questions.as_fd()) else { return };
-        let now = Instant::now();
-        if self.room == 0 && now >= self.count_at {
-            self.room = self.most.saturating_sub(tree.threads());
-            self.count_at = now + RECOUNT_TIME;
+impl Bounds {
+    /// The bounds of a command; on processes only where nothing else has it.
+    pub(super) fn new(limits: &Limits, tier: Tier, processes_are_bounded: bool) -> Self {
+        let bound = |calls, error, most, begun, count| Bound {
+            calls,
+            error,
+            most,
+            room: u32::saturating_sub(most, begun),
+            count_at: Instant::now(),
+            count,
+        };
+        if tier == Tier::None {
+            return Self(Vec::new());
         }
-        let answer = if self.room > 0 { Answer::Go } else { Answer::Fail(libc::EAGAIN) };
-        self.room = self.room.saturating_sub(1);
-        // Fails when who asked is gone, which is as well.
-        let _ = sys::answer(self.questions.as_fd(), &question, answer);
+        let sockets = u32::try_from(limits.memory / MEMORY_OF_SOCKET).unwrap_or(u32::MAX).max(FEWEST_SOCKETS);
+        let mut all = vec![
+            // A pair is two.
+            bound(SOCKETS, libc::ENOBUFS, sockets / 2, 0, |tree| tree.descriptors("socket:") / 2),
+            bound(WATCHERS, libc::EMFILE, MOST_WATCHERS, 0, |tree| tree.descriptors("anon_inode:inotify")),
+        ];
+        if !processes_are_bounded {
+            // The shell is there already.
+            all.push(bound(PROCESSES, libc::EAGAIN, limits.processes, 1, Tree::threads));
+        }
+        Self(all)
     }
+
+    /// The answer to a question; `None` where it is about something else.
+    pub(super) fn decide(&mut self, call: c_long, tree: Tree) -> Option<Answer> {
+        let bound = self.0.iter_mut().find(|bound| bound.calls.contains(&call))?;
+        let now = Instant::now();
+        if bound.room == 0 && now >= bound.count_at {
+            bound.room = bound.most.saturating_sub((bound.count)(tree));
+            bound.count_at = now + RECOUNT_TIME;
+        }
+        let has_room = bound.room > 0;
+        bound.room = bound.room.saturating_sub(1);
+        Some(if has_room { Answer::Go } else { Answer::Fail(bound.error) })
+    }
+}
+
+/// What bounds are to be asked about.
+pub(super) fn asks(bounds: &Bounds) -> Vec<Ask> {
+    let mut asks: Vec<_> =
+        bounds.0.iter().flat_map(|bound| bound.calls).map(|call| Ask::Always(*call)).collect();
+    if !bounds.0.is_empty() {
+        let more_buffer = [(1, libc::SOL_SOCKET.cast_unsigned()), (2, libc::SO_SNDBUF.cast_unsigned())];
+        asks.push(Ask::Ignore { call: libc::SYS_setsockopt, values: more_buffer });
+    }
+    asks
 }

@@ -175,26 +175,23 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
 
 fn put(all: &mut Arguments, cover: &Cover) -> io::Result<()> {
     let path = cover.path();
-    if matches!(cover, Cover::Forbid(_)) {
+    if matches!(cover, Cover::Keep(_) | Cover::Absent(_)) {
         return Ok(());
     }
     let found = path.symlink_metadata()?;
     match cover {
-        // bubblewrap follows links where it mounts, so it cannot cover one.
-        _ if found.is_symlink() => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            format!("{} is a symbolic link, which this tier cannot protect", path.display()),
-        )),
+        // bubblewrap follows links where it mounts. It was none a moment ago.
+        _ if found.is_symlink() => Err(io::ErrorKind::NotFound.into()),
         Cover::Pin(_) => all.bind("--bind", path, path),
         Cover::Freeze(_) => all.bind("--ro-bind", path, path),
-        Cover::Hide(_) | Cover::Reserve(_) if found.is_dir() => {
-            let mode = if matches!(cover, Cover::Hide(_)) { "0000" } else { "0555" };
-            all.words(&["--perms", mode, "--tmpfs"])?;
+        Cover::Hide(_) if found.is_dir() => {
+            all.words(&["--perms", "0000", "--tmpfs"])?;
             all.path(path)?;
             all.words(&["--remount-ro"])?;
             all.path(path)
         }
-        Cover::Hide(_) | Cover::Reserve(_) | Cover::Forbid(_) => all.data("0000", "", path),
+        Cover::Hide(_) => all.data("0000", "", path),
+        Cover::Keep(_) | Cover::Absent(_) => Ok(()),
     }
 }
 

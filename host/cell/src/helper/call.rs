@@ -2,21 +2,24 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
+use rustix::fs::AtFlags;
 use rustix::io::FdFlags;
 use rustix::process::Signal;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::bound::{self, Bound};
+use super::bound::Bounds;
 use super::bwrap::{self, Inside};
+use super::guard::Guard;
 use super::landlock::Rules;
-use super::reserve::Reserved;
+use super::questions::{self, Questions};
 use super::seccomp::{Filters, Shared};
 use super::supervise::{Supervisor, give_up};
 use super::tree::Tree;
-use super::{Cell, confine, covers, namespaces, root};
+use super::{Cell, confine, covers, namespaces, reach, root};
 use crate::packet;
-use crate::sys::{self, Side};
+use crate::sys::{self, Ask, Side};
 use crate::wire::{CommandSpec, Event, Fault, Network, Tier};
 
 const BASH: &CStr = c"/bin/bash";
@@ -31,7 +34,7 @@ struct Streams {
 /// Starts a command; `fds` are the socket to its host, its output, and its input if it has
 /// one. What goes wrong is reported there. Whether there is a process that will end.
 pub(super) fn start(
-    cell: &mut Cell,
+    cell: &Cell,
     order: &CommandSpec,
     fds: Vec<OwnedFd>,
     host: &mut Option<OwnedFd>,
@@ -43,10 +46,6 @@ pub(super) fn start(
     };
     let streams = Streams { output, input };
     let report = |fault| packet::send(control.as_fd(), &Event::Failed(fault), &[]);
-    if let Err(fault) = cell.reserved.hold(&order.covers) {
-        let _ = report(fault);
-        return false;
-    }
     // System V objects belong to the command, too, where it is in namespaces of its own.
     let namespaces = match cell.spec.tier {
         Tier::T1 => libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC,
@@ -78,7 +77,7 @@ fn supervise(
     children: &OwnedFd,
 ) -> Result<(), Fault> {
     if cell.spec.tier == Tier::T1b {
-        let covers = covers::with_folders(&cell.spec.exposed, &order.covers);
+        let covers = covers::without_links(&cell.spec.exposed, &order.covers);
         let expected = covers::expected(&covers)?;
         let order = CommandSpec { covers, ..order.clone() };
         let inside = Inside { cell: cell.spec.clone(), order, landlock: cell.landlock, expected };
@@ -87,12 +86,12 @@ fn supervise(
         return Err(bwrap::enter(&inside, &fds));
     }
     let (rules, is_bounded) = prepare(cell, order)?;
-    let (shell, bound) = start_shell(cell, order, rules, is_bounded, control, &streams)?;
+    let (shell, questions) = start_shell(cell, order, rules, is_bounded, control, &streams)?;
     // The end of the output is the end of the last process that has it: not this one.
     drop(streams);
     rid_of_rights(cell.spec.tier)?;
     let tree = if cell.spec.tier == Tier::T1 { Tree::Namespace } else { Tree::Descendants };
-    Supervisor::new(order, control, children, shell, tree, bound).run();
+    Supervisor::new(order, control, children, shell, tree, questions).run();
     Ok(())
 }
 
@@ -126,13 +125,12 @@ fn run_inside(file: OwnedFd, control: &OwnedFd, streams: Streams) -> Result<(), 
     filters.apply()?;
     sys::reset_signals().map_err(Fault::at("resetting signals"))?;
     let children = sys::child_signals().map_err(Fault::at("waiting for the shell"))?;
-    let reserved = Reserved::new(&cell, None)?;
-    let cell = Cell { spec: cell, filters, landlock, reserved };
+    let cell = Cell { spec: cell, filters, landlock };
     let rules = confine::rules(&cell.spec, &order, landlock)?;
-    let (shell, bound) = start_shell(&cell, &order, rules, false, control, &streams)?;
+    let (shell, questions) = start_shell(&cell, &order, rules, false, control, &streams)?;
     drop(streams);
     rid_of_rights(cell.spec.tier)?;
-    Supervisor::new(&order, control, &children, shell, Tree::Namespace, bound).run();
+    Supervisor::new(&order, control, &children, shell, Tree::Namespace, questions).run();
     Ok(())
 }
 
@@ -196,27 +194,44 @@ fn start_shell(
     is_bounded: bool,
     control: &OwnedFd,
     streams: &Streams,
-) -> Result<(rustix::process::Pid, Option<Bound>), Fault> {
+) -> Result<(rustix::process::Pid, Option<Questions>), Fault> {
     let text = |text: &str| CString::new(text).map_err(Fault::at("reading the command"));
     let command = text(&order.command)?;
     let variables = order.environment.iter().map(|(name, value)| text(&format!("{name}={value}")));
     let variables = variables.collect::<Result<Vec<_>, _>>()?;
-    let step = "bounding the command's processes";
-    let asks = !is_bounded && cell.spec.tier != Tier::None;
+    let bounds = Bounds::new(&order.limits, cell.spec.tier, is_bounded);
+    let guard = Guard::new(&cell.spec, order)?;
+    let asks = questions::asks(&bounds, guard.as_ref());
+    let step = "deciding about the command's calls";
     let (ours, theirs) = packet::pair().map_err(Fault::at(step))?;
     // The rules go with the shell's process: this one keeps their descriptor to its end.
     let child = || {
-        let asks = asks.then_some(&theirs);
+        let asks = (asks.as_slice(), &theirs);
         let fault = become_shell(cell, order, rules, asks, (control, streams), &command, &variables);
         give_up(control, fault)
     };
     let shell = sys::run_in_borrowed_memory(child).map_err(Fault::at("starting the shell's process"))?;
     drop(theirs);
     // Nothing comes where the shell's process could not go on, which says so itself.
-    let bound =
-        if asks { packet::receive::<bool>(ours.as_fd(), true).map_err(Fault::at(step))? } else { None };
-    let questions = bound.and_then(|(_, mut fds)| fds.pop());
-    Ok((shell, questions.map(|questions| Bound::new(questions, order.limits.processes))))
+    let is_asked = cell.spec.tier != Tier::None;
+    let told =
+        if is_asked { packet::receive::<bool>(ours.as_fd(), true).map_err(Fault::at(step))? } else { None };
+    let listener = told.and_then(|(_, mut fds)| fds.pop());
+    Ok((shell, listener.map(|listener| Questions::new(listener, bounds, guard))))
+}
+
+/// Makes a folder the working directory. One that a command before has closed to everybody can
+/// still be opened again from where the helper stands in it already.
+fn enter(folder: &Path) -> Result<(), Fault> {
+    match rustix::process::chdir(folder) {
+        Err(rustix::io::Errno::ACCESS) if stands_in(folder).unwrap_or(false) => Ok(()),
+        other => other.map_err(Fault::at("entering the workspace")),
+    }
+}
+
+fn stands_in(folder: &Path) -> rustix::io::Result<bool> {
+    let here = rustix::fs::statat(rustix::fs::CWD, "", AtFlags::EMPTY_PATH)?;
+    Ok(reach::identity(&here) == reach::identity(&rustix::fs::stat(folder)?))
 }
 
 /// In the process that becomes the shell; returns only what went wrong.
@@ -224,14 +239,14 @@ fn become_shell(
     cell: &Cell,
     order: &CommandSpec,
     rules: Rules,
-    asks: Option<&OwnedFd>,
+    (asks, supervisor): (&[Ask], &OwnedFd),
     (control, streams): (&OwnedFd, &Streams),
     command: &CStr,
     variables: &[CString],
 ) -> Fault {
     let confine = || {
         rustix::process::setsid().map_err(Fault::at("leaving the session"))?;
-        rustix::process::chdir(cell.spec.workspace.as_path()).map_err(Fault::at("entering the workspace"))?;
+        enter(cell.spec.workspace.as_path())?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         sys::unblock_signals().map_err(Fault::at("unblocking signals"))?;
         confine::limits(&order.limits)?;
@@ -239,11 +254,9 @@ fn become_shell(
         if cell.spec.tier != Tier::None {
             confine::capabilities()?;
             rules.apply()?;
-            if let Some(supervisor) = asks {
-                let step = "bounding the command's processes";
-                let questions = bound::ask().map_err(Fault::at(step))?;
-                packet::send(supervisor.as_fd(), &true, &[questions.as_fd()]).map_err(Fault::at(step))?;
-            }
+            let step = "deciding about the command's calls";
+            let listener = sys::ask_before(asks).map_err(Fault::at(step))?;
+            packet::send(supervisor.as_fd(), &true, &[listener.as_fd()]).map_err(Fault::at(step))?;
             cell.filters.apply_last()?;
         }
         let variables: Vec<&CStr> = variables.iter().map(CString::as_c_str).collect();

@@ -2,14 +2,15 @@
 //! in an order in which each step still may do what the next ones need.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
+use super::guard;
 use super::landlock::Rules;
 use crate::sys;
-use crate::wire::{Access, CellSpec, CommandSpec, Fault, Limits, Network, Tier};
+use crate::wire::{Access, CellSpec, CommandSpec, Cover, Fault, Limits, Network, Tier};
 
 /// Files below `/dev` that every command may use.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -136,13 +137,35 @@ pub(super) fn rules(cell: &CellSpec, order: &CommandSpec, version: u32) -> Resul
     for device in DEVICES {
         rules = rules.grant_system(&Path::new("/dev").join(device), Access::Write)?;
     }
+    let guarded = Guarded::of(cell, order);
     for path in [Path::new("/dev/shm"), Path::new("/tmp"), cell.home.as_path()] {
-        rules = rules.grant_system(path, Access::Write)?;
+        rules = rules.grant_system(path, guarded.access(path, Access::Write))?;
     }
     for exposed in cell.exposed.iter().filter(|exposed| exposed.write) {
-        rules = rules.grant(exposed.path.as_path(), Access::Write)?;
+        let path = exposed.path.as_path();
+        rules = rules.grant(path, guarded.access(path, Access::Write))?;
     }
     Ok(rules)
+}
+
+/// Folders in which the guard makes names in a command's place, and what it may still do itself.
+struct Guarded {
+    roots: Vec<PathBuf>,
+    instead: Access,
+}
+
+impl Guarded {
+    fn of(cell: &CellSpec, order: &CommandSpec) -> Self {
+        let keeps = order.covers.iter().any(|cover| matches!(cover, Cover::Keep(_)));
+        let instead = if keeps { Access::Fill } else { Access::Change };
+        Self { roots: guard::guarded_roots(cell, order), instead }
+    }
+
+    /// What is granted of a path.
+    fn access(&self, path: &Path, access: Access) -> Access {
+        let is_guarded = self.roots.iter().any(|root| path.starts_with(root));
+        if access == Access::Write && is_guarded { self.instead } else { access }
+    }
 }
 
 fn rules_on_shared_tree(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
@@ -161,13 +184,17 @@ fn rules_on_shared_tree(cell: &CellSpec, order: &CommandSpec, version: u32) -> R
             rules = rules.grant_system(Path::new(name), Access::Read)?;
         }
     }
+    let guarded = Guarded::of(cell, order);
     for exposed in cell.exposed.iter().filter(|exposed| exposed.path != cell.workspace) {
-        let access = if exposed.write { Access::Write } else { Access::Read };
-        rules = rules.grant(exposed.path.as_path(), access)?;
+        let (path, access) =
+            (exposed.path.as_path(), if exposed.write { Access::Write } else { Access::Read });
+        rules = rules.grant(path, guarded.access(path, access))?;
     }
-    rules = rules.grant(cell.scratch.as_path(), Access::Write)?;
+    let scratch = cell.scratch.as_path();
+    rules = rules.grant(scratch, guarded.access(scratch, Access::Write))?;
     for granted in &order.granted {
-        rules = rules.grant(granted.path.as_path(), granted.access)?;
+        let path = granted.path.as_path();
+        rules = rules.grant(path, guarded.access(path, granted.access))?;
     }
     Ok(rules)
 }

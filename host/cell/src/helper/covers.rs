@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, StatVfsMountFlags, StatxAttribute
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
 use super::reach::{self, Identity, Walk};
-use super::root::{EMPTY_FOLDER, HIDDEN_FILE, HIDDEN_FOLDER};
+use super::root::{HIDDEN_FILE, HIDDEN_FOLDER};
 use crate::sys;
 use crate::wire::{Cover, Exposed, Fault};
 
@@ -19,20 +19,13 @@ use crate::wire::{Cover, Exposed, Fault};
 pub(super) fn put(exposed: &[Exposed], covers: &[Cover]) -> Result<(), Fault> {
     // A folder is reached again after it was pinned: what lies in it comes later in the list.
     let mut walk = Walk::default();
-    let empty = Path::new(EMPTY_FOLDER);
-    let empty = reach::identity_at(empty).map_err(|error| reach::fault("finding", empty, error))?;
     for cover in with_folders(exposed, covers) {
-        place(exposed, &cover, empty, &mut walk)
-            .map_err(|error| reach::fault("protecting", cover.path(), error))?;
+        place(exposed, &cover, &mut walk).map_err(|error| reach::fault("protecting", cover.path(), error))?;
     }
     Ok(())
 }
 
-fn place(exposed: &[Exposed], cover: &Cover, empty: Identity, walk: &mut Walk) -> io::Result<()> {
-    if matches!(cover, Cover::Forbid(_)) {
-        // There is nothing to put a mount on; the supervisor sees to it.
-        return Ok(());
-    }
+fn place(exposed: &[Exposed], cover: &Cover, walk: &mut Walk) -> io::Result<()> {
     let (spot, kind) = find(exposed, cover.path(), walk)?;
     let clone = |recursive: OpenTreeFlags| {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
@@ -45,10 +38,8 @@ fn place(exposed: &[Exposed], cover: &Cover, empty: Identity, walk: &mut Walk) -
         Cover::Hide(_) => from_root(if kind.is_dir() { HIDDEN_FOLDER } else { HIDDEN_FILE })?,
         // A link cannot be frozen where it is: what it says would still be followed.
         Cover::Freeze(_) if kind.is_symlink() => from_root(HIDDEN_FILE)?,
-        // Covered in the cell's tree, of which this is a copy: see `reserve`.
-        Cover::Reserve(_) if reach::identity(&rustix::fs::fstat(&spot)?) == empty => return Ok(()),
-        Cover::Reserve(_) => return Err(io::ErrorKind::NotFound.into()),
-        Cover::Forbid(_) => return Ok(()),
+        // There is nothing to put a mount on: see `guard`.
+        Cover::Keep(_) | Cover::Absent(_) => return Ok(()),
         Cover::Pin(_) => clone(OpenTreeFlags::AT_RECURSIVE)?,
         Cover::Freeze(_) => {
             let tree = clone(OpenTreeFlags::AT_RECURSIVE)?;
@@ -64,20 +55,37 @@ fn from_root(path: &str) -> io::Result<OwnedFd> {
     Ok(open_tree(CWD, path, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)?)
 }
 
-/// The covers themselves, and a pin on each folder above one: so that no command that runs
-/// under the same rules can move a folder away with what is protected in it, or put another in
-/// its place. A folder comes before what lies in it.
+/// The covers that are mounts, and a pin on each folder above a cover: so that no command that
+/// runs under the same rules can move a folder away with what is protected in it, or put another
+/// in its place. A folder comes before what lies in it.
 pub(super) fn with_folders(exposed: &[Exposed], covers: &[Cover]) -> Vec<Cover> {
+    let is_absent = |cover: &Cover| matches!(cover, Cover::Absent(_));
+    let mounts = covers.iter().filter(|cover| !is_absent(cover));
     let mut all: BTreeMap<PathBuf, Cover> =
-        covers.iter().map(|cover| (cover.path().to_owned(), cover.clone())).collect();
+        mounts.map(|cover| (cover.path().to_owned(), cover.clone())).collect();
     for cover in covers {
         let Some(root) = root_of(exposed, cover.path()).filter(|root| root.write) else { continue };
         let folders = cover.path().ancestors().skip(1).take_while(|path| *path != root.path.as_path());
-        for folder in folders {
+        // Above an absent name folders may be absent, too.
+        let is_there = |path: &&Path| !is_absent(cover) || path.symlink_metadata().is_ok();
+        for folder in folders.filter(is_there) {
             all.entry(folder.to_owned()).or_insert_with(|| Cover::Pin(folder.into()));
         }
     }
     all.into_values().collect()
+}
+
+/// The covers where somebody else makes the mounts, who follows links: one that is covered is kept
+/// by the guard.
+pub(super) fn without_links(exposed: &[Exposed], covers: &[Cover]) -> Vec<Cover> {
+    let is_link = |cover: &Cover| cover.path().symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let absent = covers.iter().filter(|cover| matches!(cover, Cover::Absent(_))).cloned();
+    let all = with_folders(exposed, covers).into_iter().chain(absent);
+    all.map(|cover| match cover {
+        Cover::Freeze(path) | Cover::Hide(path) if is_link(&Cover::Keep(path.clone())) => Cover::Keep(path),
+        other => other,
+    })
+    .collect()
 }
 
 /// What a cover must show when it is in place, where that can be told beforehand.
@@ -86,11 +94,11 @@ pub(super) type Expected = Option<Identity>;
 /// What covers will show, taken before somebody else puts them in place.
 pub(super) fn expected(covers: &[Cover]) -> Result<Vec<Expected>, Fault> {
     let expect = |cover: &Cover| match cover {
-        Cover::Pin(path) | Cover::Freeze(path) => {
+        Cover::Pin(path) | Cover::Freeze(path) | Cover::Keep(path) => {
             let identity = reach::identity_at(path.as_path());
             identity.map(Some).map_err(|error| reach::fault("protecting", path.as_path(), error))
         }
-        Cover::Hide(_) | Cover::Reserve(_) | Cover::Forbid(_) => Ok(None),
+        Cover::Hide(_) | Cover::Absent(_) => Ok(None),
     };
     covers.iter().map(expect).collect()
 }
@@ -111,11 +119,14 @@ pub(super) fn check(covers: &[Cover], expected: &[Expected]) -> Result<(), Fault
 }
 
 fn shows(cover: &Cover, expected: Expected) -> io::Result<bool> {
-    if matches!(cover, Cover::Forbid(_)) {
+    if matches!(cover, Cover::Absent(_)) {
         return Ok(true);
     }
     let spot = reach::open(cover.path())?;
     let stat = rustix::fs::fstat(&spot)?;
+    if matches!(cover, Cover::Keep(_)) {
+        return Ok(expected == Some(reach::identity(&stat)));
+    }
     let is_read_only = fstatvfs(&spot)?.f_flag.contains(StatVfsMountFlags::RDONLY);
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     let about = rustix::fs::statx(&spot, "", flags, StatxFlags::BASIC_STATS)?;
@@ -125,7 +136,7 @@ fn shows(cover: &Cover, expected: Expected) -> io::Result<bool> {
             Cover::Pin(_) => expected == Some(reach::identity(&stat)),
             Cover::Freeze(_) => is_read_only && expected == Some(reach::identity(&stat)),
             Cover::Hide(_) => is_read_only && Mode::from_raw_mode(stat.st_mode).is_empty(),
-            Cover::Reserve(_) | Cover::Forbid(_) => is_read_only,
+            Cover::Keep(_) | Cover::Absent(_) => false,
         })
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope, make_bitflags,
 };
 use rustix::fs::{Mode, OFlags};
 
@@ -17,6 +17,14 @@ pub(super) fn version(at_most: Option<u32>) -> u32 {
     let found = crate::sys::landlock_version();
     at_most.map_or(found, |most| found.min(most))
 }
+
+/// What makes a name, which the guard does. But for sockets, which get their names by themselves.
+const MAKES: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
+    MakeChar | MakeDir | MakeReg | MakeFifo | MakeBlock | MakeSym | Refer
+});
+
+/// What takes a name away, which the guard does where it keeps something.
+const REMOVES: BitFlags<AccessFs> = make_bitflags!(AccessFs::{RemoveFile | RemoveDir});
 
 /// What a set of rules is for.
 pub(super) struct Rules {
@@ -88,6 +96,8 @@ impl Rules {
         match access {
             Access::List => AccessFs::ReadDir.into(),
             Access::Read => AccessFs::from_read(self.abi),
+            Access::Change => AccessFs::from_all(self.abi) & !AccessFs::IoctlDev & !MAKES,
+            Access::Fill => AccessFs::from_all(self.abi) & !AccessFs::IoctlDev & !MAKES & !REMOVES,
             Access::Write => AccessFs::from_all(self.abi) & !AccessFs::IoctlDev,
         }
     }

@@ -3,18 +3,19 @@
 //!
 //! In the order of a command's life: [`namespaces`] and [`root`] build the cell, [`call`]
 //! makes the process that supervises a command, [`covers`] protects paths, [`confine`],
-//! [`landlock`] and [`seccomp`] take rights away from the shell, [`supervise`] sees to its
-//! end with [`tree`].
+//! [`landlock`] and [`seccomp`] take rights away from the shell, [`questions`] with [`guard`] and
+//! [`bound`] decides about calls that no rule can, [`supervise`] sees to its end with [`tree`].
 
 mod bound;
 mod bwrap;
 mod call;
 mod confine;
 mod covers;
+mod guard;
 mod landlock;
 mod namespaces;
+mod questions;
 mod reach;
-mod reserve;
 mod root;
 mod seccomp;
 mod supervise;
@@ -28,7 +29,6 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, WaitOptions};
 
-use self::reserve::Reserved;
 use self::seccomp::{Filters, Shared};
 use crate::packet;
 use crate::sys;
@@ -45,7 +45,6 @@ struct Cell {
     spec: CellSpec,
     filters: Filters,
     landlock: u32,
-    reserved: Reserved,
 }
 
 /// Does the helper's work, if this process was started as one; otherwise nothing.
@@ -74,13 +73,12 @@ fn serve(host: OwnedFd) -> Result<(), Fault> {
     std::fs::write("/proc/self/oom_score_adj", "1000")
         .map_err(Fault::at("offering commands to the out-of-memory killer"))?;
     let order = packet::receive_large::<Order>(host.as_fd()).map_err(Fault::at("reading the first order"))?;
-    let Some((Order::Build(spec), mut fds)) = order else { return Ok(()) };
-    let lock = fds.pop();
+    let Some((Order::Build(spec), _)) = order else { return Ok(()) };
     // In a process namespace of its own the rest happens in its first process.
     if spec.tier == Tier::T1 && namespaces::enter(&spec, &host)? {
         return Ok(());
     }
-    match build(spec, lock) {
+    match build(spec) {
         Err(fault) => {
             let _ = packet::send(host.as_fd(), &Built::Failed(fault.clone()), &[]);
             Err(fault)
@@ -89,12 +87,12 @@ fn serve(host: OwnedFd) -> Result<(), Fault> {
             let listener: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
             packet::send(host.as_fd(), &Built::Ready, &listener).map_err(Fault::at("reporting the cell"))?;
             drop(listener);
-            take_orders(cell, host)
+            take_orders(&cell, host)
         }
     }
 }
 
-fn build(spec: CellSpec, lock: Option<OwnedFd>) -> Result<(Cell, Option<OwnedFd>), Fault> {
+fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
     // Nothing that commands start may ever read or write memory of the helper.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(Fault::at("hiding the helper's memory"))?;
@@ -131,38 +129,34 @@ fn build(spec: CellSpec, lock: Option<OwnedFd>) -> Result<(Cell, Option<OwnedFd>
         confine::bounding()?;
         filters.apply()?;
     }
-    let reserved = Reserved::new(&spec, lock)?;
-    Ok((Cell { spec, filters, landlock, reserved }, listener))
+    Ok((Cell { spec, filters, landlock }, listener))
 }
 
 /// Starts one command after the other, until the host is gone.
-fn take_orders(mut cell: Cell, host: OwnedFd) -> Result<(), Fault> {
+fn take_orders(cell: &Cell, host: OwnedFd) -> Result<(), Fault> {
     let children = sys::child_signals().map_err(Fault::at("waiting for commands"))?;
     let mut host = Some(host);
     let mut running = 0;
     while let Some(socket) = &host {
         let mut polled = [PollFd::new(socket, PollFlags::IN), PollFd::new(&children, PollFlags::IN)];
-        let time = cell.reserved.release_in().map(|time| Timespec::try_from(time).unwrap_or_default());
-        poll(&mut polled, time.as_ref()).map_err(Fault::at("waiting for orders"))?;
+        poll(&mut polled, None).map_err(Fault::at("waiting for orders"))?;
         let [orders, ended] = polled.map(|polled| !polled.revents().is_empty());
         if ended {
             let _ = rustix::io::read(&children, &mut [0_u8; 1024]);
             running = reap(running);
         }
-        cell.reserved.tick(running);
         if !orders {
             continue;
         }
         match packet::receive_large::<Order>(socket.as_fd()) {
             Ok(Some((Order::Run(order), fds))) => {
-                running += u32::from(call::start(&mut cell, &order, fds, &mut host, &children));
+                running += u32::from(call::start(cell, &order, fds, &mut host, &children));
             }
             Ok(Some((Order::Build(_), _))) | Err(_) => {}
             Ok(None) => break,
         }
     }
-    finish(&cell, running);
-    cell.reserved.release();
+    finish(cell, running);
     // What commands left in their folder for temporary files is of no use to anybody.
     let _ = std::fs::remove_dir_all(cell.spec.scratch.as_path());
     Ok(())

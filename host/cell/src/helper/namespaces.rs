@@ -41,7 +41,21 @@ fn unshare(spec: &CellSpec) -> Result<(), Fault> {
     map("/proc/self/setgroups", "deny")?;
     map("/proc/self/uid_map", &format!("{user} {user} 1"))?;
     map("/proc/self/gid_map", &format!("{group} {group} 1"))?;
+    leave_watchers();
     rustix::system::sethostname(b"cell").map_err(Fault::at("naming the cell"))
+}
+
+/// Half of the watchers of files that the machine gives a user, and half of what they may watch,
+/// stay for the user's own programs, whatever all commands together take. Where that cannot be
+/// said, each command's own bound holds.
+fn leave_watchers() {
+    for (given, left) in [
+        ("/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances"),
+        ("/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches"),
+    ] {
+        let most = fs::read_to_string(given).ok().and_then(|text| text.trim().parse::<u32>().ok());
+        let _ = most.map(|most| fs::write(left, (most / 2).max(1).to_string()));
+    }
 }
 
 /// Goes on in a child, the first process of the new process namespace.

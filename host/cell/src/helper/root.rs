@@ -25,9 +25,6 @@ const WORKSHOP: &str = "/usr";
 pub(super) const HIDDEN_FILE: &str = "/.hidden/file";
 /// The same for folders.
 pub(super) const HIDDEN_FOLDER: &str = "/.hidden/folder";
-/// An empty folder that can be read: what asks whether there is something in it, as git does,
-/// gets an answer.
-pub(super) const EMPTY_FOLDER: &str = "/.hidden/empty";
 /// The system's folders, which are links into `/usr` on most machines.
 pub(super) const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 /// Longest file of `/etc` that is copied rather than mounted.
@@ -233,7 +230,7 @@ fn attach(mount: &Detached) -> std::io::Result<()> {
 
 /// The folders, links and files that the root itself has.
 fn furnish(cell: &CellSpec) -> std::io::Result<()> {
-    for folder in ["dev/shm", "etc", "proc", "run", "tmp", "usr", "var", ".hidden/folder", ".hidden/empty"] {
+    for folder in ["dev/shm", "etc", "proc", "run", "tmp", "usr", "var", ".hidden/folder"] {
         fs::create_dir_all(folder)?;
     }
     symlink("/tmp", "var/tmp")?;

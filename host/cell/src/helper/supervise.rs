@@ -5,19 +5,16 @@
 //! what loses its parent and kills what descends from it.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{AtFlags, unlinkat};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
-use super::bound::Bound;
-use super::reach;
+use super::questions::Questions;
 use super::tree::Tree;
 use crate::packet;
 use crate::sys;
-use crate::wire::{CommandSpec, Cover, Ended, Event, Fault, Outcome, Status, Stop};
+use crate::wire::{CommandSpec, Ended, Event, Fault, Outcome, Status, Stop};
 
 /// After the shell's end, what it left behind may finish within this time.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
@@ -38,7 +35,9 @@ pub(super) struct Supervisor<'a> {
     pub shell: Pid,
     pub tree: Tree,
     pub started: Instant,
-    bound: Option<Bound>,
+    questions: Option<Questions>,
+    /// Nobody is left who could.
+    nobody_asks: bool,
     phase: Phase,
     ended: Option<Ended>,
     status: Option<Status>,
@@ -62,7 +61,7 @@ impl<'a> Supervisor<'a> {
         children: &'a OwnedFd,
         shell: Pid,
         tree: Tree,
-        bound: Option<Bound>,
+        questions: Option<Questions>,
     ) -> Self {
         let started = Instant::now();
         let until = order.timeout_ms.map(|time| started + Duration::from_millis(time));
@@ -73,7 +72,8 @@ impl<'a> Supervisor<'a> {
             shell,
             tree,
             started,
-            bound,
+            questions,
+            nobody_asks: false,
             phase: Phase::Running { until },
             ended: None,
             status: None,
@@ -100,18 +100,17 @@ impl<'a> Supervisor<'a> {
             let next = self.deadline().map_or(watch_at, |deadline| deadline.min(watch_at));
             if self.wait(next.saturating_duration_since(now)) == Told::HostIsGone {
                 self.kill();
-                self.take_forbidden();
+                self.questions.take().map(Questions::end);
                 return;
             }
         };
-        if self.take_forbidden() {
-            self.ended = Some(Ended::Forbidden);
-        }
+        let refused = self.questions.take().map(Questions::end).unwrap_or_default();
         let outcome = Outcome {
             status: self.status.unwrap_or(Status::Signal(Signal::KILL.as_raw())),
             ended: self.ended,
             leftover,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            refused,
         };
         let _ = packet::send(self.control.as_fd(), &Event::Done(outcome), &[]);
     }
@@ -185,31 +184,9 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Files that the command must not make and that are there.
-    fn forbidden(&self) -> impl Iterator<Item = &Path> {
-        let paths = self.order.covers.iter().filter(|cover| matches!(cover, Cover::Forbid(_)));
-        paths.map(Cover::path).filter(|path| path.symlink_metadata().is_ok())
-    }
-
-    /// Takes them away, when nobody is left who could make them again; whether there were any.
-    fn take_forbidden(&self) -> bool {
-        let found: Vec<_> = self.forbidden().collect();
-        for path in &found {
-            let Ok((folder, name)) = reach::parent(path) else { continue };
-            // A folder of such a name is of no use to anybody.
-            if unlinkat(&folder, name, AtFlags::empty()).is_err() {
-                let _ = unlinkat(&folder, name, AtFlags::REMOVEDIR);
-            }
-        }
-        !found.is_empty()
-    }
-
     fn watch(&mut self) {
         if !matches!(self.phase, Phase::Running { .. }) {
             return;
-        }
-        if self.forbidden().next().is_some() {
-            return self.end(Ended::Forbidden, Stop::Now);
         }
         let used = self.tree.usage();
         let limits = &self.order.limits;
@@ -223,7 +200,8 @@ impl<'a> Supervisor<'a> {
     /// Waits for a child, the host, or the time.
     fn wait(&mut self, time: Duration) -> Told {
         let time = Timespec::try_from(time).unwrap_or_default();
-        let questions = self.bound.as_ref().map_or(self.children.as_fd(), Bound::questions);
+        let open = self.questions.as_ref().filter(|_| !self.nobody_asks);
+        let questions = open.map_or(self.children.as_fd(), Questions::listener);
         let watched = [self.control.as_fd(), self.children.as_fd(), questions];
         let mut polled = watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
         if poll(&mut polled, Some(&time)).is_err() {
@@ -231,11 +209,11 @@ impl<'a> Supervisor<'a> {
         }
         let [control, children, questions] = polled.map(|polled| polled.revents());
         let (control, children) = (!control.is_empty(), !children.is_empty());
-        match &mut self.bound {
-            Some(bound) if questions.contains(PollFlags::IN) => bound.answer(self.tree),
-            // Nobody is left who could ask.
-            Some(_) if !questions.is_empty() => self.bound = None,
-            _ => {}
+        self.nobody_asks |= questions.contains(PollFlags::HUP);
+        if let Some(asked) = &mut self.questions
+            && questions.contains(PollFlags::IN)
+        {
+            asked.answer(self.tree);
         }
         if children {
             // Only that there is something is of interest; which children is asked of wait.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use rustix::process::{Pid, Signal};
 
@@ -59,6 +60,24 @@ impl Tree {
         let mut count = 0;
         self.each(|found| count += found.threads);
         count
+    }
+
+    /// How many descriptors of a kind they have, as the kernel names what they lead to. Of a
+    /// process that lets nobody look, each could be one.
+    pub(super) fn descriptors(self, kind: &str) -> u32 {
+        let mut count = 0;
+        self.each(|found| {
+            let number = found.pid.as_raw_nonzero();
+            let is_kind =
+                |link: &std::path::PathBuf| link.as_os_str().as_bytes().starts_with(kind.as_bytes());
+            let own = fs::read_dir(format!("/proc/{number}/fd")).map(|entries| {
+                let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
+                links.filter(is_kind).count()
+            });
+            let all = || status(found, "FDSize:").and_then(|size| usize::try_from(size).ok());
+            count += own.ok().or_else(all).unwrap_or(0);
+        });
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     /// What they use. Threads count as processes do, as for the kernel's own limit.
@@ -126,6 +145,12 @@ fn kilobytes(found: &Process, file: &str, names: &[&str]) -> Option<u64> {
         value.trim().trim_end_matches(" kB").parse::<u64>().ok()
     });
     Some(values.sum())
+}
+
+/// A number of a process's status.
+fn status(found: &Process, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{}/status", found.pid.as_raw_nonzero())).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
 }
 
 /// The processes that this one can see.

@@ -72,7 +72,8 @@ pub(crate) struct Shield {
     pub hide: Vec<PathBuf>,
     pub freeze: Vec<PathBuf>,
     pub pin: Vec<PathBuf>,
-    pub reserve: Vec<PathBuf>,
+    pub absent: Vec<PathBuf>,
+    pub names: Vec<&'static str>,
 }
 
 impl Shield {
@@ -81,7 +82,7 @@ impl Shield {
         covers.extend(self.hide.iter().map(|path| Cover::Hide(path.as_path().into())));
         covers.extend(self.freeze.iter().map(|path| Cover::Freeze(path.as_path().into())));
         covers.extend(self.pin.iter().map(|path| Cover::Pin(path.as_path().into())));
-        covers.extend(self.reserve.iter().map(|path| Cover::Reserve(path.as_path().into())));
+        covers.extend(self.absent.iter().map(|path| Cover::Absent(path.as_path().into())));
         covers.retain(|cover| !cover.path().ancestors().skip(1).any(|up| self.hide.iter().any(|h| h == up)));
         covers.sort_by(|a, b| a.path().cmp(b.path()));
         covers.dedup_by(|later, earlier| later.path() == earlier.path());
@@ -97,13 +98,15 @@ impl Shield {
                 continue;
             }
             let write = write && !self.freeze.contains(&path);
-            let special = self.hide.iter().chain(self.freeze.iter().chain(&self.reserve).filter(|_| write));
+            let is_above = |inside: &PathBuf| *inside != path && inside.starts_with(&path);
+            let hides = self.hide.iter().any(is_above);
             let access = if write { Access::Write } else { Access::Read };
-            if !special.into_iter().any(|inside| *inside != path && inside.starts_with(&path)) {
+            if !hides && !(write && self.freeze.iter().any(is_above)) {
                 granted.push(Granted { path: path.into(), access });
                 continue;
             }
-            granted.push(Granted { path: path.as_path().into(), access: Access::List });
+            let access = if hides { Access::List } else { Access::Read };
+            granted.push(Granted { path: path.as_path().into(), access });
             for entry in fs::read_dir(&path).expect("a folder") {
                 let entry = entry.expect("an entry");
                 if !entry.file_type().expect("a kind").is_symlink() {
@@ -206,7 +209,7 @@ impl Bed {
     pub(crate) fn cell(&mut self) -> &Cell {
         if self.cell.is_none() {
             let helper = Helper { program: example() };
-            self.cell = Some(Cell::build(&helper, &self.spec(), None).expect("a cell in this tier"));
+            self.cell = Some(Cell::build(&helper, &self.spec()).expect("a cell in this tier"));
         }
         self.cell.as_ref().expect("it was just built")
     }
@@ -275,6 +278,8 @@ impl Bed {
             timeout_ms: Some(u64::try_from(self.timeout.as_millis()).expect("a short time")),
             limits: self.limits,
             covers: self.shield.covers(),
+            absent_names: self.shield.names.iter().map(|name| (*name).to_owned()).collect(),
+            areas: vec![Exposed { path: self.workspace.as_path().into(), write: true }],
             granted: if self.tier == Tier::T2 { self.shield.granted(&self.workspace) } else { Vec::new() },
         };
         if let Some(meanwhile) = &self.meanwhile {

@@ -339,6 +339,40 @@ fn nothing_is_inherited_from_the_host() {
     });
 }
 
+/// What no process's memory shows: bytes that were sent and not read.
+#[test]
+fn sockets_hold_no_more_than_they_may() {
+    for_each_tier(|bed| {
+        bed.arm("names");
+        bed.limits.memory = 256 << 20;
+        let finished = bed.run("for i in 1 2 3; do ./names hoard sockets & done; wait; echo finished");
+        finished.assert_nothing_escaped();
+        let made = counts(&finished.text, "sockets");
+        assert!(made.iter().sum::<u32>() <= 128 + 3 && made.iter().sum::<u32>() >= 32, "{made:?}");
+        let finished = bed.run("for i in 1 2 3; do bash -c 'echo x > >(cat)'; done; ./names hoard sockets");
+        assert!(counts(&finished.text, "sockets")[0] >= 32, "there is room again");
+    });
+}
+
+fn counts(text: &str, what: &str) -> Vec<u32> {
+    text.lines().filter_map(|line| line.strip_suffix(what)?.trim().parse().ok()).collect()
+}
+
+/// A user has 128 of them on most machines, for all programs together.
+#[test]
+fn watchers_are_left_for_others() {
+    for_each_tier(|bed| {
+        bed.arm("names");
+        let finished = bed.run("for i in 1 2 3 4; do ./names hoard watchers & done; wait; echo finished");
+        finished.assert_nothing_escaped();
+        let made: u32 = counts(&finished.text, "watchers").iter().sum();
+        match bed.tier {
+            Tier::T2 => assert_eq!(made, 0),
+            _ => assert!((1..=40).contains(&made), "{}", finished.text),
+        }
+    });
+}
+
 #[test]
 fn processes_of_a_command_have_three_descriptors() {
     for_each_tier(|bed| {

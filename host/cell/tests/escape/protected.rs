@@ -1,20 +1,16 @@
 //! Paths in the workspace with a rule of their own: what is frozen stays as it is, what is pinned
-//! stays where it is, what is reserved stays absent, also once the command has ended.
+//! stays where it is, what is absent stays so, also once the command has ended.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use scorpiox_cell::Tier;
+use crate::bed::{Bed, Shield, for_each_tier, set_mode};
 
-use crate::bed::{Bed, Shield, comes_true, finish, for_each_tier, set_mode};
-
+mod absent;
 mod exchanged;
 
 const SETTINGS: &str = "the host's own settings\n";
-/// Reserved names go a moment after the last command.
-const RELEASE_TIME: Duration = Duration::from_secs(20);
 
 /// Frozen files and folders, with what holds them in place, and places that may be changed.
 fn with_frozen_files(bed: &mut Bed) -> Vec<PathBuf> {
@@ -129,14 +125,13 @@ fn a_pinned_folder_stays_and_may_be_filled() {
             must_fail "exchanged" exchange .git own
             mkdir own/a own/b
             may "exchanged elsewhere" exchange own/a own/b
-            [ "$TIER" = T2 ] || may "filled" write .git/HEAD
+            may "filled" write .git/HEAD
             "#;
         bed.attack(script);
         assert_eq!(bed.at(".git").metadata().expect("a folder").ino(), before);
     });
 }
 
-/// What a link says cannot be covered by bubblewrap, and a command does not run then.
 #[test]
 fn a_frozen_link_and_its_target_stay() {
     for_each_tier(|bed| {
@@ -159,153 +154,10 @@ fn a_frozen_link_and_its_target_stay() {
             may "a file of its own" write own/file
             "#;
         let before = (link_state(&bed.at(".mcp.json")), state(&target));
-        if bed.tier == Tier::T1b {
-            let refused = bed.try_start("echo changed > .mcp.json").expect_err("a refusal");
-            assert!(!refused.is_worth_repeating(), "{refused}");
-            assert!(refused.to_string().contains("symbolic link"), "{refused}");
-        } else {
-            bed.attack(attack);
-        }
+        bed.attack(attack);
         assert_eq!((link_state(&bed.at(".mcp.json")), state(&target)), before);
         assert_eq!(fs::read_link(bed.at(".mcp.json")).expect("a link"), Path::new("conf/real"));
     });
-}
-
-/// Names that nothing has, with places to take something from.
-fn with_reserved_names(bed: &mut Bed) -> Vec<PathBuf> {
-    bed.put("own/file", "mine\n");
-    bed.put("own/folder/file", "mine\n");
-    bed.put("repository/.git/HEAD", "ref: refs/heads/main\n");
-    let reserve: Vec<_> =
-        [".mcp.json", ".claude", "repository/.git/hooks"].iter().map(|name| bed.at(name)).collect();
-    bed.shield =
-        Shield { reserve: reserve.clone(), pin: vec![bed.at("repository/.git")], ..Shield::default() };
-    reserve
-}
-
-const FILL_RESERVED: &str = r#"
-    for path in .mcp.json .claude repository/.git/hooks "$WORKSPACE/.claude" ./own/../.claude \
-        "/proc/self/root$WORKSPACE/.claude" /proc/self/cwd/.claude; do
-        must_fail "a file at $path" overwrite "$path"
-        must_fail "a folder at $path" mkdir "$path"
-        must_fail "a link at $path" ln -sT ../own/folder "$path"
-        must_fail "a forced link at $path" ln -sfT ../own/folder "$path"
-        must_fail "a hard link at $path" link own/file "$path"
-        must_fail "a pipe at $path" mkfifo "$path"
-        must_fail "a file moved to $path" move own/file "$path"
-        must_fail "a folder moved to $path" move own/folder "$path"
-        must_fail "an exchange with $path" exchange own/folder "$path"
-        must_fail "a file below $path" overwrite "$path/settings.json"
-        must_fail "a folder below $path" mkdir "$path/new"
-        must_fail "a move below $path" move own/file "$path/settings.json"
-        must_fail "the mode of $path" chmod 777 "$path"
-        must_fail "taking $path away" move "$path" own/taken
-        must_fail "removing $path" rmdir "$path"
-        must_fail "removing $path as a file" unlink "$path"
-    done
-    must_fail "another folder above" move repository/.git own/git
-    "#;
-
-#[test]
-fn reserved_names_stay_absent() {
-    for_each_tier(|bed| {
-        let reserve = with_reserved_names(bed);
-        bed.attack(&format!("may 'a file of its own' write own/new\n{FILL_RESERVED}"));
-        // At once once more: what stands for the names may still be there, and is not granted.
-        bed.attack(FILL_RESERVED);
-        assert_released(&reserve);
-        bed.attack(FILL_RESERVED);
-        bed.end();
-        assert_gone(&reserve);
-        assert_eq!(names(&bed.at("own")), ["file", "folder", "new"]);
-    });
-}
-
-#[test]
-fn reserved_names_are_free_after_a_command_was_killed() {
-    for_each_tier(|bed| {
-        let reserve = with_reserved_names(bed);
-        let mut running = bed.start("sleep 100 & sleep 100");
-        running.stop(false);
-        finish(&mut running);
-        assert_released(&reserve);
-        let running = bed.start("sleep 100 & sleep 100");
-        bed.end();
-        drop(running);
-        assert_gone(&reserve);
-    });
-}
-
-#[test]
-fn a_command_that_ends_does_not_free_the_names_of_another() {
-    for_each_tier(|bed| {
-        let reserve = with_reserved_names(bed);
-        let mut long = bed.start("until [ -e own/go ]; do sleep 0.05; done; mkdir .claude && echo ESCAPED");
-        bed.attack("may 'a file' write own/new");
-        // Longer than names stay after the last command.
-        let is_freed = comes_true(Duration::from_millis(2500), || reserve.iter().any(|path| !path.is_dir()));
-        assert!(!is_freed, "a name in use was set free");
-        bed.put("own/go", "");
-        let text = finish(&mut long).text;
-        assert!(!text.contains("ESCAPED"), "{text}");
-        assert_released(&reserve);
-    });
-}
-
-#[test]
-fn a_folder_that_moves_takes_no_reserved_name_along() {
-    for_each_tier(|bed| {
-        let reserve = with_reserved_names(bed);
-        bed.attack(
-            r#"
-            if move repository moved; then
-                must_fail "a file in the moved one" overwrite moved/.git/hooks/pre-commit
-                must_fail "the moved one removed" rmdir moved/.git/hooks
-            else
-                must_fail "a file in it" overwrite repository/.git/hooks/pre-commit
-            fi
-            "#,
-        );
-        bed.end();
-        assert_gone(&reserve);
-        let moved = bed.at("moved/.git/hooks");
-        assert!(!moved.exists(), "what stood for a name was left at {}", moved.display());
-    });
-}
-
-/// The helper, which is not confined in T1b and T2, takes away what stood for a name.
-#[test]
-fn a_reserved_name_that_became_one_outside_is_left_alone() {
-    for_each_tier(|bed| {
-        let reserve = with_reserved_names(bed);
-        let theirs = bed.outside.join(".git/hooks");
-        fs::create_dir_all(&theirs).expect("a folder");
-        bed.attack(
-            r"
-            move repository moved && ln -s ../outside repository
-            ls -ld repository/.git/hooks
-            ",
-        );
-        bed.end();
-        let is_there = theirs.is_dir();
-        fs::remove_dir_all(bed.outside.join(".git")).expect("a folder");
-        assert!(is_there, "a folder outside was removed");
-        assert_gone(&reserve[..2]);
-    });
-}
-
-/// That the names become free while the cell lives.
-#[track_caller]
-fn assert_released(reserve: &[PathBuf]) {
-    comes_true(RELEASE_TIME, || reserve.iter().all(|path| path.symlink_metadata().is_err()));
-    assert_gone(reserve);
-}
-
-#[track_caller]
-fn assert_gone(reserve: &[PathBuf]) {
-    for path in reserve {
-        assert!(path.symlink_metadata().is_err(), "{} was left behind", path.display());
-    }
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -1,13 +1,10 @@
 //! The cells that are built, one for each profile, and which tier they have.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use scorpiox_cell::{Access, Cell, CellError, Cover, Granted, Helper, Network, Tier};
+use scorpiox_cell::{Cell, CellError, Cover, Granted, Helper, Network, Tier};
 use scorpiox_paths::Writable;
 use scorpiox_policy::{Places, Policy, Profile};
 use scorpiox_proxy::Proxy;
@@ -104,16 +101,6 @@ impl Ready {
         is_open || self.plan.areas.iter().any(|area| area.write)
     }
 
-    /// Folders that are granted piece by piece, among those that commands may change.
-    pub(super) fn closed(&self, granted: &[Granted]) -> Vec<PathBuf> {
-        let is_written = |path: &Path| {
-            let around = self.plan.areas.iter().filter(|area| path.starts_with(&area.path));
-            around.max_by_key(|area| area.path.as_os_str().len()).is_some_and(|area| area.write)
-        };
-        let lists = granted.iter().filter(|granted| granted.access == Access::List);
-        lists.map(|granted| granted.path.as_path().to_owned()).filter(|path| is_written(path)).collect()
-    }
-
     /// What is special in the workspace at this moment.
     pub(super) fn special(&self, setup: &ShellSetup) -> Result<Rules, ShellError> {
         if self.tier == Tier::None {
@@ -122,9 +109,10 @@ impl Ready {
         let found = self.survey.look()?;
         let failed = || ShellError::io("looking through the workspace");
         let special = self.view(setup).special(&found).map_err(failed())?;
-        let (covers, granted) = match self.tier {
-            Tier::T2 => (Vec::new(), special.granted().map_err(failed())?),
-            _ => (special.covers(&setup.workspace), Vec::new()),
+        let covers = special.covers();
+        let granted = match self.tier {
+            Tier::T2 => special.granted().map_err(failed())?,
+            _ => Vec::new(),
         };
         Ok(Rules { covers, granted, unseen: special.unseen(), reopened: found.reopened })
     }
@@ -208,8 +196,7 @@ fn build(
     let plan = Plan::new(setup, profile, places, writable, tier)?;
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let helper = Helper { program: setup.program.clone() };
-    let lock = lock_file(setup)?;
-    let mut cell = Cell::build(&helper, &plan.spec, Some(lock.as_fd()))?;
+    let mut cell = Cell::build(&helper, &plan.spec)?;
     let proxy = match cell.take_listener() {
         Some(listener) => Some(plan::proxy(profile, listener).map_err(ShellError::io("starting the proxy"))?),
         None => None,
@@ -218,15 +205,4 @@ fn build(
     let environment = environment::build(setup, profile, &plan);
     let skills = places.skills.clone();
     Ok(Ready { cell, tier, plan, environment, survey, shown, skills, told: Mutex::default(), proxy })
-}
-
-/// A file that all servers of this workspace share.
-fn lock_file(setup: &ShellSetup) -> Result<File, ShellError> {
-    let folder: PathBuf = setup.own_home.join("run");
-    let name = folder.join(format!("{}.lock", setup.workspace_name));
-    let open = || {
-        std::fs::create_dir_all(&folder)?;
-        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&name)
-    };
-    open().map_err(ShellError::io(format!("opening {}", name.display())))
 }

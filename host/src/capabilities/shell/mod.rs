@@ -92,8 +92,6 @@ pub(crate) struct Started {
     pub cell: Arc<Ready>,
     /// Its own way out, where the cell has none for all.
     pub proxy: Option<Proxy>,
-    /// Folders in which nothing new can be made, though what is below them may be changed.
-    pub closed: Vec<PathBuf>,
     /// What was done before it, and is told once: folders that it does not see, and why.
     pub notes: Vec<String>,
 }
@@ -241,7 +239,6 @@ impl Shell {
         request: &Request,
     ) -> Result<Started, ShellError> {
         let Rules { covers, granted, unseen, reopened } = cell.special(&self.setup)?;
-        let closed = cell.closed(&granted);
         let notes = notes(&cell.news(unseen), &reopened);
         let command = CommandSpec {
             command: request.command.clone(),
@@ -249,6 +246,8 @@ impl Shell {
             timeout_ms: request.timeout.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
             limits: plan::limits(profile),
             covers,
+            absent_names: scorpiox_policy::PROTECTED.iter().map(|name| (*name).to_owned()).collect(),
+            areas: cell.plan.areas.iter().map(Area::exposed).collect(),
             granted,
         };
         let mut running = cell.cell.run(command, None)?;
@@ -256,7 +255,7 @@ impl Shell {
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
         let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
-        Ok(Started { running, tier: cell.tier, profile: profile.name.clone(), cell, proxy, closed, notes })
+        Ok(Started { running, tier: cell.tier, profile: profile.name.clone(), cell, proxy, notes })
     }
 
     /// What stays closed in folders that are opened otherwise than to commands.

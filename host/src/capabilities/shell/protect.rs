@@ -9,6 +9,7 @@ mod special;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use scorpiox_cell::Exposed;
 use scorpiox_gitdirs::{Seen, Trail, obeyed};
 use scorpiox_policy::PROTECTED;
 
@@ -21,6 +22,13 @@ pub(crate) struct Area {
     pub path: PathBuf,
     /// Whether they may change it.
     pub write: bool,
+}
+
+impl Area {
+    /// As the sandbox is told it.
+    pub(super) fn exposed(&self) -> Exposed {
+        Exposed { path: self.path.as_path().into(), write: self.write }
+    }
 }
 
 /// All that commands see of this machine's own files, but for programs.
@@ -66,13 +74,22 @@ impl View<'_> {
 
     fn protect_names(&self, found: &Found, special: &mut Special) {
         for path in &found.names {
-            self.protect(path, Why::Name, special);
+            self.protect_here(path, Why::Name, special);
         }
         let roots = self.areas.iter().filter(|area| area.write && area.path.is_dir());
         for root in roots {
             for name in PROTECTED {
-                self.protect(&root.path.join(name), Why::Name, special);
+                self.protect_here(&root.path.join(name), Why::Name, special);
             }
+        }
+    }
+
+    /// The same of a path whose folder is reached through no link.
+    fn protect_here(&self, path: &Path, why: Why, special: &mut Special) {
+        match path.symlink_metadata() {
+            Ok(found) if !found.is_symlink() => special.freeze(path, why),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => special.keep_absent(path, why),
+            _ => self.protect(path, why, special),
         }
     }
 

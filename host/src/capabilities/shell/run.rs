@@ -1,6 +1,6 @@
 //! A command from its start to its end.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -110,8 +110,6 @@ pub struct Completed {
     pub profile: String,
     /// Hosts that were refused meanwhile.
     pub refusals: Vec<Refusal>,
-    /// Folders in which nothing new could be made, as the tier cannot tell names apart.
-    pub closed: Vec<PathBuf>,
     /// What was done before it, and is told once.
     pub notes: Vec<String>,
 }
@@ -197,8 +195,9 @@ impl Waited {
 
     fn completed(self, request: &Request, outcome: Outcome) -> Completed {
         let refusals = self.refusals(request);
-        let Started { tier, profile, closed, notes, .. } = self.started;
-        Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, closed, notes }
+        note_names(request, &outcome);
+        let Started { tier, profile, notes, .. } = self.started;
+        Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, notes }
     }
 
     fn go_on(self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {
@@ -216,6 +215,13 @@ impl Waited {
             request.uses.note("network", host, Err(&refusal.why));
         }
         refusals
+    }
+}
+
+/// Names that the command was not allowed to make, for the call's record.
+fn note_names(request: &Request, outcome: &Outcome) {
+    for path in &outcome.refused {
+        request.uses.note("shell", path.as_path().display(), Err("commands cannot make this name"));
     }
 }
 

@@ -268,7 +268,7 @@ fn cell(tier: Tier, shell: &Shell, program: &Path) -> Result<Cell, CellError> {
         network: Network::Proxy,
         landlock_at_most: None,
     };
-    Cell::build(&Helper { program: setup.program.clone() }, &spec, None)
+    Cell::build(&Helper { program: setup.program.clone() }, &spec)
 }
 
 fn start_in(tier: Tier, shell: &Shell, router: &Arc<Router>, program: &Path) -> Result<Warm, String> {
@@ -308,6 +308,8 @@ fn command(program: &Path) -> CommandSpec {
         timeout_ms: None,
         limits: LIMITS,
         covers: Vec::new(),
+        absent_names: Vec::new(),
+        areas: Vec::new(),
         granted: Vec::new(),
     }
 }

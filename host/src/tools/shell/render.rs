@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use scorpiox_cell::{Ended, Outcome, Status};
+use scorpiox_cell::{Ended, Outcome, RawPath, Status};
 use scorpiox_proxy::Refusal;
 use scorpiox_tool_kit::args::shown;
 use scorpiox_transcript::{Finished, human_bytes, human_duration};
@@ -19,8 +19,9 @@ pub(super) const LIST_SCHEMA: &str = r#"{"type":"object","properties":{"tasks":{
 
 /// Characters of a result that are kept free for notes.
 pub(super) const NOTE_CHARS: usize = 1500;
-/// Most folders that are named as closed.
-const MAX_CLOSED: usize = 4;
+/// Most names that were not made and are named, and characters of each.
+const MAX_NAMES: usize = 4;
+const MAX_NAME_CHARS: usize = 120;
 /// Most refused hosts that are named.
 const MAX_REFUSALS: usize = 4;
 
@@ -64,8 +65,7 @@ pub(super) fn completed(
     timeout: Duration,
     note: Option<&str>,
 ) -> Output {
-    let Completed { output, outcome, tier, profile, refusals, closed, notes: news } = completed;
-    let failed = outcome.status != Status::Code(0) || outcome.ended.is_some();
+    let Completed { output, outcome, tier, profile, refusals, notes: news } = completed;
     let mut notes = vec![format!(
         "{} · {} · sandbox {tier}, profile {profile}",
         status(outcome, Some(timeout)),
@@ -85,14 +85,7 @@ pub(super) fn completed(
     if refusals.len() > MAX_REFUSALS {
         notes.push(format!("network: {} more were refused", refusals.len() - MAX_REFUSALS));
     }
-    if failed && !closed.is_empty() {
-        let names: Vec<_> = closed.iter().take(MAX_CLOSED).map(|path| path.display().to_string()).collect();
-        notes.push(format!(
-            "tier {tier} cannot keep new files apart from protected ones, so none can be made directly in {}; \
-             folders below are open",
-            names.join(", ")
-        ));
-    }
+    notes.extend(not_made(&outcome.refused));
     notes.extend(news.iter().cloned());
     notes.extend(note.map(str::to_owned));
     notes.extend(whole(output));
@@ -168,6 +161,27 @@ fn noted(printed: &str, notes: &[String]) -> String {
     text + &lines.join("\n")
 }
 
+/// Names that the command was not allowed to make.
+fn not_made(refused: &[RawPath]) -> Option<String> {
+    let name = |path: &RawPath| {
+        let path = path.as_path().display().to_string();
+        let left_out = path.chars().count().saturating_sub(MAX_NAME_CHARS);
+        let end: String = path.chars().skip(left_out).collect();
+        format!("{}{}", if left_out > 0 { "…" } else { "" }, shown(&end))
+    };
+    let mut names: Vec<_> = refused.iter().take(MAX_NAMES).map(name).collect();
+    if refused.len() > MAX_NAMES {
+        names.push(format!("{} more", refused.len() - MAX_NAMES));
+    }
+    (!names.is_empty()).then(|| {
+        format!(
+            "not made: {}: programs obey what has such a name when they open the folder, so commands cannot make \
+             it; the person can",
+            names.join(", ")
+        )
+    })
+}
+
 /// How a command ended, in words.
 fn status(outcome: &Outcome, timeout: Option<Duration>) -> String {
     let status = match outcome.status {
@@ -180,10 +194,6 @@ fn status(outcome: &Outcome, timeout: Option<Duration>) -> String {
         (Some(Ended::Timeout), None) => format!("timed out, {status}"),
         (Some(Ended::Stopped), _) => format!("stopped, {status}"),
         (Some(Ended::Processes), _) => format!("stopped because it had too many processes, {status}"),
-        (Some(Ended::Forbidden), _) => format!(
-            "stopped because it made .git/commondir or .git/config.worktree, which would make git run programs \
-             later and was removed, {status}"
-        ),
         (Some(Ended::Memory), _) => format!("stopped because it used too much memory, {status}"),
     }
 }
@@ -271,6 +281,9 @@ pub(super) fn read(read: &ReadPiece) -> Output {
     let printed = if piece.text.is_empty() { "(no new output)" } else { &piece.text };
     let mut notes = vec![format!("task {}: {}", task.id, state(task))];
     notes.extend(piece.more.then(|| "there is more: read again".to_owned()));
+    if let (false, TaskState::Ended(TaskEnd::Ended(outcome), _)) = (piece.more, &task.state) {
+        notes.extend(not_made(&outcome.refused));
+    }
     let (status, end, time) = parts(&task.state);
     let data = ReadData {
         task_id: task.id,

@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use scorpiox_tests::Program;
 
-use super::support::{bash, bash_for, comes_true, in_each_tier, start};
+use super::support::{background, bash, comes_true, in_each_tier, read_until, start};
 
 const ATTACK: &str = r#"
 names=".git/hooks/pre-commit .git/config .mcp.json .claude/settings.json .vscode/tasks.json .idea/x .bashrc .profile"
@@ -57,9 +58,7 @@ fn protected_names_that_are_absent_stay_absent() {
         bash(server, ATTACK);
         for name in [".mcp.json", ".claude", ".vscode", ".idea", ".bashrc", ".profile"] {
             let path = program.workspace().join(name);
-            // An empty folder may hold the place for a moment.
-            assert!(!path.is_file() && !path.is_symlink(), "{name}");
-            assert!(comes_true(Duration::from_secs(10), || !path.exists()), "{name} stays");
+            assert!(path.symlink_metadata().is_err(), "{name} is there");
         }
     });
 }
@@ -69,8 +68,6 @@ fn protected_names_that_are_links_protect_what_they_lead_to() {
     in_each_tier(|program, server| {
         program.put("workspace/real/settings.json", "{}");
         program.put("workspace/mcp-real.json", "{}");
-        let is_free = |name: &str| !program.workspace().join(name).exists();
-        assert!(comes_true(Duration::from_secs(10), || is_free(".claude") && is_free(".mcp.json")));
         symlink("real", program.workspace().join(".claude")).expect("a link");
         symlink("mcp-real.json", program.workspace().join(".mcp.json")).expect("a link");
         bash(
@@ -121,19 +118,84 @@ fn a_file_denied_since_the_last_command_is_denied_to_the_next() {
 
 #[test]
 fn commits_work_beside_protected_hooks() {
-    let program = Program::new();
-    let mut server = start(&program);
-    let ran = bash(
-        &mut server,
-        "git init -q . && git config user.name t; echo x > file && git add file && git -c user.name=t -c user.email=t@t commit -qm one && git log --format=%s",
-    );
-    assert!(ran.succeeded().ends_with("one\n"), "{}", ran.text);
-    let ran = bash(
-        &mut server,
-        "echo y >> file && git -c user.name=t -c user.email=t@t commit -qam two && git log --format=%s",
-    );
-    assert_eq!(ran.succeeded(), "two\none\n");
-    assert!(bash(&mut server, "git config core.hooksPath /tmp").is_error);
+    in_each_tier(|_, server| {
+        let ran = bash(
+            server,
+            "git init -q . && git config user.name t; echo x > file && git add file && git -c user.name=t -c user.email=t@t commit -qm one && git log --format=%s",
+        );
+        assert!(ran.succeeded().ends_with("one\n"), "{}", ran.text);
+        let ran = bash(
+            server,
+            "echo y >> file && git -c user.name=t -c user.email=t@t commit -qam two && git stash list && git log --format=%s",
+        );
+        assert_eq!(ran.succeeded(), "two\none\n");
+        assert_ne!(bash(server, "git config core.hooksPath /tmp").exit_code(), 0);
+    });
+}
+
+/// Programs that want an empty folder find one.
+#[test]
+fn an_empty_workspace_is_empty() {
+    in_each_tier(|program, server| {
+        let task = background(server, "until [ -e /proc/self/cwd/go ]; do sleep 0.02; done");
+        assert_eq!(names(program), [""; 0], "something stands in the workspace");
+        assert_eq!(bash(server, "ls -A").succeeded(), "");
+        bash(server, "touch go").succeeded();
+        read_until(server, task, "nothing");
+        fs::remove_file(program.workspace().join("go")).expect("a file");
+        let script = "git init -q $HOME/from && cd $HOME/from && echo one > file && git add file && \
+            git -c user.name=t -c user.email=t@t commit -qm one && cd \"$OLDPWD\" && git clone -q $HOME/from . && ls -A";
+        assert_eq!(bash(server, script).succeeded(), ".git\nfile\n");
+        assert_eq!(names(program), [".git", "file"]);
+    });
+}
+
+fn names(program: &Program) -> Vec<String> {
+    let entries = fs::read_dir(program.workspace()).expect("a folder").flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Nothing is left, and nothing comes later, when the server dies.
+#[test]
+fn a_killed_server_leaves_nothing_in_the_workspace() {
+    in_each_tier(|program, server| {
+        background(server, "while :; do mkdir .claude; echo > .mcp.json; done 2>/dev/null");
+        server.signal(Signal::KILL);
+        assert!(comes_true(Duration::from_secs(5), || names(program).is_empty()), "{:?}", names(program));
+    });
+}
+
+#[test]
+fn what_was_not_made_is_said() {
+    in_each_tier(|program, server| {
+        let ran = bash(server, "mkdir .vscode; echo x > .mcp.json; echo on");
+        assert!(ran.output().contains("on"), "{}", ran.text);
+        for name in [".vscode", ".mcp.json"] {
+            assert!(ran.text.contains("[not made: ") && ran.text.contains(name), "{}", ran.text);
+        }
+        let task = background(server, "mkdir .idea; echo over");
+        let read = read_until(server, task, "not made: ");
+        assert!(!read.is_empty() && !program.workspace().join(".idea").exists(), "{read}");
+    });
+}
+
+/// The mode that placeholders once had means nothing.
+#[test]
+fn a_protected_folder_of_any_mode_is_protected() {
+    use std::os::unix::fs::PermissionsExt;
+    in_each_tier(|program, server| {
+        repository(program);
+        for name in [".vscode", ".git/hooks"] {
+            let path = program.workspace().join(name);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o555)).expect("a mode");
+        }
+        bash(server, ATTACK);
+        assert_eq!(fs::read_to_string(program.workspace().join(".vscode/tasks.json")).expect("the file"), "[]");
+        let hook = program.workspace().join(".git/hooks/pre-commit");
+        assert_eq!(fs::read_to_string(hook).expect("the file"), "#!/bin/sh\n");
+    });
 }
 
 /// A `commondir` makes git read another configuration, which can name programs.
@@ -145,23 +207,15 @@ fn git_is_not_led_to_another_configuration() {
         program.put("workspace/evil/config", "[core]\n\tfsmonitor = evil\n");
         for (name, attack) in [
             ("commondir", "echo ../evil > .git/commondir"),
-            ("commondir", "echo ../evil > .git/commondir; sleep 20; echo still here"),
-            ("commondir", "mkdir .git/commondir; sleep 20; echo still here"),
-            ("config.worktree", "cp evil/config .git/config.worktree; sleep 20; echo still here"),
+            ("commondir", "mkdir .git/commondir"),
+            ("commondir", "ln -s ../evil .git/commondir"),
+            ("config.worktree", "cp evil/config .git/config.worktree"),
+            ("config.worktree", "mv evil/config .git/config.worktree"),
         ] {
-            let ran = bash_for(server, attack, 10_000);
-            assert!(ran.is_error || ran.data["tier"] == "T2", "{attack}: {}", ran.text);
-            assert_eq!(
-                ran.data["timed_out"],
-                ran.data["tier"] == "T2" && attack.contains("sleep"),
-                "{}",
-                ran.text
-            );
+            let ran = bash(server, attack);
+            assert!(ran.exit_code() != 0 && ran.text.contains("not made: "), "{attack}: {}", ran.text);
             let path = program.workspace().join(".git").join(name);
             assert!(path.symlink_metadata().is_err(), "{attack}: it is there");
-            if ran.data["tier"] != "T2" {
-                assert!(ran.text.contains("which would make git run programs"), "{}", ran.text);
-            }
         }
         bash(
             server,

@@ -77,10 +77,10 @@ fn a_hidden_file_whose_folder_becomes_a_link_lets_nobody_out() {
 }
 
 #[test]
-fn a_reserved_name_whose_folder_becomes_a_link_is_not_made_outside() {
+fn an_absent_name_whose_folder_becomes_a_link_is_not_made_outside() {
     for_each_tier(|bed| {
         let (sub, twin) = with_twins(bed);
-        bed.shield.reserve = vec![sub.join(".git/hooks")];
+        bed.shield.absent = vec![sub.join(".git/hooks")];
         attack_twins(bed, &twin);
     });
 }

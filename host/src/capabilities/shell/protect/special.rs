@@ -168,12 +168,12 @@ impl Special {
         Some(area.path.join(first))
     }
 
-    /// For tiers with mounts of their own. A folder comes before what lies in it.
-    pub(crate) fn covers(&self, workspace: &Path) -> Vec<Cover> {
+    /// For the guard, and for tiers with mounts of their own. A folder comes before what lies in it.
+    pub(crate) fn covers(&self) -> Vec<Cover> {
         let mut covers: Vec<Cover> = Vec::new();
         covers.extend(self.hidden.keys().map(|path| Cover::Hide(path.as_path().into())));
         covers.extend(self.frozen.keys().map(|path| Cover::Freeze(path.as_path().into())));
-        covers.extend(self.absent.keys().map(|path| absent(path, workspace)));
+        covers.extend(self.absent.keys().map(|path| Cover::Absent(path.as_path().into())));
         covers.sort_by(|a, b| a.path().cmp(b.path()));
         covers
     }
@@ -193,7 +193,9 @@ impl Special {
                 granted.push(Granted { path: path.into(), access });
                 continue;
             }
-            granted.push(Granted { path: path.as_path().into(), access: Access::List });
+            // What is read there is only what may be read, where nothing is hidden.
+            let access = if holds(&self.hidden, &path) { Access::List } else { Access::Read };
+            granted.push(Granted { path: path.as_path().into(), access });
             for entry in fs::read_dir(&path)? {
                 let entry = entry?;
                 // A link grants nothing; what it leads to is granted by its own name.
@@ -207,11 +209,7 @@ impl Special {
 
     /// Whether something in a folder has another rule than the folder.
     fn splits(&self, folder: &Path, write: bool) -> bool {
-        let inside = |rules: &BTreeMap<PathBuf, Why>| {
-            let from = (std::ops::Bound::Excluded(folder), std::ops::Bound::Unbounded);
-            rules.range::<Path, _>(from).next().is_some_and(|(path, _)| path.starts_with(folder))
-        };
-        inside(&self.hidden) || (write && (inside(&self.frozen) || inside(&self.absent)))
+        holds(&self.hidden, folder) || (write && holds(&self.frozen, folder))
     }
 
     /// Folders that are closed because nothing is known of what is in them.
@@ -224,12 +222,8 @@ impl Special {
     }
 }
 
-fn absent(path: &Path, workspace: &Path) -> Cover {
-    let name = path.file_name().unwrap_or_default();
-    let holds = scorpiox_policy::is_protected_name(name) || name == "hooks" || name == "config";
-    if holds && path.starts_with(workspace) && path.parent().is_some_and(Path::is_dir) {
-        Cover::Reserve(path.into())
-    } else {
-        Cover::Forbid(path.into())
-    }
+/// Whether something in a folder has one of these rules.
+fn holds(rules: &BTreeMap<PathBuf, Why>, folder: &Path) -> bool {
+    let from = (std::ops::Bound::Excluded(folder), std::ops::Bound::Unbounded);
+    rules.range::<Path, _>(from).next().is_some_and(|(path, _)| path.starts_with(folder))
 }

@@ -1,0 +1,286 @@
+//! What is allowed, done in the caller's place: by the folder that was judged and the name in it,
+//! whatever the caller's memory says by now.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fcntl_setfl, fstat, ftruncate, linkat, mkdirat,
+    mknodat, openat, readlinkat, renameat_with, statat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::call::{At, Open, What};
+use super::caller::{Caller, Spot};
+use super::places::Ruling;
+use super::{Guard, failed, identity_of};
+use crate::helper::reach;
+use crate::sys::Answer;
+
+/// Most links that are followed one after the other, as the kernel has it.
+const MAX_LINKS: usize = 40;
+/// The shell's own, until a process of the command sets another one.
+const USUAL_UMASK: u32 = 0o022;
+const RENAME_FLAGS: RenameFlags = RenameFlags::NOREPLACE.union(RenameFlags::EXCHANGE);
+const LINK_FLAGS: AtFlags = AtFlags::SYMLINK_FOLLOW.union(AtFlags::EMPTY_PATH);
+/// Longest address of a socket that has a path.
+const MAX_ADDRESS: u64 = 110;
+
+/// Which bits the callers take away from the mode of what they make.
+#[derive(Debug, Default)]
+pub(super) struct Umask {
+    differs: bool,
+    set: Option<u32>,
+}
+
+impl Umask {
+    /// A process of the command sets one: each has to be asked from now on.
+    pub(super) fn may_differ(&mut self) {
+        self.differs = true;
+    }
+
+    /// Makes the caller's this process's.
+    fn take(&mut self, caller: &Caller<'_>) -> io::Result<()> {
+        let wanted = if self.differs { caller.umask()? } else { USUAL_UMASK };
+        if self.set != Some(wanted) {
+            rustix::process::umask(Mode::from_raw_mode(wanted));
+            self.set = Some(wanted);
+        }
+        Ok(())
+    }
+}
+
+impl Guard {
+    pub(super) fn open(&mut self, caller: &Caller<'_>, open: Open) -> io::Result<Answer> {
+        let flags = OFlags::from_bits_retain(open.flags);
+        if flags.intersects(OFlags::PATH | OFlags::DIRECTORY) {
+            return Ok(Answer::Go);
+        }
+        let (creates, exclusive) = (flags.contains(OFlags::CREATE), flags.contains(OFlags::EXCL));
+        let mut spot = caller.spot(open.at)?;
+        for _ in 0..MAX_LINKS {
+            if spot.has_slash() {
+                break;
+            }
+            let ruling = self.places.judge(&spot)?;
+            let is_here = matches!(ruling, Ruling::Free);
+            if creates && !matches!(ruling, Ruling::Elsewhere) {
+                if let Some(answer) = self.ruled_out(ruling) {
+                    return Ok(answer);
+                }
+                self.umask.take(caller)?;
+                match make_file(&spot, flags, open.mode) {
+                    Err(Errno::EXIST) if !exclusive => {}
+                    Err(error) => return Ok(failed(error)),
+                    Ok(file) => return Ok(given(file, flags)),
+                }
+            }
+            let link = match readlinkat(&spot.folder, spot.bare(), Vec::new()) {
+                Ok(link) if !flags.contains(OFlags::NOFOLLOW) => link,
+                // It went away, and can be made after all.
+                Err(Errno::NOENT) if creates && is_here => continue,
+                Err(Errno::INVAL) if is_here => return self.open_existing(&spot, flags),
+                _ => break,
+            };
+            spot = caller.follow(&spot, link.as_bytes())?;
+        }
+        Ok(Answer::Go)
+    }
+
+    /// Opens a regular file; what else there is the caller opens by itself, and may have to wait.
+    fn open_existing(&self, spot: &Spot, flags: OFlags) -> io::Result<Answer> {
+        let is_granted = !flags.contains(OFlags::CREATE) && self.places.is_granted(&spot.folder)?;
+        let found = statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW)?;
+        if is_granted || !FileType::from_raw_mode(found.st_mode).is_file() {
+            return Ok(Answer::Go);
+        }
+        // Where only this looks at it, it is looked at before it is changed.
+        let is_cut_later = self.places.is_shared_tree() && flags.contains(OFlags::TRUNC);
+        let cut = if is_cut_later { OFlags::TRUNC } else { OFlags::empty() };
+        let asked = flags.difference(OFlags::CREATE | OFlags::EXCL | cut);
+        let asked = asked | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match openat(&spot.folder, spot.bare(), asked, Mode::empty()) {
+            Ok(file) => file,
+            Err(error) => return Ok(failed(error)),
+        };
+        let stat = fstat(&file)?;
+        if !FileType::from_raw_mode(stat.st_mode).is_file() {
+            return Ok(Answer::Go);
+        }
+        if !self.places.may_change(reach::identity(&stat)) {
+            return Ok(failed(Errno::ACCESS));
+        }
+        if is_cut_later {
+            ftruncate(&file, 0)?;
+        }
+        if !flags.contains(OFlags::NONBLOCK) {
+            fcntl_setfl(&file, flags)?;
+        }
+        Ok(given(file, flags))
+    }
+
+    pub(super) fn make(&mut self, caller: &Caller<'_>, at: At, what: What) -> io::Result<Answer> {
+        self.sockets |= matches!(what, What::Node { mode } if kind(mode).is_socket());
+        let spot = caller.spot(at)?;
+        let ruling = self.places.judge(&spot)?;
+        if let Some(answer) = self.ruled_out(ruling) {
+            return Ok(answer);
+        }
+        let done = match what {
+            What::Folder { mode } => {
+                self.umask.take(caller)?;
+                mkdirat(&spot.folder, spot.name(), Mode::from_raw_mode(mode))
+            }
+            What::Node { mode }
+                if matches!(kind(mode), FileType::RegularFile | FileType::Fifo | FileType::Socket) =>
+            {
+                self.umask.take(caller)?;
+                mknodat(&spot.folder, spot.name(), kind(mode), Mode::from_raw_mode(mode & 0o7777), 0)
+            }
+            // A device, which no command has the rights to make.
+            What::Node { .. } => return Ok(Answer::Go),
+            What::Symlink { text } => {
+                symlinkat(OsStr::from_bytes(&caller.text(text)?), &spot.folder, spot.name())
+            }
+        };
+        Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    pub(super) fn link(&mut self, caller: &Caller<'_>, from: At, to: At, flags: u32) -> io::Result<Answer> {
+        let flags = AtFlags::from_bits_retain(flags);
+        if !LINK_FLAGS.contains(flags) {
+            return Ok(failed(Errno::INVAL));
+        }
+        let spot = caller.spot(to)?;
+        let ruling = self.places.judge(&spot)?;
+        if let Some(answer) = self.ruled_out(ruling) {
+            return Ok(answer);
+        }
+        let (source, file) = match find_source(caller, from, flags)? {
+            Ok(found) => found,
+            Err(error) => return Ok(failed(error)),
+        };
+        if !self.may_link(source.as_ref(), &file)? {
+            return Ok(Answer::Go);
+        }
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
+        Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    /// Whether a file may get a second name. Where there are mounts, they say so; without them it
+    /// must lie where commands may write, or nowhere yet.
+    fn may_link(&self, source: Option<&Spot>, file: &OwnedFd) -> io::Result<bool> {
+        if !self.places.is_shared_tree() {
+            return Ok(self.places.may_change(identity_of(file)?));
+        }
+        let lies_here = match source {
+            Some(source) => matches!(self.places.judge(source)?, Ruling::Free) && is_at(source, file)?,
+            None => false,
+        };
+        Ok((lies_here || fstat(file)?.st_nlink == 0) && self.places.may_change(identity_of(file)?))
+    }
+
+    pub(super) fn rename(&mut self, caller: &Caller<'_>, from: At, to: At, flags: u32) -> io::Result<Answer> {
+        let flags = RenameFlags::from_bits_retain(flags);
+        if !RENAME_FLAGS.contains(flags) {
+            return Ok(failed(Errno::INVAL));
+        }
+        let (from, to) = (caller.spot(from)?, caller.spot(to)?);
+        let mut elsewhere = 0;
+        let exchanges = flags.contains(RenameFlags::EXCHANGE);
+        for (spot, gets_another) in [(&from, exchanges), (&to, true)] {
+            match self.places.judge(spot)? {
+                Ruling::Elsewhere => elsewhere += 1,
+                Ruling::Protected(_) if !gets_another => {}
+                ruling => {
+                    if let Some(answer) = self.ruled_out(ruling) {
+                        return Ok(answer);
+                    }
+                }
+            }
+        }
+        if elsewhere == 2 || elsewhere > 0 && self.places.is_shared_tree() {
+            return Ok(Answer::Go);
+        }
+        if !self.places.may_take(&from)? || !self.places.may_take(&to)? {
+            return Ok(failed(Errno::ACCESS));
+        }
+        let done = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags);
+        Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    pub(super) fn remove(&mut self, caller: &Caller<'_>, at: At, flags: u32) -> io::Result<Answer> {
+        let spot = caller.spot(at)?;
+        if self.places.is_granted(&spot.folder)? {
+            return Ok(Answer::Go);
+        }
+        match self.places.judge(&spot)? {
+            // A name that must be absent may well be taken away.
+            Ruling::Free | Ruling::Protected(_) if self.places.may_take(&spot)? => {}
+            Ruling::Elsewhere => return Ok(Answer::Go),
+            _ => return Ok(failed(Errno::ACCESS)),
+        }
+        let done = unlinkat(&spot.folder, spot.name(), AtFlags::from_bits_retain(flags));
+        Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    /// A socket cannot be taken from its owner to be bound, so the owner does it. A name that it
+    /// gets by a race is taken away in the end.
+    pub(super) fn bind(&mut self, caller: &Caller<'_>, address: u64, length: u64) -> io::Result<Answer> {
+        self.sockets = true;
+        let length = usize::try_from(length.min(MAX_ADDRESS)).unwrap_or_default();
+        let address = caller.bytes(address, length)?;
+        let Some((family, path)) = address.split_first_chunk() else { return Ok(Answer::Go) };
+        if i32::from(u16::from_ne_bytes(*family)) != libc::AF_UNIX || matches!(path.first(), None | Some(0)) {
+            return Ok(Answer::Go);
+        }
+        let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+        let spot = caller.spot_of(&path[..end])?;
+        match self.places.judge(&spot)? {
+            Ruling::Free => Ok(Answer::Go),
+            ruling => Ok(self.ruled_out(ruling).unwrap_or(Answer::Go)),
+        }
+    }
+}
+
+/// The file that gets a second name, and where it lies, if that was said.
+fn find_source(
+    caller: &Caller<'_>,
+    from: At,
+    flags: AtFlags,
+) -> io::Result<rustix::io::Result<(Option<Spot>, OwnedFd)>> {
+    if flags.contains(AtFlags::EMPTY_PATH) && caller.text(from.path)?.is_empty() {
+        return Ok(Ok((None, caller.descriptor(from.folder)?)));
+    }
+    let spot = caller.spot(from)?;
+    let follow = if flags.contains(AtFlags::SYMLINK_FOLLOW) { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let file = openat(&spot.folder, spot.name(), OFlags::PATH | OFlags::CLOEXEC | follow, Mode::empty());
+    Ok(file.map(|file| (Some(spot), file)))
+}
+
+/// Whether that is what lies there, and not what a link there leads to.
+fn is_at(spot: &Spot, file: &OwnedFd) -> io::Result<bool> {
+    let found = statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(reach::identity(&found) == identity_of(file)?)
+}
+
+/// What is to be made, which is a file where nothing is said.
+fn kind(mode: u32) -> FileType {
+    match mode & libc::S_IFMT {
+        0 => FileType::RegularFile,
+        _ => FileType::from_raw_mode(mode),
+    }
+}
+
+/// Makes a regular file that was not there.
+fn make_file(spot: &Spot, flags: OFlags, mode: u32) -> rustix::io::Result<OwnedFd> {
+    let flags = flags | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(&spot.folder, spot.bare(), flags, Mode::from_raw_mode(mode & 0o7777))
+}
+
+fn given(file: OwnedFd, flags: OFlags) -> Answer {
+    Answer::File { file, closes_on_exec: flags.contains(OFlags::CLOEXEC) }
+}
