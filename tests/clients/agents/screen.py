@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+import time
 from pathlib import Path
 
 import processes
@@ -12,6 +13,9 @@ from agents.client import Typed
 
 # Longest time for a screen to show something, in seconds.
 PATIENCE = 40
+
+# How long a person looks at what has appeared, in seconds.
+READING = 0.7
 
 
 class Screen:
@@ -45,6 +49,8 @@ class Screen:
     def type(self, typed: Typed) -> None:
         for pattern, keys in typed:
             self._wait_for(pattern)
+            # Forms drop keys that come sooner than a person can read.
+            time.sleep(READING)
             for key in keys:
                 self._run("send-keys", key)
 

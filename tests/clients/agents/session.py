@@ -182,7 +182,8 @@ class Session:
         for message in self.messages("client"):
             result = answers.get(message.get("id"), {}) if message.get("method") == "tools/call" else {}
             if "content" in result:
-                found.append(served(message["params"]["name"], result))
+                # Some clients are told the names with a prefix.
+                found.append(served(message["params"]["name"].removeprefix("scorpiox_"), result))
         return found
 
 

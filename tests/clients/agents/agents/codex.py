@@ -45,7 +45,6 @@ class Codex(Client):
     finder = SEARCH
     limit = 48_000
     allowing = (("Allow the scorpiox MCP server", ("Enter",)),)
-    answering = (("Field 1/2", ("Enter",)), ("Field 2/2", ("Enter",)))
     # It tells models that it knows of the namespace alone, until they search.
     model_name = "gpt-5.5"
 
