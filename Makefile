@@ -2,8 +2,8 @@
 
 SHELL := /bin/bash
 CARGO ?= cargo
-TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 GUESTS := task-manager plan-mode set-callback invoke-skill read-docs read-image web-search
+TEST_GUESTS := commander impostor insider kinds misbehave outsider program
 GUEST_OUT := tools-wasm/target/wasm32-unknown-unknown/release
 COMPONENTS := target/components
 BINARY := target/release/scorpiox-code
@@ -19,17 +19,21 @@ prerequisites:
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing; install Rust 1.95 or newer from https://rustup.rs" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing (SQLite needs it); on Debian and Ubuntu: apt-get install build-essential" >&2; exit 1; }
 
-# The precompile step and the host share one build of their dependencies: both packages are
-# named each time, so that cargo chooses the same features.
+# wasmtime is built twice: to compile, for the compiler alone, and to run, for all that runs components.
+# Each is built with the packages that use it, named together, so that cargo chooses the same features
+# for them each time. The host carries the compiler, packed: make knows when that changes, cargo cannot.
 components: prerequisites
 	@scripts/build-guests.sh tools-wasm & guests=$$!; \
-		$(CARGO) build --quiet --release -p scorpiox-precompile -p scorpiox-code --bin scorpiox-precompile; host=$$?; \
+		$(CARGO) build --quiet --release -p scorpiox-compiler && \
+		$(CARGO) build --quiet --release -p scorpiox-definitions -p scorpiox-code --bin scorpiox-definitions; host=$$?; \
 		wait $$guests && exit $$host
-	@target/release/scorpiox-precompile --target $(TARGET) --out $(COMPONENTS) \
+	@target/release/scorpiox-compiler --out $(COMPONENTS) \
 		$(foreach guest,$(GUESTS),$(guest)=$(GUEST_OUT)/$(subst -,_,$(guest)).wasm)
+	@target/release/scorpiox-definitions $(COMPONENTS) $(GUESTS)
+	@scripts/pack-compiler.sh target/release/scorpiox-compiler $(COMPONENTS)/compiler.gz
 
 build: components ## Build the program: target/release/scorpiox-code
-	@$(CARGO) build --release -p scorpiox-precompile -p scorpiox-code
+	@$(CARGO) build --release -p scorpiox-definitions -p scorpiox-code
 
 demo: build ## Show a real session with the real program
 	@python3 tests/demo/demo.py $(BINARY)
@@ -44,8 +48,8 @@ test-agents: build test-components ## Run the agents that people use against the
 # Guests that only tests run.
 test-components: components
 	@scripts/build-guests.sh tests/guests
-	@target/release/scorpiox-precompile --target $(TARGET) --out target/test-components \
-		$(foreach guest,commander impostor insider kinds misbehave outsider program,$(guest)=tests/guests/target/wasm32-unknown-unknown/release/$(guest).wasm)
+	@target/release/scorpiox-compiler --out target/test-components \
+		$(foreach guest,$(TEST_GUESTS),$(guest)=tests/guests/target/wasm32-unknown-unknown/release/$(guest).wasm)
 
 bench: build test-components ## Measure against the C floor and the rmcp echo: target/bench.txt
 	@tests/bench/run.sh

@@ -13,7 +13,9 @@ for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench; do
 done
 
 echo "== clippy"
-cargo clippy --quiet --release --workspace --all-targets -- -D warnings
+# The compiler by itself: together with the others cargo would build a wasmtime that both compiles and runs.
+cargo clippy --quiet --release -p scorpiox-compiler --all-targets -- -D warnings
+cargo clippy --quiet --release --workspace --exclude scorpiox-compiler --all-targets -- -D warnings
 (cd tools-wasm && cargo clippy --quiet --all-targets -- -D warnings)
 (cd tests && cargo clippy --quiet --all-targets -- -D warnings)
 

@@ -24,8 +24,10 @@ const IMPORTS: [(&str, &[&str]); 7] = [
 const TYPES: &str = "scorpiox:tool/types@0.1.0";
 
 fn imports(engine: &Engine, name: &str) -> BTreeSet<String> {
-    let file = common::built(&format!("components/{name}.component.wasm"));
-    let component = Component::from_file(engine, &file).expect("a component");
+    let file = common::built(&format!("components/{name}.cwasm"));
+    // SAFETY: the build made the file.
+    #[allow(unsafe_code)]
+    let component = unsafe { Component::deserialize_file(engine, &file) }.expect("a component");
     let ty = component.component_type();
     ty.imports(engine).map(|(import, _)| import.to_owned()).filter(|import| import != TYPES).collect()
 }

@@ -30,6 +30,10 @@ impl CellError {
     pub(crate) fn helper(error: impl std::fmt::Display) -> Self {
         Self::Helper(error.to_string())
     }
+
+    pub(crate) fn worker(error: impl std::fmt::Display) -> Self {
+        Self::Worker(error.to_string())
+    }
 }
 
 impl Cell {

@@ -5,6 +5,8 @@
 //! and builds the sandbox once: a *warm cell*. For each command it is sent the descriptors of
 //! the output, and makes a supervisor with a shell below it.
 //!
+//! Programs of this project that work on strangers' bytes are started here, too: see [`worker`].
+//!
 //! Invariants: the host never forks. This crate is the only one that starts programs. Calls of
 //! the kernel that need `unsafe` are all in `sys`. A command that cannot be confined as asked does
 //! not run.
@@ -28,6 +30,7 @@ mod seam;
 mod sys;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody talks without a helper"))]
 mod wire;
+pub mod worker;
 
 #[cfg(target_os = "linux")]
 pub use self::{cell::Cell, helper::main as helper_main, running::Running};

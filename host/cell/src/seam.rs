@@ -17,6 +17,9 @@ pub enum CellError {
     /// The helper cannot be started or does not answer.
     #[error("the sandbox helper failed: {0}")]
     Helper(String),
+    /// A worker cannot be started or seen to.
+    #[error("a process of its own cannot be had: {0}")]
+    Worker(String),
     /// The sandbox cannot be built, or the command not be put into it.
     #[error("{0}")]
     Fault(#[from] Fault),
@@ -32,7 +35,7 @@ impl CellError {
     /// Whether the same might work now.
     pub fn is_worth_repeating(&self) -> bool {
         match self {
-            Self::Helper(_) => true,
+            Self::Helper(_) | Self::Worker(_) => true,
             Self::Fault(fault) => fault.changed,
             Self::NoSandbox => false,
         }

@@ -6,7 +6,7 @@ use wasmtime::component::types::ComponentFunc;
 
 use crate::read::{Mismatch, Path, read_members};
 use crate::schema::object;
-use crate::shape::{Field, Shape, Unmappable};
+use crate::shape::{Budget, Field, Shape, Unmappable};
 use crate::write::{Unexpected, payload};
 
 /// The member of a structured result that carries what is no object itself.
@@ -36,12 +36,14 @@ pub enum Outcome {
 impl Function {
     /// From a component's type.
     pub fn of(ty: &ComponentFunc) -> Result<Self, Unmappable> {
+        let mut budget = Budget::new();
         let parameters = ty.params().map(|(name, ty)| {
-            let shape = Shape::of(&ty, &format!("parameter {name}"))?;
+            let shape = Shape::of(&ty, &format!("parameter {name}"), &mut budget)?;
             Ok(Field { name: name.to_owned(), shape })
         });
-        let result = ty.results().next().map(|ty| Shape::of(&ty, "the result"));
-        Ok(Self { parameters: parameters.collect::<Result<_, _>>()?, result: result.transpose()? })
+        let parameters = parameters.collect::<Result<_, _>>()?;
+        let result = ty.results().next().map(|ty| Shape::of(&ty, "the result", &mut budget));
+        Ok(Self { parameters, result: result.transpose()? })
     }
 
     /// From its parameters and its result.

@@ -41,21 +41,58 @@ pub struct Field {
     pub shape: Shape,
 }
 
+/// Most types of a function, counted as often as they are used. A schema that clients take has fewer.
+const MAX_PARTS: u32 = 4096;
+/// Deepest nesting of a type. Parsers of clients refuse deeper schemas.
+const MAX_DEPTH: u32 = 64;
+
 /// A type that JSON cannot carry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{at} is {what}, which lives in the component and cannot be written as JSON")]
-pub struct Unmappable {
-    /// Where it is: `parameter 1.name`.
-    pub at: String,
-    /// What it is, with an article.
-    pub what: &'static str,
+pub enum Unmappable {
+    /// It means nothing outside of the component.
+    #[error("{at} is {what}, which lives in the component and cannot be written as JSON")]
+    Inside {
+        /// Where it is: `parameter 1.name`.
+        at: String,
+        /// What it is, with an article.
+        what: &'static str,
+    },
+    /// It can be written down in few bytes, and is too much to read.
+    #[error("its types have more than {MAX_PARTS} parts in all")]
+    Large,
+    /// It is nested too deeply.
+    #[error("its types are nested deeper than {MAX_DEPTH} levels")]
+    Deep,
+}
+
+/// What the types of a function may still have. A type that is used twice in another, and that one twice in the
+/// next, has as many parts as two to the power of its depth.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    parts: u32,
+    depth: u32,
+}
+
+impl Budget {
+    /// Of a function.
+    pub(crate) fn new() -> Self {
+        Self { parts: MAX_PARTS, depth: MAX_DEPTH }
+    }
 }
 
 impl Shape {
     /// The shape of a component's type. `at` says where it is.
-    pub fn of(ty: &Type, at: &str) -> Result<Self, Unmappable> {
-        let boxed = |ty: &Type, step: &str| Self::of(ty, &format!("{at}{step}")).map(Box::new);
-        let unmappable = |what| Err(Unmappable { at: at.to_owned(), what });
+    pub(crate) fn of(ty: &Type, at: &str, budget: &mut Budget) -> Result<Self, Unmappable> {
+        budget.parts = budget.parts.checked_sub(1).ok_or(Unmappable::Large)?;
+        budget.depth = budget.depth.checked_sub(1).ok_or(Unmappable::Deep)?;
+        let shape = Self::within(ty, at, budget)?;
+        budget.depth += 1;
+        Ok(shape)
+    }
+
+    fn within(ty: &Type, at: &str, budget: &mut Budget) -> Result<Self, Unmappable> {
+        let mut boxed = |ty: &Type, step: &str| Self::of(ty, &format!("{at}{step}"), budget).map(Box::new);
+        let unmappable = |what| Err(Unmappable::Inside { at: at.to_owned(), what });
         Ok(match ty {
             Type::Bool => Self::Bool,
             Type::S8 => Self::S8,
@@ -77,7 +114,7 @@ impl Shape {
                 record
                     .fields()
                     .map(|field| {
-                        let shape = Self::of(&field.ty, &format!("{at}.{}", field.name))?;
+                        let shape = Self::of(&field.ty, &format!("{at}.{}", field.name), budget)?;
                         Ok(Field { name: field.name.to_owned(), shape })
                     })
                     .collect::<Result<_, _>>()?,
@@ -86,14 +123,15 @@ impl Shape {
                 tuple
                     .types()
                     .enumerate()
-                    .map(|(index, ty)| Self::of(&ty, &format!("{at}[{index}]")))
+                    .map(|(index, ty)| Self::of(&ty, &format!("{at}[{index}]"), budget))
                     .collect::<Result<_, _>>()?,
             ),
             Type::Variant(variant) => Self::Variant(
                 variant
                     .cases()
                     .map(|case| {
-                        let payload = case.ty.as_ref().map(|ty| Self::of(ty, &format!("{at}.{}", case.name)));
+                        let at = format!("{at}.{}", case.name);
+                        let payload = case.ty.as_ref().map(|ty| Self::of(ty, &at, budget));
                         Ok((case.name.to_owned(), payload.transpose()?))
                     })
                     .collect::<Result<_, _>>()?,

@@ -1,15 +1,16 @@
 //! Any type, any value: there and back, through the schema's eyes and through a real component's.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Val};
-use wasmtime::{Config, Engine};
 
-use crate::{Field, Function, Outcome, Path, Shape};
+use crate::{Field, Function, Outcome, Path, Shape, Unmappable};
 
 fn names(count: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Value = Vec<String>> {
     btree_set("[a-z][a-z0-9]{0,6}", count).prop_map(|names| names.into_iter().collect())
@@ -207,20 +208,38 @@ fn wat_type(shape: &Shape, definitions: &mut String, count: &mut usize) -> Strin
     format!("$e{number}")
 }
 
-/// The function `f` of a component, whose parameter and result have this shape.
-fn reflected(shape: &Shape) -> Function {
-    let mut definitions = String::new();
-    let ty = wat_type(shape, &mut definitions, &mut 0);
-    let text =
-        format!("(component {definitions} (import \"f\" (func (param \"value\" {ty}) (result {ty}))))");
-    let engine = Engine::new(Config::new().wasm_component_model(true)).expect("an engine");
-    let component = Component::new(&engine, wat::parse_str(&text).expect("text")).expect("a component");
-    let component = component.component_type();
-    let mut functions = component.imports(&engine).filter_map(|(_, found)| match found.ty {
-        ComponentItem::ComponentFunc(ty) => Some(Function::of(&ty).expect("a function")),
+/// The imports of a component, read as functions.
+fn functions(text: &str) -> Vec<Result<Function, Unmappable>> {
+    let engine = Engine::new(&scorpiox_engine::config()).expect("an engine");
+    let component = wat::parse_str(text).expect("a component");
+    let mut code = scorpiox_compile::compile(&component, || false).expect("compiles");
+    let mut bytes = Vec::new();
+    code.read().and_then(|code| code.read_to_end(&mut bytes)).expect("code");
+    // SAFETY: the compiler made it a moment ago.
+    #[allow(unsafe_code)]
+    let component = unsafe { Component::deserialize(&engine, bytes) }.expect("loads");
+    let imports = component.component_type();
+    let imports = imports.imports(&engine).filter_map(|(_, found)| match found.ty {
+        ComponentItem::ComponentFunc(ty) => Some(Function::of(&ty)),
         _ => None,
     });
-    functions.next().expect("a function")
+    imports.collect()
+}
+
+/// Functions of a component, whose parameter and result have these shapes.
+fn reflected(shapes: &[Shape]) -> Vec<Function> {
+    let mut text = String::new();
+    let mut count = 0;
+    for (number, shape) in shapes.iter().enumerate() {
+        let mut definitions = String::new();
+        let ty = wat_type(shape, &mut definitions, &mut count);
+        let _ = writeln!(
+            text,
+            "{definitions} (import \"f{number}\" (func (param \"value\" {ty}) (result {ty})))"
+        );
+    }
+    let functions = functions(&format!("(component {text})"));
+    functions.into_iter().map(|function| function.expect("a function")).collect()
 }
 
 proptest! {
@@ -244,10 +263,19 @@ proptest! {
         let _ = shape.write(&other);
     }
 
+}
+
+proptest! {
+    // Each asks the compiler, which takes a moment for one shape as for many.
+    #![proptest_config(ProptestConfig::with_cases(2))]
+
     #[test]
-    fn a_components_types_are_read_as_they_are(shape in shape()) {
-        let field = Field { name: "value".to_owned(), shape: shape.clone() };
-        prop_assert_eq!(reflected(&shape), Function::new(vec![field], Some(shape)));
+    fn a_components_types_are_read_as_they_are(shapes in vec(shape(), 100)) {
+        let expected: Vec<_> = shapes
+            .iter()
+            .map(|shape| Function::new(vec![field("value", shape.clone())], Some(shape.clone())))
+            .collect();
+        prop_assert_eq!(reflected(&shapes), expected);
     }
 }
 
@@ -355,18 +383,31 @@ fn a_result_is_the_tools_own() {
 fn a_resource_makes_no_tool_and_says_where_it_is() {
     let text = r#"(component (import "r" (type $r (sub resource)))
         (import "f" (func (param "a" u8) (param "b" (list (own $r))))))"#;
-    let engine = Engine::new(Config::new().wasm_component_model(true)).expect("an engine");
-    let component = Component::new(&engine, wat::parse_str(text).expect("text")).expect("a component");
-    let component = component.component_type();
-    let errors: Vec<_> = component
-        .imports(&engine)
-        .filter_map(|(_, found)| match found.ty {
-            ComponentItem::ComponentFunc(ty) => Some(Function::of(&ty).expect_err("an error").to_string()),
-            _ => None,
-        })
-        .collect();
+    let errors: Vec<_> =
+        functions(text).into_iter().map(|function| function.expect_err("an error").to_string()).collect();
     assert_eq!(
         errors,
         ["parameter b[] is a resource, which lives in the component and cannot be written as JSON"]
     );
+}
+
+#[test]
+fn types_that_grow_from_few_bytes_make_no_tool() {
+    // Each is twice the one before.
+    let doubled = |times: usize| {
+        let types: String =
+            (1..=times).map(|n| format!("(type $t{n} (tuple $t{} $t{}))", n - 1, n - 1)).collect();
+        format!("(component (type $t0 (tuple u8 u8)) {types} (import \"f\" (func (param \"a\" $t{times}))))")
+    };
+    assert!(functions(&doubled(9))[0].is_ok());
+    let large = functions(&doubled(14)).remove(0).expect_err("an error");
+    assert_eq!(large.to_string(), "its types have more than 4096 parts in all");
+
+    let nested = |times: usize| {
+        let types: String = (1..=times).map(|n| format!("(type $t{n} (list $t{}))", n - 1)).collect();
+        format!("(component (type $t0 (list u8)) {types} (import \"f\" (func (param \"a\" $t{times}))))")
+    };
+    assert!(functions(&nested(60))[0].is_ok());
+    let deep = functions(&nested(80)).remove(0).expect_err("an error");
+    assert_eq!(deep.to_string(), "its types are nested deeper than 64 levels");
 }

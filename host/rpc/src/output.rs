@@ -1,8 +1,9 @@
 //! The one writer: whole lines, in the order they were given.
 
+use std::any::Any;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Lines wait for a flush at most until this many bytes are together.
 const COALESCE_BYTES: usize = 32 * 1024;
@@ -10,14 +11,20 @@ const COALESCE_BYTES: usize = 32 * 1024;
 /// Where messages go out.
 ///
 /// A caller blocks while the client does not read, so memory does not grow with a
-/// client that stopped reading. After the first failed write the output is closed
+/// client that stopped reading; a [guard](Self::guard) is taken for each write that can. After the first failed write the output is closed
 /// and swallows everything: nobody listens any more.
 pub struct Output {
     inner: Mutex<Inner>,
     closed: AtomicBool,
     /// Counts writes begun and ended: odd while one is under way.
     writes: AtomicU64,
+    /// Bytes that go out whether the client reads or not: what is left of the room in the pipe.
+    room: AtomicUsize,
+    guard: OnceLock<Box<Guard>>,
 }
+
+/// Makes what is held while a write may block.
+type Guard = dyn Fn() -> Box<dyn Any> + Send + Sync;
 
 struct Inner {
     sink: Box<dyn Write + Send>,
@@ -25,13 +32,25 @@ struct Inner {
 }
 
 impl Output {
-    /// Writes to `sink`.
+    /// Writes to `sink`, which may block at once.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
+        Self::with_room(sink, 0)
+    }
+
+    /// Writes to `sink`, which takes so many bytes without blocking.
+    pub fn with_room(sink: impl Write + Send + 'static, room: usize) -> Self {
         Self {
             inner: Mutex::new(Inner { sink: Box::new(sink), pending: Vec::new() }),
             closed: AtomicBool::new(false),
             writes: AtomicU64::new(0),
+            room: AtomicUsize::new(room),
+            guard: OnceLock::new(),
         }
+    }
+
+    /// What `guard` makes is held during each write that may block. The first guard stays.
+    pub fn guard<T: 'static>(&self, guard: impl Fn() -> T + Send + Sync + 'static) {
+        let _ = self.guard.set(Box::new(move || Box::new(guard())));
     }
 
     /// Writes a line now, with all that waited.
@@ -93,6 +112,10 @@ impl Output {
         if self.is_closed() {
             return;
         }
+        // Under the lock: nobody else takes from the room.
+        let room = self.room.load(Ordering::Relaxed);
+        self.room.store(room.saturating_sub(bytes.len()), Ordering::Relaxed);
+        let _guard = (bytes.len() > room).then(|| self.guard.get().map(|guard| guard()));
         self.writes.fetch_add(1, Ordering::AcqRel);
         let written = inner.sink.write_all(bytes).and_then(|()| inner.sink.flush());
         self.writes.fetch_add(1, Ordering::AcqRel);
@@ -144,6 +167,21 @@ mod tests {
         let output = Output::new(recorder.clone());
         output.send_later(&vec![b'x'; COALESCE_BYTES]);
         assert_eq!(recorder.writes.lock().expect("lock").len(), 1);
+    }
+
+    #[test]
+    fn what_may_block_is_guarded() {
+        let taken = Arc::new(AtomicU64::new(0));
+        let output = Output::with_room(Recorder::default(), 4);
+        let counted = Arc::clone(&taken);
+        output.guard(move || counted.fetch_add(1, Ordering::Relaxed));
+        let guarded = |line: &[u8]| {
+            output.send(line);
+            taken.swap(0, Ordering::Relaxed) == 1
+        };
+        assert!(!guarded(b"a\n"));
+        assert!(guarded(b"bcd\n"), "more than there is room for");
+        assert!(guarded(b"\n"), "nobody knows what was read");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Serving over standard input and output.
 
 use std::fs::File;
+use std::io::{PipeReader, PipeWriter, Read as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,7 +11,6 @@ use anyhow::{Context as _, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scorpiox_rpc::Output;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::environment::Environment;
 use crate::server::{Context, Server};
@@ -21,12 +21,21 @@ pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     }
     let (input, output) = take_stdio().context("standard input and output cannot be used")?;
     let watched = input.try_clone()?;
-    let context = Arc::new(Context::new(environment.options(), Output::new(File::from(output))));
-    let server = Server::start(context, File::from(input), move || has_hung_up(&watched));
-    stop_on_signals(&server)?;
-    let end = server.wait();
-    server.shut_down(end);
-    Ok(ExitCode::SUCCESS)
+    // What is no pipe may block at once.
+    let room = rustix::pipe::fcntl_getpipe_size(&output).unwrap_or(0);
+    let output = Output::with_room(File::from(output), room);
+    let context = Arc::new(Context::new(environment.options(), output));
+    let server = Server::new(context, File::from(input), move || has_hung_up(&watched));
+    let (bell, ringer) = std::io::pipe()?;
+    let (ended, signals) = (Arc::clone(&server), ringer.try_clone()?);
+    // Until then a signal ends the process as it ends any other, with nothing to be lost.
+    let listen = move || or_exit(ring_on_signals(&signals));
+    let end = move || or_exit(end_when_told(ended, bell));
+    server.serve(ringer, [Box::new(listen), Box::new(end)]);
+    // The process ends with the thread that was started.
+    loop {
+        thread::park();
+    }
 }
 
 /// Takes standard input and output away from the rest of the process: what prints by
@@ -39,16 +48,32 @@ fn take_stdio() -> std::io::Result<(OwnedFd, OwnedFd)> {
     Ok((input, output))
 }
 
-/// Ends the server on SIGTERM and SIGINT.
-fn stop_on_signals(server: &Arc<Server>) -> std::io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let server = Arc::clone(server);
-    thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        if signals.forever().next().is_some() {
-            server.stop();
-        }
-    })?;
+/// Rings on SIGTERM and SIGINT.
+fn ring_on_signals(bell: &PipeWriter) -> std::io::Result<()> {
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, bell.try_clone()?)?;
+    }
     Ok(())
+}
+
+/// Starts to wait for the end.
+fn end_when_told(server: Arc<Server>, bell: PipeReader) -> std::io::Result<()> {
+    thread::Builder::new().name("end".to_owned()).spawn(move || end(&server, bell)).map(drop)
+}
+
+/// Ends the server, and the process, when the bell rings: its input has ended, or a signal came.
+fn end(server: &Server, mut bell: PipeReader) {
+    let _ = bell.read(&mut [0]);
+    server.shut_down(server.end());
+    std::process::exit(0);
+}
+
+/// A server that cannot be told to end does not go on.
+fn or_exit(done: std::io::Result<()>) {
+    if let Err(error) = done {
+        tracing::error!("the server cannot be told to end: {error}");
+        std::process::exit(1);
+    }
 }
 
 /// Whether the other end of a pipe is closed, without reading from it.

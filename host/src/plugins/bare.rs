@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use scorpiox_engine::definitions::{PATIENCE, Watch, link_empty, read_waiting};
+use scorpiox_definitions::{PATIENCE, Watch, link_empty, read_waiting};
 use serde_json::Value;
 use wasmtime::component::{Component as Compiled, Linker, ResourceTable};
 use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder};
@@ -14,7 +14,7 @@ use wasmtime_wasi_io::IoView;
 use crate::capabilities::wasi::{HasWasi, Program, WasiSource, WasiState, is_wasi, link};
 
 /// Memory that any component may be given, in bytes.
-const MEMORY_BYTES: usize = scorpiox_engine::MAX_MEMORY_BYTES;
+const MEMORY_BYTES: usize = crate::runtime::MAX_MEMORY_BYTES;
 
 /// The data of such a store.
 pub(super) struct Bare {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use scorpiox_engine::definitions::{TOOL_INTERFACE, read};
+use scorpiox_definitions::{TOOL_INTERFACE, read};
 use scorpiox_plugin::{Asks, Fingerprint, Manifest, Pins, ToolNote};
 use serde_json::{Value, json};
 use wasmtime::Engine;
@@ -12,6 +12,7 @@ use wasmtime::component::Component as Compiled;
 use super::bare;
 use super::definitions::{BadDefinition, check};
 use super::grants::{GRANTABLE, Ungrantable, grants};
+use crate::cancel::Cancel;
 use crate::capabilities::wasi::is_wasi;
 use crate::runtime::{Exported, Functions, Kept};
 
@@ -55,6 +56,14 @@ pub enum Undescribed {
     /// It has no tools, or what it says of them cannot be used.
     #[error(transparent)]
     Definition(#[from] BadDefinition),
+    /// It has functions, and none of them can be a tool.
+    #[error("none of its functions can be a tool; of {name}: {why}")]
+    NoneFits {
+        /// The first of them.
+        name: String,
+        /// What is in the way.
+        why: String,
+    },
     /// Its manifest describes what it does not have.
     #[error("plugin.toml has [tools.{name}], but it has no such tool; there are {}", .known.join(", "))]
     NoSuchTool {
@@ -108,6 +117,9 @@ pub fn describe(
     } else {
         reflect(engine, &compiled, &manifest.comments)
     };
+    if let (true, Some((name, why))) = (described.tools.is_empty(), described.refused.first()) {
+        return Err(Undescribed::NoneFits { name: name.clone(), why: why.clone() });
+    }
     note(&mut described.tools, manifest)?;
     check(&described.tools)?;
     Ok(described)
@@ -133,8 +145,10 @@ fn compile(engine: &Engine, bytes: &[u8], kept: &Kept) -> Result<Compiled, Undes
         _ if bytes.is_empty() => return no("it is empty"),
         _ => return no("it is no WebAssembly component"),
     }
-    let compiled = kept.load(engine, &Fingerprint::of(bytes), || Ok(Cow::Borrowed(bytes)));
-    compiled.map_err(|error| Undescribed::NoComponent(format!("{error:#}")))
+    // Who waits for it can end the program.
+    let cancel = Cancel::default();
+    let compiled = kept.load(engine, &Fingerprint::of(bytes), &cancel, || Ok(Cow::Borrowed(bytes)));
+    compiled.map_err(|error| Undescribed::NoComponent(error.to_string()))
 }
 
 fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<(), Undescribed> {

@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use scorpiox_plugin::{Approval, Asks, Fingerprint, Installed, Limits, Pins, PluginName, Shelf, Status};
+use wasmtime::Engine;
 
 use super::grants::{Ungrantable, grants, limits};
+use crate::cancel::Cancel;
 use crate::runtime::{Binary, Component, Kept};
 use crate::tools::{Definition, Kind, Tool};
 
@@ -118,8 +120,9 @@ pub fn held_to(
 ) -> Result<Component, Ungrantable> {
     let (grants, approved) = grants(capabilities, folders)?;
     let (kept, pinned, source) = (kept.clone(), fingerprint.clone(), installed.clone());
-    let load =
-        move |engine: &wasmtime::Engine| kept.load(engine, &pinned, || Ok(source.read_component()?.into()));
+    let load = move |engine: &Engine, cancel: &Cancel| {
+        kept.load(engine, &pinned, cancel, || Ok(source.read_component()?.into()))
+    };
     // Its data is its own, whatever a built-in tool is called.
     let namespace = format!("plugin/{}", installed.name);
     let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);

@@ -8,17 +8,13 @@ mod bare;
 mod comments;
 mod definitions;
 mod describe;
-mod encode;
 mod entry;
 mod grants;
 mod offer;
-mod watch;
 
 pub use comments::comments;
 pub use definitions::BadDefinition;
 pub use describe::{Described, Undescribed, describe};
-pub use encode::{NotEncodable, encode, is_module};
 pub use entry::held_to;
 pub use grants::{Ungrantable, grants, limits, pins};
 pub use offer::Plugins;
-pub(crate) use watch::{Watches, Woken};

@@ -79,16 +79,6 @@ impl Plugins {
         }
     }
 
-    /// The program's own folder, in which a change may change the plugins.
-    pub(crate) fn own_home(&self) -> &Path {
-        &self.own_home
-    }
-
-    /// The folders with the files of plugins that may run, if those are what was approved.
-    pub(crate) fn folders(&self) -> Vec<PathBuf> {
-        self.entries().iter().map(|entry| self.shelf.folder_of(&entry.name)).collect()
-    }
-
     fn entries(&self) -> Vec<Arc<Entry>> {
         self.with_state(|state| state.entries.values().cloned().collect())
     }

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 use scorpiox_audit::Uses;
-use scorpiox_engine::MAX_SHIPPED_CALLS;
 use wasmtime::{Engine, Store, UpdateDeadline};
 
 use super::component::{Calls, Loaded, Places};
 use super::fault::Stop;
 use super::limits::Meter;
+use super::pool::{MAX_SHIPPED_CALLS, pooled_config};
 use super::ticker::TICK;
 use super::wait::wait;
 use super::{CallState, Component, Fault};
@@ -88,7 +88,7 @@ impl Runtime {
 
     /// Loads a component without calling it; says why if that is impossible.
     pub fn check(&self, component: &Component) -> Result<(), Fault> {
-        component.load(self.engine()?).map(drop)
+        component.load(self.engine()?, &Cancel::default()).map(drop)
     }
 
     /// Calls a tool.
@@ -188,7 +188,7 @@ impl Runtime {
         timer: (u32, u64),
         now: u64,
     ) -> Result<(Result<Option<Delivery>, String>, LazyTransaction), Fault> {
-        let loaded = component.load(self.engine()?)?;
+        let loaded = component.load(self.engine()?, &setup.cancel)?;
         let (id, due) = timer;
         let (value, state) = run(component, setup, transaction, loaded, |loaded, store| {
             let handler = exported(loaded.timed.as_ref(), "timer-handler")?.instantiate(&mut *store)?;
@@ -206,7 +206,7 @@ impl Runtime {
         body: impl Fn(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
         judge: impl Fn(&T) -> Verdict,
     ) -> Result<Finished<T>, Fault> {
-        let loaded = component.load(self.engine()?)?;
+        let loaded = component.load(self.engine()?, &setup.cancel)?;
         let once = |mode| {
             let transaction = LazyTransaction::new(
                 Arc::clone(&setup.database),
@@ -236,7 +236,7 @@ impl Runtime {
     fn engine(&self) -> Result<&Engine, Fault> {
         let engine = self.engine.get_or_init(|| {
             // Without enough address space for the pool, calls are slower but work.
-            Engine::new(&scorpiox_engine::pooled_config())
+            Engine::new(&pooled_config())
                 .or_else(|_| Engine::new(&scorpiox_engine::config()))
                 .map_err(|error| format!("{error:#}"))
         });

@@ -1,37 +1,37 @@
 //! A component that is ready to run.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
 
-use scorpiox_engine::definitions::TOOL_INTERFACE;
+use scorpiox_definitions::TOOL_INTERFACE;
 use wasmtime::Engine;
 use wasmtime::component::{Component as Compiled, InstancePre, Linker};
 
 use super::functions::Functions;
-use super::{CallState, Fault, Limits};
+use super::loading::Once;
+use super::{CallState, Fault, Limits, LoadError};
 use crate::bindings::any_tool::AnyToolPre;
 use crate::bindings::any_tool_waiting::AnyToolPre as WaitingToolPre;
 use crate::bindings::plan_aware::PlanAwarePre;
 use crate::bindings::skill_reader::SkillReaderPre;
 use crate::bindings::timed::TimedPre;
+use crate::cancel::Cancel;
 use crate::capabilities::Capability;
 use crate::capabilities::approved::Approved;
 use crate::capabilities::wasi;
 
 /// Where a component's code comes from.
 pub enum Binary {
-    /// Compiled while this program was built, by `scorpiox-precompile` with the same
+    /// Compiled while this program was built, by `scorpiox-compiler` with the same
     /// engine configuration, and part of this program.
     Precompiled(&'static [u8]),
-    /// A WebAssembly component that is compiled when it is first used.
-    Wasm(&'static [u8]),
-    /// Shipped by others: whoever has it compiles it, or has kept it compiled.
+    /// Shipped by others: whoever has it has it compiled, or has kept it compiled.
     Shipped(Box<Load>),
 }
 
-/// Gives the compiled code of a component.
-pub type Load = dyn Fn(&Engine) -> wasmtime::Result<Compiled> + Send + Sync;
+/// Gives the compiled code of a component, for a call that may be cancelled meanwhile.
+pub type Load = dyn Fn(&Engine, &Cancel) -> Result<Compiled, LoadError> + Send + Sync;
 
 /// A component with what it is granted. Loaded when it is first called.
 pub struct Component {
@@ -49,7 +49,7 @@ pub struct Component {
     pub most_calls: u32,
     running: Places,
     binary: Binary,
-    loaded: OnceLock<Result<Loaded, String>>,
+    loaded: Once<Result<Loaded, String>>,
 }
 
 /// The instance template, and the exports that it turned out to have.
@@ -86,7 +86,7 @@ impl Component {
             most_calls: u32::MAX,
             running: Places::default(),
             binary,
-            loaded: OnceLock::new(),
+            loaded: Once::default(),
         }
     }
 
@@ -113,12 +113,18 @@ impl Component {
         matches!(self.binary, Binary::Shipped(_))
     }
 
-    pub(super) fn load(&self, engine: &Engine) -> Result<&Loaded, Fault> {
-        let loaded = self.loaded.get_or_init(|| {
-            let loaded = Loaded::new(engine, &self.binary, &self.grants);
-            loaded.map_err(|error| format!("{error:#}"))
+    /// What it is when it runs. One call loads it, and the others wait for that; who is cancelled waits no longer,
+    /// and leaves the work to another one.
+    pub(super) fn load(&self, engine: &Engine, cancel: &Cancel) -> Result<&Loaded, Fault> {
+        let loaded = self.loaded.get_or_try_init(cancel, || {
+            match Loaded::new(engine, &self.binary, &self.grants, cancel) {
+                Ok(loaded) => Ok(Ok(loaded)),
+                Err(LoadError::Cancelled(reason)) => Err(Fault::Cancelled(reason)),
+                Err(LoadError::NotNow(why)) => Err(Fault::Unusable(why)),
+                Err(LoadError::Never(why)) => Ok(Err(why)),
+            }
         });
-        loaded.as_ref().map_err(|error| Fault::Unusable(error.clone()))
+        loaded?.as_ref().map_err(|why| Fault::Unusable(why.clone()))
     }
 }
 
@@ -145,8 +151,17 @@ impl Drop for Place<'_> {
 }
 
 impl Loaded {
-    fn new(engine: &Engine, binary: &Binary, grants: &[Capability]) -> wasmtime::Result<Self> {
-        let compiled = compiled(engine, binary)?;
+    fn new(
+        engine: &Engine,
+        binary: &Binary,
+        grants: &[Capability],
+        cancel: &Cancel,
+    ) -> Result<Self, LoadError> {
+        let compiled = compiled(engine, binary, cancel)?;
+        Self::linked(engine, &compiled, grants).map_err(|error| LoadError::Never(format!("{error:#}")))
+    }
+
+    fn linked(engine: &Engine, compiled: &Compiled, grants: &[Capability]) -> wasmtime::Result<Self> {
         let mut linker = Linker::new(engine);
         for grant in grants {
             grant.link(&mut linker)?;
@@ -155,9 +170,9 @@ impl Loaded {
         if waits {
             wasi::link(&mut linker)?;
         }
-        let template = linker.instantiate_pre(&compiled)?;
+        let template = linker.instantiate_pre(compiled)?;
         Ok(Self {
-            calls: calls(engine, &compiled, &template, waits)?,
+            calls: calls(engine, compiled, &template, waits)?,
             waits,
             plan: PlanAwarePre::new(template.clone()).ok(),
             timed: TimedPre::new(template.clone()).ok(),
@@ -188,14 +203,14 @@ fn calls(
     Ok(Calls::Functions(functions))
 }
 
-fn compiled(engine: &Engine, binary: &Binary) -> wasmtime::Result<Compiled> {
+fn compiled(engine: &Engine, binary: &Binary, cancel: &Cancel) -> Result<Compiled, LoadError> {
     match binary {
         // SAFETY: `deserialize` trusts its input like a shared library. These bytes were made
         // by this project's own build and are part of this program's file; whoever can change
         // them can change the program.
         #[allow(unsafe_code)]
-        Binary::Precompiled(bytes) => unsafe { Compiled::deserialize(engine, bytes) },
-        Binary::Wasm(bytes) => Compiled::new(engine, bytes),
-        Binary::Shipped(load) => load(engine),
+        Binary::Precompiled(bytes) => unsafe { Compiled::deserialize(engine, bytes) }
+            .map_err(|error| LoadError::Never(format!("{error:#}"))),
+        Binary::Shipped(load) => load(engine, cancel),
     }
 }

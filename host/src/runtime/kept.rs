@@ -2,18 +2,47 @@
 //!
 //! Loading compiled code is as trusting as loading a shared library. So the folder and the files are
 //! this person's alone, and are looked at before each load; a file's name has the fingerprint of the
-//! component, and of all settings of the engine, that its content was made from.
+//! component and of the compiler that its content was made from, and the hash of the content.
 
 use std::borrow::Cow;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Write as _};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+use scorpiox_compile::{COMPILER_NAME, Code, CompileError, compile, hash};
 use scorpiox_plugin::Fingerprint;
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
+
+use crate::cancel::{Cancel, Reason};
+
+/// Why there is no code of a component.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LoadError {
+    /// The call that it was for was cancelled.
+    #[error("the call was cancelled")]
+    Cancelled(Reason),
+    /// Another time there may be.
+    #[error("{0}")]
+    NotNow(String),
+    /// There is something about the component: trying again gives the same.
+    #[error("{0}")]
+    Never(String),
+}
+
+impl LoadError {
+    fn of(error: &CompileError, cancel: &Cancel) -> Self {
+        match (error, cancel.reason()) {
+            (CompileError::Stopped, Some(reason)) => Self::Cancelled(reason),
+            (error, _) if error.is_lasting() => Self::Never(error.to_string()),
+            (error, _) => Self::NotNow(error.to_string()),
+        }
+    }
+}
 
 /// Most bytes of all files; a component with a whole Python in it has about 60 MiB.
 const MAX_BYTES: u64 = 4 << 30;
@@ -36,44 +65,39 @@ impl Kept {
         &self,
         engine: &Engine,
         fingerprint: &Fingerprint,
+        cancel: &Cancel,
         read: impl FnOnce() -> io::Result<Cow<'a, [u8]>>,
-    ) -> wasmtime::Result<Compiled> {
-        let path = self.path(engine, fingerprint);
-        match usable(&path) {
-            Ok(()) => {
-                // SAFETY: the file is in a folder that only this person can write, was written by
-                // `keep` from the output of the compiler, and names the component and the engine.
-                // wasmtime checks the engine again.
-                #[allow(unsafe_code)]
-                match unsafe { Compiled::deserialize_file(engine, &path) } {
-                    Ok(compiled) => return Ok(compiled),
-                    Err(error) => {
-                        tracing::warn!("{} cannot be used, compiling again: {error}", path.display());
-                    }
+    ) -> Result<Compiled, LoadError> {
+        if let Some(path) = self.find(fingerprint) {
+            match open(&path).and_then(|file| load(engine, &file)) {
+                Ok(compiled) => return Ok(compiled),
+                Err(error) => {
+                    tracing::warn!("{} cannot be used, compiling again: {error}", path.display());
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => tracing::warn!("{} is not used: {error}", path.display()),
         }
-        let bytes = read()?;
+        let bytes = read().map_err(|error| LoadError::NotNow(error.to_string()))?;
         let found = Fingerprint::of(&bytes);
         if found != *fingerprint {
-            return Err(wasmtime::Error::msg(format!("the component is {found}, not {fingerprint}")));
+            return Err(LoadError::Never(format!("the component is {found}, not {fingerprint}")));
         }
-        // From bytes alone: never a file that was compiled elsewhere.
-        let compiled = Compiled::from_binary(engine, &bytes)?;
-        self.keep(engine, fingerprint, &compiled);
-        Ok(compiled)
-    }
-
-    /// Keeps compiled code; where that fails it is compiled again one day.
-    fn keep(&self, engine: &Engine, fingerprint: &Fingerprint, compiled: &Compiled) {
-        let path = self.path(engine, fingerprint);
-        let kept = compiled.serialize().map_err(io::Error::other).and_then(|code| self.write(&path, &code));
-        if let Err(error) = kept {
-            tracing::warn!("compiled code cannot be kept at {}: {error}", path.display());
-        }
+        let code = compile(&bytes, || cancel.is_set());
+        let mut code = code.map_err(|error| LoadError::of(&error, cancel))?;
+        let path = self.path(fingerprint, code.hash());
+        let kept = self.write(&path, &mut code);
         self.prune(&path);
+        let loaded = kept.and_then(|()| load(engine, &open(&path)?));
+        loaded.or_else(|error| {
+            tracing::warn!("compiled code cannot be kept at {}: {error}", path.display());
+            let mut bytes = Vec::new();
+            code.read()
+                .and_then(|code| code.read_to_end(&mut bytes))
+                .map_err(|error| LoadError::NotNow(error.to_string()))?;
+            // SAFETY: the compiler gave it, and it is whole: see `load`.
+            #[allow(unsafe_code)]
+            unsafe { Compiled::deserialize(engine, &bytes) }
+                .map_err(|error| LoadError::Never(format!("{error:#}")))
+        })
     }
 
     /// Deletes what is oldest beyond the bound; `new` stays.
@@ -96,20 +120,28 @@ impl Kept {
         }
     }
 
-    fn path(&self, engine: &Engine, fingerprint: &Fingerprint) -> PathBuf {
-        let mut hasher = DefaultHasher::new();
-        engine.precompile_compatibility_hash().hash(&mut hasher);
-        self.folder.join(format!("{fingerprint}-{:016x}.cwasm", hasher.finish()))
+    /// Where the code of a component is, if this compiler made it and it was kept.
+    fn find(&self, fingerprint: &Fingerprint) -> Option<PathBuf> {
+        let begins = format!("{fingerprint}-{COMPILER_NAME}-");
+        let is_it = |path: &PathBuf| {
+            let name = path.file_name().and_then(OsStr::to_str);
+            name.is_some_and(|name| name.starts_with(&begins) && name.ends_with(".cwasm"))
+        };
+        fs::read_dir(&self.folder).ok()?.flatten().map(|entry| entry.path()).find(is_it)
     }
 
-    fn write(&self, path: &Path, code: &[u8]) -> io::Result<()> {
+    fn path(&self, fingerprint: &Fingerprint, code: &str) -> PathBuf {
+        self.folder.join(format!("{fingerprint}-{COMPILER_NAME}-{code}.cwasm"))
+    }
+
+    fn write(&self, path: &Path, code: &mut Code) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         private(&self.folder.symlink_metadata()?)?;
         // Whoever is first has it; nobody sees half a file.
         let new = path.with_extension(format!("{}.new", std::process::id()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        let written =
-            file.write_all(code).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&new, path));
+        let copied = code.read().and_then(|code| io::copy(code, &mut file));
+        let written = copied.and_then(|_| file.sync_all()).and_then(|()| fs::rename(&new, path));
         if written.is_err() {
             let _ = fs::remove_file(&new);
         }
@@ -117,11 +149,29 @@ impl Kept {
     }
 }
 
-/// Whether a kept file is there, and nobody else can have written it.
-fn usable(path: &Path) -> io::Result<()> {
+/// A kept file, if nobody else can have written it and it is what its name says.
+fn open(path: &Path) -> io::Result<File> {
     let folder = path.parent().ok_or_else(|| io::Error::other("no folder"))?;
     private(&folder.symlink_metadata()?)?;
-    private(&path.symlink_metadata()?)
+    let mut file =
+        OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)?;
+    private(&file.metadata()?)?;
+    let hash = hash(&mut file)?;
+    let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    if !name.ends_with(&format!("-{hash}")) {
+        return Err(io::Error::other("it is damaged"));
+    }
+    Ok(file)
+}
+
+/// The code in a file.
+fn load(engine: &Engine, file: &File) -> io::Result<Compiled> {
+    // The file that was looked at, whatever has its name now.
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    // SAFETY: the file is in a folder that only this person can write, was written by `Kept` from what
+    // the compiler gave, and has the hash of that. wasmtime checks the engine again.
+    #[allow(unsafe_code)]
+    unsafe { Compiled::deserialize_file(engine, path) }.map_err(io::Error::other)
 }
 
 fn private(about: &fs::Metadata) -> io::Result<()> {

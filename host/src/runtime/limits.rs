@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use scorpiox_engine::{MAX_SHIPPED_MEMORIES, MAX_SHIPPED_TABLES};
 use wasmtime::ResourceLimiter;
+
+use super::pool::{MAX_SHIPPED_MEMORIES, MAX_SHIPPED_TABLES};
 
 /// The budget of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,23 +100,40 @@ impl ResourceLimiter for Meter {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use wasmtime::{Engine, Instance, Module, Store};
+    use std::io::Read as _;
 
-    fn store(engine: &Engine) -> Store<Meter> {
-        let limits = Limits { memory_bytes: 3 * 64 * 1024, ..Limits::default() };
-        let mut store = Store::new(engine, Meter::new(&limits, false));
-        store.limiter(|meter| meter);
-        store
+    use super::*;
+    use wasmtime::component::{Component, Linker};
+    use wasmtime::{Engine, Store};
+
+    /// The result of the function `f` of a core module.
+    fn call(module: &str) -> wasmtime::Result<i32> {
+        call_beside("", module)
     }
 
-    /// The result of the function `f` of a module.
-    fn call(module: &str) -> wasmtime::Result<i32> {
-        let engine = Engine::default();
-        let mut store = store(&engine);
-        let module = Module::new(&engine, wat::parse_str(module).expect("a module"))?;
-        let instance = Instance::new(&mut store, &module, &[])?;
-        instance.get_typed_func::<(), i32>(&mut store, "f")?.call(&mut store, ())
+    /// The same, in a component that has something else first.
+    fn call_beside(first: &str, module: &str) -> wasmtime::Result<i32> {
+        let module = module.strip_prefix("(module").expect("a module");
+        let text = format!(
+            "(component {first} (core module $m {module}
+               (core instance $i (instantiate $m))
+               (func (export \"f\") (result s32) (canon lift (core func $i \"f\"))))"
+        );
+        let engine = Engine::new(&scorpiox_engine::config())?;
+        let component = wat::parse_str(text).expect("a component");
+        let mut code = scorpiox_compile::compile(&component, || false).expect("compiles");
+        let mut bytes = Vec::new();
+        code.read()?.read_to_end(&mut bytes)?;
+        // SAFETY: the compiler made it a moment ago.
+        #[allow(unsafe_code)]
+        let component = unsafe { Component::deserialize(&engine, bytes) }?;
+        let limits = Limits { memory_bytes: 3 * 64 * 1024, ..Limits::default() };
+        let mut store = Store::new(&engine, Meter::new(&limits, false));
+        store.limiter(|meter| meter);
+        store.set_epoch_deadline(1);
+        let instance = Linker::new(&engine).instantiate(&mut store, &component)?;
+        let (result,) = instance.get_typed_func::<(), (i32,)>(&mut store, "f")?.call(&mut store, ())?;
+        Ok(result)
     }
 
     #[test]
@@ -153,13 +171,12 @@ mod tests {
 
     #[test]
     fn instances_tables_and_memories_are_counted() {
-        let engine = Engine::default();
-        let mut store = store(&engine);
-        let empty = Module::new(&engine, wat::parse_str("(module)").expect("a module")).expect("compiles");
-        for _ in 0..MAX_INSTANCES {
-            Instance::new(&mut store, &empty, &[]).expect("within the cap");
-        }
-        assert!(Instance::new(&mut store, &empty, &[]).is_err());
+        let instances = |count: usize| {
+            let first = format!("(core module $e) {}", "(core instance (instantiate $e)) ".repeat(count - 1));
+            call_beside(&first, "(module (func (export \"f\") (result i32) (i32.const 0)))")
+        };
+        assert_eq!(instances(MAX_INSTANCES).expect("runs"), 0);
+        assert!(instances(MAX_INSTANCES + 1).is_err());
         let many = |item: &str, count: usize| {
             call(&format!("(module {} (func (export \"f\") (result i32) (i32.const 0)))", item.repeat(count)))
         };

@@ -1,9 +1,10 @@
 //! The loop: lines in, answers out.
 
-use std::io::Read;
+use std::collections::VecDeque;
+use std::io::{PipeWriter, Read, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use super::workers::{Admission, Task, Workers};
 use crate::cancel::Reason;
 use crate::mcp::error::BUSY;
 use crate::mcp::{Params, RpcError};
-use crate::runtime::{Beat, TICK, Ticker};
+use crate::runtime::{Awake, Beat, TICK, Ticker};
 
 /// When the input ends, calls in flight may finish within this time.
 const FINISH_TIME: Duration = Duration::from_millis(400);
@@ -54,6 +55,40 @@ pub struct Server {
     callbacks: Arc<CallbackClock>,
     plugin_watch: PluginWatch,
     stopped: AtomicBool,
+    later: Later,
+    /// Rung when the input has ended, or the server was told to end.
+    bell: OnceLock<PipeWriter>,
+}
+
+/// What is done with the first answer, or before the first call or the first write that may block: a client that
+/// has just started the server waits for none of it.
+#[derive(Default)]
+struct Later {
+    is_pending: AtomicBool,
+    steps: Mutex<VecDeque<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Later {
+    fn set(&self, steps: [Box<dyn FnOnce() + Send>; 2]) {
+        self.lock().extend(steps);
+        self.is_pending.store(true, Ordering::Release);
+    }
+
+    /// Does steps until so many are left.
+    fn run(&self, left: usize) {
+        if !self.is_pending.load(Ordering::Acquire) {
+            return;
+        }
+        let mut steps = self.lock();
+        while steps.len() > left {
+            steps.pop_front().into_iter().for_each(|step| step());
+        }
+        self.is_pending.store(!steps.is_empty(), Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Box<dyn FnOnce() + Send>>> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Why the server ends.
@@ -81,16 +116,27 @@ struct Work<'a> {
 }
 
 impl Server {
-    /// Starts to serve `input`. `input_closed` says, without blocking, whether the client
+    /// Starts to serve `input`, on threads of its own. `input_closed` says, without blocking, whether the client
     /// has closed its end, for when its answers are stuck.
     pub fn start(
         context: Arc<Context>,
         input: impl Read + Send + 'static,
         input_closed: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Arc<Self> {
+        let server = Self::new(context, input, input_closed);
+        server.spawn_worker();
+        server
+    }
+
+    /// A server that does not serve yet.
+    pub fn new(
+        context: Arc<Context>,
+        input: impl Read + Send + 'static,
+        input_closed: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Arc<Self> {
         let input: Input = Box::new(Framer::new(Box::new(input)));
         let workers = Arc::new(Workers::new(input));
-        let server = Arc::new_cyclic(|server: &std::sync::Weak<Self>| {
+        Arc::new_cyclic(|server: &std::sync::Weak<Self>| {
             let ticker = {
                 let server = server.clone();
                 let stuck = StuckOutput::default();
@@ -108,11 +154,37 @@ impl Server {
                 },
                 Arc::clone(&ticker),
             );
-            let plugin_watch = PluginWatch::default();
-            Self { context, workers, ticker, callbacks, plugin_watch, stopped: AtomicBool::new(false) }
-        });
-        server.spawn_worker();
-        server
+            // The ticker ends the server when the client has gone with its answers unread.
+            context.output.guard({
+                let (server, ticker) = (server.clone(), Arc::clone(&ticker));
+                move || {
+                    if let Some(server) = server.upgrade() {
+                        server.later.run(0);
+                    }
+                    ticker.begin()
+                }
+            });
+            Self {
+                context,
+                workers,
+                ticker,
+                callbacks,
+                plugin_watch: PluginWatch::default(),
+                stopped: AtomicBool::new(false),
+                later: Later::default(),
+                bell: OnceLock::new(),
+            }
+        })
+    }
+
+    /// Serves with this thread as the first one, until there is nothing more for it to do. The first of `steps` is
+    /// done before the first answer goes out, the other one after it; both before the first call. `bell` rings,
+    /// once or more often, when the server is to end.
+    pub fn serve(self: &Arc<Self>, bell: PipeWriter, steps: [Box<dyn FnOnce() + Send>; 2]) {
+        let _ = self.bell.set(bell);
+        self.later.set(steps);
+        self.work_loop();
+        self.later.run(0);
     }
 
     /// The context that requests work with.
@@ -126,10 +198,25 @@ impl Server {
         if self.stopped.load(Ordering::Acquire) { End::Signal } else { End::Input }
     }
 
+    /// Why the server ends: because its input has ended, or else because it is told to, now.
+    pub fn end(&self) -> End {
+        if !self.workers.has_ended() {
+            self.stop();
+        }
+        self.wait()
+    }
+
     /// Tells the server to end.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
+        self.end_input();
+    }
+
+    fn end_input(&self) {
         self.workers.end_input();
+        if let Some(mut bell) = self.bell.get() {
+            let _ = bell.write(&[0]);
+        }
     }
 
     /// Ends everything in flight and says goodbye; the process may end then.
@@ -180,7 +267,7 @@ impl Server {
         }
         if stuck.is_stuck(self.context.output.write_in_progress(), tick) && input_closed() {
             tracing::warn!("the client is gone with answers unread");
-            self.workers.end_input();
+            self.end_input();
         }
     }
 
@@ -202,26 +289,32 @@ impl Server {
     fn read(&self, mut input: Input) {
         // Another thread may have had to leave answers behind when it lost the input.
         let output = &self.context.output;
-        let mut awake = Some(self.ticker.begin());
+        let mut awake = None;
+        let mut is_first = true;
         output.flush();
         loop {
             let frame = input.buffered_frame().unwrap_or_else(|| {
+                let answers = !std::mem::take(&mut is_first);
+                if answers {
+                    self.later.run(1);
+                }
                 output.flush();
                 self.follow_news();
                 awake = None;
+                if answers {
+                    self.later.run(0);
+                }
                 self.next_frame(&mut input)
             });
-            // The ticker looks after answers that do not get out, too.
-            awake.get_or_insert_with(|| self.ticker.begin());
             let kept = match frame {
-                Frame::Line(line) => self.line(&line, input),
+                Frame::Line(line) => self.line(&line, input, &mut awake),
                 Frame::TooLong => {
                     self.refuse_long_line();
                     Some(input)
                 }
                 Frame::End => {
                     output.flush();
-                    self.workers.end_input();
+                    self.end_input();
                     None
                 }
             };
@@ -249,7 +342,7 @@ impl Server {
     }
 
     /// Handles one line; gives the input back unless it went to another thread.
-    fn line(&self, line: &Bytes, input: Input) -> Option<Input> {
+    fn line(&self, line: &Bytes, input: Input, awake: &mut Option<Awake>) -> Option<Input> {
         let output = &self.context.output;
         match Incoming::parse(line) {
             Err(error) => {
@@ -262,10 +355,22 @@ impl Server {
                     output.send_later(&answer);
                     Some(input)
                 }
-                Step::Work(work) => self.work(line, work, input),
+                Step::Work(work) => {
+                    self.before_calls(awake);
+                    self.work(line, work, input)
+                }
             },
-            Ok(Incoming::Batch(batch)) => self.batch(line, &batch.0, input),
+            Ok(Incoming::Batch(batch)) => {
+                self.before_calls(awake);
+                self.batch(line, &batch.0, input)
+            }
         }
+    }
+
+    /// Sees to it that a call that takes long gives the input away, and that the server can be told to end.
+    fn before_calls(&self, awake: &mut Option<Awake>) {
+        awake.get_or_insert_with(|| self.ticker.begin());
+        self.later.run(0);
     }
 
     /// Runs a call with the input on loan.

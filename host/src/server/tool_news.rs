@@ -5,23 +5,35 @@
 //! watches before a client that wants to know has something to be told of, and the thread is started
 //! after the answer that gives it the first such thing.
 //!
+//! The thread looks now and then, which takes it some microseconds: the stamps of a few files. The kernel
+//! could tell (inotify), but takes 10 to 15 ms to end that, which a client would wait for at the server's end.
+//!
 //! Skills are in the list, too, by the description of the tools that invoke them. Changes of these are
 //! not told; the list says how long it holds.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, PipeReader, PipeWriter, Write as _};
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scorpiox_rpc::reply;
 use serde_json::json;
 
 use super::context::Context;
-use crate::plugins::{Watches, Woken};
 use crate::tools::{Kind, Tool};
 
 pub(super) const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
+
+/// How often to look.
+const LOOK_TIME: Duration = Duration::from_secs(1);
+/// Changes come together: a plugin is some files, and a decision. They are told when no more came for this time,
+/// or after so many times.
+const QUIET_TIME: Duration = Duration::from_millis(100);
+const MOST_QUIET_TIMES: u32 = 10;
 
 /// What clients know of the tools of plugins.
 #[derive(Debug, Default)]
@@ -61,9 +73,8 @@ impl ToolNews {
         self.stirred.load(Ordering::Acquire) && self.stirred.swap(false, Ordering::AcqRel)
     }
 
-    /// Looks at the plugins, and tells who wants to know if they are others.
-    fn look(&self, context: &Context) {
-        let seen = digest(context, &context.plugins.tools());
+    /// Tells who wants to know if the plugins are others.
+    fn saw(&self, context: &Context, seen: u64) {
         let wanted = is_wanted(context);
         let mut known = self.lock();
         known.seen = Some(seen);
@@ -77,6 +88,11 @@ impl ToolNews {
         if is_news && wanted {
             tell(context);
         }
+    }
+
+    /// Whether this is what the watch saw last.
+    fn is_seen(&self, seen: u64) -> bool {
+        self.lock().seen == Some(seen)
     }
 
     fn knows_a_list(&self) -> bool {
@@ -167,13 +183,65 @@ fn start(context: &Arc<Context>) -> io::Result<PipeWriter> {
 }
 
 fn watch(context: &Context, mut bell: PipeReader) {
-    loop {
-        let folders = context.plugins.folders();
-        let watches = Watches::on(context.plugins.own_home(), &folders);
-        // After the watches are there: what changes from now on wakes this thread.
-        context.tool_news.look(context);
-        if context.plugins.folders() == folders && watches.wait(&mut bell) == Woken::End {
+    while let Some(seen) = settled(context, &mut bell) {
+        context.tool_news.saw(context, seen);
+        if wait(&mut bell, LOOK_TIME) == Woken::End {
             return;
         }
+    }
+}
+
+/// What the tools of plugins are, once they stay so; nothing when the server ends.
+fn settled(context: &Context, bell: &mut PipeReader) -> Option<u64> {
+    let mut seen = digest(context, &context.plugins.tools());
+    for _ in 0..MOST_QUIET_TIMES {
+        if context.tool_news.is_seen(seen) {
+            break;
+        }
+        if wait(bell, QUIET_TIME) == Woken::End {
+            return None;
+        }
+        let now = digest(context, &context.plugins.tools());
+        if now == seen {
+            break;
+        }
+        seen = now;
+    }
+    Some(seen)
+}
+
+/// Why a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    /// The bell rang, or the time is over.
+    Look,
+    /// Whoever rings the bell has dropped it.
+    End,
+}
+
+/// Waits for a time, or until the bell rings.
+fn wait(bell: &mut PipeReader, time: Duration) -> Woken {
+    let time = Timespec::try_from(time).unwrap_or_default();
+    match poll(&mut [PollFd::from_borrowed_fd(bell.as_fd(), PollFlags::IN)], Some(&time)) {
+        Ok(0) | Err(_) => Woken::Look,
+        Ok(_) => match bell.read(&mut [0; 64]) {
+            Ok(0) | Err(_) => Woken::End,
+            Ok(_) => Woken::Look,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_is_woken_by_the_bell_and_ends_with_it() {
+        let (mut bell, mut ringer) = io::pipe().expect("a pipe");
+        assert_eq!(wait(&mut bell, Duration::from_millis(1)), Woken::Look, "the time is over");
+        ringer.write_all(&[0; 3]).expect("rings");
+        assert_eq!(wait(&mut bell, Duration::from_secs(60)), Woken::Look);
+        drop(ringer);
+        assert_eq!(wait(&mut bell, Duration::from_secs(60)), Woken::End);
     }
 }

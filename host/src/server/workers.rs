@@ -216,6 +216,11 @@ impl<I, J> Workers<I, J> {
         self.ended.notify_all();
     }
 
+    /// Whether the input has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.lock().input, Input::Ended)
+    }
+
     /// Waits until the input has ended.
     pub(crate) fn wait_for_end(&self) {
         let mut state = self.lock();

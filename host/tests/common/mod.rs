@@ -36,8 +36,8 @@ pub fn misbehave(grants: &'static [Capability], limits: Limits) -> Component {
 
 /// A component of `tests/guests`.
 pub fn guest(name: &str, grants: &'static [Capability], limits: Limits) -> Component {
-    let bytes = std::fs::read(built(&format!("test-components/{name}.component.wasm"))).expect("readable");
-    let mut component = Component::new(name, Binary::Wasm(bytes.leak()), grants);
+    let code = std::fs::read(built(&format!("test-components/{name}.cwasm"))).expect("readable");
+    let mut component = Component::new(name, Binary::Precompiled(code.leak()), grants);
     component.limits = limits;
     component
 }

@@ -118,7 +118,7 @@ pub(super) fn bounding() -> Result<(), Fault> {
 }
 
 /// Gives up every capability, for good.
-pub(super) fn capabilities() -> Result<(), Fault> {
+pub(crate) fn capabilities() -> Result<(), Fault> {
     let step = "dropping capabilities";
     rustix::thread::set_no_new_privs(true).map_err(Fault::at(step))?;
     rustix::thread::clear_ambient_capability_set().map_err(Fault::at(step))?;

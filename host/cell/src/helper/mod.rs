@@ -9,7 +9,7 @@
 mod bound;
 mod bwrap;
 mod call;
-mod confine;
+pub(crate) mod confine;
 mod covers;
 mod guard;
 mod landlock;

@@ -15,9 +15,11 @@ use super::decide::{Judged, approved, judge, not_approved};
 use super::look::Look;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
-use crate::plugins::{comments, encode, is_module};
+use crate::plugins::comments;
 
 const SKILL: &str = "SKILL.md";
+/// What a core module begins with.
+const MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
 /// Where a plugin's types are, for those that have them beside the component.
 const WIT: &str = "wit";
 
@@ -208,7 +210,7 @@ fn component(path: &Path) -> Result<Vec<u8>> {
         bail!("{} has {} bytes; at most {MAX_COMPONENT_BYTES} fit", path.display(), about.len());
     }
     let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    if !is_module(&bytes) {
+    if !bytes.starts_with(&MODULE) {
         return Ok(bytes);
     }
     // What a skill brings is compared, byte for byte, with what was approved.
@@ -217,7 +219,7 @@ fn component(path: &Path) -> Result<Vec<u8>> {
         "{} is a core module, and a skill brings a component; build it for wasm32-wasip2",
         path.display()
     );
-    encode(&bytes).with_context(|| path.display().to_string())
+    scorpiox_compile::encode(&bytes, || false).with_context(|| path.display().to_string())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

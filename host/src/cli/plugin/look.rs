@@ -15,7 +15,7 @@ use crate::cli::environment::Environment;
 use crate::cli::quote::{columns, one_line, rows, wrapped};
 use crate::cli::terminal;
 use crate::plugins::{Described, describe, pins};
-use crate::runtime::Kept;
+use crate::runtime::{Kept, pooled_config};
 
 /// A plugin that was looked into.
 pub(super) struct Look {
@@ -37,7 +37,7 @@ impl Look {
         let stamps = installed.settled_stamps().cloned();
         let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
         // As the server's, so that the code can be kept for it.
-        let engine = Engine::new(&scorpiox_engine::pooled_config())?;
+        let engine = Engine::new(&pooled_config())?;
         let kept = Kept::new(&environment.own_home);
         let described = describe(&engine, &bytes, &installed.manifest, &kept)
             .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;

@@ -15,6 +15,7 @@ mod shell;
 mod starts;
 mod table;
 mod tasks;
+mod watchdog;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -86,6 +87,7 @@ impl Setup {
 struct Programs {
     floor: Program,
     rmcp: Program,
+    rmcp_fastest: Program,
     ours: Program,
     /// Ours, when what it stores must survive a loss of power.
     ours_power: Program,
@@ -121,6 +123,7 @@ fn main() -> Result<()> {
     let quick = std::env::var_os("BENCH_QUICK").is_some_and(|value| value == "1");
     let effort = if quick { QUICK } else { FULL };
     let begin = Instant::now();
+    watchdog::start()?;
     let mut text = machine(pin()?, setup)?;
     if quick {
         text.push_str("BENCH_QUICK: too few rounds for figures to rely on.\n");
@@ -134,6 +137,7 @@ fn main() -> Result<()> {
     let programs = Programs {
         floor: program("floor", floor)?,
         rmcp: program("rmcp", rmcp)?.with("RMCP_SETUP", setup.name()),
+        rmcp_fastest: program("rmcp", rmcp)?.with("RMCP_SETUP", Setup::Fastest.name()),
         ours: program("ours", ours)?,
         ours_power: program("ours", ours)?.with("SCORPIOX_DURABILITY", "power"),
         plugins: program("ours", ours)?,

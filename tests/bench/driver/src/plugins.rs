@@ -13,10 +13,6 @@ use crate::table::{Row, Target, Unit};
 use crate::{Effort, Programs};
 
 const RING: usize = 1024;
-/// What the peer that does this job takes for an echo, in terms of rmcp's: 80 and 18.9 microseconds on
-/// the machine where both were measured: 4.23 times. A third of that is the target.
-const THIRD_OF_THE_PEER: f64 = 1.41;
-
 /// The components, which `make test-components` makes.
 fn component(name: &str) -> Result<PathBuf> {
     let folder = std::env::var_os("BENCH_COMPONENTS").context("BENCH_COMPONENTS is not set")?;
@@ -64,9 +60,10 @@ fn calls(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     for server in servers {
         server.close()?;
     }
-    let row = |figure, time, target| Row::side_by_side(figure, Unit::Seconds, [at_floor, at_rmcp, time], target);
+    let row =
+        |figure, time, target| Row::side_by_side(figure, Unit::Seconds, [at_floor, at_rmcp, time], target);
     Ok(vec![
-        row("plugin: echo of a component, by reflection", reflected, Target::TimesRmcp(THIRD_OF_THE_PEER)),
+        row("plugin: echo of a component, by reflection", reflected, Target::TimesRmcp(0.6)),
         row("plugin with WASI, on a fiber", wasi, Target::None),
         Row::side_by_side("64 in flight, plugin: echo of a component", Unit::PerSecond, many, Target::None),
     ])
@@ -94,5 +91,10 @@ fn load(plugins: &Program, effort: Effort) -> Result<Row> {
         loads.push(first - second);
         server.close()?;
     }
-    Ok(Row::ours("plugin: load of compiled code, at its first call", Unit::Seconds, median(loads), Target::AtMost(2e-3)))
+    Ok(Row::ours(
+        "plugin: load of compiled code, at its first call",
+        Unit::Seconds,
+        median(loads),
+        Target::AtMost(2e-3),
+    ))
 }

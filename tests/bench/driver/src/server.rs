@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::watchdog;
+
 /// Larger than all answers of a round together. Only what is used of it becomes memory.
 const BUFFER_BYTES: usize = 16 * 1024 * 1024;
 
@@ -88,7 +90,8 @@ impl Program {
         let time = begin.elapsed();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let hash = text.split("--yes ").nth(1).and_then(|rest| rest.split_whitespace().next());
-        let hash = hash.with_context(|| format!("no hash: {text}{}", String::from_utf8_lossy(&output.stderr)))?;
+        let hash =
+            hash.with_context(|| format!("no hash: {text}{}", String::from_utf8_lossy(&output.stderr)))?;
         let mut approve = self.command();
         let approved = approve.args(["plugin", "add"]).arg(component).args(["--yes", hash]).output()?;
         ensure!(approved.status.success(), "not approved: {}", String::from_utf8_lossy(&approved.stderr));
@@ -133,6 +136,7 @@ pub struct Server {
 
 impl Server {
     pub fn send(&mut self, lines: &[u8]) -> Result<()> {
+        watchdog::step();
         self.input.write_all(lines).with_context(|| format!("{} does not read", self.name))
     }
 
@@ -150,6 +154,7 @@ impl Server {
     /// received.
     pub fn receive(&mut self, length: usize) -> Result<&[u8]> {
         let got = self.output.read(&mut self.buffer[length..])?;
+        watchdog::step();
         ensure!(got > 0, "{} has ended, or answers with more than {BUFFER_BYTES} bytes", self.name);
         Ok(&self.buffer[length..length + got])
     }
@@ -174,6 +179,7 @@ impl Server {
         drop(input);
         let status = child.wait()?;
         let time = begin.elapsed();
+        watchdog::step();
         drop(output);
         ensure!(status.success(), "{name} ended with {status}");
         Ok(time)

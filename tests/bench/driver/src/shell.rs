@@ -8,6 +8,7 @@ use crate::measure::{Lane, median, times};
 use crate::requests::{Requests, call};
 use crate::server::{Program, Server};
 use crate::table::{Row, Target, Unit};
+use crate::watchdog::until;
 use crate::{Effort, Programs};
 
 const MB: f64 = 1024.0 * 1024.0;
@@ -15,6 +16,8 @@ const MB: f64 = 1024.0 * 1024.0;
 const OUTPUT_BYTES: f64 = 2048.0 * MB;
 /// Commands in a round.
 const AMOUNT: usize = 20;
+/// A ring has some MiB, and a piece 30 KiB.
+const MOST_PIECES: usize = 10_000;
 
 pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     let mut rows = starts(programs, effort)?;
@@ -58,7 +61,7 @@ fn starts(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
         cold.push(begin.elapsed().as_secs_f64());
         server.close()?;
     }
-    let target = Target::TimesFloor(1.6);
+    let target = Target::TimesFloor(2.0);
     Ok(vec![
         Row::beside_floor("Bash true, warm (floor: posix_spawn of bash -c true)", [floor, warm], target),
         Row::beside_floor("the same, 1 GiB resident in the server", [floor, large], target),
@@ -84,7 +87,9 @@ fn kill(program: &Program, effort: Effort) -> Result<Row> {
             r#"{"command":"for i in $(seq 1000); do sleep 300 & done 2>/dev/null; echo ready; wait"}"#;
         ask(&mut server, "BackgroundBash", command, "Started background task")?;
         let task = format!("{{\"task_id\":{round}}}");
-        while !ask(&mut server, "ReadBgOutput", &task, "running")?.contains("ready") {}
+        until("the processes are started", || {
+            Ok(ask(&mut server, "ReadBgOutput", &task, "running")?.contains("ready"))
+        })?;
         let begin = Instant::now();
         ask(&mut server, "KillBgTask", &task, "Killed background task")?;
         samples.push(begin.elapsed().as_secs_f64());
@@ -127,9 +132,10 @@ fn read(program: &Program, effort: Effort) -> Result<Row> {
     for round in 1..=effort.sessions.div_ceil(3) {
         let command = r#"{"command":"seq 1 300000"}"#;
         ask(&mut server, "BackgroundBash", command, "Started background task")?;
-        while !ask(&mut server, "ListBgTasks", "{}", "\"isError\":false")?.contains(&format!("[{round}] exit code 0"))
-        {
-        }
+        let ended = format!("[{round}] exit code 0");
+        until("the command has ended", || {
+            Ok(ask(&mut server, "ListBgTasks", "{}", "\"isError\":false")?.contains(&ended))
+        })?;
         let task = format!("{{\"task_id\":{round}}}");
         let mut pieces = 0;
         loop {
@@ -137,6 +143,7 @@ fn read(program: &Program, effort: Effort) -> Result<Row> {
             let answer = ask(&mut server, "ReadBgOutput", &task, "exit code 0")?;
             samples.push(begin.elapsed().as_secs_f64());
             pieces += 1;
+            ensure!(pieces < MOST_PIECES, "a ring with more than {MOST_PIECES} pieces");
             if !answer.contains("[there is more: read again]") {
                 break;
             }

@@ -96,7 +96,7 @@ impl Starts {
                 "spawn -> initialize answered",
                 Unit::Seconds,
                 self.initialized,
-                Target::TimesRmcp(1.5),
+                Target::TimesRmcp(1.2),
             ),
             Row::side_by_side(
                 "spawn -> initialize and tools/list answered",
@@ -108,14 +108,14 @@ impl Starts {
     }
 
     pub fn memory_and_end_rows(&self) -> Vec<Row> {
-        let gone = Target::AtMost(20e-3);
+        let gone = Target::AtMost(3e-3);
         vec![
-            Row::side_by_side("peak RSS, handshake", Unit::Bytes, self.memory, Target::AtMost(16.0 * MB)),
+            Row::side_by_side("peak RSS, handshake", Unit::Bytes, self.memory, Target::AtMost(12.0 * MB)),
             Row::ours(
                 "peak RSS, each sandboxed tool ran once",
                 Unit::Bytes,
                 self.memory_after_tools,
-                Target::AtMost(48.0 * MB),
+                Target::AtMost(24.0 * MB),
             ),
             Row::side_by_side("stdin end -> process gone, handshake", Unit::Seconds, self.ended, gone),
             Row::ours(

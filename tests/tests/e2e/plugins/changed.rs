@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use scorpiox_tests::container::Refused;
 use scorpiox_tests::program::modern;
 use scorpiox_tests::schema::Schema;
 use scorpiox_tests::{Next, Program, Started};
@@ -201,17 +200,6 @@ fn without_a_handshake_only_who_subscribed_is_told() {
     assert_eq!(server.ask("subscriptions/listen", bad)["error"]["code"], -32602);
 }
 
-#[test]
-fn where_the_kernel_does_not_tell_of_changes_they_are_looked_for() {
-    let program = Program::new().refusing(Refused::Watching);
-    let mut server = program.start();
-    server.initialize("2025-11-25");
-    listed(&mut server);
-    install(&program, &plugin(&program));
-    server.notification(CHANGED);
-    assert!(!listed(&mut server).is_empty());
-}
-
 /// Context switches of the thread that watches, if there is one.
 fn switches(server: &Started) -> Option<u64> {
     let tasks = fs::read_dir(format!("/proc/{}/task", server.child.id())).expect("threads");
@@ -223,7 +211,7 @@ fn switches(server: &Started) -> Option<u64> {
 }
 
 #[test]
-fn who_watches_starts_after_the_first_list_and_sleeps() {
+fn who_watches_starts_after_the_first_list_and_looks_seldom() {
     let program = Program::new();
     install(&program, &plugin(&program));
     let mut server = program.start();
@@ -235,7 +223,9 @@ fn who_watches_starts_after_the_first_list_and_sleeps() {
     assert!(is_quiet(&mut server));
     let before = switches(&server).expect("it watches");
     assert!(is_quiet(&mut server));
-    assert_eq!(switches(&server), Some(before), "it does something while nothing happens");
+    let woken = switches(&server).expect("it watches") - before;
+    // It looks once a second.
+    assert!(woken <= 4, "{woken} times in a moment in which nothing happens");
     server.close_input();
     let (status, time) = server.wait();
     assert!(status.success() && time < Duration::from_millis(500), "{status} after {time:?}");

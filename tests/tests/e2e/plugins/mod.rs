@@ -2,6 +2,7 @@
 
 mod approval;
 mod changed;
+mod costly;
 mod hostile;
 mod impostor;
 mod insider;

@@ -8,7 +8,7 @@ use wit_component::ComponentEncoder;
 
 /// A core module that no component can be made of.
 #[derive(Debug, thiserror::Error)]
-pub enum NotEncodable {
+pub(crate) enum NotEncodable {
     /// Nobody put the types in.
     #[error(
         "it is a core module, not a component, and does not say what its types are; build it with wit-bindgen's \
@@ -26,13 +26,8 @@ pub enum NotEncodable {
     Broken(String),
 }
 
-/// Whether this is a core module.
-pub fn is_module(bytes: &[u8]) -> bool {
-    Parser::is_core_wasm(bytes)
-}
-
-/// The component of a core module.
-pub fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
+/// The component of a core module that anybody made.
+pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
     let mut has_types = false;
     for payload in Parser::new(0).parse_all(module) {
         match payload.map_err(|error| NotEncodable::Broken(error.to_string()))? {
@@ -52,7 +47,8 @@ pub fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
     component(module).map_err(|error| NotEncodable::Broken(format!("{error:#}")))
 }
 
-fn component(module: &[u8]) -> anyhow::Result<Vec<u8>> {
+/// The component of a core module.
+pub(crate) fn component(module: &[u8]) -> anyhow::Result<Vec<u8>> {
     ComponentEncoder::default().validate(true).module(module)?.encode()
 }
 
@@ -60,24 +56,19 @@ fn component(module: &[u8]) -> anyhow::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn refused(module: &str) -> NotEncodable {
-        encode(&wat::parse_str(module).expect("a module")).expect_err("an error")
-    }
-
-    #[test]
-    fn components_and_other_files_are_no_core_modules() {
-        assert!(is_module(&wat::parse_str("(module)").expect("a module")));
-        assert!(!is_module(&wat::parse_str("(component)").expect("a component")));
-        assert!(!is_module(b"#!/bin/sh"));
+    /// A core module with these sections.
+    fn refused(sections: &[u8]) -> NotEncodable {
+        encode(&[b"\0asm\x01\0\0\0", sections].concat()).expect_err("an error")
     }
 
     #[test]
     fn core_modules_of_other_kinds_are_refused_with_what_to_do() {
-        assert!(matches!(refused("(module)"), NotEncodable::NoTypes));
-        let preview_one = r#"(module (import "wasi_snapshot_preview1" "proc_exit" (func (param i32))))"#;
+        assert!(matches!(refused(b""), NotEncodable::NoTypes));
+        // A type, and an import of it.
+        let preview_one =
+            b"\x01\x05\x01\x60\x01\x7f\0\x02\x24\x01\x16wasi_snapshot_preview1\x09proc_exit\0\0";
         assert!(matches!(refused(preview_one), NotEncodable::PreviewOne));
-        let garbage = r#"(module (@custom "component-type:x" "nothing"))"#;
-        assert!(matches!(refused(garbage), NotEncodable::Broken(_)));
-        assert!(matches!(encode(b"\0asm\x01\0\0\0\xff"), Err(NotEncodable::Broken(_))));
+        assert!(matches!(refused(b"\0\x18\x10component-type:xnothing"), NotEncodable::Broken(_)));
+        assert!(matches!(refused(b"\xff"), NotEncodable::Broken(_)));
     }
 }

@@ -1,0 +1,53 @@
+//! The program as a worker: one task on strangers' bytes, with no rights at all. The server's side is
+//! `scorpiox-compile`.
+
+use std::io::{self, Read as _, Write as _};
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use scorpiox_cell::worker::{Entered, enter};
+use sha2::{Digest as _, Sha256};
+
+/// Most threads. More make compiling quicker, and each takes memory.
+const MAX_THREADS: usize = 4;
+
+/// Does a task, if this process was started as a worker; otherwise nothing.
+pub(crate) fn main() -> Option<ExitCode> {
+    Some(match enter(start_threads)? {
+        Ok(mut entered) => match work(&mut entered) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => entered.refuse(&format!("{why:#}")),
+        },
+        Err(fault) => {
+            eprintln!("the compiler cannot be confined: {fault}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Afterwards no thread can be started.
+fn start_threads() -> io::Result<()> {
+    let threads = available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(io::Error::other)?;
+    // Each has done what a thread does first.
+    rayon::broadcast(|_| ());
+    Ok(())
+}
+
+fn work(entered: &mut Entered) -> anyhow::Result<()> {
+    let mut input = Vec::new();
+    entered.input.read_to_end(&mut input)?;
+    match entered.task.as_str() {
+        "compile" => {
+            let code = crate::compile::compile(&input)?;
+            // So that the server sees of what it is, and that it is whole.
+            entered.output.write_all(&Sha256::digest(&input))?;
+            entered.output.write_all(&Sha256::digest(&code))?;
+            entered.output.write_all(&code)?;
+        }
+        "encode" => entered.output.write_all(&crate::encode::encode(&input)?)?,
+        "comments" => entered.output.write_all(&crate::comments::run(&input)?)?,
+        task => anyhow::bail!("there is no task {task}"),
+    }
+    Ok(())
+}
