@@ -31,8 +31,9 @@ need_compiler
 scripts/need.sh bwrap bubblewrap
 scripts/need.sh curl curl
 # The compiler by itself: together with the others cargo would build a wasmtime that both compiles and runs.
-cargo test --quiet --release -p scorpiox-compiler --all-targets
-cargo test --quiet --release --workspace --exclude scorpiox-compiler --all-targets
+cargo test --quiet --release -p scorpiox-compiler
+# Without `--all-targets`, which would build examples as tests: some are programs that tests start.
+cargo test --quiet --release --workspace --exclude scorpiox-compiler
 
 # Tests turn features of dependencies on that the program does not have, and cargo put what it
 # linked with them in the program's place.

@@ -5,6 +5,7 @@
 mod common;
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use scorpiox_code::bindings::any_tool::scorpiox::tool::types::Content;
 use scorpiox_code::capabilities::Capability::{self, Shell};
@@ -110,10 +111,13 @@ fn tasks_belong_to_the_component_that_started_them() {
         assert!(refused.starts_with("Err(Error::NotFound("), "{refused}");
     }
     assert!(sandbox.setup.shell.tasks(None).is_empty(), "not the client's");
+    let begun = Instant::now();
+    while !sandbox.call("read", "1").contains("begun") {
+        assert!(begun.elapsed() < Duration::from_secs(10), "the task prints nothing");
+        std::thread::yield_now();
+    }
     let killed = sandbox.call("kill", "1");
     assert!(killed.contains("Status::Signal(15)"), "{killed}");
-    let read = sandbox.call("read", "1");
-    assert!(read.contains("begun"), "{read}");
 }
 
 #[test]

@@ -102,7 +102,9 @@ fn pieces(line: &str, columns: usize) -> Vec<&str> {
         pieces.push(cut);
         left = left[cut.len()..].trim_start();
     }
-    pieces.push(left);
+    if !left.is_empty() || pieces.is_empty() {
+        pieces.push(left);
+    }
     pieces
 }
 

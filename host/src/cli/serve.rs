@@ -15,14 +15,17 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use super::environment::Environment;
 use crate::server::{Context, Server};
 
+/// The least that a pipe holds, in bytes: a page of memory.
+const SMALLEST_PIPE: usize = 4096;
+
 pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     for problem in environment.settings.problems() {
         tracing::warn!("{problem}");
     }
     let (input, output) = take_stdio().context("standard input and output cannot be used")?;
     let watched = input.try_clone()?;
-    // What is no pipe may block at once.
-    let room = rustix::pipe::fcntl_getpipe_size(&output).unwrap_or(0);
+    // What is no pipe may block at once. A client can make a pipe smaller at any time, but not below a page.
+    let room = rustix::pipe::fcntl_getpipe_size(&output).map_or(0, |room| room.min(SMALLEST_PIPE));
     let output = Output::with_room(File::from(output), room);
     let context = Arc::new(Context::new(environment.options(), output));
     let server = Server::new(context, File::from(input), move || has_hung_up(&watched));

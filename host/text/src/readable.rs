@@ -45,7 +45,7 @@ fn is_special(text: &str) -> bool {
         return false;
     }
     text.chars().any(|c| {
-        !is_plain(u8::try_from(c).unwrap_or(b' '))
+        !u8::try_from(c).is_ok_and(is_plain)
             && (c.is_control()
                 || is_empty(c)
                 || is_selector(c)

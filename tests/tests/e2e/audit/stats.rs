@@ -70,7 +70,8 @@ fn the_figures_of_a_running_server_are_shown() {
 #[test]
 fn a_server_without_calls_says_so() {
     let program = Program::new();
-    let _server = start(&program);
+    let mut server = start(&program);
+    server.ask("tools/list", json!({}));
     once(&program, |servers| servers.len() == 1);
     assert!(program.run(&["stats"]).1.contains("no calls yet"));
 }

@@ -103,7 +103,8 @@ fn the_folders_of_skills_can_be_read_and_nothing_beside_them() {
         assert_eq!(bash(server, &format!("cat {late}")).succeeded(), "came later");
         let (_, said, _) = program.run(&["policy", "why", "read", &late]);
         assert!(said.contains("allowed") && said.contains("@skills"), "{said}");
-        let own = home.join(".scorpiox/plugins.json").display().to_string();
+        program.put("home/.scorpiox/settings.json", "{}");
+        let own = home.join(".scorpiox/settings.json").display().to_string();
         assert!(program.run(&["policy", "why", "read", &own]).1.contains("denied"));
     });
 }

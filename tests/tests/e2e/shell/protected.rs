@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use scorpiox_tests::Program;
 
-use super::support::{background, bash, comes_true, in_each_tier, read_until, start};
+use super::support::{background, bash, comes_true, in_each_tier, read_until, start, where_modes_change};
 
 const ATTACK: &str = r#"
 names=".git/hooks/pre-commit .git/config .mcp.json .claude/settings.json .vscode/tasks.json .idea/x .bashrc .profile"
@@ -56,7 +56,7 @@ fn protected_names_that_are_absent_stay_absent() {
     in_each_tier(|program, server| {
         program.put("workspace/plain", "plain");
         bash(server, ATTACK);
-        for name in [".mcp.json", ".claude", ".vscode", ".idea", ".bashrc", ".profile"] {
+        for name in [".mcp.json", ".claude", ".vscode", ".idea"] {
             let path = program.workspace().join(name);
             assert!(path.symlink_metadata().is_err(), "{name} is there");
         }
@@ -118,7 +118,7 @@ fn a_file_denied_since_the_last_command_is_denied_to_the_next() {
 
 #[test]
 fn commits_work_beside_protected_hooks() {
-    in_each_tier(|_, server| {
+    where_modes_change(|_, server| {
         let ran = bash(
             server,
             "git init -q . && git config user.name t; echo x > file && git add file && git -c user.name=t -c user.email=t@t commit -qm one && git log --format=%s",
@@ -133,6 +133,24 @@ fn commits_work_beside_protected_hooks() {
     });
 }
 
+/// In T2, too, where the supervisor makes, moves and removes names in `.git` itself.
+#[test]
+fn commits_work_in_a_repository_that_is_there() {
+    in_each_tier(|program, server| {
+        let git = |arguments: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            let made = command.current_dir(program.workspace()).args(arguments).status();
+            assert!(made.expect("git starts").success(), "{arguments:?}");
+        };
+        git(&["init", "-q", "."]);
+        program.put("workspace/file", "one");
+        let commit = "git add file && git -c user.name=t -c user.email=t@t commit -qam";
+        bash(server, &format!("{commit} one")).succeeded();
+        let ran = bash(server, &format!("echo two > file && {commit} two && git log --format=%s && git status -s"));
+        assert_eq!(ran.succeeded(), "two\none\n");
+    });
+}
+
 /// Programs that want an empty folder find one.
 #[test]
 fn an_empty_workspace_is_empty() {
@@ -140,9 +158,15 @@ fn an_empty_workspace_is_empty() {
         let task = background(server, "until [ -e /proc/self/cwd/go ]; do sleep 0.02; done");
         assert_eq!(names(program), [""; 0], "something stands in the workspace");
         assert_eq!(bash(server, "ls -A").succeeded(), "");
-        bash(server, "touch go").succeeded();
+        bash(server, "echo > go").succeeded();
         read_until(server, task, "nothing");
         fs::remove_file(program.workspace().join("go")).expect("a file");
+    });
+}
+
+#[test]
+fn a_repository_can_be_cloned_into_an_empty_workspace() {
+    where_modes_change(|program, server| {
         let script = "git init -q $HOME/from && cd $HOME/from && echo one > file && git add file && \
             git -c user.name=t -c user.email=t@t commit -qm one && cd \"$OLDPWD\" && git clone -q $HOME/from . && ls -A";
         assert_eq!(bash(server, script).succeeded(), ".git\nfile\n");

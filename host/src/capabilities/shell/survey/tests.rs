@@ -66,7 +66,7 @@ fn what_lies_too_deep_is_named_and_the_rest_is_looked_at() {
     put(&root.join("z/.env"));
     let mut folder = root.join("deep");
     fs::create_dir(&folder).expect("a folder");
-    for name in std::iter::repeat_n("d".repeat(200), 17) {
+    for name in std::iter::repeat_n("d".repeat(200), 18) {
         folder.push(name);
         fs::create_dir(&folder).expect("a folder");
     }

@@ -88,7 +88,6 @@ fn a_folder_to_write_is_written_but_not_what_starts_programs() {
         ".claude/settings.json",
         ".vscode/tasks.json",
         ".envrc",
-        ".bashrc",
     ] {
         let refused = go("write-file", json!({"path": name, "text": "x"}));
         assert!(refused == denied() || refused == Err("no-entry".into()), "{name}: {refused:?}");
