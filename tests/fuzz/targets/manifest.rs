@@ -10,9 +10,10 @@ fuzz_target!(|text: &str| {
     match Manifest::parse(text) {
         Ok(manifest) => {
             assert!(!manifest.component.contains('/') && !manifest.component.starts_with('.'));
-            for (_, details, why) in manifest.capabilities.lines() {
-                assert!(!why.trim().is_empty());
-                assert!(!details.chars().chain(why.chars()).any(is_deceptive));
+            for ask in manifest.capabilities.lines() {
+                assert!(!ask.why.trim().is_empty());
+                let details = ask.details.iter().flat_map(|(_, values)| values);
+                assert!(!details.flat_map(|value| value.chars()).chain(ask.why.chars()).any(is_deceptive));
             }
         }
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -1,9 +1,7 @@
 //! Files below the folders that were granted.
 
 use wasip2::filesystem::preopens::get_directories;
-use wasip2::filesystem::types::{
-    Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags,
-};
+use wasip2::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags};
 
 type Done<T> = Result<T, String>;
 

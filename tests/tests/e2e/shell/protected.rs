@@ -146,7 +146,8 @@ fn commits_work_in_a_repository_that_is_there() {
         program.put("workspace/file", "one");
         let commit = "git add file && git -c user.name=t -c user.email=t@t commit -qam";
         bash(server, &format!("{commit} one")).succeeded();
-        let ran = bash(server, &format!("echo two > file && {commit} two && git log --format=%s && git status -s"));
+        let ran =
+            bash(server, &format!("echo two > file && {commit} two && git log --format=%s && git status -s"));
         assert_eq!(ran.succeeded(), "two\none\n");
     });
 }
