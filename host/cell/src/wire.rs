@@ -102,6 +102,14 @@ pub struct CellSpec {
     pub landlock_at_most: Option<u32>,
 }
 
+impl CellSpec {
+    /// Whether commands see something of the machine below a path, so that it has to be a folder.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody builds a cell"))]
+    pub(crate) fn shows_below(&self, path: &std::path::Path) -> bool {
+        self.exposed.iter().any(|exposed| exposed.path.as_path().starts_with(path))
+    }
+}
+
 /// What is different about a path in the workspace while a command runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Cover {

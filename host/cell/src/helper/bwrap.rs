@@ -156,7 +156,10 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
             all.data("0000", "", &path)?;
         }
     }
-    all.words(&["--dir", "/dev", "--dir", "/run", "--symlink", "/tmp", "/var/tmp"])?;
+    all.words(&["--dir", "/dev", "--dir", "/run"])?;
+    if !cell.shows_below(Path::new("/var/tmp")) {
+        all.words(&["--symlink", "/tmp", "/var/tmp"])?;
+    }
     for name in DEVICES {
         let path = Path::new("/dev").join(name);
         all.bind("--dev-bind", &path, &path)?;

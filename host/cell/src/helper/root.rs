@@ -233,8 +233,11 @@ fn furnish(cell: &CellSpec) -> std::io::Result<()> {
     for folder in ["dev/shm", "etc", "proc", "run", "tmp", "usr", "var", ".hidden/folder"] {
         fs::create_dir_all(folder)?;
     }
-    symlink("/tmp", "var/tmp")?;
-    symlink("/run", "var/run")?;
+    for (link, target) in [("/var/tmp", "/tmp"), ("/var/run", "/run")] {
+        if !cell.shows_below(Path::new(link)) {
+            symlink(target, link.trim_start_matches('/'))?;
+        }
+    }
     for path in SYSTEM {
         if let Ok(target) = fs::read_link(Path::new("/").join(path)) {
             symlink(target, path.trim_start_matches('/'))?;

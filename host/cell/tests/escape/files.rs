@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::bed::{for_each_tier, leak_a_descriptor};
+use crate::bed::{Bed, for_each_tier, leak_a_descriptor};
 
 mod hidden;
 
@@ -355,4 +355,16 @@ print("finished")'"#,
         );
         finished.assert_nothing_escaped();
     });
+}
+
+/// Commands have a `/tmp` of their own, which `/var/tmp` leads to where nothing of the machine lies there.
+#[test]
+fn a_workspace_below_var_tmp_is_itself() {
+    for tier in crate::bed::TIERS {
+        eprintln!("--- {tier}");
+        let mut bed = Bed::below(tier, Path::new("/var/tmp"));
+        let finished = bed.run("echo mine > file && pwd");
+        assert!(finished.text.contains("/var/tmp/"), "{}", finished.text);
+        assert_eq!(fs::read_to_string(bed.workspace.join("file")).expect("the file"), "mine\n");
+    }
 }
