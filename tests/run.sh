@@ -2,8 +2,7 @@
 # All tests, from the smallest border to the largest. `make test` builds the program first.
 #
 # Most of the time from a clean clone is spent in compilers, so each thing is built once: all host
-# packages are named together, since cargo chooses features by what is named, and what only later
-# sections need is built while tests wait.
+# packages are named together, since cargo chooses features by what is named.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,14 +12,6 @@ need_compiler() {
     command -v c++ >/dev/null && return
     echo "a C++ compiler is missing (libFuzzer needs it); on Debian and Ubuntu: apt-get install g++" >&2
     exit 1
-}
-
-fuzz_targets() { cargo check --quiet --locked --manifest-path tests/fuzz/Cargo.toml; }
-
-# Their sections build the same again, find it done, and tell what does not build.
-build_ahead() {
-    tests/clients/run.sh --set-up target/release/scorpiox-code
-    fuzz_targets
 }
 
 section "tool logic, natively"
@@ -43,16 +34,10 @@ section "the finished program"
 scripts/need.sh tmux tmux
 scripts/need.sh chromium chromium
 (cd tests && cargo test --quiet --no-run)
-# A session of its own, so that it can be ended whole.
-setsid nice -n 19 bash -c "set -e; $(declare -f fuzz_targets build_ahead); build_ahead" >target/ahead.log 2>&1 </dev/null &
-ahead=$!
-trap 'kill -- -$ahead 2>/dev/null || true' EXIT
 # Most of these tests wait: for time to pass, for processes, for screens. The others measure how
 # long something takes, and have the machine to themselves.
 measuring=(faults:: bulk:: shell::output::)
 (cd tests && cargo test --quiet --tests -- --test-threads $((2 * $(nproc))) "${measuring[@]/#/--skip=}")
-wait $ahead || true
-trap - EXIT
 (cd tests && cargo test --quiet --test e2e -- "${measuring[@]}")
 
 section "real clients"
@@ -69,4 +54,4 @@ section "the bench runs (its figures count only from make bench)"
 BENCH_QUICK=1 tests/bench/run.sh
 
 section "the fuzz targets compile"
-fuzz_targets
+cargo check --quiet --locked --manifest-path tests/fuzz/Cargo.toml
