@@ -11,7 +11,7 @@ use scorpiox_code::capabilities::Capability::{Log, Store};
 use scorpiox_code::runtime::Limits;
 use scorpiox_code::server::End;
 use scorpiox_code::tools::{
-    Call, Definition, Failure, Hints, Kind, NativeTool, Output, OutputContent, Tool, builtin,
+    Call, Definition, Failure, Hints, Kind, Marks, NativeTool, Output, OutputContent, Tool, builtin,
 };
 use serde_json::{Value, json, value::RawValue};
 
@@ -43,7 +43,7 @@ fn tool(
     name: &'static str,
     run: impl Fn(&Call<'_>) -> Result<Output, Failure> + Send + Sync + 'static,
 ) -> Tool {
-    Tool { name: name.into(), kind: Kind::Native(Arc::new(Native(name, run))) }
+    Tool { name: name.into(), kind: Kind::Native(Arc::new(Native(name, run))), marks: Marks::default() }
 }
 
 fn echo() -> Tool {
@@ -328,6 +328,7 @@ fn a_guest_that_fails_gives_an_error_result_and_the_next_call_works() {
     let faulty = |name: &'static str| Tool {
         name: name.into(),
         kind: Kind::Wasm { component: Arc::clone(&component), definitions: "[]", conditional: false },
+        marks: Marks::default(),
     };
     let mut client = Connected::initialized(["trap", "loop", "allocate", "echo"].map(faulty).into());
     for (id, fault) in [(1, "trap"), (3, "loop"), (5, "allocate")] {

@@ -109,69 +109,59 @@ fn parts(path: &Path) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
+    use scorpiox_bed::Bed;
 
     use super::*;
 
-    struct Bed(#[expect(dead_code, reason = "kept until the end")] tempfile::TempDir, PathBuf);
-
     fn bed() -> Bed {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().canonicalize().unwrap();
-        for name in ["work/data", "home/notes", "disk/notes"] {
-            fs::create_dir_all(path.join(name)).unwrap();
-        }
-        Bed(folder, path)
+        Bed::with(&["work/data", "home/notes", "disk/notes"])
     }
 
-    impl Bed {
-        fn resolve(&self, path: &str) -> Result<String, String> {
-            let writable = Writable::new([self.1.join("work")]);
-            let shown = |path: &Path| path.strip_prefix(&self.1).unwrap_or(path).display().to_string();
-            match resolve(&self.1.join(path), &writable) {
-                Ok(path) => Ok(shown(&path)),
-                Err(Unresolved::Link(link)) => Err(shown(&link)),
-                Err(other) => Err(other.to_string()),
-            }
+    fn resolved(bed: &Bed, path: &str) -> Result<String, String> {
+        let writable = Writable::new([bed.at("work")]);
+        let shown = |path: &Path| path.strip_prefix(bed.root()).unwrap_or(path).display().to_string();
+        match resolve(&bed.at(path), &writable) {
+            Ok(path) => Ok(shown(&path)),
+            Err(Unresolved::Link(link)) => Err(shown(&link)),
+            Err(other) => Err(other.to_string()),
         }
     }
 
     #[test]
     fn links_of_the_person_are_followed() {
         let bed = bed();
-        symlink("../disk/notes", bed.1.join("home/linked")).unwrap();
-        symlink(bed.1.join("home"), bed.1.join("me")).unwrap();
-        assert_eq!(bed.resolve("home/linked/a/b"), Ok("disk/notes/a/b".to_owned()));
-        assert_eq!(bed.resolve("me/linked"), Ok("disk/notes".to_owned()));
-        assert_eq!(bed.resolve("home/../home/./notes"), Ok("home/notes".to_owned()));
-        assert_eq!(bed.resolve("home/none/of/this"), Ok("home/none/of/this".to_owned()));
+        bed.link("../disk/notes", "home/linked");
+        bed.link(bed.at("home"), "me");
+        assert_eq!(resolved(&bed, "home/linked/a/b"), Ok("disk/notes/a/b".to_owned()));
+        assert_eq!(resolved(&bed, "me/linked"), Ok("disk/notes".to_owned()));
+        assert_eq!(resolved(&bed, "home/../home/./notes"), Ok("home/notes".to_owned()));
+        assert_eq!(resolved(&bed, "home/none/of/this"), Ok("home/none/of/this".to_owned()));
         // What is in a folder of commands, behind a link of the person, is no link itself.
-        symlink(bed.1.join("work/data"), bed.1.join("home/data")).unwrap();
-        assert_eq!(bed.resolve("home/data"), Ok("work/data".to_owned()));
-        assert_eq!(bed.resolve("work/data/new"), Ok("work/data/new".to_owned()));
+        bed.link(bed.at("work/data"), "home/data");
+        assert_eq!(resolved(&bed, "home/data"), Ok("work/data".to_owned()));
+        assert_eq!(resolved(&bed, "work/data/new"), Ok("work/data/new".to_owned()));
     }
 
     #[test]
     fn links_that_commands_may_have_made_are_refused() {
         let bed = bed();
-        symlink("/etc", bed.1.join("work/etc")).unwrap();
-        symlink("data", bed.1.join("work/same")).unwrap();
-        symlink("work/etc", bed.1.join("indirect")).unwrap();
-        assert_eq!(bed.resolve("work/etc"), Err("work/etc".to_owned()));
-        assert_eq!(bed.resolve("work/etc/ssl"), Err("work/etc".to_owned()));
-        assert_eq!(bed.resolve("work/same"), Err("work/same".to_owned()));
-        assert_eq!(bed.resolve("indirect/x"), Err("work/etc".to_owned()));
-        symlink("round", bed.1.join("round")).unwrap();
-        assert!(bed.resolve("round").unwrap_err().contains("without an end"));
+        bed.link("/etc", "work/etc");
+        bed.link("data", "work/same");
+        bed.link("work/etc", "indirect");
+        assert_eq!(resolved(&bed, "work/etc"), Err("work/etc".to_owned()));
+        assert_eq!(resolved(&bed, "work/etc/ssl"), Err("work/etc".to_owned()));
+        assert_eq!(resolved(&bed, "work/same"), Err("work/same".to_owned()));
+        assert_eq!(resolved(&bed, "indirect/x"), Err("work/etc".to_owned()));
+        bed.link("round", "round");
+        assert!(resolved(&bed, "round").unwrap_err().contains("without an end"));
     }
 
     #[test]
     fn folders_of_commands_are_known_by_each_name() {
         let bed = bed();
-        symlink("work", bed.1.join("other")).unwrap();
-        let writable = Writable::new([bed.1.join("other")]);
-        assert!(writable.covers(&bed.1.join("work/x")) && writable.covers(&bed.1.join("other/x")));
-        assert!(!writable.covers(&bed.1.join("workshop")));
+        bed.link("work", "other");
+        let writable = Writable::new([bed.at("other")]);
+        assert!(writable.covers(&bed.at("work/x")) && writable.covers(&bed.at("other/x")));
+        assert!(!writable.covers(&bed.at("workshop")));
     }
 }

@@ -8,7 +8,7 @@ use wasmtime::Engine;
 use super::grants::{Ungrantable, grants, limits};
 use crate::cancel::Cancel;
 use crate::runtime::{Binary, Component, Kept};
-use crate::tools::{Definition, Kind, Tool};
+use crate::tools::{Definition, Kind, Marks, Tool};
 
 /// A plugin by one decision. Another decision makes another entry; calls that run keep theirs.
 pub(super) struct Entry {
@@ -97,7 +97,7 @@ impl Entry {
                 definition,
                 inner,
             };
-            Arc::new(Tool { name: full.into(), kind })
+            Arc::new(Tool { name: full.into(), kind, marks: Marks::default() })
         };
         Ok(definitions.into_iter().map(tool).collect())
     }

@@ -132,7 +132,7 @@ fn call(
     let arguments = arguments(&schema, invoked).ok_or_else(|| {
         Failure(format!("The skill's component takes arguments of its own: call the tool {}.", tool.name))
     })?;
-    run_component(scope, component, [&tool.name, inner, &arguments.to_string()], client, recording).0
+    run_component(scope, tool, component, [inner, &arguments.to_string()], client, recording).0
 }
 
 /// The skill's arguments as the tool takes them: words, one text, none, or an object as it is.

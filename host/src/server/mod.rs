@@ -13,7 +13,6 @@ mod counterpart;
 mod dispatch;
 mod handlers;
 mod inflight;
-mod marks;
 mod outgoing;
 mod plan_notes;
 mod progress;

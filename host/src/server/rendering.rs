@@ -18,7 +18,6 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::dispatch::Scope;
-use super::marks;
 use crate::database::Message;
 use crate::hygiene;
 use crate::mcp::ClientTraits;
@@ -64,18 +63,18 @@ impl Manner {
             traits,
             for_programs,
             structured: scope.request.revision.features().structured && (for_programs || is_others),
-            chars: chars(traits, &tool.name),
+            chars: chars(traits, tool),
         }
     }
 
-    /// Most characters that the own text of a tool of this name may have.
-    pub(crate) fn room(scope: &Scope<'_>, name: &str) -> usize {
-        chars(scope.request.traits, name) - MESSAGE_CHARS
+    /// Most characters that the own text of this tool may have.
+    pub(crate) fn room(scope: &Scope<'_>, tool: &Tool) -> usize {
+        chars(scope.request.traits, tool) - MESSAGE_CHARS
     }
 }
 
-fn chars(traits: &ClientTraits, name: &str) -> usize {
-    if marks::is_sized(name) { traits.sized_chars } else { traits.result_chars }
+fn chars(traits: &ClientTraits, tool: &Tool) -> usize {
+    if tool.marks.whole { traits.sized_chars } else { traits.result_chars }
 }
 
 /// A result without the messages of callbacks.

@@ -133,7 +133,7 @@ fn run(
                 cancel: scope.cancel(),
                 progress: scope.progress,
                 client,
-                room: Manner::room(scope, &tool.name),
+                room: Manner::room(scope, tool),
                 answer_by: answer_by(scope),
                 prefix: scope.prefix(),
                 streams: scope.context.settings.streaming() && scope.progress.is_wanted(),
@@ -144,14 +144,14 @@ fn run(
         }
         Kind::Wasm { component, .. } => {
             let (mut outcome, waiting) =
-                run_component(scope, component, [&tool.name, &tool.name, arguments], client, recording);
+                run_component(scope, tool, component, [&tool.name, arguments], client, recording);
             if let Ok(output) = &mut outcome {
                 plan_notes::add(scope.context, &tool.name, arguments, output);
             }
             (outcome, waiting)
         }
         Kind::Plugin { component, inner, .. } => {
-            run_component(scope, component, [&tool.name, inner, arguments], client, recording)
+            run_component(scope, tool, component, [inner, arguments], client, recording)
         }
     }
 }
@@ -183,15 +183,16 @@ fn overdue(scope: &Scope<'_>, failure: Failure) -> Failure {
     }
 }
 
-/// Runs a tool: what clients call it, what its component calls it, and the arguments.
+/// Runs a tool of a component, which gets what it calls the tool itself, and the arguments.
 pub(super) fn run_component(
     scope: &Scope<'_>,
+    tool: &Tool,
     component: &Component,
-    call: [&str; 3],
+    call: [&str; 2],
     client: &Client<'_>,
     recording: &Recording<'_>,
 ) -> (Result<Output, Failure>, Option<bool>) {
-    match finish_component(scope, component, call, client, recording) {
+    match finish_component(scope, tool, component, call, client, recording) {
         Ok(finished) => {
             let mut outcome = finished.value.map(output).map_err(failure);
             if let (Ok(output), Some(invoked)) = (&mut outcome, finished.skills.invoked()) {
@@ -205,8 +206,9 @@ pub(super) fn run_component(
 
 fn finish_component(
     scope: &Scope<'_>,
+    tool: &Tool,
     component: &Component,
-    [name, inner, arguments]: [&str; 3],
+    [inner, arguments]: [&str; 2],
     client: &Client<'_>,
     recording: &Recording<'_>,
 ) -> Result<Finished<Result<WasmResult, ToolError>>, Failure> {
@@ -214,7 +216,7 @@ fn finish_component(
     let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
     let mut setup = scope.context.setup(scope.cancel().clone(), on_wait);
     setup.uses = recording.uses.clone();
-    setup.room = Manner::room(scope, name);
+    setup.room = Manner::room(scope, tool);
     if component.grants.contains(&Capability::Progress) {
         let progress = scope.progress.clone();
         setup.on_progress = Arc::new(move |message: &str| progress.report(message));
@@ -234,6 +236,7 @@ fn finish_component(
     }
     let finished = called.map_err(|fault| {
         recording.failed(&fault);
+        let name = &*tool.name;
         if !fault.is_cancel() {
             tracing::warn!(tool = name, "call failed: {fault}");
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Kind, NativeTool, Tool, ask, shell};
+use super::{Kind, Marks, NativeTool, Tool, ask, shell};
 use crate::capabilities::Capability::{
     self, Bounds, Clock, Engines, Files, Progress, Skills, Store, Timer, Web,
 };
@@ -46,20 +46,35 @@ impl Embedded {
                 definitions: self.definitions,
                 conditional: at > 0,
             },
+            marks: Marks::default(),
         };
         names.iter().enumerate().map(tool).collect()
     }
 }
 
 fn native(name: &'static str, tool: impl NativeTool + 'static) -> Vec<Tool> {
-    vec![Tool { name: name.into(), kind: Kind::Native(Arc::new(tool)) }]
+    vec![Tool { name: name.into(), kind: Kind::Native(Arc::new(tool)), marks: Marks::default() }]
+}
+
+/// The same tools; a model is to know the first one from the start.
+fn at_once(mut tools: Vec<Tool>) -> Vec<Tool> {
+    if let Some(first) = tools.first_mut() {
+        first.marks.at_once = true;
+    }
+    tools
+}
+
+/// The same tools, whose results are of use whole.
+fn whole(mut tools: Vec<Tool>) -> Vec<Tool> {
+    tools.iter_mut().for_each(|tool| tool.marks.whole = true);
+    tools
 }
 
 /// The tools of this program, in the order they are listed.
 pub fn builtin() -> Vec<Tool> {
     [
-        native("Bash", shell::Bash),
-        embedded!("read-image").limited(
+        at_once(native("Bash", shell::Bash)),
+        at_once(whole(embedded!("read-image").limited(
             &["ReadImage"],
             &[Files],
             // A hundred megapixels are read row by row.
@@ -69,22 +84,22 @@ pub fn builtin() -> Vec<Tool> {
                 output_bytes: 2 * MIB,
                 ..Limits::default()
             },
-        ),
-        embedded!("read-docs").limited(
+        ))),
+        at_once(whole(embedded!("read-docs").limited(
             &["ReadDocs"],
             &[Web, Progress, Bounds],
             Limits { cpu: Duration::from_secs(10), memory_bytes: 192 * MIB, ..Limits::default() },
-        ),
-        embedded!("web-search").limited(
+        ))),
+        at_once(embedded!("web-search").limited(
             &["WebSearch"],
             &[Web, Engines, Progress, Store, Clock],
             // Eleven pages are read, each of some megabytes at most.
             Limits { cpu: Duration::from_secs(10), memory_bytes: 128 * MIB, ..Limits::default() },
-        ),
-        embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock]),
-        embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock]),
-        native("AskUserQuestion", ask::AskUserQuestion),
-        embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills, Bounds]),
+        )),
+        at_once(embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock])),
+        at_once(embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock])),
+        at_once(native("AskUserQuestion", ask::AskUserQuestion)),
+        at_once(embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills, Bounds])),
         native("BackgroundBash", shell::BackgroundBash),
         native("ReadBgOutput", shell::ReadBgOutput),
         native("ListBgTasks", shell::ListBgTasks),

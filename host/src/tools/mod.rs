@@ -11,4 +11,4 @@ pub use builtin::builtin;
 pub use registry::Registry;
 use tool::schema;
 
-pub use tool::{Call, Definition, Failure, Hints, Kind, NativeTool, Output, OutputContent, Tool};
+pub use tool::{Call, Definition, Failure, Hints, Kind, Marks, NativeTool, Output, OutputContent, Tool};

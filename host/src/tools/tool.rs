@@ -20,6 +20,18 @@ pub struct Tool {
     pub name: Cow<'static, str>,
     /// Where it runs.
     pub kind: Kind,
+    /// What clients may do better, knowing it.
+    pub marks: Marks,
+}
+
+/// What some clients can be told of a tool, beside what the protocol has words for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// A model is to know it from the start, where a client gives bare names until the model searches. The tools
+    /// that begin a kind of work are: results name those that go on with it.
+    pub at_once: bool,
+    /// Its results are long, and of use whole.
+    pub whole: bool,
 }
 
 /// Where a tool runs.

@@ -219,66 +219,50 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    use scorpiox_bed::Bed;
+
     use super::*;
     use crate::capabilities::shell::ShellSetup;
     use crate::capabilities::skills::SkillFolders;
 
-    struct Bed {
-        _folder: tempfile::TempDir,
-        root: PathBuf,
+    fn bed() -> Bed {
+        Bed::with(&["ws", "home/.scorpiox", "elsewhere"])
     }
 
-    impl Bed {
-        fn new() -> Self {
-            let folder = tempfile::tempdir().expect("tempdir");
-            let root = folder.path().canonicalize().expect("path");
-            for name in ["ws", "home/.scorpiox", "elsewhere"] {
-                fs::create_dir_all(root.join(name)).expect("folder");
-            }
-            Self { _folder: folder, root }
-        }
+    fn skill(bed: &Bed, folder: &str) {
+        bed.put(&format!("{folder}/SKILL.md"), "---\nname: x\n---\n");
+    }
 
-        fn put(&self, path: &str, text: &str) {
-            let path = self.root.join(path);
-            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
-            fs::write(path, text).expect("file");
-        }
+    fn reading(bed: &Bed) -> (Reading, Uses) {
+        let shell = Shell::new(ShellSetup {
+            workspace: bed.at("ws"),
+            home: Some(bed.at("home")),
+            own_home: bed.at("home/.scorpiox"),
+            program: "/proc/self/exe".into(),
+            workspace_name: "test".to_owned(),
+            skills: Arc::new(SkillFolders::new(&bed.at("ws"), None, bed.root(), &[])),
+        });
+        let uses = Uses::default();
+        (Reading::new(Arc::new(shell), uses.clone()), uses)
+    }
 
-        fn skill(&self, folder: &str) {
-            self.put(&format!("{folder}/SKILL.md"), "---\nname: x\n---\n");
-        }
-
-        fn reading(&self) -> (Reading, Uses) {
-            let shell = Shell::new(ShellSetup {
-                workspace: self.root.join("ws"),
-                home: Some(self.root.join("home")),
-                own_home: self.root.join("home/.scorpiox"),
-                program: "/proc/self/exe".into(),
-                workspace_name: "test".to_owned(),
-                skills: Arc::new(SkillFolders::new(&self.root.join("ws"), None, &self.root, &[])),
-            });
-            let uses = Uses::default();
-            (Reading::new(Arc::new(shell), uses.clone()), uses)
-        }
-
-        fn sources(&self) -> Vec<Source> {
-            let home = self.root.join("home");
-            SkillFolders::new(&self.root.join("ws"), Some(&home), &home.join(".scorpiox"), &[]).sources()
-        }
+    fn found(bed: &Bed) -> Vec<Source> {
+        let home = bed.at("home");
+        SkillFolders::new(&bed.at("ws"), Some(&home), &home.join(".scorpiox"), &[]).sources()
     }
 
     #[test]
     fn files_are_read_within_the_folder_only() {
-        let bed = Bed::new();
-        bed.skill("home/.claude/skills/s");
+        let bed = bed();
+        skill(&bed, "home/.claude/skills/s");
         bed.put("home/.claude/skills/s/sub/a.txt", "inside");
         bed.put("home/.claude/skills/s/.hidden", "hidden");
         bed.put("elsewhere/secret", "outside");
-        let folder = bed.root.join("home/.claude/skills/s");
-        symlink(bed.root.join("elsewhere/secret"), folder.join("link")).expect("link");
+        let folder = bed.at("home/.claude/skills/s");
+        symlink(bed.at("elsewhere/secret"), folder.join("link")).expect("link");
         symlink("sub/a.txt", folder.join("near")).expect("link");
-        let (reading, _) = bed.reading();
-        let source = bed.sources().remove(0);
+        let (reading, _) = reading(&bed);
+        let source = found(&bed).remove(0);
         let skill = reading.open(&source).expect("opens");
         assert_eq!(reading.whole(&skill, "sub/a.txt", 100).expect("read"), b"inside");
         assert!(matches!(reading.whole(&skill, "sub/a.txt", 3), Err(SkillReadError::TooLarge(3))));
@@ -305,15 +289,15 @@ mod tests {
 
     #[test]
     fn what_is_denied_is_neither_listed_nor_read_nor_led_to() {
-        let bed = Bed::new();
+        let bed = bed();
         bed.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"secrets/\", \"**/*.key\"]\n");
-        bed.skill("ws/secrets/s");
-        bed.skill("ws/.claude/skills/open");
+        skill(&bed, "ws/secrets/s");
+        skill(&bed, "ws/.claude/skills/open");
         bed.put("ws/.claude/skills/open/a.key", "key");
-        fs::create_dir_all(bed.root.join("home/.claude/skills")).expect("folder");
-        symlink(bed.root.join("ws/secrets/s"), bed.root.join("home/.claude/skills/mine")).expect("link");
-        let (reading, uses) = bed.reading();
-        let sources = bed.sources();
+        fs::create_dir_all(bed.at("home/.claude/skills")).expect("folder");
+        bed.link(bed.at("ws/secrets/s"), "home/.claude/skills/mine");
+        let (reading, uses) = reading(&bed);
+        let sources = found(&bed);
         let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
         assert_eq!(names, ["open", "mine"]);
         let skill = reading.open(&sources[0]).expect("opens");
@@ -325,28 +309,28 @@ mod tests {
 
     #[test]
     fn links_of_the_workspace_lead_nowhere_and_those_of_the_person_do() {
-        let bed = Bed::new();
-        bed.skill("elsewhere/s");
-        bed.skill("ws/other/t");
+        let bed = bed();
+        skill(&bed, "elsewhere/s");
+        skill(&bed, "ws/other/t");
         for (link, target) in [
             ("ws/.claude/skills/out", "elsewhere/s"),
             ("ws/.claude/skills/in", "ws/other/t"),
             ("home/.claude/skills/mine", "elsewhere/s"),
         ] {
-            fs::create_dir_all(bed.root.join(link).parent().expect("parent")).expect("folder");
-            symlink(bed.root.join(target), bed.root.join(link)).expect("link");
+            fs::create_dir_all(bed.at(link).parent().expect("parent")).expect("folder");
+            bed.link(bed.at(target), link);
         }
-        symlink("skills", bed.root.join("ws/.agents")).expect("link");
-        let sources = bed.sources();
+        bed.link("skills", "ws/.agents");
+        let sources = found(&bed);
         let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
         assert_eq!(names, ["mine"]);
-        assert!(bed.reading().0.head(&sources[0], 100).is_ok());
+        assert!(reading(&bed).0.head(&sources[0], 100).is_ok());
         // What takes the place of a skill once it was found is not followed either.
-        bed.skill("ws/.claude/skills/real");
-        let found = bed.sources().remove(0);
+        skill(&bed, "ws/.claude/skills/real");
+        let found = found(&bed).remove(0);
         assert_eq!(found.name, "real");
         fs::remove_dir_all(&found.path).expect("removes");
-        symlink(bed.root.join("elsewhere/s"), &found.path).expect("link");
-        assert!(matches!(bed.reading().0.head(&found, 100), Err(SkillReadError::NotFound)));
+        symlink(bed.at("elsewhere/s"), &found.path).expect("link");
+        assert!(matches!(reading(&bed).0.head(&found, 100), Err(SkillReadError::NotFound)));
     }
 }

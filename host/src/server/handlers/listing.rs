@@ -19,11 +19,12 @@ use crate::mcp::client::with_prefix;
 use crate::mcp::result::Surrounded;
 use crate::runtime::Component;
 use crate::server::dispatch::{Answer, Scope};
-use crate::server::marks::{self, Marks};
-use crate::tools::{Definition, Kind};
+use crate::tools::{Definition, Kind, Marks};
 
 /// How long a client may keep the list: skills can be added at any time.
 const TTL_MS: u64 = 5000;
+/// Most characters of a result that a server may ask for.
+const MAX_SIZE_CHARS: u32 = 500_000;
 
 /// A tool as the revision writes it.
 #[derive(Serialize)]
@@ -39,12 +40,30 @@ struct Listed<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<Annotations<'a>>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<Marks>,
+    meta: Option<Meta>,
+}
+
+/// What clients that know these words are told.
+#[derive(Serialize)]
+struct Meta {
+    #[serde(rename = "anthropic/alwaysLoad", skip_serializing_if = "Option::is_none")]
+    at_once: Option<bool>,
+    #[serde(rename = "anthropic/maxResultSizeChars", skip_serializing_if = "Option::is_none")]
+    size: Option<u32>,
+}
+
+impl Meta {
+    fn of(marks: Marks) -> Option<Self> {
+        let Marks { at_once, whole } = marks;
+        (at_once || whole)
+            .then(|| Self { at_once: at_once.then_some(true), size: whole.then_some(MAX_SIZE_CHARS) })
+    }
 }
 
 /// What of a definition depends on whose tool it is.
 struct Of<'a> {
     definition: Definition,
+    marks: Marks,
     is_others: bool,
     scope: &'a Scope<'a>,
 }
@@ -93,7 +112,8 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
             }
             _ => tool.fixed_definition(),
         };
-        Some(Of { definition: definition?, is_others: matches!(tool.kind, Kind::Plugin { .. }), scope })
+        let is_others = matches!(tool.kind, Kind::Plugin { .. });
+        Some(Of { definition: definition?, marks: tool.marks, is_others, scope })
     })
     .collect()
 }
@@ -175,7 +195,7 @@ fn usable(found: ToolDefinition) -> Option<Definition> {
 
 impl Of<'_> {
     fn listed(&self) -> Listed<'_> {
-        let Self { definition, is_others, scope } = self;
+        let Self { definition, marks, is_others, scope } = self;
         let features = scope.request.revision.features();
         // A schema without data would be an error in many clients.
         let has_data = features.structured && (*is_others || scope.context.gives_data());
@@ -192,7 +212,7 @@ impl Of<'_> {
                 idempotent_hint: definition.hints.idempotent,
                 open_world_hint: definition.hints.open_world,
             }),
-            meta: marks::of(&definition.name).filter(|_| features.titles && !is_others),
+            meta: Meta::of(*marks).filter(|_| features.titles),
         }
     }
 

@@ -1,7 +1,7 @@
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use scorpiox_bed::Bed;
 use scorpiox_policy::{Places, Policy};
 
 use super::*;
@@ -13,30 +13,19 @@ fn survey(root: &Path) -> Survey {
     Survey::new(&areas, policy.shell.profiles["workspace"].denied(&places))
 }
 
-fn bed() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let root = folder.path().canonicalize().expect("a path");
-    (folder, root)
-}
-
-fn put(path: &Path) {
-    fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
-    fs::write(path, "").expect("a file");
-}
-
 #[test]
 fn everything_with_a_rule_is_found_at_any_depth() {
-    let (_bed, root) = bed();
+    let bed = Bed::new();
     for name in
         ["a/.env", ".mcp.json", "a/b/.VSCode/tasks.json", "bare/HEAD", "bare/objects/x", "bare/refs/x"]
     {
-        put(&root.join(name));
+        bed.put(name, "");
     }
-    put(&root.join("node_modules/p/.idea/x"));
-    put(&root.join("node_modules/p/.git"));
-    symlink("bare", root.join("a/.git")).expect("a link");
-    let found = survey(&root).look().expect("looks");
-    let at = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| root.join(name)).collect() };
+    bed.put("node_modules/p/.idea/x", "");
+    bed.put("node_modules/p/.git", "");
+    bed.link("bare", "a/.git");
+    let found = survey(bed.root()).look().expect("looks");
+    let at = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| bed.at(name)).collect() };
     assert_eq!(found.denied, at(&["a/.env"]));
     assert_eq!(found.names, at(&[".mcp.json", "a/b/.VSCode"]));
     assert_eq!(found.git_folders, at(&["bare"]));
@@ -46,37 +35,37 @@ fn everything_with_a_rule_is_found_at_any_depth() {
 
 #[test]
 fn a_repository_stays_one_whatever_is_taken_out_of_it() {
-    let (_bed, root) = bed();
+    let bed = Bed::new();
     for name in ["bare/HEAD", "bare/objects/x", "bare/refs/x"] {
-        put(&root.join(name));
+        bed.put(name, "");
     }
-    let survey = survey(&root);
+    let survey = survey(bed.root());
     assert_eq!(survey.look().expect("looks").git_folders.len(), 1);
     for name in ["HEAD", "objects", "refs"] {
-        fs::rename(root.join("bare").join(name), root.join(name)).expect("moves");
+        fs::rename(bed.at("bare").join(name), bed.at(name)).expect("moves");
     }
     // What was taken out is beside it now.
     let found = survey.look().expect("looks");
-    assert!(found.git_folders.contains(&root.join("bare")), "{found:?}");
+    assert!(found.git_folders.contains(&bed.at("bare")), "{found:?}");
 }
 
 #[test]
 fn what_lies_too_deep_is_named_and_the_rest_is_looked_at() {
-    let (_bed, root) = bed();
-    put(&root.join("z/.env"));
-    let mut folder = root.join("deep");
+    let bed = Bed::new();
+    bed.put("z/.env", "");
+    let mut folder = bed.at("deep");
     fs::create_dir(&folder).expect("a folder");
     for name in std::iter::repeat_n("d".repeat(200), 18) {
         folder.push(name);
         fs::create_dir(&folder).expect("a folder");
     }
-    let mut many = root.join("many");
+    let mut many = bed.at("many");
     for _ in 0..250 {
         many.push("d");
     }
     fs::create_dir_all(&many).expect("folders");
-    let found = survey(&root).look().expect("looks");
-    assert_eq!(found.denied, [root.join("z/.env")]);
+    let found = survey(bed.root()).look().expect("looks");
+    assert_eq!(found.denied, [bed.at("z/.env")]);
     assert_eq!(found.unseen.len(), 2, "{:?}", found.unseen);
     assert!(found.unseen.iter().all(|unseen| unseen.why == "lies too deep"), "{:?}", found.unseen);
     assert!(found.unseen.iter().all(|unseen| unseen.path.as_os_str().len() < 4_000));
