@@ -3,15 +3,19 @@
 
 #![allow(clippy::cast_possible_truncation)] // colours are cut to bytes
 
-mod common;
+#[path = "common/call.rs"]
+mod call;
+#[path = "common/pixel.rs"]
+mod pixel;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use common::{call, photo_pixel};
+use call::call;
 use image::codecs::jpeg::JpegEncoder;
 use image::{GenericImageView, Rgb};
+use pixel::photo_pixel;
 use scorpiox_tool_kit::Failure;
 
 struct Counting;

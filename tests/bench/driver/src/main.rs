@@ -33,6 +33,7 @@ use table::Row;
 const MANY_PROCESSES: &str = "[shell.profile.workspace]\nlimits = { processes = 2048 }\n";
 
 /// Pages come from this process.
+#[cfg(feature = "native")]
 const OWN_PAGES: &str = "[web]\nallow_private = [\"127.0.0.1/32\"]\n";
 
 /// Calls leave no line.
@@ -98,7 +99,7 @@ struct Programs {
     ours_few_tasks: Program,
     ours_many_tasks: Program,
     /// May read pages of this machine.
-    #[cfg_attr(not(feature = "native"), allow(dead_code))]
+    #[cfg(feature = "native")]
     reader: Program,
     shells: Shells,
 }
@@ -144,6 +145,7 @@ fn main() -> Result<()> {
         ours_unaudited: program("ours", ours)?.with_policy(NO_AUDIT)?,
         ours_few_tasks: program("ours", ours)?,
         ours_many_tasks: program("ours", ours)?,
+        #[cfg(feature = "native")]
         reader: program("ours", ours)?.with_policy(OWN_PAGES)?,
         shells: Shells {
             warm: program("ours", ours)?.with_policy(MANY_PROCESSES)?,

@@ -60,7 +60,7 @@ impl Program {
     }
 
     /// Where it runs.
-    #[cfg_attr(not(feature = "native"), allow(dead_code))]
+    #[cfg(feature = "native")]
     pub fn workspace(&self) -> PathBuf {
         self.folder.join("workspace")
     }

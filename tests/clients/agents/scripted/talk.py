@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +24,21 @@ def text(value: str) -> Block:
 
 def image(encoded: str) -> Block:
     return Block("image", data=base64.b64decode(encoded))
+
+
+def blocks(content: Any, encoded: Callable[[Any], str | None]) -> list[Block]:
+    """The parts of a message; `encoded` gives the image in one, if it is one."""
+    if isinstance(content, str):
+        return [text(content)]
+    found = []
+    for part in content or []:
+        if "text" in part:
+            found.append(text(part["text"]))
+        elif (data := encoded(part)) is not None:
+            found.append(image(data))
+        else:
+            found.append(Block(str(part.get("type") or next(iter(part), "empty")), json.dumps(part)))
+    return found
 
 
 @dataclass

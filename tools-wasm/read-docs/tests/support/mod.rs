@@ -1,10 +1,7 @@
 //! What the quality tests and the `quality` example share: the data, and comparisons that look
 //! at what markdown is rendered as rather than at how it is written.
 
-#![allow(dead_code)] // each user takes a part
-
 pub mod data;
-pub mod fake;
 pub mod readability;
 pub mod rendered;
 pub mod shingles;

@@ -15,6 +15,7 @@ const ADDRESS: &str = "http://fakehost/test/page.html";
 
 /// How one page came out.
 #[derive(Debug)]
+#[allow(dead_code)] // some of it is for the example, which prints it
 pub struct Measured {
     pub name: String,
     /// Of the content.

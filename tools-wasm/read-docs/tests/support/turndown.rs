@@ -9,6 +9,7 @@ use super::rendered::tree;
 
 /// One case.
 #[derive(Debug)]
+#[allow(dead_code)] // some of it is for the example, which prints it
 pub struct Case {
     pub name: String,
     pub input: String,

@@ -1,54 +1,29 @@
-//! What the tests share: files in memory, calls, and pictures to call with.
-#![allow(dead_code)] // each test uses a part
+//! What the tests of pictures share: results, and pictures to call with.
 #![allow(clippy::cast_possible_truncation)] // colours are cut to bytes
+
+pub(crate) mod call;
+pub(crate) mod pixel;
 
 use std::path::{Path, PathBuf};
 
-use image::{DynamicImage, RgbImage, RgbaImage};
-use read_image::{Files, FilesError};
+use image::{DynamicImage, ImageFormat, RgbImage, RgbaImage};
 use scorpiox_tool_kit::{Failure, Output};
-use serde_json::Value;
 
-pub(crate) const SENT_BYTES: usize = 700_000;
-pub(crate) const SENT_EDGE: u32 = 1568;
+pub(crate) use self::call::{OneFile, SENT_EDGE, call, data};
+use self::pixel::photo_pixel;
 
-/// One file, whatever its path.
-pub(crate) struct OneFile(pub(crate) Vec<u8>);
-
-impl Files for OneFile {
-    fn read(&mut self, _path: &str, limit: u64) -> Result<Vec<u8>, FilesError> {
-        let length = self.0.len() as u64;
-        if length > limit { Err(FilesError::TooLarge(length)) } else { Ok(std::mem::take(&mut self.0)) }
-    }
-}
-
-pub(crate) fn call(bytes: Vec<u8>) -> Result<Output, Failure> {
-    let result = read_image::call(&mut OneFile(bytes), r#"{"file_path":"/some/file"}"#);
-    if let Ok(output) = &result {
-        check(output);
-    }
-    result
-}
-
-/// What holds for every result.
-fn check(output: &Output) {
-    let data = data(output);
-    let [image] = &output.images[..] else { panic!("{} images", output.images.len()) };
-    assert!(image.data.len() <= SENT_BYTES, "{} bytes", image.data.len());
-    assert!(image.data.len().div_ceil(3) * 4 < 1024 * 1024);
-    let sent = &data["sent"];
-    assert_eq!(sent["mime_type"], image.mime_type);
-    assert_eq!(sent["bytes"], image.data.len());
-    let format = image::guess_format(&image.data).expect("a known format");
-    assert_eq!(format.to_mime_type(), image.mime_type);
-    let decoded = image::load_from_memory(&image.data).expect("a whole image");
-    assert_eq!(
-        (sent["width"].as_u64(), sent["height"].as_u64()),
-        (Some(decoded.width().into()), Some(decoded.height().into()))
-    );
-    assert!(decoded.width().max(decoded.height()) <= SENT_EDGE);
-    assert!(output.structured.as_ref().is_some_and(|json| json.len() < 2000));
-}
+/// Formats that clients take.
+pub(crate) const TAKEN: [ImageFormat; 4] =
+    [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
+/// Formats of one picture in colour that this test's library writes, and clients do not take.
+pub(crate) const CONVERTED: [ImageFormat; 6] = [
+    ImageFormat::Bmp,
+    ImageFormat::Tiff,
+    ImageFormat::Ico,
+    ImageFormat::Pnm,
+    ImageFormat::Tga,
+    ImageFormat::Qoi,
+];
 
 pub(crate) fn ok(bytes: Vec<u8>) -> Output {
     call(bytes).expect("succeeds")
@@ -60,10 +35,6 @@ pub(crate) fn refused(bytes: Vec<u8>) -> String {
         Ok(output) => panic!("not refused: {}", output.text),
         Err(other) => panic!("refused otherwise: {other:?}"),
     }
-}
-
-pub(crate) fn data(output: &Output) -> Value {
-    serde_json::from_str(output.structured.as_deref().expect("data")).expect("JSON")
 }
 
 pub(crate) fn sent(output: &Output) -> DynamicImage {
@@ -98,23 +69,9 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Smooth colours with noise, as of a photo; red in the upper left corner, green in the upper
-/// right one, blue in the lower left one.
+/// A picture of those pixels.
 pub(crate) fn photo(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| image::Rgb(photo_pixel(x, y, width, height)))
-}
-
-pub(crate) fn photo_pixel(x: u32, y: u32, width: u32, height: u32) -> [u8; 3] {
-    match (x * 4 / width, y * 4 / height) {
-        (0, 0) => [255, 0, 0],
-        (3, 0) => [0, 255, 0],
-        (0, 3) => [0, 0, 255],
-        _ => {
-            let noise = x.wrapping_mul(2_654_435_761).wrapping_add(y.wrapping_mul(2_246_822_519));
-            let noise = (noise ^ (noise >> 15)).wrapping_mul(2_246_822_519) >> 28;
-            [x * 200 / width + noise, y * 200 / height + noise, 100 + noise].map(|value| value as u8)
-        }
-    }
 }
 
 /// Noise with alpha, which no format makes small.
@@ -129,7 +86,7 @@ pub(crate) fn noise(width: u32, height: u32) -> RgbaImage {
     RgbaImage::from_fn(width, height, |_, _| image::Rgba([next(), next(), next(), next()]))
 }
 
-pub(crate) fn encoded(image: &DynamicImage, format: image::ImageFormat) -> Vec<u8> {
+pub(crate) fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     let mut bytes = std::io::Cursor::new(Vec::new());
     image.write_to(&mut bytes, format).expect("encodes");
     bytes.into_inner()

@@ -5,22 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{call, chunk, encoded, noise, photo, refused};
+use crate::common::{CONVERTED, TAKEN, call, chunk, encoded, noise, photo, refused};
 use image::{DynamicImage, ImageFormat};
 use scorpiox_tool_kit::Failure;
-
-const FORMATS: [ImageFormat; 10] = [
-    ImageFormat::Png,
-    ImageFormat::Jpeg,
-    ImageFormat::Gif,
-    ImageFormat::WebP,
-    ImageFormat::Bmp,
-    ImageFormat::Tiff,
-    ImageFormat::Ico,
-    ImageFormat::Pnm,
-    ImageFormat::Tga,
-    ImageFormat::Qoi,
-];
 
 fn file(format: ImageFormat) -> Vec<u8> {
     let picture = DynamicImage::from(photo(60, 40));
@@ -53,7 +40,7 @@ fn files_that_are_no_images_are_named() {
 
 #[test]
 fn files_that_are_cut_off_are_refused() {
-    for format in FORMATS {
+    for format in TAKEN.into_iter().chain(CONVERTED) {
         let whole = file(format);
         for length in [whole.len() / 8, whole.len() / 2, whole.len() * 9 / 10] {
             let text = refused(whole[..length].to_vec());
@@ -81,7 +68,7 @@ fn files_with_changed_bytes_never_panic() {
         usize::try_from(state >> 33).unwrap_or(0) % below
     };
     let cmyk = include_bytes!("../data/cmyk.jpg").to_vec();
-    for original in FORMATS.map(file).into_iter().chain([cmyk]) {
+    for original in TAKEN.into_iter().chain(CONVERTED).map(file).chain([cmyk]) {
         for _ in 0..400 {
             let mut bytes = original.clone();
             for _ in 0..=next(4) {

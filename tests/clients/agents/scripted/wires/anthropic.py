@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scripted.talk import FAREWELL, Block, Call, Request, Result, Shown, image, text
+from scripted.talk import FAREWELL, Call, Request, Result, Shown, blocks
 
 Json = dict[str, Any]
 
@@ -20,25 +20,15 @@ def read(body: Json) -> Request:
     for message in body.get("messages", []):
         for part in message["content"] if isinstance(message["content"], list) else []:
             if part.get("type") == "tool_result":
-                results.append(Result(blocks(part.get("content")), bool(part.get("is_error"))))
+                results.append(Result(blocks(part.get("content"), encoded), bool(part.get("is_error"))))
             elif results and message["role"] == "user" and part.get("type") in ("text", "image"):
-                results[-1].beside += blocks([part])
-    system = "\n".join(block.text for block in blocks(body.get("system")))
+                results[-1].beside += blocks([part], encoded)
+    system = "\n".join(block.text for block in blocks(body.get("system"), encoded))
     return Request(tools, results, system + json.dumps(body.get("messages", [])[:1]))
 
 
-def blocks(content: Any) -> list[Block]:
-    if isinstance(content, str):
-        return [text(content)]
-    found = []
-    for part in content or []:
-        if part["type"] == "text":
-            found.append(text(part["text"]))
-        elif part["type"] == "image":
-            found.append(image(part["source"]["data"]))
-        else:
-            found.append(Block(part["type"], json.dumps(part)))
-    return found
+def encoded(part: Json) -> str | None:
+    return part["source"]["data"] if part["type"] == "image" else None
 
 
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scripted.talk import FAREWELL, Block, Call, Request, Result, Shown, image, text
+from scripted.talk import FAREWELL, Call, Request, Result, Shown, blocks
 
 Json = dict[str, Any]
 
@@ -19,26 +19,16 @@ def read(body: Json) -> Request:
     system = []
     for message in body.get("messages", []):
         if message["role"] == "tool":
-            results.append(Result(blocks(message.get("content"))))
+            results.append(Result(blocks(message.get("content"), encoded)))
         elif results and message["role"] == "user":
-            results[-1].beside += blocks(message.get("content"))
+            results[-1].beside += blocks(message.get("content"), encoded)
         elif message["role"] in ("system", "developer"):
-            system += [block.text for block in blocks(message["content"])]
+            system += [block.text for block in blocks(message["content"], encoded)]
     return Request(tools, results, "\n".join(system))
 
 
-def blocks(content: Any) -> list[Block]:
-    if isinstance(content, str):
-        return [text(content)]
-    found = []
-    for part in content or []:
-        if part["type"] == "text":
-            found.append(text(part["text"]))
-        elif part["type"] == "image_url":
-            found.append(image(part["image_url"]["url"].partition("base64,")[2]))
-        else:
-            found.append(Block(part["type"], json.dumps(part)))
-    return found
+def encoded(part: Json) -> str | None:
+    return part["image_url"]["url"].partition("base64,")[2] if part["type"] == "image_url" else None
 
 
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:

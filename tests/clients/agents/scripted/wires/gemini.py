@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scripted.talk import FAREWELL, Block, Call, Request, Result, Shown, image, text
+from scripted.talk import FAREWELL, Call, Request, Result, Shown, blocks, text
 
 Json = dict[str, Any]
 
@@ -24,28 +24,20 @@ def read(body: Json) -> Request:
             if "functionResponse" in part:
                 results.append(result(part["functionResponse"]))
             elif results and message.get("role") == "user":
-                results[-1].beside += blocks([part])
+                results[-1].beside += blocks([part], encoded)
     system = (body.get("systemInstruction") or {}).get("parts")
     first = json.dumps(body.get("contents", [])[:1])
-    return Request(tools, results, "\n".join(block.text for block in blocks(system)) + first)
+    return Request(tools, results, "\n".join(block.text for block in blocks(system, encoded)) + first)
 
 
 def result(function: Json) -> Result:
     response = function.get("response", {})
     said = [text(value if isinstance(value, str) else json.dumps(value)) for value in response.values()]
-    return Result(said + blocks(function.get("parts")), "error" in response)
+    return Result(said + blocks(function.get("parts"), encoded), "error" in response)
 
 
-def blocks(parts: Any) -> list[Block]:
-    found = []
-    for part in parts or []:
-        if "text" in part:
-            found.append(text(part["text"]))
-        elif "inlineData" in part:
-            found.append(image(part["inlineData"]["data"]))
-        else:
-            found.append(Block(next(iter(part), "empty"), json.dumps(part)))
-    return found
+def encoded(part: Json) -> str | None:
+    return part["inlineData"]["data"] if "inlineData" in part else None
 
 
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:

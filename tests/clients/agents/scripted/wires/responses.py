@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scripted.talk import FAREWELL, Block, Call, Request, Result, Shown, image, text
+from scripted.talk import FAREWELL, Call, Request, Result, Shown, blocks, text
 
 Json = dict[str, Any]
 
@@ -21,13 +21,13 @@ def read(body: Json) -> Request:
     results: list[Result] = []
     for item in items:
         if item.get("type") == "function_call_output":
-            results.append(Result(blocks(item.get("output"))))
+            results.append(Result(blocks(item.get("output"), encoded)))
         elif item.get("type") == "tool_search_output":
             for tool in item.get("tools", []):
                 add_tool(tools, tool)
             results.append(Result([text(json.dumps(item.get("tools", [])))]))
         elif results and item.get("role") == "user":
-            results[-1].beside += blocks(item.get("content"))
+            results[-1].beside += blocks(item.get("content"), encoded)
     said = [item for item in items if item.get("role") in ("developer", "system", "user")]
     return Request(tools, results, (body.get("instructions") or "") + json.dumps(said))
 
@@ -41,18 +41,8 @@ def add_tool(tools: dict[str, Shown], tool: Json) -> None:
         tools[name] = Shown(member.get("description") or "", member.get("parameters"))
 
 
-def blocks(content: Any) -> list[Block]:
-    if isinstance(content, str):
-        return [text(content)]
-    found = []
-    for part in content or []:
-        if "text" in part:
-            found.append(text(part["text"]))
-        elif part.get("type") == "input_image":
-            found.append(image(part["image_url"].partition("base64,")[2]))
-        else:
-            found.append(Block(str(part.get("type")), json.dumps(part)))
-    return found
+def encoded(part: Json) -> str | None:
+    return part["image_url"].partition("base64,")[2] if part.get("type") == "input_image" else None
 
 
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:

@@ -1,13 +1,9 @@
 //! Pages made to break a reader: every one ends in a result or an error, soon.
 
-#![allow(missing_docs, unreachable_pub)]
-
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::fake::Fake;
 use serde_json::json;
-use support::fake::Fake;
 
 const MIB: usize = 1024 * 1024;
 /// Generous: tests run without optimisation, on shared machines.

@@ -1,13 +1,9 @@
 //! What calls give, over a web of one page.
 
-#![allow(missing_docs, unreachable_pub)]
-
-mod support;
-
+use crate::fake::{Fake, NO_BROWSER, ROOM, data};
 use scorpiox_tool_kit::Failure;
 use scorpiox_tool_kit::web::WebError;
 use serde_json::{Value, json};
-use support::fake::{Fake, NO_BROWSER, ROOM, data};
 
 const URL: &str = "https://example.org/docs/page";
 

@@ -1,0 +1,7 @@
+//! What calls give, over a web of one page: one program, a module for each subject.
+
+#![allow(missing_docs, unreachable_pub)]
+
+mod behaviour;
+mod fake;
+mod hostile;
