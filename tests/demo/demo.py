@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A real session with the real program over pipes, shown for people: demo.py BINARY"""
 
+import contextlib
 import json
 import os
 import signal
@@ -104,8 +105,9 @@ def processes_below(pid):
     """What runs under a process, in words."""
     count = 0
     for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
-            count += len(file.read().split())
+        with contextlib.suppress(FileNotFoundError):  # a thread that ends meanwhile
+            with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+                count += len(file.read().split())
     return "one helper process, which waits for the next command" if count == 1 else f"{count} processes"
 
 
