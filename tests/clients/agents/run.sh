@@ -31,11 +31,12 @@ node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'
     missing "node $(node --version) is too old, 20 or newer is needed"
 [ "$(uname -s)" = Linux ] || missing "the agents are started by the programs that their packages ship for Linux"
 
-# Install scripts are not run: they fetch what no lockfile pins.
+# Install scripts are not run: they fetch what no lockfile pins. Not `npm ci`, which wants packages of
+# other systems in the lockfile too, and some registries do not have them.
 stamp=$here/node_modules/.made-for
 content=$(uname -m; cat "$here/package-lock.json")
 if [ "$(cat "$stamp" 2>/dev/null)" != "$content" ]; then
-    npm ci --prefix "$here" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null ||
+    npm install --prefix "$here" --no-save --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null ||
         missing "npm could not install $here/package-lock.json; is there a connection to the package registry?"
     printf '%s' "$content" > "$stamp"
 fi
