@@ -1,5 +1,5 @@
 //! A folder for a unit test to work in, which goes when the test ends. Only tests depend on this.
-#![allow(clippy::expect_used)] // a test that cannot prepare its folder fails
+#![allow(clippy::expect_used, clippy::missing_panics_doc)] // a test that cannot prepare its folder fails
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -32,7 +32,9 @@ impl Bed {
     /// One with these folders.
     pub fn with(folders: &[&str]) -> Self {
         let bed = Self::new();
-        folders.iter().for_each(|folder| bed.folder(folder));
+        for folder in folders {
+            bed.folder(folder);
+        }
         bed
     }
 

@@ -391,12 +391,17 @@ fn a_resource_makes_no_tool_and_says_where_it_is() {
     );
 }
 
+/// Types that are named from 1 on.
+fn types(times: usize, of: impl Fn(usize) -> String) -> String {
+    let types: Vec<_> = (1..=times).map(|n| format!("(type $t{n} {})", of(n))).collect();
+    types.concat()
+}
+
 #[test]
 fn types_that_grow_from_few_bytes_make_no_tool() {
     // Each is twice the one before.
     let doubled = |times: usize| {
-        let types: String =
-            (1..=times).map(|n| format!("(type $t{n} (tuple $t{} $t{}))", n - 1, n - 1)).collect();
+        let types = types(times, |n| format!("(tuple $t{} $t{})", n - 1, n - 1));
         format!("(component (type $t0 (tuple u8 u8)) {types} (import \"f\" (func (param \"a\" $t{times}))))")
     };
     assert!(functions(&doubled(9))[0].is_ok());
@@ -404,7 +409,7 @@ fn types_that_grow_from_few_bytes_make_no_tool() {
     assert_eq!(large.to_string(), "its types have more than 4096 parts in all");
 
     let nested = |times: usize| {
-        let types: String = (1..=times).map(|n| format!("(type $t{n} (list $t{}))", n - 1)).collect();
+        let types = types(times, |n| format!("(list $t{})", n - 1));
         format!("(component (type $t0 (list u8)) {types} (import \"f\" (func (param \"a\" $t{times}))))")
     };
     assert!(functions(&nested(60))[0].is_ok());

@@ -240,8 +240,8 @@ mod tests {
         let (mut bell, mut ringer) = io::pipe().expect("a pipe");
         assert_eq!(wait(&mut bell, Duration::from_millis(1)), Woken::Look, "the time is over");
         ringer.write_all(&[0; 3]).expect("rings");
-        assert_eq!(wait(&mut bell, Duration::from_secs(60)), Woken::Look);
+        assert_eq!(wait(&mut bell, Duration::from_mins(1)), Woken::Look);
         drop(ringer);
-        assert_eq!(wait(&mut bell, Duration::from_secs(60)), Woken::End);
+        assert_eq!(wait(&mut bell, Duration::from_mins(1)), Woken::End);
     }
 }

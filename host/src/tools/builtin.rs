@@ -66,7 +66,9 @@ fn at_once(mut tools: Vec<Tool>) -> Vec<Tool> {
 
 /// The same tools, whose results are of use whole.
 fn whole(mut tools: Vec<Tool>) -> Vec<Tool> {
-    tools.iter_mut().for_each(|tool| tool.marks.whole = true);
+    for tool in &mut tools {
+        tool.marks.whole = true;
+    }
     tools
 }
 

@@ -110,12 +110,14 @@ impl Program {
         let mut server = Server { name: self.name, child, input, output, buffer: vec![0; BUFFER_BYTES] };
         server.exchange(INITIALIZE)?;
         let initialized = begin.elapsed();
+        let memory = server.peak_memory()?;
+        let looked = begin.elapsed() - initialized;
         server.send(INITIALIZED)?;
         let tools = server.exchange(LIST_TOOLS)?;
-        let listed = begin.elapsed();
+        let listed = begin.elapsed() - looked;
         let text = String::from_utf8_lossy(tools);
         ensure!(text.contains("\"tools\":["), "{} does not list its tools: {text}", self.name);
-        Ok((server, StartTimes { initialized, listed }))
+        Ok((server, StartTimes { initialized, listed, memory }))
     }
 }
 
@@ -123,6 +125,8 @@ impl Program {
 pub struct StartTimes {
     pub initialized: Duration,
     pub listed: Duration,
+    /// The most memory that was resident by the first answer, in bytes.
+    pub memory: f64,
 }
 
 /// A server that runs, after the handshake.

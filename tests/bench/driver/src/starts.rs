@@ -17,6 +17,7 @@ pub struct Starts {
     initialized: Three,
     listed: Three,
     ended: Three,
+    first_memory: Three,
     memory: Three,
     /// Of ours, after each sandboxed tool ran once.
     memory_after_tools: f64,
@@ -29,6 +30,7 @@ struct Samples {
     initialized: Vec<f64>,
     listed: Vec<f64>,
     ended: Vec<f64>,
+    first_memory: Vec<f64>,
     memory: Vec<f64>,
 }
 
@@ -39,6 +41,7 @@ impl Samples {
         work(&mut server)?;
         self.initialized.push(times.initialized.as_secs_f64());
         self.listed.push(times.listed.as_secs_f64());
+        self.first_memory.push(times.memory);
         self.memory.push(server.peak_memory()?);
         self.ended.push(server.close()?.as_secs_f64());
         Ok(())
@@ -64,6 +67,7 @@ pub fn measure(programs: &Programs, effort: Effort) -> Result<Starts> {
         initialized: samples.each_ref().map(|samples| median(samples.initialized.clone())),
         listed: samples.each_ref().map(|samples| median(samples.listed.clone())),
         ended: samples.each_ref().map(|samples| median(samples.ended.clone())),
+        first_memory: samples.each_ref().map(|samples| median(samples.first_memory.clone())),
         memory: samples.each_ref().map(|samples| median(samples.memory.clone())),
         memory_after_tools: median(sessions.memory),
         ended_after_tools: median(sessions.ended),
@@ -109,8 +113,10 @@ impl Starts {
 
     pub fn memory_and_end_rows(&self) -> Vec<Row> {
         let gone = Target::AtMost(3e-3);
+        let small = Target::AtMost(12.0 * MB);
         vec![
-            Row::side_by_side("peak RSS, handshake", Unit::Bytes, self.memory, Target::AtMost(12.0 * MB)),
+            Row::side_by_side("peak RSS, handshake", Unit::Bytes, self.first_memory, small),
+            Row::side_by_side("peak RSS, tools listed with a skill", Unit::Bytes, self.memory, small),
             Row::ours(
                 "peak RSS, each sandboxed tool ran once",
                 Unit::Bytes,
