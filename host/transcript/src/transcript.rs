@@ -12,11 +12,16 @@ const LINE_BYTES: usize = 4 * 1024;
 /// Longest newest line, in characters.
 const LINE_CHARS: usize = 200;
 
+/// Most bytes of what is one UTF-16 unit of a text.
+const UNIT_BYTES: usize = 3;
+
 /// The first and the last bytes, the number of all, and all of them in a file.
 pub struct Transcript {
     head: Vec<u8>,
-    /// Bytes that are shown from the beginning: a third of all that are shown.
-    head_bytes: usize,
+    /// UTF-16 units that are shown from the beginning: a third of all that are shown.
+    head_units: usize,
+    /// Those that are shown from the end.
+    tail_units: usize,
     tail: Tail,
     total: u64,
     place: SpillPlace,
@@ -48,19 +53,24 @@ struct Tail {
 }
 
 impl Transcript {
-    /// An empty one, which shows `shown` bytes and whose file would be at `place`.
+    /// An empty one, which shows `shown` UTF-16 units and whose file would be at `place`.
     pub fn new(place: SpillPlace, shown: usize) -> Self {
-        let head_bytes = shown / 3;
-        let tail = Tail { ring: Vec::new(), most: (shown - head_bytes).max(1), start: 0 };
-        Self { head: Vec::new(), head_bytes, tail, total: 0, place, spill: None }
+        let head_units = shown / 3;
+        let tail_units = (shown - head_units).max(1);
+        let tail = Tail { ring: Vec::new(), most: tail_units * UNIT_BYTES, start: 0 };
+        Self { head: Vec::new(), head_units, tail_units, tail, total: 0, place, spill: None }
+    }
+
+    fn head_bytes(&self) -> usize {
+        self.head_units * UNIT_BYTES
     }
 
     /// More output.
     pub fn push(&mut self, bytes: &[u8]) {
         let before = self.total;
         self.total += bytes.len() as u64;
-        let shown = (self.head_bytes + self.tail.most) as u64;
-        if self.total > shown && before <= shown && self.spill.is_none() {
+        let kept = (self.head_bytes() + self.tail.most) as u64;
+        if self.total > kept && before <= kept && self.spill.is_none() {
             self.spill = Spill::create(&self.place);
             let kept = self.tail.ordered();
             if let Some(Ok(spill)) = &mut self.spill {
@@ -71,7 +81,7 @@ impl Transcript {
         if let Some(Ok(spill)) = &mut self.spill {
             spill.write(bytes);
         }
-        let to_head = bytes.len().min(self.head_bytes - self.head.len());
+        let to_head = bytes.len().min(self.head_bytes() - self.head.len());
         self.head.extend_from_slice(&bytes[..to_head]);
         self.tail.push(&bytes[to_head..]);
     }
@@ -100,38 +110,102 @@ impl Transcript {
 
     /// What is left in the end.
     pub fn finish(self) -> Finished {
-        let Self { head, tail, total, spill, .. } = self;
-        let mut tail = tail.ordered();
+        let Self { head, head_units, tail_units, tail, total, place, spill } = self;
+        let tail = tail.ordered();
         let omitted = total - (head.len() + tail.len()) as u64;
-        let (full_output, problem) = match spill {
-            Some(Ok(spill)) => spill.finish(),
-            Some(Err(error)) => (None, Some(error)),
-            None => (None, None),
-        };
         if is_binary(&head) {
+            let (full_output, _) = kept(spill);
             let text = summary(&head, total);
             return Finished { text, total_bytes: total, truncated_bytes: total, full_output, binary: true };
         }
-        if omitted == 0 {
-            let mut all = head;
-            all.append(&mut tail);
+        let is_whole = omitted == 0;
+        // Whole code points, where something is missing between.
+        let (head_end, tail_start) =
+            if is_whole { (head.len(), 0) } else { (whole_end(&head), whole_start(&tail)) };
+        let all = [&head[..head_end], &tail[tail_start..]].concat();
+        if is_whole && units(&all) <= head_units + tail_units {
             let text = clean(&all).text;
-            return Finished { text, total_bytes: total, truncated_bytes: 0, full_output, binary: false };
+            return Finished {
+                text,
+                total_bytes: total,
+                truncated_bytes: 0,
+                full_output: None,
+                binary: false,
+            };
         }
-        let head_end = whole_end(&head);
-        let tail_start = whole_start(&tail);
-        let truncated = omitted + (head.len() - head_end) as u64 + tail_start as u64;
-        let mut text = clean(&head[..head_end]).text;
+        let (full_output, problem) = kept(spill.or_else(|| whole_spill(&place, &all)));
+        let (first, last) = match is_whole {
+            true => (first_units(&all, head_units), last_units(&all, tail_units)),
+            false => (
+                first_units(&all[..head_end], head_units),
+                head_end + last_units(&all[head_end..], tail_units),
+            ),
+        };
+        let truncated = total - (first + all.len() - last) as u64;
+        let mut text = clean(&all[..first]).text;
         if !text.ends_with('\n') {
             text.push('\n');
         }
         let _ = writeln!(text, "[… {} left out …]", human_bytes(truncated));
-        text.push_str(&clean(&tail[tail_start..]).text);
+        text.push_str(&clean(&all[last..]).text);
         if let Some(problem) = problem {
             let _ = write!(text, "\n[the whole output could not be kept: {problem}]");
         }
         Finished { text, total_bytes: total, truncated_bytes: truncated, full_output, binary: false }
     }
+}
+
+/// The file, and why it could not be kept.
+fn kept(spill: Option<Result<Spill, String>>) -> (Option<FullOutput>, Option<String>) {
+    match spill {
+        Some(Ok(spill)) => spill.finish(),
+        Some(Err(error)) => (None, Some(error)),
+        None => (None, None),
+    }
+}
+
+/// A file with all of an output that was short enough to be in memory.
+fn whole_spill(place: &SpillPlace, all: &[u8]) -> Option<Result<Spill, String>> {
+    let mut spill = Spill::create(place);
+    if let Some(Ok(spill)) = &mut spill {
+        spill.write(all);
+    }
+    spill
+}
+
+/// The UTF-16 units of each character, or of what stands for bytes that are none, and where it ends.
+fn ends(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
+    let lengths = bytes.utf8_chunks().flat_map(|chunk| {
+        let valid = chunk.valid().chars().map(|c| (c.len_utf16(), c.len_utf8()));
+        let invalid = Some((1, chunk.invalid().len())).filter(|_| !chunk.invalid().is_empty());
+        valid.chain(invalid)
+    });
+    lengths.scan(0, |end, (units, length)| {
+        *end += length;
+        Some((units, *end))
+    })
+}
+
+fn units(bytes: &[u8]) -> usize {
+    ends(bytes).map(|(units, _)| units).sum()
+}
+
+/// Where the first so many units end.
+fn first_units(bytes: &[u8], most: usize) -> usize {
+    let mut left = most;
+    let fits = |&(units, _): &(usize, usize)| left.checked_sub(units).map(|rest| left = rest).is_some();
+    ends(bytes).take_while(fits).last().map_or(0, |(_, end)| end)
+}
+
+/// Where the last so many units begin.
+fn last_units(bytes: &[u8], most: usize) -> usize {
+    let mut more = units(bytes).saturating_sub(most);
+    let left_out = |&(units, _): &(usize, usize)| {
+        let is_left_out = more > 0;
+        more = more.saturating_sub(units);
+        is_left_out
+    };
+    ends(bytes).take_while(left_out).last().map_or(0, |(_, end)| end)
 }
 
 impl fmt::Debug for Transcript {
@@ -195,7 +269,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Bytes that are shown.
+    /// UTF-16 units that are shown.
     const SHOWN: usize = 15_000;
 
     fn finished(pieces: &[&[u8]]) -> Finished {
@@ -212,6 +286,34 @@ mod tests {
         let shown = finished(&[&all.as_bytes()[..9000], &all.as_bytes()[9000..]]);
         assert_eq!(shown.text, all);
         assert_eq!((shown.truncated_bytes, shown.full_output), (0, None));
+    }
+
+    #[test]
+    fn texts_of_any_language_have_the_same_room() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |all: &str| {
+            let mut transcript = Transcript::new(SpillPlace::new(folder.path(), "1"), SHOWN);
+            transcript.push(all.as_bytes());
+            transcript.finish()
+        };
+        let fits = "漢".repeat(SHOWN);
+        let shown = of(&fits);
+        assert_eq!((shown.text, shown.truncated_bytes, shown.full_output), (fits, 0, None));
+        for letter in ["x", "é", "漢"] {
+            let all = letter.repeat(SHOWN + 1);
+            let shown = of(&all);
+            assert_eq!(shown.truncated_bytes, letter.len() as u64);
+            let path = shown.full_output.expect("a file").path;
+            assert_eq!(std::fs::read_to_string(&path).expect("a file"), all);
+            std::fs::remove_file(path).expect("removes");
+        }
+        assert_eq!(of(&"漢".repeat(100_000)).text.matches('漢').count(), SHOWN);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_count_as_what_stands_for_them() {
+        let shown = finished(&[&b"a".repeat(9000), &b"\xe9\xa0".repeat(50_000)]);
+        assert!(shown.text.encode_utf16().count() <= SHOWN + 40, "{}", shown.text.len());
     }
 
     #[test]
@@ -235,6 +337,7 @@ mod tests {
             assert!(!shown.text.contains('\u{fffd}'), "shift {shift}");
             let kept = shown.text.matches('😀').count() * 4 + shift;
             assert_eq!(shown.truncated_bytes, (all.len() - kept) as u64, "shift {shift}");
+            assert!((SHOWN - 2..=SHOWN + 40).contains(&shown.text.encode_utf16().count()), "shift {shift}");
         }
     }
 

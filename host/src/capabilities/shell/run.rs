@@ -74,7 +74,7 @@ pub struct Wait<'a> {
     /// Told the newest line now and then.
     pub news: Option<&'a dyn Fn(&str)>,
     /// Bytes of its output that are shown.
-    pub shown_bytes: usize,
+    pub shown_chars: usize,
     /// When it goes on in the background, if it has not ended by then.
     pub until: Option<Instant>,
 }
@@ -120,10 +120,10 @@ impl Shell {
         &self,
         request: &Request,
         cancel: &Cancel,
-        shown_bytes: usize,
+        shown_chars: usize,
     ) -> Result<Completed, Arc<ShellError>> {
-        let mut command = Waited::start(self, request, shown_bytes)?;
-        let wait = Wait { cancel, news: None, shown_bytes, until: None };
+        let mut command = Waited::start(self, request, shown_chars)?;
+        let wait = Wait { cancel, news: None, shown_chars, until: None };
         let outcome = loop {
             if let Some(outcome) = command.follow(&wait)? {
                 break outcome;
@@ -135,7 +135,7 @@ impl Shell {
     /// Runs a command for as long as `wait` says. Where the client has no room for one more task, it
     /// is waited for until there is.
     pub fn run_within(&self, request: &Request, wait: &Wait<'_>) -> Result<Ran, Arc<ShellError>> {
-        let mut command = Waited::start(self, request, wait.shown_bytes)?;
+        let mut command = Waited::start(self, request, wait.shown_chars)?;
         loop {
             if let Some(outcome) = command.follow(wait)? {
                 return Ok(Ran::ToItsEnd(command.completed(request, outcome)));
@@ -157,10 +157,10 @@ struct Waited {
 }
 
 impl Waited {
-    fn start(shell: &Shell, request: &Request, shown_bytes: usize) -> Result<Self, Arc<ShellError>> {
+    fn start(shell: &Shell, request: &Request, shown_chars: usize) -> Result<Self, Arc<ShellError>> {
         let since = Instant::now();
         let started = shell.start(request)?;
-        let transcript = Transcript::new(output_place(&started.cell.plan.outputs), shown_bytes);
+        let transcript = Transcript::new(output_place(&started.cell.plan.outputs), shown_chars);
         Ok(Self { started, transcript, since, told: None, stopped: false })
     }
 

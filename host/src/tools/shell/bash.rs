@@ -46,8 +46,8 @@ impl NativeTool for Bash {
             Request { command, run_as: chosen.run_as, timeout: Some(timeout), uses: call.uses.clone() };
         let tell = |line: &str| call.progress.report(line);
         let news = call.streams.then_some(&tell as &dyn Fn(&str));
-        let shown_bytes = call.room.saturating_sub(render::NOTE_CHARS);
-        let wait = Wait { cancel: call.cancel, news, shown_bytes, until: call.answer_by };
+        let shown_chars = call.room.saturating_sub(render::NOTE_CHARS);
+        let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by };
         Ok(match call.host.shell().run_within(&request, &wait)? {
             Ran::ToItsEnd(completed) => render::completed(call, &completed, timeout, chosen.note.as_deref()),
             Ran::IntoBackground(goes_on) => render::goes_on(call, &goes_on, timeout, chosen.note.as_deref()),
