@@ -73,7 +73,7 @@ pub struct Wait<'a> {
     pub cancel: &'a Cancel,
     /// Told the newest line now and then.
     pub news: Option<&'a dyn Fn(&str)>,
-    /// Bytes of its output that are shown.
+    /// UTF-16 units of its output that are shown.
     pub shown_chars: usize,
     /// When it goes on in the background, if it has not ended by then.
     pub until: Option<Instant>,
