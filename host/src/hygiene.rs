@@ -18,15 +18,15 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 }
 
 /// JSON without characters that hide or turn text: some models are shown it in place of text. All else
-/// is data, and stays. Borrowed when there is nothing to take out, so that nothing else of it changes.
-pub fn clean_json(json: &str) -> Cow<'_, str> {
+/// is data, and stays. Borrowed when there is nothing to take out, so that nothing else of it changes;
+/// none where something may be, and it cannot be read to take that out.
+pub fn clean_json(json: &str) -> Option<Cow<'_, str>> {
     // They stand there as they are, or escaped.
-    let may_hide = json.contains("\\u") || json.chars().any(hides);
-    let cleaned = || {
-        let mut value: Value = serde_json::from_str(json).ok()?;
-        clean_value(&mut value).then(|| value.to_string())
-    };
-    may_hide.then(cleaned).flatten().map_or(Cow::Borrowed(json), Cow::Owned)
+    if !json.contains("\\u") && !json.contains(hides) {
+        return Some(Cow::Borrowed(json));
+    }
+    let mut value: Value = serde_json::from_str(json).ok()?;
+    Some(if clean_value(&mut value) { Cow::Owned(value.to_string()) } else { Cow::Borrowed(json) })
 }
 
 fn hides(c: char) -> bool {
@@ -41,10 +41,9 @@ fn clean_value(value: &mut Value) -> bool {
             text.retain(|c| !hides(c));
             text.len() < before
         }
-        Value::Array(items) => items.iter_mut().fold(false, |changed, item| clean_value(item) || changed),
+        Value::Array(items) => clean_values(items.iter_mut()),
         Value::Object(members) => {
-            let mut changed =
-                members.values_mut().fold(false, |changed, member| clean_value(member) || changed);
+            let mut changed = clean_values(members.values_mut());
             if members.keys().any(|name| name.contains(hides)) {
                 let named = std::mem::take(members).into_iter();
                 *members = named.map(|(name, member)| (name.replace(hides, ""), member)).collect();
@@ -54,6 +53,11 @@ fn clean_value(value: &mut Value) -> bool {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// The same of each of them.
+fn clean_values<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
+    values.map(clean_value).filter(|changed| *changed).count() > 0
 }
 
 /// The beginning of a text, of at most `max` bytes.
@@ -92,11 +96,26 @@ mod tests {
     #[test]
     fn what_hides_is_taken_out_of_json_and_the_rest_stays() {
         let same = "{\"b\":1.50,\"a\":\"é\\u0000\\u200d\"}";
-        assert!(matches!(clean_json(same), Cow::Borrowed(json) if json == same));
+        assert!(matches!(clean_json(same), Some(Cow::Borrowed(json)) if json == same));
         assert_eq!(
-            clean_json("{\"\u{2066}b\":[\"\\u202eab\\n\u{200b}c\",\"\\u00e9\"]}"),
-            "{\"b\":[\"ab\\nc\",\"é\"]}"
+            clean_json("{\"\u{2066}b\":[\"\\u202eab\\n\u{200b}c\",\"\\u00e9\"]}").as_deref(),
+            Some("{\"b\":[\"ab\\nc\",\"é\"]}")
         );
+    }
+
+    #[test]
+    fn json_that_may_hide_something_and_cannot_be_read_is_refused() {
+        for json in [
+            "{\"a\":1e400,\"x\":\"A\u{202e}B\"}",
+            "{\"a\":1e400,\"x\":\"A\\u202eB\"}",
+            "{\"a\":\"\\ud800\",\"x\":\"A\u{e0041}B\"}",
+            "{\"a\":\"\\ud800\"}",
+            &format!("{}\"\u{202e}\"{}", "[".repeat(200), "]".repeat(200)),
+        ] {
+            assert_eq!(clean_json(json), None, "{json}");
+        }
+        // There is nothing to take out.
+        assert_eq!(clean_json("{\"a\":1e400}").as_deref(), Some("{\"a\":1e400}"));
     }
 
     #[test]

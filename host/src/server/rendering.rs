@@ -155,9 +155,9 @@ fn joined(mut texts: Vec<Cow<'_, str>>) -> Cow<'_, str> {
     Cow::Owned(trimmed.join(BETWEEN))
 }
 
-/// A structured result, if it is what clients can read: an object.
+/// A structured result, if it is clean, and what clients can read: an object.
 fn structured_content(json: &str) -> Option<Cow<'_, RawValue>> {
-    let cleaned = match hygiene::clean_json(json) {
+    let cleaned = match hygiene::clean_json(json)? {
         Cow::Borrowed(same) => Cow::Borrowed(serde_json::from_str::<&RawValue>(same).ok()?),
         Cow::Owned(cleaned) => Cow::Owned(RawValue::from_string(cleaned).ok()?),
     };

@@ -115,4 +115,7 @@ fn a_structured_result_that_is_no_object_is_left_out() {
     for text in ["", "no JSON", "{", "[1]", "null", "1", "{} {}", deep.as_str()] {
         assert_eq!(given(text), None, "{text:.40}");
     }
+    // Some models are shown data and no text: what hides is taken out, or the whole is left out.
+    assert_eq!(given("{\"a\":1,\"x\":\"A\u{202e}B\u{e0041}C\"}"), Some(json!({"a": 1, "x": "ABC"})));
+    assert_eq!(given("{\"a\":1e400,\"x\":\"A\u{202e}B\u{e0041}C\"}"), None);
 }
