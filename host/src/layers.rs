@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The modules of this crate. Each may use those before it.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 13] = [
     "cancel",
     "hygiene",
+    "instance",
     "mcp",
     "workspace",
     "database",

@@ -14,6 +14,7 @@ pub mod capabilities;
 pub mod cli;
 pub mod database;
 pub mod hygiene;
+pub mod instance;
 #[cfg(test)]
 mod layers;
 pub mod mcp;

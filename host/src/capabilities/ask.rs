@@ -23,6 +23,7 @@ use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Helper, Limits, Netwo
 
 use super::shell::Shell;
 use crate::cancel::Cancel;
+use crate::instance;
 use person::Person;
 
 /// Until a window that is not waited for has begun to ask.
@@ -176,7 +177,7 @@ impl Desk {
             workspace: folder.as_path().into(),
             exposed: Vec::new(),
             home: folder.as_path().into(),
-            scratch: folder.join(format!("asks-{}", std::process::id())).into(),
+            scratch: folder.join(format!("asks-{}", instance::name())).into(),
             tmp_bytes: 0,
             network: Network::Host,
             landlock_at_most: None,
@@ -222,7 +223,7 @@ impl Place {
     fn new(own_home: &Path) -> std::io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = own_home.join("tmp").join(format!("ask-{}-{count}", std::process::id()));
+        let folder = own_home.join("tmp").join(format!("ask-{}-{count}", instance::name()));
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let (request, answer) = (folder.join("request.json"), folder.join("answer.json"));
         Ok(Self { folder, request, answer })

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rusqlite::{Connection, OpenFlags};
 
 use super::DatabaseError;
+use crate::instance;
 
 /// The format that this program writes, kept in `user_version`.
 pub(super) const FORMAT: i64 = 1;
@@ -69,7 +70,7 @@ pub(super) fn file(path: &Path) -> Result<(), DatabaseError> {
         private_folder(folder).map_err(|e| DatabaseError::from_io(&e, folder))?;
     }
     let count = MADE.fetch_add(1, Ordering::Relaxed);
-    let draft = Draft(path.with_extension(format!("new-{}-{count}", std::process::id())));
+    let draft = Draft(path.with_extension(format!("new-{}-{count}", instance::name())));
     private_file(&draft.0).map_err(|e| DatabaseError::from_io(&e, path))?;
     let made = || -> rusqlite::Result<()> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

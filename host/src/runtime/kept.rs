@@ -11,6 +11,7 @@ use std::io::{self, Read as _};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 use scorpiox_compile::{COMPILER_NAME, Code, CompileError, compile, hash};
@@ -19,6 +20,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
 use crate::cancel::{Cancel, Reason};
+use crate::instance;
 
 /// Why there is no code of a component.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -46,6 +48,11 @@ impl LoadError {
 
 /// Most bytes of all files; a component with a whole Python in it has about 60 MiB.
 const MAX_BYTES: u64 = 4 << 30;
+
+/// How a file ends that is being written.
+const DRAFT: &str = "new";
+/// Whoever has not finished writing a file after this time never will.
+const DRAFT_TIME: Duration = Duration::from_hours(24);
 
 /// The folder of compiled code.
 #[derive(Debug, Clone)]
@@ -100,14 +107,23 @@ impl Kept {
         })
     }
 
-    /// Deletes what is oldest beyond the bound; `new` stays.
+    /// Deletes what is oldest beyond the bound, and what writers left that were killed; `new` stays.
     fn prune(&self, new: &Path) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let about = |entry: fs::DirEntry| {
             let about = entry.metadata().ok()?;
             Some((about.modified().ok()?, about.len(), entry.path()))
         };
-        let mut files: Vec<_> = entries.flatten().filter_map(about).collect();
+        let (drafts, mut files): (Vec<_>, Vec<_>) = entries
+            .flatten()
+            .filter_map(about)
+            .partition(|(_, _, path)| path.extension().is_some_and(|extension| extension == DRAFT));
+        for (modified, _, path) in drafts {
+            let age = SystemTime::now().duration_since(modified);
+            if age.is_ok_and(|age| age > DRAFT_TIME) {
+                let _ = fs::remove_file(path);
+            }
+        }
         files.sort_unstable();
         let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
         for (_, size, path) in files.iter().filter(|(_, _, path)| path != new) {
@@ -138,7 +154,7 @@ impl Kept {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         private(&self.folder.symlink_metadata()?)?;
         // Whoever is first has it; nobody sees half a file.
-        let new = path.with_extension(format!("{}.new", std::process::id()));
+        let new = path.with_extension(format!("{}.{DRAFT}", instance::name()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
         let copied = code.read().and_then(|code| io::copy(code, &mut file));
         let written = copied.and_then(|_| file.sync_all()).and_then(|()| fs::rename(&new, path));
@@ -180,4 +196,28 @@ fn private(about: &fs::Metadata) -> io::Result<()> {
         return Err(io::Error::other("others can write it"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_writer_left_goes_after_a_day() {
+        let home = tempfile::tempdir().expect("a folder");
+        let kept = Kept::new(home.path());
+        fs::create_dir_all(&kept.folder).expect("a folder");
+        let hours_ago = |name: &str, hours| {
+            let file = File::create(kept.folder.join(name)).expect("a file");
+            file.set_modified(SystemTime::now() - Duration::from_hours(hours)).expect("a time");
+        };
+        hours_ago("a.0-1.new", 25);
+        hours_ago("b.0-2.new", 1);
+        hours_ago("c.cwasm", 1000);
+        kept.prune(&kept.folder.join("d.cwasm"));
+        let left = fs::read_dir(&kept.folder).expect("a folder").flatten().map(|entry| entry.file_name());
+        let mut left: Vec<_> = left.collect();
+        left.sort();
+        assert_eq!(left, ["b.0-2.new", "c.cwasm"]);
+    }
 }

@@ -22,6 +22,7 @@ use super::protect::Area;
 use super::survey::Survey;
 use super::writable::writable;
 use crate::capabilities::skills::Scope;
+use crate::instance;
 use crate::workspace::is_own;
 
 /// The home folder of commands, in memory.
@@ -54,7 +55,7 @@ impl Plan {
     ) -> Result<Self, ShellError> {
         let outputs = outputs(setup);
         let scratch =
-            setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, std::process::id()));
+            setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, instance::name()));
         // A folder of its own for each cell: one that ends takes its folder along.
         let number = CELLS.fetch_add(1, Ordering::Relaxed);
         let scratch = scratch.join(format!("{}-{number}", profile.name));

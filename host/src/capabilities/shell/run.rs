@@ -14,6 +14,7 @@ use super::background::TaskPlace;
 use super::plan::outputs;
 use super::{Listed, Shell, ShellError, Started};
 use crate::cancel::Cancel;
+use crate::instance;
 
 /// How often the newest line is looked at, for who wants to know how far a command is.
 const NEWS_TIME: Duration = Duration::from_millis(500);
@@ -239,7 +240,7 @@ fn output_place(folder: &Path) -> SpillPlace {
     if count.is_multiple_of(16) {
         prune(folder, MAX_OUTPUTS, MAX_OUTPUT_BYTES);
     }
-    SpillPlace::new(folder, &format!("{}-{count}", std::process::id()))
+    SpillPlace::new(folder, &format!("{}-{count}", instance::name()))
 }
 
 /// What somebody who waits was told last.

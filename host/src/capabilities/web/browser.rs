@@ -23,6 +23,7 @@ use scorpiox_web::{Router, Watch, WebError, tell};
 
 use crate::cancel::Cancel;
 use crate::capabilities::shell::{Shell, cell_tier};
+use crate::instance;
 
 /// How long a browser waits for the next page.
 const IDLE_TIME: Duration = Duration::from_mins(1);
@@ -251,7 +252,7 @@ pub fn browser(shell: &Shell) -> Result<(PathBuf, Tier), String> {
 fn cell(tier: Tier, shell: &Shell, program: &Path) -> Result<Cell, CellError> {
     let setup = shell.setup();
     // A folder that every command of the cell begins in, and for what a tier has to keep.
-    let scratch = setup.own_home.join("tmp").join(format!("browser-{}", std::process::id()));
+    let scratch = setup.own_home.join("tmp").join(format!("browser-{}", instance::name()));
     let made = std::fs::create_dir_all(&scratch);
     made.map_err(|error| CellError::Helper(format!("making {}: {error}", scratch.display())))?;
     let mut exposed = vec![Exposed { path: scratch.as_path().into(), write: false }];

@@ -15,6 +15,7 @@ use super::decide::{Judged, approved, judge, not_approved};
 use super::look::Look;
 use crate::cli::environment::Environment;
 use crate::cli::terminal;
+use crate::instance;
 use crate::plugins::comments;
 
 const SKILL: &str = "SKILL.md";
@@ -115,8 +116,7 @@ impl Source {
         let parent = beside.parent().context("no folder")?;
         create(parent)?;
         remove_leftovers(parent);
-        let folder = parent.join(format!(".new-{}-{}", self.name, std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+        let folder = parent.join(format!(".new-{}-{}", self.name, instance::name()));
         let plugin = folder.join("plugins").join(self.name.as_str());
         create(&plugin)?;
         let removed = Removed(folder);
@@ -229,7 +229,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Moves a folder into the place of another.
 fn replace(new: &Path, place: &Path) -> Result<()> {
-    let old = place.with_file_name(format!(".old-{}", std::process::id()));
+    let old = place.with_file_name(format!(".old-{}", instance::name()));
     let existed = place.symlink_metadata().is_ok();
     if existed {
         fs::rename(place, &old).with_context(|| place.display().to_string())?;

@@ -3,6 +3,7 @@
 use std::fs;
 
 use scorpiox_tests::Program;
+use scorpiox_tests::program::binary;
 use serde_json::json;
 
 use super::support::{Ran, bash, bash_for, in_each_tier, start};
@@ -237,4 +238,21 @@ fn where_no_project_is_open_commands_have_a_folder_of_their_own() {
     assert_eq!(result["structuredContent"]["exit_code"], 0, "{result}");
     let note = program.home().join(".scorpiox/workspace/note");
     assert_eq!(std::fs::read_to_string(note).expect("the note"), "kept\n");
+}
+
+/// As in a container, whose files stay when it is started again.
+#[test]
+fn a_server_with_the_process_number_of_an_earlier_one_keeps_whole_outputs() {
+    let unshare = "exec /usr/bin/unshare --pid --fork --mount-proc --kill-child";
+    let program = Program::new().after(&format!("{unshare} '{}' \"$@\"", binary().display()));
+    let whole: String = (1..=20_000).map(|n| format!("{n}\n")).collect();
+    let mut paths = Vec::new();
+    for _ in 0..2 {
+        let mut server = start(&program);
+        let ran = bash(&mut server, "seq 1 20000");
+        let path = ran.data["full_output_path"].as_str().unwrap_or_else(|| panic!("{}", ran.text));
+        assert_eq!(fs::read_to_string(path).expect("the file"), whole);
+        paths.push(path.to_owned());
+    }
+    assert_ne!(paths[0], paths[1]);
 }

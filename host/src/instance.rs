@@ -1,0 +1,37 @@
+//! A name of this run of the program.
+//!
+//! Invariant: no other run has it, on this machine or where the folders are shared. A process's number
+//! alone is no such name: in a container each run has the same one.
+
+use std::process;
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What this run may put into the names of its files.
+pub fn name() -> &'static str {
+    static NAME: LazyLock<String> = LazyLock::new(make);
+    &NAME
+}
+
+/// The process's number stands last, for who looks whether it still runs.
+fn make() -> String {
+    let mut random = [0; 8];
+    if getrandom::fill(&mut random).is_err() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        random = now.as_micros().to_le_bytes()[..8].try_into().unwrap_or_default();
+    }
+    format!("{:016x}-{}", u64::from_le_bytes(random), process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_with_one_process_number_have_different_names() {
+        let (one, other) = (make(), make());
+        assert_ne!(one, other);
+        assert!([&one, &other].iter().all(|name| name.ends_with(&format!("-{}", process::id()))), "{one}");
+        assert_eq!(name(), name());
+    }
+}
