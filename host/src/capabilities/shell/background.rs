@@ -8,7 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_cell::{Happened, Outcome, Running, Tier};
+use scorpiox_cell::{Happened, Outcome, Tier};
+use scorpiox_proxy::Refusal;
 use scorpiox_transcript::{Cursor, Piece, Ring};
 
 use super::{Request, Shell, ShellError, Started};
@@ -18,6 +19,8 @@ use crate::cancel::{Cancel, Reason};
 const KEPT_TIME: Duration = Duration::from_mins(10);
 /// Most tasks that have ended and were not read.
 const MAX_ENDED: usize = 64;
+/// Most refused hosts of a task that are remembered.
+const MAX_REFUSALS: usize = 32;
 
 /// All tasks of a server.
 #[derive(Debug, Default)]
@@ -52,8 +55,34 @@ struct State {
     ring: Ring,
     /// Where the client's reading is.
     cursor: Cursor,
+    refusals: Refusals,
     ended: Option<(TaskEnd, Instant)>,
     read_to_end: Option<Instant>,
+}
+
+/// Hosts that a task was refused, each once.
+#[derive(Debug)]
+struct Refusals {
+    all: Vec<Refusal>,
+    /// How many of them the client was told of.
+    told: usize,
+}
+
+impl Refusals {
+    fn add(&mut self, refusals: Vec<Refusal>) {
+        for refusal in refusals {
+            if self.all.len() < MAX_REFUSALS && !self.all.contains(&refusal) {
+                self.all.push(refusal);
+            }
+        }
+    }
+
+    /// Those that the client is not told of yet, and is now.
+    fn news(&mut self) -> Vec<Refusal> {
+        let news = self.all[self.told..].to_vec();
+        self.told = self.all.len();
+        news
+    }
 }
 
 /// How a task ended.
@@ -91,26 +120,39 @@ pub struct Listed {
     pub printed_bytes: u64,
 }
 
+/// A task that was started.
+#[derive(Debug)]
+pub struct Begun {
+    /// The task.
+    pub task: Listed,
+    /// What was done before it, and is told once.
+    pub notes: Vec<String>,
+}
+
 /// What a read gave.
 #[derive(Debug)]
 pub struct ReadPiece {
     /// What is new.
     pub piece: Piece,
+    /// Hosts that were refused since the last read.
+    pub refusals: Vec<Refusal>,
     /// The task.
     pub task: Listed,
 }
 
 impl Shell {
     /// Starts a task.
-    pub fn start_task(&self, request: &Request) -> Result<Listed, Arc<ShellError>> {
+    pub fn start_task(&self, request: &Request) -> Result<Begun, Arc<ShellError>> {
         let most = self.policy()?.shell.max_background_tasks.value;
         let place = self.tasks.reserve(most).ok_or_else(|| {
             let error = Arc::new(ShellError::TooManyTasks(most));
             request.uses.note("shell", "", Err(&error.to_string()));
             error
         })?;
-        let started = self.start(request)?;
-        place.fill(request, started, Instant::now(), &[])
+        let mut started = self.start(request)?;
+        let notes = std::mem::take(&mut started.notes);
+        let task = place.fill(request, started, Before::nothing())?;
+        Ok(Begun { task, notes })
     }
 
     /// A place for a command that runs already, if there is room for one more.
@@ -142,13 +184,14 @@ impl Shell {
         let task = self.tasks.get(owner, id)?;
         let mut state = task.state();
         let ended = state.ended.is_some();
-        let State { ring, cursor, .. } = &mut *state;
+        let State { ring, cursor, refusals, .. } = &mut *state;
         let piece = ring.read(cursor, most_bytes, ended);
+        let refusals = refusals.news();
         if ended && !piece.more {
             state.read_to_end.get_or_insert_with(Instant::now);
         }
         drop(state);
-        Ok(ReadPiece { piece, task: task.listed() })
+        Ok(ReadPiece { piece, refusals, task: task.listed() })
     }
 
     /// Ends a task, and waits for it. Whether it ran until then.
@@ -174,17 +217,35 @@ impl Shell {
 /// A place among the tasks, which is free again when it is dropped.
 pub(super) struct TaskPlace<'a>(&'a Tasks);
 
+/// What there was of a command before it became a task.
+pub(super) struct Before<'a> {
+    pub since: Instant,
+    /// What its output begins with.
+    pub printed: &'a [u8],
+    /// Hosts that it was refused, which the client is told of.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Before<'_> {
+    /// It starts now.
+    fn nothing() -> Self {
+        Self { since: Instant::now(), printed: &[], refusals: Vec::new() }
+    }
+}
+
 impl TaskPlace<'_> {
-    /// Puts a command there that was started at `since`, and whose output begins with `printed`.
+    /// Puts a command there.
     pub(super) fn fill(
         self,
         request: &Request,
         started: Started,
-        since: Instant,
-        printed: &[u8],
+        before: Before<'_>,
     ) -> Result<Listed, Arc<ShellError>> {
+        let Before { since, printed, refusals } = before;
         let mut ring = Ring::new();
         ring.push(printed);
+        let refusals = Refusals { told: refusals.len(), all: refusals };
+        let state = State { ring, cursor: Cursor::default(), refusals, ended: None, read_to_end: None };
         let mut table = self.0.lock();
         table.last_id += 1;
         let task = Arc::new(Task {
@@ -196,7 +257,7 @@ impl TaskPlace<'_> {
             changes_things: started.cell.changes_things(),
             started: since,
             stop: Cancel::default(),
-            state: Mutex::new(State { ring, cursor: Cursor::default(), ended: None, read_to_end: None }),
+            state: Mutex::new(state),
             changed: Condvar::new(),
         });
         let follower = Arc::clone(&task);
@@ -270,25 +331,32 @@ impl Tasks {
 impl Task {
     /// Reads what the command prints until it has ended.
     fn follow(&self, mut started: Started) {
-        let end = self.drain(&mut started.running);
+        let end = self.drain(&mut started);
         drop(started);
         self.state().ended = Some((end, Instant::now()));
         self.changed.notify_all();
     }
 
-    fn drain(&self, running: &mut Running) -> TaskEnd {
+    fn drain(&self, started: &mut Started) -> TaskEnd {
         let mut stopped = false;
         loop {
             if let (false, Some(reason)) = (stopped, self.stop.reason()) {
                 stopped = true;
-                running.stop(reason == Reason::Client);
+                started.running.stop(reason == Reason::Client);
             }
             let bell = if stopped { None } else { self.stop.bell() };
-            match running.next(Some(Duration::from_secs(1)), bell) {
-                Ok(Happened::Output(bytes)) => self.state().ring.push(bytes),
-                Ok(Happened::Nothing) => {}
-                Ok(Happened::Done(outcome)) => return TaskEnd::Ended(outcome),
-                Err(error) => return TaskEnd::Lost(error.to_string()),
+            let end = match started.running.next(Some(Duration::from_secs(1)), bell) {
+                Ok(Happened::Output(bytes)) => {
+                    self.state().ring.push(bytes);
+                    None
+                }
+                Ok(Happened::Nothing) => None,
+                Ok(Happened::Done(outcome)) => Some(TaskEnd::Ended(outcome)),
+                Err(error) => Some(TaskEnd::Lost(error.to_string())),
+            };
+            self.state().refusals.add(started.refusals(self.started));
+            if let Some(end) = end {
+                return end;
             }
         }
     }

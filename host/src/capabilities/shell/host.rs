@@ -90,7 +90,7 @@ impl Host for CallState {
             return Err(ShellFailure(Error::Denied(why)));
         }
         let request = self.request(command, None);
-        Ok(task(&self.shell.shell.start_task(&request)?))
+        Ok(task(&self.shell.shell.start_task(&request)?.task))
     }
 
     fn read(&mut self, id: u32) -> Result<Piece, ShellFailure> {

@@ -32,7 +32,7 @@ pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
 use scorpiox_proxy::{Proxy, Refusal};
 
-pub use background::{Listed, ReadPiece, TaskEnd, TaskState};
+pub use background::{Begun, Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use host::{ShellFailure, ShellView};
 pub use plan::tier as cell_tier;
@@ -239,7 +239,6 @@ impl Shell {
         request: &Request,
     ) -> Result<Started, ShellError> {
         let Rules { covers, granted, unseen, reopened } = cell.special(&self.setup)?;
-        let notes = notes(&cell.news(unseen), &reopened);
         let command = CommandSpec {
             command: request.command.clone(),
             environment: cell.environment.clone(),
@@ -255,6 +254,11 @@ impl Shell {
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
         let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
+        // They are told once, so by a command that runs, and to who passes them on.
+        let notes = match request.run_as {
+            As::Client { .. } => notes(&cell.news(unseen), &reopened),
+            As::Component { .. } => Vec::new(),
+        };
         Ok(Started { running, tier: cell.tier, profile: profile.name.clone(), cell, proxy, notes })
     }
 

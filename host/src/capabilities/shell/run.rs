@@ -10,7 +10,7 @@ use scorpiox_cell::{Happened, Outcome, Tier};
 use scorpiox_proxy::Refusal;
 use scorpiox_transcript::{Finished, SpillPlace, Transcript, human_duration, prune};
 
-use super::background::TaskPlace;
+use super::background::{Before, TaskPlace};
 use super::plan::outputs;
 use super::{Listed, Shell, ShellError, Started};
 use crate::cancel::Cancel;
@@ -96,6 +96,10 @@ pub struct GoesOn {
     pub output: Finished,
     /// What it has become.
     pub task: Listed,
+    /// Hosts that were refused so far.
+    pub refusals: Vec<Refusal>,
+    /// What was done before it, and is told once.
+    pub notes: Vec<String>,
 }
 
 /// What became of it.
@@ -201,11 +205,13 @@ impl Waited {
         Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, notes }
     }
 
-    fn go_on(self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {
-        self.refusals(request);
+    fn go_on(mut self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {
+        let refusals = self.refusals(request);
+        let notes = std::mem::take(&mut self.started.notes);
         let (output, open) = self.transcript.hand_over();
-        let task = place.fill(request, self.started, self.since, &open)?;
-        Ok(GoesOn { output, task })
+        let before = Before { since: self.since, printed: &open, refusals: refusals.clone() };
+        let task = place.fill(request, self.started, before)?;
+        Ok(GoesOn { output, task, refusals, notes })
     }
 
     /// Hosts that were refused so far, which the call's record has, too.

@@ -36,8 +36,8 @@ impl NativeTool for BackgroundBash {
         let command = args.string("command")?.ok_or_else(|| Failure("command is missing.".to_owned()))?;
         let chosen = choose_profile(call)?;
         let request = Request { command, run_as: chosen.run_as, timeout: None, uses: call.uses.clone() };
-        let task = call.host.shell().start_task(&request)?;
-        Ok(render::started(call, &task, chosen.note.as_deref()))
+        let begun = call.host.shell().start_task(&request)?;
+        Ok(render::started(call, &begun, chosen.note.as_deref()))
     }
 }
 

@@ -9,7 +9,7 @@ use scorpiox_tool_kit::args::shown;
 use scorpiox_transcript::{Finished, human_bytes, human_duration};
 use serde::Serialize;
 
-use crate::capabilities::shell::{Completed, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
+use crate::capabilities::shell::{Begun, Completed, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
 use crate::tools::{Call, Output, OutputContent};
 
 pub(super) const COMPLETED_SCHEMA: &str = r#"{"type":"object","properties":{"output":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"timed_out":{"type":"boolean"},"cancelled":{"type":"boolean"},"duration_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"},"truncated_bytes":{"type":"integer"},"full_output_path":{"type":["string","null"]},"killed_processes":{"type":"integer"},"task_id":{"type":["integer","null"]}},"required":["output","exit_code","signal","timed_out","cancelled","duration_ms","tier","profile","truncated_bytes","full_output_path","killed_processes","task_id"]}"#;
@@ -78,13 +78,7 @@ pub(super) fn completed(
         };
         notes.push(format!("{processes} killed; use {} to keep {keep} running", call.name("BackgroundBash")));
     }
-    notes.extend(refusals.iter().take(MAX_REFUSALS).map(|refusal| {
-        let Refusal { host, port, why, .. } = refusal;
-        format!("network: {}:{port} was refused: {why}", shown(host))
-    }));
-    if refusals.len() > MAX_REFUSALS {
-        notes.push(format!("network: {} more were refused", refusals.len() - MAX_REFUSALS));
-    }
+    notes.extend(refused(refusals));
     notes.extend(not_made(&outcome.refused));
     notes.extend(news.iter().cloned());
     notes.extend(note.map(str::to_owned));
@@ -108,7 +102,7 @@ pub(super) fn completed(
 
 /// A command that goes on in the background, since the client does not wait for longer.
 pub(super) fn goes_on(call: &Call<'_>, goes_on: &GoesOn, timeout: Duration, note: Option<&str>) -> Output {
-    let GoesOn { output, task } = goes_on;
+    let GoesOn { output, task, refusals, notes: news } = goes_on;
     let (_, end, time) = parts(&task.state);
     let mut notes = vec![format!(
         "{}, and goes on as background task {}, until its timeout of {} ms: {} with task_id {} gives what it \
@@ -122,6 +116,8 @@ pub(super) fn goes_on(call: &Call<'_>, goes_on: &GoesOn, timeout: Duration, note
         task.tier,
         task.profile
     )];
+    notes.extend(refused(refusals));
+    notes.extend(news.iter().cloned());
     notes.extend(note.map(str::to_owned));
     notes.extend(whole(output));
     let data = CompletedData {
@@ -159,6 +155,18 @@ fn noted(printed: &str, notes: &[String]) -> String {
     }
     let lines: Vec<_> = notes.iter().map(|note| format!("[{note}]")).collect();
     text + &lines.join("\n")
+}
+
+/// Hosts that the command was refused.
+fn refused(refusals: &[Refusal]) -> Vec<String> {
+    let named = refusals.iter().take(MAX_REFUSALS);
+    let mut notes: Vec<_> = named
+        .map(|Refusal { host, port, why, .. }| format!("network: {}:{port} was refused: {why}", shown(host)))
+        .collect();
+    if refusals.len() > MAX_REFUSALS {
+        notes.push(format!("network: {} more were refused", refusals.len() - MAX_REFUSALS));
+    }
+    notes
 }
 
 /// Names that the command was not allowed to make.
@@ -248,7 +256,8 @@ fn state(task: &Listed) -> String {
 }
 
 /// A task that was started.
-pub(super) fn started(call: &Call<'_>, task: &Listed, note: Option<&str>) -> Output {
+pub(super) fn started(call: &Call<'_>, begun: &Begun, note: Option<&str>) -> Output {
+    let Begun { task, notes } = begun;
     let mut text = format!(
         "Started background task {} [sandbox {}, profile {}]. {} with task_id {} gives what it prints.",
         task.id,
@@ -257,7 +266,7 @@ pub(super) fn started(call: &Call<'_>, task: &Listed, note: Option<&str>) -> Out
         call.name("ReadBgOutput"),
         task.id
     );
-    if let Some(note) = note {
+    for note in notes.iter().map(String::as_str).chain(note) {
         let _ = write!(text, "\n\n[{note}]");
     }
     result(text, &TaskData::of(task), false)
@@ -277,10 +286,11 @@ struct ReadData<'a> {
 
 /// What is new in a task's output.
 pub(super) fn read(read: &ReadPiece) -> Output {
-    let ReadPiece { piece, task } = read;
+    let ReadPiece { piece, refusals, task } = read;
     let printed = if piece.text.is_empty() { "(no new output)" } else { &piece.text };
     let mut notes = vec![format!("task {}: {}", task.id, state(task))];
     notes.extend(piece.more.then(|| "there is more: read again".to_owned()));
+    notes.extend(refused(refusals));
     if let (false, TaskState::Ended(TaskEnd::Ended(outcome), _)) = (piece.more, &task.state) {
         notes.extend(not_made(&outcome.refused));
     }

@@ -3,9 +3,10 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use scorpiox_tests::Program;
+use serde_json::{Value, json};
 
 use super::support::{bash, in_each_tier, in_tier, start, with_policy};
 
@@ -130,6 +131,28 @@ fn an_empty_list_denies_everything() {
     let mut server = start(&program);
     let ran = bash(&mut server, "curl -sS -m 5 http://example.com/ 2>&1");
     assert!(ran.text.contains("[network: example.com:80 was refused: "), "{}", ran.text);
+}
+
+#[test]
+fn hosts_that_are_refused_to_commands_in_the_background_are_named_once() {
+    let policy = "[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [] }\n";
+    let program = with_policy(Program::new().with("ANSWER_WITHIN", "1"), policy);
+    let mut server = start(&program);
+    let command = "while true; do curl -sS -m 5 http://example.com/; sleep 0.1; done";
+    let until = Instant::now() + Duration::from_secs(30);
+    let calls: [(&str, Value); 2] = [
+        ("Bash", json!({"command": command, "timeout": 600_000})),
+        ("BackgroundBash", json!({"command": command})),
+    ];
+    for (task, (tool, arguments)) in (1..).zip(calls) {
+        let mut said = server.text(tool, arguments);
+        while !said.contains("[network: example.com:80 was refused: ") {
+            assert!(Instant::now() < until, "{said}");
+            said.push_str(&server.text("ReadBgOutput", json!({"task_id": task})));
+        }
+        let later = server.text("ReadBgOutput", json!({"task_id": task}));
+        assert!(!later.contains("[network:"), "{tool}: {later}");
+    }
 }
 
 #[test]

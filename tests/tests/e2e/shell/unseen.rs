@@ -7,6 +7,7 @@ use std::path::Path;
 use rustix::process::getuid;
 use scorpiox_tests::program::binary;
 use scorpiox_tests::{Program, Started};
+use serde_json::json;
 
 use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start};
 
@@ -88,6 +89,26 @@ fn a_folder_that_is_too_deep_is_closed_and_the_rest_is_not() {
         let ran = bash(server, "echo again");
         assert!(ran.text.contains("again") && !ran.text.contains("too deep"), "told once: {}", ran.text);
     });
+}
+
+#[test]
+fn what_is_not_seen_is_told_once_by_commands_in_the_background_too() {
+    let is_told = |text: &str| text.contains("lies too deep, so commands do not see it");
+    let with_deep_folder = |program: Program| {
+        fs::create_dir_all(program.workspace().join("d/".repeat(205))).expect("folders");
+        program
+    };
+    let program = with_deep_folder(Program::new());
+    let mut server = start(&program);
+    let begun = server.text("BackgroundBash", json!({"command": "true"}));
+    assert!(is_told(&begun), "{begun}");
+    let next = server.text("BackgroundBash", json!({"command": "true"}));
+    assert!(!is_told(&next) && !is_told(&bash(&mut server, "true").text), "{next}");
+
+    let program = with_deep_folder(Program::new().with("ANSWER_WITHIN", "1"));
+    let mut server = start(&program);
+    let goes_on = bash(&mut server, "sleep 1000").text;
+    assert!(goes_on.contains("goes on as background task 1") && is_told(&goes_on), "{goes_on}");
 }
 
 #[test]
