@@ -11,11 +11,11 @@ use wasmtime::component::Component;
 
 /// The written list.
 const IMPORTS: [(&str, &[&str]); 7] = [
-    ("task-manager", &["clock", "store"]),
+    ("task-manager", &["bounds", "clock", "store"]),
     ("read-docs", &["bounds", "progress", "web"]),
     ("read-image", &["files"]),
-    ("web-search", &["clock", "progress", "search-engines", "store", "web"]),
-    ("plan-mode", &["clock", "store"]),
+    ("web-search", &["bounds", "clock", "progress", "search-engines", "store", "web"]),
+    ("plan-mode", &["bounds", "clock", "store"]),
     ("invoke-skill", &["bounds", "skills"]),
     ("set-callback", &["clock", "store", "timer"]),
 ];

@@ -35,7 +35,7 @@ pub enum Capability {
     Clock,
     /// Questions to the person.
     Ask,
-    /// How long results may be.
+    /// How long results may be, and what the client calls tools.
     Bounds,
     /// Questions to the client's model.
     Sampling,
@@ -90,7 +90,7 @@ impl Capability {
             Self::Store => "keep its own data for this workspace",
             Self::Clock => "read the time of day",
             Self::Ask => "ask the person questions",
-            Self::Bounds => "know how long its results may be",
+            Self::Bounds => "know how long its results may be, and what the client calls tools",
             Self::Sampling => "ask the client's model, within a budget",
             Self::Engines => "know which search engines the operator set up, with their keys",
             Self::Files => "read files of the workspace and of folders that the policy names",

@@ -100,7 +100,8 @@ pub fn prefixed<'a>(prefix: Option<&str>, name: &'a str) -> Cow<'a, str> {
     prefix.map_or(Cow::Borrowed(name), |prefix| Cow::Owned(format!("{prefix}{name}")))
 }
 
-/// A text in which these tools are called what a client with this prefix calls them.
+/// A text of ours in which these tools are called what a client with this prefix calls them. Not for what
+/// has words of others in it: a tool's name is a word like any other there.
 pub fn with_prefix<'a>(prefix: &str, text: &str, tools: impl IntoIterator<Item = &'a str>) -> String {
     tools.into_iter().fold(text.to_owned(), |text, tool| {
         let mut renamed = String::with_capacity(text.len());
@@ -113,21 +114,6 @@ pub fn with_prefix<'a>(prefix: &str, text: &str, tools: impl IntoIterator<Item =
             from = at;
         }
         renamed + &text[from..]
-    })
-}
-
-/// Where components of ours propose a call within text of others.
-const ADVICE: [(&str, &str); 4] = [
-    ("call ", "TaskManager with {"),
-    ("call ", "PlanMode with action "),
-    ("Invoke one with ", "InvokeSkill and"),
-    ("\n", "KillBgTask with its task_id ends one."),
-];
-
-/// A text in which calls that are proposed name the tools as a client with this prefix does.
-pub fn advice_with_prefix(prefix: &str, text: &str) -> String {
-    ADVICE.iter().fold(text.to_owned(), |text, (before, call)| {
-        text.replace(&format!("{before}{call}"), &format!("{before}{prefix}{call}"))
     })
 }
 

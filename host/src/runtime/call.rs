@@ -58,6 +58,8 @@ pub struct Setup {
     pub counterpart: Option<Arc<dyn Counterpart>>,
     /// Most characters that the text of its result may have.
     pub room: usize,
+    /// Stands before the names of tools, where the client needs that.
+    pub prefix: Option<Arc<str>>,
     /// Told of what the call touches.
     pub uses: Uses,
     /// Told how far the call is.
@@ -271,6 +273,7 @@ fn run<T>(
         ),
         files: Arc::clone(&setup.files),
         room: setup.room,
+        prefix: setup.prefix.clone(),
         on_progress: Arc::clone(&setup.on_progress),
         uses: setup.uses.clone(),
         log_lines: 0,

@@ -34,6 +34,8 @@ pub struct CallState {
     pub(crate) files: Arc<Files>,
     /// Most characters that the text of the result may have.
     pub(crate) room: usize,
+    /// Stands before the names of tools, where the client needs that.
+    pub(crate) prefix: Option<Arc<str>>,
     /// For components of others.
     pub(crate) approved: Option<Arc<Approved>>,
     pub(crate) on_progress: Arc<dyn Fn(&str) + Send + Sync>,

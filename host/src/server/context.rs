@@ -193,6 +193,7 @@ impl Context {
             files: Arc::clone(&self.files),
             counterpart: None,
             room: UNBOUND_CHARS,
+            prefix: None,
             uses: Uses::default(),
             on_progress: Arc::new(|_| {}),
             read_only: false,

@@ -44,8 +44,13 @@ pub(crate) struct Scope<'a> {
 impl Scope<'_> {
     /// How a component is set up that runs for this request.
     pub(crate) fn setup(&self) -> Setup {
-        let setup = self.context.setup(self.cancel().clone(), Arc::new(|| {}));
-        Setup { uses: self.uses.clone(), ..setup }
+        self.setup_for(self.uses.clone(), Arc::new(|| {}))
+    }
+
+    /// The same, telling others of what it touches, and of waiting.
+    pub(crate) fn setup_for(&self, uses: Uses, on_wait: Arc<dyn Fn() + Send + Sync>) -> Setup {
+        let setup = self.context.setup(self.cancel().clone(), on_wait);
+        Setup { uses, prefix: self.prefix().map(Arc::from), ..setup }
     }
 
     /// Set when the request must stop.

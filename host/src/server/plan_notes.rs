@@ -6,23 +6,26 @@ use std::fmt::Write as _;
 use scorpiox_tool_kit::{Args, args};
 use scorpiox_transcript::human_duration;
 
-use super::context::Context;
-use crate::capabilities::shell::{Listed, Shell, TaskState};
+use super::dispatch::Scope;
+use crate::capabilities::shell::{Listed, TaskState};
 use crate::tools::{Output, OutputContent};
 
 /// The tool whose results are noted on.
 const PLAN_TOOL: &str = "PlanMode";
 
 /// Adds to a result of PlanMode which commands may still change something while the plan is active.
-pub(super) fn add(context: &Context, tool: &str, arguments: &str, output: &mut Output) {
-    if tool != PLAN_TOOL || !is_read_by_people(arguments) || !matches!(context.active_plan(), Ok(Some(_))) {
+pub(super) fn add(scope: &Scope<'_>, tool: &str, arguments: &str, output: &mut Output) {
+    if tool != PLAN_TOOL
+        || !is_read_by_people(arguments)
+        || !matches!(scope.context.active_plan(), Ok(Some(_)))
+    {
         return;
     }
     let first = output.content.iter_mut().find_map(|content| match content {
         OutputContent::Text(text) => Some(text),
         _ => None,
     });
-    if let (Some(text), Some(note)) = (first, note(context.shell())) {
+    if let (Some(text), Some(note)) = (first, note(scope)) {
         text.push_str("\n\n");
         text.push_str(&note);
     }
@@ -34,8 +37,8 @@ fn is_read_by_people(arguments: &str) -> bool {
     action.is_some_and(|action| ["enter", "status"].contains(&action.as_str()))
 }
 
-fn note(shell: &Shell) -> Option<String> {
-    let tasks = shell.tasks_that_change_things();
+fn note(scope: &Scope<'_>) -> Option<String> {
+    let tasks = scope.context.shell().tasks_that_change_things();
     if tasks.is_empty() {
         return None;
     }
@@ -47,7 +50,7 @@ fn note(shell: &Shell) -> Option<String> {
         // Writing to a string does not fail.
         let _ = writeln!(note, "- {what}, {}: {}", run_time(task), args::shown(&task.command));
     }
-    note.push_str("KillBgTask with its task_id ends one.");
+    let _ = write!(note, "{} with its task_id ends one.", scope.name("KillBgTask"));
     Some(note)
 }
 

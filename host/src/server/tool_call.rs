@@ -18,7 +18,6 @@ use crate::cancel::Reason;
 use crate::capabilities::Capability;
 use crate::capabilities::ask::Counterpart;
 use crate::mcp::RpcError;
-use crate::mcp::client::{advice_with_prefix, with_prefix};
 use crate::mcp::params::Text;
 use crate::mcp::result::Surrounded;
 use crate::runtime::{Component, Finished};
@@ -46,7 +45,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return answer;
     }
     let outcome = recorded.and(outcome);
-    let outcome = renamed(scope, &tool, outcome.map_err(|failure| overdue(scope, failure)));
+    let outcome = outcome.map_err(|failure| overdue(scope, failure));
     let body = Body::of(&outcome, Manner::of(scope, &tool), || scope.context.shell().place_for_text());
     let mut messages = Vec::new();
     // An answer that nobody gets must not take messages along.
@@ -56,26 +55,6 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     }
     let result = Surrounded::complete(scope.request.revision, body.with(&messages));
     Ok(reply::result(&scope.request.id, &result))
-}
-
-/// What a tool of ours says of other tools, by the names that this client knows.
-fn renamed(scope: &Scope<'_>, tool: &Tool, outcome: Result<Output, Failure>) -> Result<Output, Failure> {
-    let Some(prefix) = scope.prefix() else { return outcome };
-    match (outcome, &tool.kind) {
-        (Err(Failure(text)), Kind::Native(_) | Kind::Wasm { .. }) => {
-            Err(Failure(with_prefix(prefix, &text, scope.context.registry.names())))
-        }
-        (Ok(mut output), Kind::Wasm { .. }) => {
-            for content in &mut output.content {
-                if let OutputContent::Text(text) = content {
-                    *text = advice_with_prefix(prefix, text);
-                }
-            }
-            Ok(output)
-        }
-        // Native tools know the prefix; what plugins say is theirs.
-        (outcome, _) => outcome,
-    }
 }
 
 fn ended(scope: &Scope<'_>, outcome: &Result<Output, Failure>, recording: &Recording<'_>) -> Outcome {
@@ -146,7 +125,7 @@ fn run(
             let (mut outcome, waiting) =
                 run_component(scope, tool, component, [&tool.name, arguments], client, recording);
             if let Ok(output) = &mut outcome {
-                plan_notes::add(scope.context, &tool.name, arguments, output);
+                plan_notes::add(scope, &tool.name, arguments, output);
             }
             (outcome, waiting)
         }
@@ -214,8 +193,7 @@ fn finish_component(
 ) -> Result<Finished<Result<WasmResult, ToolError>>, Failure> {
     let progress = scope.progress.clone();
     let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
-    let mut setup = scope.context.setup(scope.cancel().clone(), on_wait);
-    setup.uses = recording.uses.clone();
+    let mut setup = scope.setup_for(recording.uses.clone(), on_wait);
     setup.room = Manner::room(scope, tool);
     if component.grants.contains(&Capability::Progress) {
         let progress = scope.progress.clone();
@@ -236,13 +214,12 @@ fn finish_component(
     }
     let finished = called.map_err(|fault| {
         recording.failed(&fault);
-        let name = &*tool.name;
         if !fault.is_cancel() {
-            tracing::warn!(tool = name, "call failed: {fault}");
+            tracing::warn!(tool = &*tool.name, "call failed: {fault}");
         }
         let rest =
             if component.has_effects() { "What it stored was not kept." } else { "Nothing was changed." };
-        Failure(format!("{name} has no result: {fault}. {rest}"))
+        Failure(format!("{} has no result: {fault}. {rest}", scope.name(&tool.name)))
     })?;
     if finished.timers_changed {
         scope.context.deliveries.set_timers_changed();

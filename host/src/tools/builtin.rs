@@ -94,12 +94,12 @@ pub fn builtin() -> Vec<Tool> {
         ))),
         at_once(embedded!("web-search").limited(
             &["WebSearch"],
-            &[Web, Engines, Progress, Store, Clock],
+            &[Web, Engines, Progress, Store, Clock, Bounds],
             // Eleven pages are read, each of some megabytes at most.
             Limits { cpu: Duration::from_secs(10), memory_bytes: 128 * MIB, ..Limits::default() },
         )),
-        at_once(embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock])),
-        at_once(embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock])),
+        at_once(embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock, Bounds])),
+        at_once(embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock, Bounds])),
         at_once(native("AskUserQuestion", ask::AskUserQuestion)),
         at_once(embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills, Bounds])),
         native("BackgroundBash", shell::BackgroundBash),

@@ -64,6 +64,7 @@ pub fn setup(folder: &Path) -> Setup {
         files: Arc::new(Files::new(Arc::new(shell(folder)))),
         counterpart: None,
         room: 20_000,
+        prefix: None,
         uses: Uses::default(),
         on_progress: Arc::new(|_| {}),
         read_only: false,

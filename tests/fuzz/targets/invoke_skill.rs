@@ -5,6 +5,7 @@
 use arbitrary::Arbitrary;
 use invoke_skill::{FileList, ReadError, Scope, Skills, Source};
 use libfuzzer_sys::fuzz_target;
+use scorpiox_tool_kit::Client;
 use serde_json::json;
 
 #[derive(Arbitrary, Debug)]
@@ -40,9 +41,15 @@ impl Skills for Files<'_> {
     }
 
     fn invoked(&self, _id: u32, _arguments: &str, _words: &[String]) {}
+}
 
+impl Client for Files<'_> {
     fn room(&self) -> usize {
         10_000
+    }
+
+    fn tool_name(&self, tool: &str) -> String {
+        tool.to_owned()
     }
 }
 

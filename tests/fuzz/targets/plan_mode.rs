@@ -5,7 +5,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use scorpiox_tool_kit::Failure;
-use scorpiox_tool_kit::memory::MemoryStore;
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryStore};
 use serde_json::json;
 
 #[derive(Arbitrary, Debug)]
@@ -27,7 +27,9 @@ fuzz_target!(|calls: Vec<(u64, Call<'_>)>| {
             }
         };
         let now = now % 10_000_000_000_000;
-        if let Err(Failure::Failed(text)) = plan_mode::call(&mut store, now, &arguments) {
+        if let Err(Failure::Failed(text)) =
+            plan_mode::call(&mut store, &MemoryClient::default(), now, &arguments)
+        {
             panic!("the store is damaged: {text}");
         }
     }

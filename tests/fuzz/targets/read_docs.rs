@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use scorpiox_tool_kit::memory::MemoryClient;
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
 use serde_json::json;
 
@@ -47,7 +48,9 @@ fuzz_target!(|input: (u8, &[u8])| {
     let content_type = TYPES[usize::from(choice) % TYPES.len()];
     let format = FORMATS[usize::from(choice) / TYPES.len() % FORMATS.len()];
     let arguments = json!({ "url": "https://example.org/docs/x", "format": format }).to_string();
-    if let Ok(output) = read_docs::call(&mut Server { content_type, body }, &mut Silent, 17_000, &arguments) {
+    if let Ok(output) =
+        read_docs::call(&mut Server { content_type, body }, &mut Silent, &MemoryClient::default(), &arguments)
+    {
         assert!(output.text.chars().count() <= MOST_CHARS);
         assert!(output.structured.is_some());
     }

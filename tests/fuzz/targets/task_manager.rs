@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use scorpiox_tool_kit::memory::MemoryStore;
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryStore};
 use scorpiox_tool_kit::{Failure, Output};
 use serde_json::{Map, Value, json};
 
@@ -65,6 +65,6 @@ fn check(result: Result<Output, Failure>) {
 fuzz_target!(|calls: Vec<Call<'_>>| {
     let mut store = MemoryStore::default();
     for call in &calls {
-        check(task_manager::call(&mut store, 1_795_214_432_000, &arguments(call)));
+        check(task_manager::call(&mut store, &MemoryClient::default(), 1_795_214_432_000, &arguments(call)));
     }
 });

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_tool_kit::memory::MemoryStore;
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryStore};
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
 
 struct Site<'a> {
@@ -54,6 +54,7 @@ fuzz_target!(|input: (bool, &[u8])| {
         &[],
         &mut Silent,
         &mut MemoryStore::default(),
+        &MemoryClient::default(),
         &clock,
         r#"{"query":"rust"}"#,
     );

@@ -4,10 +4,11 @@ use scorpiox_tool_kit as kit;
 
 wit_bindgen::generate!({ path: "../../wit", world: "invoke-skill" });
 
+kit::bridge_client!();
 kit::bridge_tool!();
 
 use exports::scorpiox::tool::skill_catalogue;
-use scorpiox::tool::{bounds, skills};
+use scorpiox::tool::skills;
 
 use crate::{FileList, ReadError, Scope, Skills, Source};
 
@@ -56,9 +57,15 @@ impl Skills for HostSkills {
     fn invoked(&self, id: u32, arguments: &str, words: &[String]) {
         skills::invoked(id, arguments, words);
     }
+}
 
+impl kit::Client for HostSkills {
     fn room(&self) -> usize {
-        bounds::result_characters() as usize
+        HostClient.room()
+    }
+
+    fn tool_name(&self, tool: &str) -> String {
+        HostClient.tool_name(tool)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The tool's description with the catalogue in it. Clients cut descriptions at
 //! 2 KiB, so it stays below that: descriptions are shortened evenly, names never.
 
+use scorpiox_tool_kit::Client;
+
 use crate::catalogue::Skill;
 
 /// The description is shorter than this many bytes.
@@ -9,8 +11,9 @@ pub const MAX_BYTES: usize = 2048;
 /// characters.
 pub const MIN_CHARS: usize = 20;
 const BASE: &str = "Invoke a skill by name for reusable workflows";
+/// The tool that finds skills.
+pub(crate) const SEARCH: &str = "SearchSkills";
 const NONE: &str = "\n\nNo skills are installed. A skill is a file ./.scorpiox/skills/<name>/SKILL.md.";
-const USE_SEARCH: &str = "Use SearchSkills to find the one that fits.";
 
 /// A description, and whether it tells what every skill is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,13 +25,13 @@ pub struct Listing {
 }
 
 /// Describes InvokeSkill with these skills.
-pub fn describe(skills: &[Skill]) -> Listing {
+pub fn describe(client: &impl Client, skills: &[Skill]) -> Listing {
     if skills.is_empty() {
         return Listing { text: format!("{BASE}{NONE}"), complete: true };
     }
     match longest_that_fits(skills) {
         Some(text) => Listing { text, complete: true },
-        None => Listing { text: names(skills), complete: false },
+        None => Listing { text: names(&client.tool_name(SEARCH), skills), complete: false },
     }
 }
 
@@ -65,20 +68,21 @@ fn with_descriptions(skills: &[Skill], max: usize) -> Option<String> {
 }
 
 /// The names in order as far as they fit, and how many do not.
-fn names(skills: &[Skill]) -> String {
+fn names(search: &str, skills: &[Skill]) -> String {
+    let use_search = format!("Use {search} to find the one that fits.");
     let mut text = format!("{BASE}\n\nSkills:");
     for (listed, skill) in skills.iter().enumerate() {
         let left = skills.len() - listed;
-        let more = format!("\n{left} more: use SearchSkills");
+        let more = format!("\n{left} more: use {search}");
         // Room for the last line is kept while something may still be left out.
-        let reserved = more.len().max(USE_SEARCH.len() + 1);
+        let reserved = more.len().max(use_search.len() + 1);
         if text.len() + "\n- ".len() + skill.name.len() + reserved >= MAX_BYTES {
             return text + &more;
         }
         text.push_str("\n- ");
         text.push_str(&skill.name);
     }
-    text + "\n" + USE_SEARCH
+    text + "\n" + &use_search
 }
 
 /// At most `max` characters, cut after a word where one ends in the second half, and

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use scorpiox_tool_kit::args::shown;
-use scorpiox_tool_kit::{Args, Failure, Output};
+use scorpiox_tool_kit::{Args, Client, Failure, Output};
 
 use crate::catalogue::{self, Catalogue, Skill};
 use crate::nearest::nearest;
@@ -35,9 +35,9 @@ pub(crate) fn invoke(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     }
     let catalogue = catalogue::read(skills);
     let name = name.ok_or_else(|| {
-        Failure::InvalidInput(format!("skill_name is missing. {}", suggestion(&catalogue, "")))
+        Failure::InvalidInput(format!("skill_name is missing. {}", suggestion(skills, &catalogue, "")))
     })?;
-    let skill = catalogue.find(&name).ok_or_else(|| Failure::NotFound(unknown(&catalogue, &name)))?;
+    let skill = catalogue.find(&name).ok_or_else(|| Failure::NotFound(unknown(skills, &catalogue, &name)))?;
     let bytes = skills.read(skill.source.id, MAX_SKILL_BYTES).map_err(|error| unreadable(skill, &error))?;
     let body = Body::of(skill, &bytes, &arguments, skills.room())?;
     skills.invoked(skill.source.id, &arguments, &arguments::words(&arguments));
@@ -174,26 +174,29 @@ fn reason(error: &ReadError) -> String {
     }
 }
 
-fn unknown(catalogue: &Catalogue, name: &str) -> String {
+fn unknown(client: &impl Client, catalogue: &Catalogue, name: &str) -> String {
     let mut text = format!("There is no skill {:?}. ", shown(&hygiene::line(name).text));
     let skipped = catalogue.skipped.iter().find(|skipped| skipped.source.folder_name == name);
     if let Some(skipped) = skipped {
         let path = hygiene::line(&skipped.source.path).text;
         let _ = write!(text, "The folder {path} is not used: {}. ", skipped.reason);
     }
-    text + &suggestion(catalogue, name)
+    text + &suggestion(client, catalogue, name)
 }
 
 /// The names that can be used.
-fn suggestion(catalogue: &Catalogue, wanted: &str) -> String {
+fn suggestion(client: &impl Client, catalogue: &Catalogue, wanted: &str) -> String {
     let names: Vec<&str> = catalogue.skills.iter().map(|skill| skill.name.as_str()).collect();
     match names.len() {
         0 => "No skills are installed. A skill is a file ./.scorpiox/skills/<name>/SKILL.md.".to_owned(),
         1..=FEW => format!("Installed: {}.", names.join(", ")),
         count => {
-            let complete = description::describe(&catalogue.skills).complete;
-            let others =
-                if complete { "This tool's description lists all" } else { "SearchSkills finds others" };
+            let complete = description::describe(client, &catalogue.skills).complete;
+            let others = if complete {
+                "This tool's description lists all".to_owned()
+            } else {
+                format!("{} finds others", client.tool_name(description::SEARCH))
+            };
             format!("Nearest of {count}: {}. {others}.", nearest(wanted, &names, NEAR).join(", "))
         }
     }

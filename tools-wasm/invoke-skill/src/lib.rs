@@ -18,7 +18,7 @@ mod nearest;
 mod search;
 pub mod yaml;
 
-use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output};
+use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output};
 
 /// Whose folder a skill is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub struct FileList {
     pub truncated: bool,
 }
 
-/// The `skills` interface (see `wit/skills.wit`).
-pub trait Skills {
+/// The `skills` interface (see `wit/skills.wit`), and whom they are for.
+pub trait Skills: Client {
     /// Every folder with a `SKILL.md`, in lookup order.
     fn list(&self) -> Vec<Source>;
     /// The first `limit` bytes of its `SKILL.md`.
@@ -77,8 +77,6 @@ pub trait Skills {
     fn required(&self) -> Vec<String>;
     /// Says which skill a call gives, with its arguments as they are and as words.
     fn invoked(&self, id: u32, arguments: &str, words: &[String]);
-    /// Most characters that the text of a result may have.
-    fn room(&self) -> usize;
 }
 
 /// Bytes of a `SKILL.md` that are read when it is invoked or searched.
@@ -89,7 +87,7 @@ const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: tr
 /// What clients are told. SearchSkills is there when there are more skills than the
 /// description of InvokeSkill can describe.
 pub fn definitions(skills: &impl Skills) -> Vec<Definition> {
-    let listing = description::describe(&catalogue::read(skills).skills);
+    let listing = description::describe(skills, &catalogue::read(skills).skills);
     let invoke = Definition {
         name: "InvokeSkill",
         title: "Invoke skill",

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use regex_lite::{Regex, RegexBuilder};
 use scorpiox_tool_kit::args::shown;
-use scorpiox_tool_kit::{Args, Failure, Output};
+use scorpiox_tool_kit::{Args, Client, Failure, Output};
 
 use crate::catalogue::{self, Skill};
 use crate::description::shortened;
@@ -39,7 +39,7 @@ pub(crate) fn search(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     let mut search = compile(&pattern)?;
     let catalogue = catalogue::read(skills);
     let found = search.find(skills, &catalogue.skills);
-    Ok(Output::text(report(&pattern, catalogue.skills.len(), &found)))
+    Ok(Output::text(report(skills, &pattern, catalogue.skills.len(), &found)))
 }
 
 /// A pattern, and how many bytes it may still be matched with.
@@ -137,7 +137,7 @@ fn around(line: &str, at: usize) -> String {
     if skipped == 0 { shown } else { format!("…{shown}") }
 }
 
-fn report(pattern: &str, count: usize, found: &Found<'_>) -> String {
+fn report(client: &impl Client, pattern: &str, count: usize, found: &Found<'_>) -> String {
     let pattern = shown(&hygiene::line(pattern).text);
     let mut text = match found.matches.len() {
         0 => format!("None of {count} skills matches \"{pattern}\"."),
@@ -159,7 +159,8 @@ fn report(pattern: &str, count: usize, found: &Found<'_>) -> String {
         let _ = write!(text, "\nThe instructions of {} skills were not searched.", found.unsearched);
     }
     if !found.matches.is_empty() {
-        text.push_str("\nInvoke one with InvokeSkill and its name as skill_name.");
+        let _ =
+            write!(text, "\nInvoke one with {} and its name as skill_name.", client.tool_name("InvokeSkill"));
     }
     text
 }

@@ -22,6 +22,8 @@ struct Folders {
     invoked: RefCell<Option<(u32, String, Vec<String>)>>,
     /// A person asks, for whom nothing is too long.
     for_a_person: bool,
+    /// Stands before the names of tools.
+    prefix: &'static str,
 }
 
 struct Folder {
@@ -122,9 +124,15 @@ impl Skills for Folders {
     fn invoked(&self, id: u32, arguments: &str, words: &[String]) {
         *self.invoked.borrow_mut() = Some((id, arguments.to_owned(), words.to_vec()));
     }
+}
 
+impl Client for Folders {
     fn room(&self) -> usize {
         if self.for_a_person { 256 * 1024 } else { ROOM }
+    }
+
+    fn tool_name(&self, tool: &str) -> String {
+        format!("{}{tool}", self.prefix)
     }
 }
 

@@ -51,6 +51,26 @@ macro_rules! bridge_tool {
     };
 }
 
+/// `HostClient` (the kit's `Client` on the imported `bounds`) for a world that imports it.
+#[macro_export]
+macro_rules! bridge_client {
+    () => {
+        use scorpiox::tool::bounds;
+
+        struct HostClient;
+
+        impl $crate::Client for HostClient {
+            fn room(&self) -> usize {
+                bounds::result_characters() as usize
+            }
+
+            fn tool_name(&self, tool: &str) -> String {
+                bounds::tool_name(tool)
+            }
+        }
+    };
+}
+
 /// `HostStore` (the kit's `Store` on the imported one) and `clock` for a world that
 /// imports both.
 #[macro_export]

@@ -4,6 +4,7 @@
 
 pub mod args;
 mod bridge;
+pub mod client;
 pub mod definition;
 pub mod memory;
 pub mod store;
@@ -11,6 +12,7 @@ pub mod time;
 pub mod web;
 
 pub use args::Args;
+pub use client::Client;
 pub use definition::{Definition, Hints};
 pub use store::{Entry, Order, Store, StoreError};
 

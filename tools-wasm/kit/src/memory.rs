@@ -1,8 +1,9 @@
-//! A store in memory, for tests of a tool's logic.
+//! A store and a client in memory, for tests of a tool's logic.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use crate::client::Client;
 use crate::store::{Entry, Order, Store, StoreError};
 
 /// Keeps entries in a map and counts what was touched, so that tests can assert how
@@ -75,5 +76,30 @@ impl Store for MemoryStore {
 
     fn commit(&mut self) -> Result<(), StoreError> {
         Ok(())
+    }
+}
+
+/// A client that shows results of the usual length, and puts a prefix before names.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryClient {
+    /// Most characters of a result.
+    pub room: usize,
+    /// Stands before the names of tools.
+    pub prefix: &'static str,
+}
+
+impl Default for MemoryClient {
+    fn default() -> Self {
+        Self { room: 17_600, prefix: "" }
+    }
+}
+
+impl Client for MemoryClient {
+    fn room(&self) -> usize {
+        self.room
+    }
+
+    fn tool_name(&self, tool: &str) -> String {
+        format!("{}{tool}", self.prefix)
     }
 }

@@ -7,7 +7,7 @@
 mod component;
 mod state;
 
-use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output, Store, StoreError, args, time};
+use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output, Store, StoreError, args, time};
 use serde::Serialize;
 
 use state::State;
@@ -39,11 +39,16 @@ struct PlanData<'a> {
 }
 
 /// Runs one call at the time `now` (milliseconds since 1970).
-pub fn call(store: &mut impl Store, now: u64, arguments: &str) -> Result<Output, Failure> {
+pub fn call(
+    store: &mut impl Store,
+    client: &impl Client,
+    now: u64,
+    arguments: &str,
+) -> Result<Output, Failure> {
     let args = Args::parse(arguments)?;
     let action = args.trimmed("action")?.unwrap_or_default();
     match action.as_str() {
-        "enter" => enter(store, now, &args),
+        "enter" => enter(store, client, now, &args),
         "exit" => exit(store, now, &args),
         "status" => status(store, now),
         "json" => json(store),
@@ -58,7 +63,7 @@ pub fn call(store: &mut impl Store, now: u64, arguments: &str) -> Result<Output,
     }
 }
 
-fn enter(store: &mut impl Store, now: u64, args: &Args<'_>) -> Result<Output, Failure> {
+fn enter(store: &mut impl Store, client: &impl Client, now: u64, args: &Args<'_>) -> Result<Output, Failure> {
     let goal = args.trimmed("goal")?.ok_or_else(|| {
         Failure::InvalidInput("goal is missing; enter needs the goal that the plan is for.".to_owned())
     })?;
@@ -74,8 +79,9 @@ fn enter(store: &mut impl Store, now: u64, args: &Args<'_>) -> Result<Output, Fa
     let state = State { active: true, goal, plan_file: String::new(), started_at: now };
     state::save(store, &state)?;
     let text = format!(
-        "Plan mode is active. Goal: {}\nExplore and write the plan; shell commands run read-only until you call PlanMode with action \"exit\" (plan_file may name where the plan was saved).",
-        state.goal
+        "Plan mode is active. Goal: {}\nExplore and write the plan; shell commands run read-only until you call {} with action \"exit\" (plan_file may name where the plan was saved).",
+        state.goal,
+        client.tool_name("PlanMode")
     );
     Ok(output(text, &state))
 }

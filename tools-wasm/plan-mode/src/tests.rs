@@ -1,14 +1,14 @@
 use super::*;
-use scorpiox_tool_kit::memory::MemoryStore;
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryStore};
 
 const START: u64 = 1_795_214_432_000;
 
 fn ok(store: &mut MemoryStore, now: u64, arguments: &str) -> Output {
-    call(store, now, arguments).expect("succeeds")
+    call(store, &MemoryClient::default(), now, arguments).expect("succeeds")
 }
 
 fn refused(store: &mut MemoryStore, arguments: &str) -> String {
-    match call(store, START, arguments) {
+    match call(store, &MemoryClient::default(), START, arguments) {
         Err(Failure::InvalidInput(text)) => text,
         other => panic!("not refused: {other:?}"),
     }
@@ -28,6 +28,15 @@ fn a_plan_is_entered_reported_and_left() {
         "Plan mode ended after 1m05s. Goal: Ship it Plan file: docs/plan.md\nShell commands may write again."
     );
     assert_eq!(active(&mut store), Ok(None));
+}
+
+#[test]
+fn the_tool_has_the_name_that_the_client_knows_and_the_goal_is_the_person_s() {
+    let mut store = MemoryStore::default();
+    let client = MemoryClient { prefix: "my-", ..MemoryClient::default() };
+    let entered = call(&mut store, &client, START, r#"{"action":"enter","goal":"PlanMode"}"#);
+    let text = entered.expect("succeeds").text;
+    assert!(text.contains("Goal: PlanMode\n") && text.contains("call my-PlanMode with action"), "{text}");
 }
 
 #[test]

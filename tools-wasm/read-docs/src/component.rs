@@ -4,6 +4,7 @@ use scorpiox_tool_kit as kit;
 
 wit_bindgen::generate!({ path: "../../wit", world: "read-docs" });
 
+kit::bridge_client!();
 kit::bridge_tool!();
 kit::bridge_web!();
 
@@ -15,8 +16,7 @@ impl exports::scorpiox::tool::tool::Guest for ReadDocs {
     }
 
     fn call(_name: String, arguments: String) -> Result<ToolResult, ToolError> {
-        let room = scorpiox::tool::bounds::result_characters() as usize;
-        tool_result(crate::call(&mut HostWeb, &mut HostWeb, room, &arguments))
+        tool_result(crate::call(&mut HostWeb, &mut HostWeb, &HostClient, &arguments))
     }
 }
 

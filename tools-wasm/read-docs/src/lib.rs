@@ -21,7 +21,7 @@ mod status;
 mod write;
 
 use scorpiox_tool_kit::web::{Progress, Web};
-use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output};
+use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output};
 
 use ask::Ask;
 pub use ask::Format;
@@ -40,14 +40,14 @@ pub fn definition() -> Definition {
     }
 }
 
-/// Runs one call, whose text may have as many characters as there is `room` for.
+/// Runs one call.
 pub fn call(
     web: &mut impl Web,
     progress: &mut impl Progress,
-    room: usize,
+    client: &impl Client,
     arguments: &str,
 ) -> Result<Output, Failure> {
     let ask = Ask::read(&Args::parse(arguments)?)?;
-    let loaded = load::load(web, progress, &ask)?;
-    report::output(&ask, &loaded, room)
+    let loaded = load::load(web, progress, client, &ask)?;
+    report::output(&ask, &loaded, client.room())
 }

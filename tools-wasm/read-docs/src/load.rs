@@ -1,7 +1,7 @@
 //! Getting a page: by HTTP first, with a browser where that is asked for or needed.
 
-use scorpiox_tool_kit::Failure;
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
+use scorpiox_tool_kit::{Client, Failure};
 use url::Url;
 
 use crate::ask::Ask;
@@ -30,11 +30,16 @@ pub(crate) struct Loaded {
     pub(crate) document: Document,
 }
 
-pub(crate) fn load(web: &mut impl Web, progress: &mut impl Progress, ask: &Ask) -> Result<Loaded, Failure> {
+pub(crate) fn load(
+    web: &mut impl Web,
+    progress: &mut impl Progress,
+    client: &impl Client,
+    ask: &Ask,
+) -> Result<Loaded, Failure> {
     progress.report(0, None, &format!("Fetching {}", ask.url));
     let mut request = Request::get(ask.url.as_str(), TIMEOUT_MS).header("accept", ACCEPT);
     request.cached = true;
-    let response = web.fetch(request).map_err(explain)?;
+    let response = web.fetch(request).map_err(|error| explain(client, error))?;
     let header = response.header("content-type").unwrap_or_default().to_owned();
     let final_url = Url::parse(&response.url).unwrap_or_else(|_| ask.url.clone());
     let (kind, content_type) = kind::of(&header, final_url.path(), &response.body);
@@ -43,9 +48,10 @@ pub(crate) fn load(web: &mut impl Web, progress: &mut impl Progress, ask: &Ask) 
     }
     let status = response.status;
     if kind == Kind::Html {
-        return html(web, progress, ask, &response, &header, Static { final_url, status, content_type });
+        let from = Static { final_url, status, content_type };
+        return html(web, progress, client, ask, (&response, &header), from);
     }
-    let document = other(kind, response, &header, &content_type, ask.format)
+    let document = other(client, kind, response, (&header, &content_type), ask.format)
         .map_err(|failure| with_status(failure, status))?;
     Ok(Loaded { final_url, status, content_type, rendered: false, document })
 }
@@ -60,9 +66,9 @@ struct Static {
 fn html(
     web: &mut impl Web,
     progress: &mut impl Progress,
+    client: &impl Client,
     ask: &Ask,
-    response: &Response,
-    header: &str,
+    (response, header): (&Response, &str),
     from: Static,
 ) -> Result<Loaded, Failure> {
     let page = Page::parse(&charset::decode(&response.body, header));
@@ -72,8 +78,8 @@ fn html(
         match web.render(ask.url_for_browser.as_str(), ask.wait_ms.unwrap_or(DEFAULT_WAIT_MS)) {
             Ok(rendered) => return Ok(of_browser(rendered, ask, from)),
             Err(WebError::Cancelled) => return Err(Failure::Cancelled),
-            Err(error) if !page.has_text() => return Err(only_scripts(&from.final_url, error)),
-            Err(error) => notes.push(without_browser(error)),
+            Err(error) if !page.has_text() => return Err(only_scripts(client, &from.final_url, error)),
+            Err(error) => notes.push(without_browser(client, error)),
         }
     }
     if !page.has_text() {
@@ -103,10 +109,10 @@ fn of_browser(rendered: Rendered, ask: &Ask, from: Static) -> Loaded {
 
 /// What is no HTML.
 fn other(
+    client: &impl Client,
     kind: Kind,
     response: Response,
-    header: &str,
-    content_type: &str,
+    (header, content_type): (&str, &str),
     format: Format,
 ) -> Result<Document, Failure> {
     let text = || charset::decode(&response.body, header).into_owned();
@@ -115,8 +121,9 @@ fn other(
         Kind::Json => json_document(text(), format),
         Kind::Pdf => pdf::read(response.body)?,
         Kind::Image => {
+            let reader = client.tool_name("ReadImage");
             return Err(Failure::Failed(format!(
-                "The URL is an image ({content_type}), which cannot be read as text. To see it, save it to a file, for example with curl, and open that with ReadImage: ReadImage is for files."
+                "The URL is an image ({content_type}), which cannot be read as text. To see it, save it to a file, for example with curl, and open that with {reader}: {reader} is for files."
             )));
         }
         Kind::Binary => {
@@ -160,10 +167,11 @@ fn empty(status: u16, url: &Url) -> Failure {
     ))
 }
 
-fn explain(error: WebError) -> Failure {
+fn explain(client: &impl Client, error: WebError) -> Failure {
     match error {
         WebError::Moved(url) => Failure::Failed(format!(
-            "The server redirects to another host: {url}. Call ReadDocs again with url {url:?} if that is where you want to go."
+            "The server redirects to another host: {url}. Call {} again with url {url:?} if that is where you want to go.",
+            client.tool_name("ReadDocs")
         )),
         error => error.into(),
     }
@@ -179,8 +187,8 @@ fn with_status(failure: Failure, status: u16) -> Failure {
 }
 
 /// What a failed browser says, in one sentence or a few.
-fn reason(error: WebError) -> String {
-    match explain(error) {
+fn reason(client: &impl Client, error: WebError) -> String {
+    match explain(client, error) {
         Failure::InvalidInput(text)
         | Failure::NotFound(text)
         | Failure::Denied(text)
@@ -190,16 +198,16 @@ fn reason(error: WebError) -> String {
     }
 }
 
-fn without_browser(error: WebError) -> String {
-    let reason = reason(error);
+fn without_browser(client: &impl Client, error: WebError) -> String {
+    let reason = reason(client, error);
     let first = reason.lines().next().unwrap_or_default();
     format!("Read without a browser, so what scripts add is missing: {first}")
 }
 
-fn only_scripts(url: &Url, error: WebError) -> Failure {
+fn only_scripts(client: &impl Client, url: &Url, error: WebError) -> Failure {
     let missing = matches!(error, WebError::NoBrowser(_));
     let timed_out = matches!(error, WebError::TimedOut(_));
-    let reason = reason(error);
+    let reason = reason(client, error);
     let text = format!("{url} is empty until its scripts run, and that needs a browser. {reason}");
     match (missing, timed_out) {
         (false, true) => Failure::TimedOut(text),

@@ -3,15 +3,20 @@
 //! The last step does not complete its task: more steps may follow, so that is the
 //! caller's to say. A completed task stays current until another is made current.
 
-use scorpiox_tool_kit::{Args, Failure, Output, Store};
+use scorpiox_tool_kit::{Args, Client, Failure, Output, Store};
 
 use crate::model::{Meta, State, StepId, Task};
 use crate::render::{self, count, short};
 use crate::{input, steps};
 
-pub(crate) fn complete(store: &mut impl Store, now: u64, args: &Args<'_>) -> Result<Output, Failure> {
+pub(crate) fn complete(
+    store: &mut impl Store,
+    client: &impl Client,
+    now: u64,
+    args: &Args<'_>,
+) -> Result<Output, Failure> {
     match (input::step_id(args)?, input::task_id(args)?) {
-        (Some(step), task) => complete_step(store, step, task),
+        (Some(step), task) => complete_step(store, client, step, task),
         (None, Some(task)) => complete_task(store, now, task),
         (None, None) => Err(Failure::InvalidInput(
             "complete needs step_id (one step) or task_id (a whole task with all its steps); pending shows the ids."
@@ -20,7 +25,12 @@ pub(crate) fn complete(store: &mut impl Store, now: u64, args: &Args<'_>) -> Res
     }
 }
 
-fn complete_step(store: &mut impl Store, number: i64, in_task: Option<i64>) -> Result<Output, Failure> {
+fn complete_step(
+    store: &mut impl Store,
+    client: &impl Client,
+    number: i64,
+    in_task: Option<i64>,
+) -> Result<Output, Failure> {
     let (id, owner) = steps::find_owner(store, number)?;
     if let Some(other) = in_task.filter(|other| *other != i64::from(owner.0)) {
         return Err(Failure::InvalidInput(format!(
@@ -45,7 +55,7 @@ fn complete_step(store: &mut impl Store, number: i64, in_task: Option<i64>) -> R
         id.0,
         short(&step.text),
         render::title(&task),
-        render::next_step(&task, open.as_ref())
+        render::next_step(client, &task, open.as_ref())
     );
     Ok(render::output(text, &meta, &[task], &[step], None))
 }

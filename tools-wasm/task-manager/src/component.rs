@@ -5,6 +5,7 @@ use scorpiox_tool_kit as kit;
 wit_bindgen::generate!({ path: "../../wit", world: "task-manager" });
 
 kit::bridge_tool!();
+kit::bridge_client!();
 kit::bridge_store!();
 
 struct TaskManager;
@@ -15,7 +16,7 @@ impl exports::scorpiox::tool::tool::Guest for TaskManager {
     }
 
     fn call(_name: String, arguments: String) -> Result<ToolResult, ToolError> {
-        tool_result(crate::call(&mut HostStore, clock::now(), &arguments))
+        tool_result(crate::call(&mut HostStore, &HostClient, clock::now(), &arguments))
     }
 }
 

@@ -28,7 +28,7 @@ mod switch;
 mod walk;
 mod words;
 
-use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output, Store, args};
+use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output, Store, args};
 
 use model::Scope;
 
@@ -45,16 +45,21 @@ pub fn definition() -> Definition {
 }
 
 /// Runs one call at the time `now` (milliseconds since 1970).
-pub fn call(store: &mut impl Store, now: u64, arguments: &str) -> Result<Output, Failure> {
+pub fn call(
+    store: &mut impl Store,
+    client: &impl Client,
+    now: u64,
+    arguments: &str,
+) -> Result<Output, Failure> {
     let args = Args::parse(arguments)?;
     let action = args.trimmed("action")?.unwrap_or_default();
     match action.as_str() {
         "create" => create::create(store, &args),
         "add" => add::add(store, &args),
-        "complete" => complete::complete(store, now, &args),
-        "list" => list::list(store, &args, Scope::All),
-        "pending" => list::list(store, &args, Scope::Open),
-        "switch" => switch::switch(store, &args),
+        "complete" => complete::complete(store, client, now, &args),
+        "list" => list::list(store, client, &args, Scope::All),
+        "pending" => list::list(store, client, &args, Scope::Open),
+        "switch" => switch::switch(store, client, &args),
         "" => Err(Failure::InvalidInput(
             "action is missing; use create, add, complete, list, pending or switch.".to_owned(),
         )),

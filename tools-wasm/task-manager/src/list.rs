@@ -1,6 +1,6 @@
 //! list and pending: pages of tasks.
 
-use scorpiox_tool_kit::{Args, Failure, Output, Store, StoreError, args};
+use scorpiox_tool_kit::{Args, Client, Failure, Output, Store, StoreError, args};
 
 use crate::model::{Meta, Scope, StepId, Task};
 use crate::render::{self, Call};
@@ -17,10 +17,15 @@ struct Request {
     before: Option<u32>,
 }
 
-pub(crate) fn list(store: &mut impl Store, args: &Args<'_>, scope: Scope) -> Result<Output, Failure> {
+pub(crate) fn list(
+    store: &mut impl Store,
+    client: &impl Client,
+    args: &Args<'_>,
+    scope: Scope,
+) -> Result<Output, Failure> {
     let query = input::query(args)?;
     if let Some(number) = input::task_id(args)? {
-        return show::show(store, args, scope, number, &query);
+        return show::show(store, client, args, scope, number, &query);
     }
     let before = input::cursor(args, "before", "lists of tasks")?;
     let request = Request { scope, query, before };
@@ -34,9 +39,9 @@ pub(crate) fn list(store: &mut impl Store, args: &Args<'_>, scope: Scope) -> Res
     let next = page.before.map(|id| Call::new(scope.action(), &request.query).text(format!("before:{id}")));
     let next = next.map(|call| call.json());
     let mut lines = vec![render::headline(&meta) + &opening(&request, &filter, &page)];
-    let steps = task_lines(store, &meta, scope, &page.tasks, &mut lines)?;
+    let steps = task_lines(store, client, (&meta, scope), &page.tasks, &mut lines)?;
     lines.extend(notes(&request, &filter, &page));
-    lines.extend(next.as_deref().map(render::more));
+    lines.extend(next.as_deref().map(|next| render::more(client, next)));
     Ok(render::output(lines.join("\n"), &meta, &page.tasks, &steps, next))
 }
 
@@ -44,8 +49,8 @@ pub(crate) fn list(store: &mut impl Store, args: &Args<'_>, scope: Scope) -> Res
 /// that was asked for. Gives the steps that came to stand there.
 fn task_lines(
     store: &mut impl Store,
-    meta: &Meta,
-    scope: Scope,
+    client: &impl Client,
+    (meta, scope): (&Meta, Scope),
     tasks: &[Task],
     lines: &mut Vec<String>,
 ) -> Result<Vec<Step>, StoreError> {
@@ -53,15 +58,20 @@ fn task_lines(
     for task in tasks {
         lines.push(render::task_line(task, meta));
         if scope == Scope::Open && meta.current == Some(task.id) {
-            shown = open_steps(store, task, lines)?;
+            shown = open_steps(store, client, task, lines)?;
         }
     }
     Ok(shown)
 }
 
-fn open_steps(store: &mut impl Store, task: &Task, lines: &mut Vec<String>) -> Result<Vec<Step>, StoreError> {
+fn open_steps(
+    store: &mut impl Store,
+    client: &impl Client,
+    task: &Task,
+    lines: &mut Vec<String>,
+) -> Result<Vec<Step>, StoreError> {
     if task.steps_done == task.steps_total {
-        let advice = render::next_step(task, None);
+        let advice = render::next_step(client, task, None);
         lines.extend((!advice.is_empty()).then(|| format!("   {advice}")));
         return Ok(Vec::new());
     }
@@ -70,7 +80,7 @@ fn open_steps(store: &mut impl Store, task: &Task, lines: &mut Vec<String>) -> R
     lines.extend(page.steps.iter().map(line));
     if let Some(after) = page.after {
         let call = show::further(Scope::Open, task.id, after);
-        lines.push(format!("    More of its open steps: {}", call.sentence()));
+        lines.push(format!("    More of its open steps: {}", call.sentence(client)));
     }
     Ok(page.steps)
 }

@@ -1,6 +1,6 @@
 //! What results look like: lines for the model, and the same as data.
 
-use scorpiox_tool_kit::Output;
+use scorpiox_tool_kit::{Client, Output};
 use serde::Serialize;
 
 use crate::model::{Meta, StepId, Task, TaskId};
@@ -38,14 +38,18 @@ impl<'a> Call<'a> {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    pub(crate) fn sentence(&self) -> String {
-        format!("call TaskManager with {}", self.json())
+    pub(crate) fn sentence(&self, client: &impl Client) -> String {
+        sentence(client, &self.json())
     }
 }
 
 /// The line that leads to the next page.
-pub(crate) fn more(arguments: &str) -> String {
-    format!("More: call TaskManager with {arguments}")
+pub(crate) fn more(client: &impl Client, arguments: &str) -> String {
+    format!("More: {}", sentence(client, arguments))
+}
+
+fn sentence(client: &impl Client, arguments: &str) -> String {
+    format!("call {} with {arguments}", client.tool_name("TaskManager"))
 }
 
 /// On one line, and shortened: for lists.
@@ -102,12 +106,12 @@ pub(crate) fn headline(meta: &Meta) -> String {
 }
 
 /// What there is to do next in a task.
-pub(crate) fn next_step(task: &Task, open: Option<&Step>) -> String {
+pub(crate) fn next_step(client: &impl Client, task: &Task, open: Option<&Step>) -> String {
     match open {
         Some(step) => format!(" Next open step {}: {}", step.id.0, short(&step.text)),
         None if task.completed.is_some() || task.steps_total == 0 => String::new(),
         None => {
-            format!(" All its steps are done. To complete the task, {}", completing(task.id).sentence())
+            format!(" All its steps are done. To complete the task, {}", completing(task.id).sentence(client))
         }
     }
 }

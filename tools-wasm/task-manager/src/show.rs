@@ -1,6 +1,6 @@
 //! list and pending with a `task_id`: one task in full.
 
-use scorpiox_tool_kit::{Args, Failure, Output, Store, args, time};
+use scorpiox_tool_kit::{Args, Client, Failure, Output, Store, args, time};
 
 use crate::input;
 use crate::model::{Meta, Scope, StepId, Task, TaskId};
@@ -10,6 +10,7 @@ use crate::steps;
 /// Shows the task with its steps of `scope`, a page of them at a time.
 pub(crate) fn show(
     store: &mut impl Store,
+    client: &impl Client,
     args: &Args<'_>,
     scope: Scope,
     number: i64,
@@ -23,13 +24,13 @@ pub(crate) fn show(
     let mut lines = vec![heading(&task, &meta)];
     lines.extend(page.steps.iter().map(steps::shown));
     if page.steps.is_empty() {
-        lines.push(nothing(&task, scope, after));
+        lines.push(nothing(client, &task, scope, after));
     }
     if !query.is_empty() {
         let query = args::shown(query);
         lines.push(format!("Note: the query {query:?} was not used, because task_id names one task."));
     }
-    lines.extend(next.as_deref().map(render::more));
+    lines.extend(next.as_deref().map(|next| render::more(client, next)));
     Ok(render::output(lines.join("\n"), &meta, &[task], &page.steps, next))
 }
 
@@ -48,12 +49,12 @@ fn heading(task: &Task, meta: &Meta) -> String {
     format!("Task #{} ({current}{progress}): {}", task.id.0, task.name)
 }
 
-fn nothing(task: &Task, scope: Scope, after: Option<u32>) -> String {
+fn nothing(client: &impl Client, task: &Task, scope: Scope, after: Option<u32>) -> String {
     let what = if scope == Scope::Open { "open steps" } else { "steps" };
     match after {
         Some(id) => format!("No {what} after {id}."),
         None if scope == Scope::Open && task.steps_total > 0 => {
-            format!("No open steps.{}", render::next_step(task, None))
+            format!("No open steps.{}", render::next_step(client, task, None))
         }
         None => format!("No {what}. Action \"add\" with this task_id and text adds one."),
     }

@@ -1,6 +1,6 @@
 //! switch: which task is current.
 
-use scorpiox_tool_kit::{Args, Failure, Order, Output, Store, StoreError, args};
+use scorpiox_tool_kit::{Args, Client, Failure, Order, Output, Store, StoreError, args};
 
 use crate::model::{Meta, Scope, Task, TaskId, id_in_key, padded};
 use crate::render::{self, short};
@@ -28,7 +28,11 @@ fn name_key(folded: &str) -> String {
     format!("n/{}", cut(folded, MAX_KEY_CHARS))
 }
 
-pub(crate) fn switch(store: &mut impl Store, args: &Args<'_>) -> Result<Output, Failure> {
+pub(crate) fn switch(
+    store: &mut impl Store,
+    client: &impl Client,
+    args: &Args<'_>,
+) -> Result<Output, Failure> {
     let number = input::task_id(args)?;
     let query = input::query(args)?;
     let mut meta = Meta::load(store)?;
@@ -48,8 +52,8 @@ pub(crate) fn switch(store: &mut impl Store, args: &Args<'_>) -> Result<Output, 
         meta.save(store)?;
     }
     let open = steps::first_open(store, task)?;
-    let mut lines =
-        vec![format!("Task {} {said}.{}", render::title(task), render::next_step(task, open.as_ref()),)];
+    let next = render::next_step(client, task, open.as_ref());
+    let mut lines = vec![format!("Task {} {said}.{next}", render::title(task))];
     lines.extend(ambiguity(others));
     let named = &found[..found.len().min(1 + MAX_OTHERS)];
     let open: Vec<_> = open.into_iter().collect();

@@ -6,6 +6,7 @@ use crate::EngineSettings;
 
 wit_bindgen::generate!({ path: "../../wit", world: "web-search" });
 
+kit::bridge_client!();
 kit::bridge_tool!();
 kit::bridge_store!();
 kit::bridge_web!();
@@ -30,9 +31,15 @@ impl exports::scorpiox::tool::tool::Guest for WebSearch {
     }
 
     fn call(_name: String, arguments: String) -> Result<ToolResult, ToolError> {
-        let result =
-            crate::call(&mut HostWeb, &settings(), &mut HostWeb, &mut HostStore, &clock::now, &arguments);
-        tool_result(result)
+        tool_result(crate::call(
+            &mut HostWeb,
+            &settings(),
+            &mut HostWeb,
+            &mut HostStore,
+            &HostClient,
+            &clock::now,
+            &arguments,
+        ))
     }
 }
 

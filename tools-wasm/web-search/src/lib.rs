@@ -28,7 +28,7 @@ mod url;
 mod verdict;
 
 use scorpiox_tool_kit::web::{Progress, Web};
-use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output, Store};
+use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output, Store};
 
 pub use settings::EngineSettings;
 
@@ -54,6 +54,7 @@ pub fn call(
     settings: &[EngineSettings],
     progress: &mut impl Progress,
     store: &mut impl Store,
+    client: &impl Client,
     clock: &impl Fn() -> u64,
     arguments: &str,
 ) -> Result<Output, Failure> {
@@ -78,7 +79,7 @@ pub fn call(
             None => answered.remove(0),
         });
     }
-    conclude(&query, &reports)
+    conclude(client, &query, &reports)
 }
 
 /// Keeps what became of the engines; also when the call fails, which rolls back what is not
@@ -90,10 +91,10 @@ fn remember(store: &mut impl Store, reports: &[Report], now: u64) {
     }
 }
 
-fn conclude(query: &str, reports: &[Report]) -> Result<Output, Failure> {
+fn conclude(client: &impl Client, query: &str, reports: &[Report]) -> Result<Output, Failure> {
     let answered = |report: &Report| matches!(report.outcome, Outcome::Hits(_) | Outcome::Empty);
     if !reports.iter().any(answered) {
-        return Err(report::failure(query, reports));
+        return Err(report::failure(client, query, reports));
     }
     let lists = reports.iter().filter_map(|report| match &report.outcome {
         Outcome::Hits(hits) => Some((report.engine, hits.as_slice())),

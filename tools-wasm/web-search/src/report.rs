@@ -1,6 +1,6 @@
 //! What is told: to the model as text and as data, and to who waits.
 
-use scorpiox_tool_kit::{Failure, Output, time};
+use scorpiox_tool_kit::{Client, Failure, Output, time};
 use serde::Serialize;
 
 use crate::breaker::Cause;
@@ -15,8 +15,6 @@ const MAX_DATA: usize = 30;
 
 /// Why there is no search at all.
 pub(crate) const NONE_ENABLED: &str = "Every search engine is disabled in the operator's settings. Ask the operator to enable one; searching again does not help until then.";
-
-const ADVICE: &str = "Try again in a minute, or read a known address with ReadDocs. If this stays so, the operator can set a key for brave-api, tavily, exa, kagi or google, or the address of a SearXNG instance, in the settings.";
 
 #[derive(Serialize)]
 struct Data<'a> {
@@ -103,7 +101,7 @@ fn heading(query: &str, found: usize, shown: usize) -> String {
 }
 
 /// The failure of a search that no engine answered.
-pub(crate) fn failure(query: &str, reports: &[Report]) -> Failure {
+pub(crate) fn failure(client: &impl Client, query: &str, reports: &[Report]) -> Failure {
     let table: Vec<String> = reports.iter().map(row).collect();
     let table = table.join("\n");
     if reports.iter().all(|report| matches!(report.outcome, Outcome::Denied(_))) {
@@ -124,7 +122,14 @@ pub(crate) fn failure(query: &str, reports: &[Report]) -> Failure {
             )
         },
     );
-    Failure::Failed(format!("{what}\n{table}\n{ADVICE}"))
+    Failure::Failed(format!("{what}\n{table}\n{}", advice(client)))
+}
+
+fn advice(client: &impl Client) -> String {
+    format!(
+        "Try again in a minute, or read a known address with {}. If this stays so, the operator can set a key for brave-api, tavily, exa, kagi or google, or the address of a SearXNG instance, in the settings.",
+        client.tool_name("ReadDocs")
+    )
 }
 
 fn row(report: &Report) -> String {

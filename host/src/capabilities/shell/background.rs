@@ -292,9 +292,10 @@ impl Tasks {
         let own = |task: &&Arc<Task>| task.owner.as_deref() == owner;
         table.tasks.get(&id).filter(own).cloned().ok_or_else(|| {
             let known: Vec<_> = table.tasks.values().filter(own).map(|task| task.id.to_string()).collect();
-            Arc::new(ShellError::NoTask(if known.is_empty() {
-                format!("there is no task {id}; there are none at all. BackgroundBash starts one")
-            } else if id > 0 && id <= table.last_id {
+            if known.is_empty() {
+                return Arc::new(ShellError::NoTasks(id));
+            }
+            Arc::new(ShellError::NoTask(if id > 0 && id <= table.last_id {
                 format!(
                     "task {id} has ended and was read; what it printed is gone. There are: {}",
                     known.join(", ")

@@ -54,12 +54,15 @@ pub enum ShellError {
     /// Too many background tasks run.
     #[error(
         "{0} background tasks run already, which is as many as the policy allows \
-             (max_background_tasks); end one with KillBgTask"
+             (max_background_tasks)"
     )]
     TooManyTasks(usize),
     /// There is no such task.
     #[error("{0}")]
     NoTask(String),
+    /// There is no such task, nor another one.
+    #[error("there is no task {0}; there are none at all")]
+    NoTasks(u32),
 }
 
 /// What was tried to confine commands.

@@ -37,7 +37,7 @@ impl From<Arc<ShellError>> for ShellFailure {
         Self(match &*error {
             denial if denial.is_denial() => Error::Denied(text),
             ShellError::Command(_) => Error::Invalid(text),
-            ShellError::NoTask(_) => Error::NotFound(text),
+            ShellError::NoTask(_) | ShellError::NoTasks(_) => Error::NotFound(text),
             _ => Error::Failed(text),
         })
     }

@@ -65,6 +65,8 @@ struct Of<'a> {
     definition: Definition,
     marks: Marks,
     is_others: bool,
+    /// It is the same always, and has words of ours alone.
+    is_fixed: bool,
     scope: &'a Scope<'a>,
 }
 
@@ -103,17 +105,19 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
     // Looked up once, for all tools that depend on it.
     let found = OnceCell::new();
     on.filter_map(|tool| {
-        let definition = match &tool.kind {
+        let found = match &tool.kind {
             Kind::Wasm { component, .. } if component.grants.contains(&Capability::Skills) => {
-                match found.get_or_init(|| with_skills(scope, component)) {
-                    Some(found) => found.iter().find(|definition| definition.name == tool.name).cloned(),
-                    None => tool.fixed_definition(),
-                }
+                found.get_or_init(|| with_skills(scope, component)).as_deref()
             }
-            _ => tool.fixed_definition(),
+            _ => None,
         };
         let is_others = matches!(tool.kind, Kind::Plugin { .. });
-        Some(Of { definition: definition?, marks: tool.marks, is_others, scope })
+        let is_fixed = found.is_none() && !is_others;
+        let definition = match found {
+            Some(found) => found.iter().find(|definition| definition.name == tool.name).cloned(),
+            None => tool.fixed_definition(),
+        };
+        Some(Of { definition: definition?, marks: tool.marks, is_others, is_fixed, scope })
     })
     .collect()
 }
@@ -128,13 +132,15 @@ fn with_skills(scope: &Scope<'_>, component: &Component) -> Option<Arc<Vec<Defin
     scope.context.listing.get(scope, component, &sources)
 }
 
-/// Definitions that depend on the skill folders, kept while those do not change.
+/// Definitions that depend on the skill folders, kept while those do not change, for clients with one
+/// prefix.
 #[derive(Debug, Default)]
 pub(crate) struct ListingCache(Mutex<Option<Kept>>);
 
 #[derive(Debug)]
 struct Kept {
     fingerprint: Vec<(PathBuf, u64, Option<SystemTime>)>,
+    prefix: Option<Arc<str>>,
     definitions: Arc<Vec<Definition>>,
 }
 
@@ -147,7 +153,9 @@ impl ListingCache {
         sources: &[Source],
     ) -> Option<Arc<Vec<Definition>>> {
         let fingerprint: Vec<_> = sources.iter().map(Source::fingerprint).collect();
-        if let Some(kept) = self.lock().as_ref().filter(|kept| kept.fingerprint == fingerprint) {
+        let prefix = scope.prefix();
+        let is_same = |kept: &&Kept| kept.fingerprint == fingerprint && kept.prefix.as_deref() == prefix;
+        if let Some(kept) = self.lock().as_ref().filter(is_same) {
             return Some(Arc::clone(&kept.definitions));
         }
         // Not under the lock: a list that takes long delays no other.
@@ -155,7 +163,8 @@ impl ListingCache {
         match scope.context.runtime.list_tools(component, &setup) {
             Ok(found) => {
                 let definitions = Arc::new(found.into_iter().filter_map(usable).collect::<Vec<_>>());
-                *self.lock() = Some(Kept { fingerprint, definitions: Arc::clone(&definitions) });
+                let prefix = setup.prefix.clone();
+                *self.lock() = Some(Kept { fingerprint, prefix, definitions: Arc::clone(&definitions) });
                 Some(definitions)
             }
             Err(fault) => {
@@ -195,7 +204,7 @@ fn usable(found: ToolDefinition) -> Option<Definition> {
 
 impl Of<'_> {
     fn listed(&self) -> Listed<'_> {
-        let Self { definition, marks, is_others, scope } = self;
+        let Self { definition, marks, is_others, scope, .. } = self;
         let features = scope.request.revision.features();
         // A schema without data would be an error in many clients.
         let has_data = features.structured && (*is_others || scope.context.gives_data());
@@ -216,9 +225,10 @@ impl Of<'_> {
         }
     }
 
-    /// A text about a tool of ours, in which tools are called what this client calls them.
+    /// A text of a definition, in which tools are called what this client calls them. What a component
+    /// lists for this client has their names already.
     fn renamed<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
-        match self.scope.prefix().filter(|_| !self.is_others) {
+        match self.scope.prefix().filter(|_| self.is_fixed) {
             Some(prefix) => with_prefix(prefix, &text, self.scope.context.registry.names()).into(),
             None => text,
         }

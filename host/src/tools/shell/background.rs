@@ -2,7 +2,7 @@
 
 use scorpiox_tool_kit::Args;
 
-use super::{choose_profile, render};
+use super::{choose_profile, failure, render};
 use crate::capabilities::shell::Request;
 use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
 
@@ -36,7 +36,7 @@ impl NativeTool for BackgroundBash {
         let command = args.string("command")?.ok_or_else(|| Failure("command is missing.".to_owned()))?;
         let chosen = choose_profile(call)?;
         let request = Request { command, run_as: chosen.run_as, timeout: None, uses: call.uses.clone() };
-        let begun = call.host.shell().start_task(&request)?;
+        let begun = call.host.shell().start_task(&request).map_err(|error| failure(call, &error))?;
         Ok(render::started(call, &begun, chosen.note.as_deref()))
     }
 }
@@ -61,7 +61,8 @@ impl NativeTool for ReadBgOutput {
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let most_bytes = call.room.saturating_sub(render::NOTE_CHARS);
-        let read = call.host.shell().read_task(None, task_id(call)?, most_bytes)?;
+        let read = call.host.shell().read_task(None, task_id(call)?, most_bytes);
+        let read = read.map_err(|error| failure(call, &error))?;
         Ok(render::read(&read))
     }
 }
@@ -107,7 +108,8 @@ impl NativeTool for KillBgTask {
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
-        let (task, ran) = call.host.shell().kill_task(None, task_id(call)?, call.cancel)?;
+        let killed = call.host.shell().kill_task(None, task_id(call)?, call.cancel);
+        let (task, ran) = killed.map_err(|error| failure(call, &error))?;
         Ok(render::killed(&task, ran))
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use scorpiox_tool_kit::Args;
 
-use super::{choose_profile, render};
+use super::{choose_profile, failure, render};
 use crate::capabilities::shell::{Ran, Request, Wait};
 use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
 
@@ -35,7 +35,8 @@ impl NativeTool for Bash {
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let args = Args::parse(call.arguments)?;
         let command = args.string("command")?.ok_or_else(|| Failure("command is missing.".to_owned()))?;
-        let (default, most) = call.host.shell().timeouts()?;
+        let shell = call.host.shell();
+        let (default, most) = shell.timeouts().map_err(|error| failure(call, &error))?;
         let most_ms = i64::try_from(most.as_millis()).unwrap_or(i64::MAX);
         let timeout = match args.integer("timeout", 1, most_ms)? {
             Some(ms) => Duration::from_millis(ms.unsigned_abs()),
@@ -48,7 +49,8 @@ impl NativeTool for Bash {
         let news = call.streams.then_some(&tell as &dyn Fn(&str));
         let shown_chars = call.room.saturating_sub(render::NOTE_CHARS);
         let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by };
-        Ok(match call.host.shell().run_within(&request, &wait)? {
+        let ran = shell.run_within(&request, &wait).map_err(|error| failure(call, &error))?;
+        Ok(match ran {
             Ran::ToItsEnd(completed) => render::completed(call, &completed, timeout, chosen.note.as_deref()),
             Ran::IntoBackground(goes_on) => render::goes_on(call, &goes_on, timeout, chosen.note.as_deref()),
         })

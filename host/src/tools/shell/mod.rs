@@ -5,8 +5,6 @@ mod background;
 mod bash;
 mod render;
 
-use std::sync::Arc;
-
 use scorpiox_tool_kit::Failure as Wrong;
 
 use super::{Call, Failure};
@@ -57,12 +55,15 @@ impl From<Wrong> for Failure {
     }
 }
 
-impl From<Arc<ShellError>> for Failure {
-    fn from(error: Arc<ShellError>) -> Self {
-        let text = error.to_string();
-        let mut first = text.chars();
-        // Errors begin in lower case, to follow a colon elsewhere; this is a sentence.
-        let sentence = first.next().map(|c| c.to_uppercase().collect::<String>() + first.as_str());
-        Self(sentence.unwrap_or(text))
-    }
+/// Why the shell did not do it, and which tool helps.
+fn failure(call: &Call<'_>, error: &ShellError) -> Failure {
+    let text = match error {
+        ShellError::TooManyTasks(_) => format!("{error}; end one with {}", call.name("KillBgTask")),
+        ShellError::NoTasks(_) => format!("{error}. {} starts one", call.name("BackgroundBash")),
+        error => error.to_string(),
+    };
+    let mut first = text.chars();
+    // Errors begin in lower case, to follow a colon elsewhere; this is a sentence.
+    let sentence = first.next().map(|c| c.to_uppercase().collect::<String>() + first.as_str());
+    Failure(sentence.unwrap_or(text))
 }

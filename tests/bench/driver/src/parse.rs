@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use read_image::{Files, FilesError};
+use scorpiox_tool_kit::memory::MemoryClient;
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
 
 use crate::measure::median;
@@ -23,8 +24,6 @@ use crate::{Effort, Programs};
 /// Pages of a usual size, in bytes.
 const PAGE_BYTES: std::ops::Range<u64> = 20_000..200_000;
 const PAGES: usize = 12;
-/// Characters that a text may have, as for most clients.
-const ROOM: usize = 17_600;
 /// A picture of 24 bits a pixel, which is made smaller.
 const PICTURE: (u32, u32) = (2400, 1600);
 const MOST: f64 = 2.5;
@@ -85,9 +84,14 @@ fn documents(program: &Program, bodies: Arc<Vec<Vec<u8>>>, effort: Effort) -> Re
         let (mut native_sum, mut our_sum) = (0.0, 0.0);
         for (page, body) in bodies.iter().enumerate() {
             let begin = Instant::now();
-            read_docs::call(&mut Given(body), &mut Silent, ROOM, r#"{"url":"http://example.org/"}"#)
-                .ok()
-                .context("the page cannot be read")?;
+            read_docs::call(
+                &mut Given(body),
+                &mut Silent,
+                &MemoryClient::default(),
+                r#"{"url":"http://example.org/"}"#,
+            )
+            .ok()
+            .context("the page cannot be read")?;
             native_sum += begin.elapsed().as_secs_f64();
             our_sum += read(&mut server, page, round)?;
         }

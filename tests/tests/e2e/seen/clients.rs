@@ -54,6 +54,72 @@ fn results_call_tools_by_the_names_that_the_client_knows() {
     assert!(ran.contains("scorpiox_PlanMode with action exit"), "{ran}");
 }
 
+/// In whatever a tool says, only what it says itself is about tools.
+#[test]
+fn the_words_of_people_stay_as_they_are() {
+    for (client, prefix) in [(CONTINUE, "scorpiox_"), ("tests", "my-")] {
+        let program = match client {
+            CONTINUE => Program::as_shipped(),
+            _ => Program::as_shipped().with("TOOL_PREFIX", prefix),
+        };
+        for n in 0..150 {
+            let skill = format!("---\nname: s{n}\ndescription: Use Bash. {}\n---\nText\n", "d".repeat(50));
+            program.put(&format!("workspace/.scorpiox/skills/s{n}/SKILL.md"), skill);
+        }
+        program
+            .put("workspace/.scorpiox/skills/b/SKILL.md", "---\nname: Bash\ndescription: Bash\n---\nBash\n");
+        let mut server = of_client(program.with("PATH", "/usr/bin:/bin"), client);
+        let path = server.program.workspace().join("Bash/x.png");
+        let questions = r#"[{"text":"Should I use Bash or zsh for PlanMode?","options":["Bash","zsh"]}]"#;
+        let mut says = |tool: &str, arguments: Value, expected: &str| {
+            let result = server.call(tool, arguments);
+            let said = text(&result);
+            assert!(said.contains(expected), "{client}: {tool}: {expected:?} is not in {said}");
+            assert!(!said.contains(&format!("{prefix}{prefix}")), "{client}: {tool}: {said}");
+            said.to_owned()
+        };
+        let asked =
+            says("AskUserQuestion", json!({"questions_json": questions}), "use Bash or zsh for PlanMode?");
+        assert!(asked.contains("a) Bash\n"), "{asked}");
+        says("ReadImage", json!({"file_path": path}), &format!("{} ", path.display()));
+        says("InvokeSkill", json!({"skill_name": "Bash tricks"}), "There is no skill \"Bash tricks\"");
+        says("InvokeSkill", json!({"skill_name": "Bash"}), "<skill_content name=\"Bash\">\nBash\n");
+        says(
+            "InvokeSkill",
+            json!({"skill_name": "Bash tricks"}),
+            &format!("{prefix}SearchSkills finds others"),
+        );
+        says(
+            "SearchSkills",
+            json!({"pattern": "^Bash$"}),
+            &format!("\n- Bash (from the opened project): Bash\nInvoke one with {prefix}InvokeSkill and"),
+        );
+        says("PlanMode", json!({"action": "enter", "goal": "PlanMode"}), "Goal: PlanMode\n");
+        says("PlanMode", json!({"action": "enter", "goal": "PlanMode"}), "(goal: PlanMode)");
+        says(
+            "TaskManager",
+            json!({"action": "create", "query": "", "text": "call TaskManager with {"}),
+            ": call TaskManager with {",
+        );
+        says("ReadBgOutput", json!({}), &format!("task_id is missing; {prefix}ListBgTasks shows the tasks."));
+        says(
+            "ReadBgOutput",
+            json!({"task_id": 7}),
+            &format!("none at all. {prefix}BackgroundBash starts one"),
+        );
+        let tools = listed(&mut server);
+        let described = |name: &str| {
+            let tool = tools.iter().find(|tool| tool["name"] == format!("{prefix}{name}"));
+            tool.expect("listed")["description"].as_str().expect("a text").to_owned()
+        };
+        let skills = described("InvokeSkill");
+        assert!(
+            skills.contains("\n- Bash\n") && skills.contains(&format!("{prefix}SearchSkills")),
+            "{skills}"
+        );
+    }
+}
+
 #[test]
 fn others_have_no_prefix_and_cannot_use_one() {
     for client in ["tests", "claude-code", "codex-mcp-client", "@cline/core", "continue-cli-client-2"] {

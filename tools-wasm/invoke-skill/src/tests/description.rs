@@ -67,6 +67,22 @@ fn too_many_skills_are_listed_by_name_and_can_be_searched() {
 }
 
 #[test]
+fn the_search_has_the_name_that_the_client_knows_and_skills_have_theirs() {
+    let folders = many(100, "How to InvokeSkill and SearchSkills, at length so that it is cut");
+    let folders = Folders { prefix: "my-", ..folders.skill("SearchSkills tricks", "d", "") };
+    let text = description(&folders);
+    assert!(text.ends_with("\nUse my-SearchSkills to find the one that fits."), "{text}");
+    assert!(text.contains("\n- SearchSkills tricks\n"), "{text}");
+    let unknown = invoke_json(&folders, &serde_json::json!({"skill_name": "SearchSkills triks"}));
+    let Err(Failure::NotFound(text)) = unknown else { panic!("{unknown:?}") };
+    assert!(text.starts_with("There is no skill \"SearchSkills triks\". "), "{text}");
+    assert!(
+        text.contains("SearchSkills tricks") && text.ends_with(" my-SearchSkills finds others."),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_border_between_all_names_and_some_is_exact() {
     for count in 100..220 {
         let text = description(&many(count, "A description that is long enough to be cut"));
@@ -93,5 +109,5 @@ fn short_descriptions_are_not_cut() {
 fn the_description_is_byte_stable() {
     let folders = many(40, "Something");
     let skills = crate::catalogue::read(&folders).skills;
-    assert_eq!(describe(&skills), describe(&crate::catalogue::read(&folders).skills));
+    assert_eq!(describe(&folders, &skills), describe(&folders, &crate::catalogue::read(&folders).skills));
 }

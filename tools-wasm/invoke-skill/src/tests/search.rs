@@ -27,6 +27,16 @@ fn names_come_before_descriptions_and_instructions() {
 }
 
 #[test]
+fn a_match_is_invoked_by_the_name_that_the_client_knows() {
+    let folders = Folders { prefix: "my-", ..folders().skill("InvokeSkill", "Use InvokeSkill", "") };
+    assert_eq!(
+        searched(&folders, "InvokeSkill").expect("succeeds"),
+        "1 of 4 skills matches \"InvokeSkill\":\n- InvokeSkill: Use InvokeSkill\n\
+         Invoke one with my-InvokeSkill and its name as skill_name."
+    );
+}
+
+#[test]
 fn nothing_found_is_an_answer() {
     assert_eq!(searched(&folders(), "zebra").expect("succeeds"), "None of 3 skills matches \"zebra\".");
 }

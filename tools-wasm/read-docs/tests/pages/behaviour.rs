@@ -302,6 +302,9 @@ fn what_cannot_be_read_says_what_it_is() {
     }
     let image = Fake::new("image/png", "x").refused(&json!({"url": URL}));
     assert!(image.contains("ReadImage is for files"));
+    let mut of_client = Fake { prefix: "my-", ..Fake::new("image/png", "ReadImage") };
+    let image = of_client.refused(&json!({"url": URL}));
+    assert!(image.contains("open that with my-ReadImage: my-ReadImage is for files"), "{image}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A web of a few pages.
 
+use scorpiox_tool_kit::memory::MemoryClient;
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
 use scorpiox_tool_kit::{Failure, Output};
 use serde_json::{Value, json};
@@ -14,6 +15,8 @@ pub struct Fake {
     pub requests: Vec<Request>,
     pub renders: Vec<(String, u32)>,
     pub reports: Vec<String>,
+    /// Before the names of tools.
+    pub prefix: &'static str,
 }
 
 pub const NO_BROWSER: &str =
@@ -32,6 +35,7 @@ impl Fake {
             requests: Vec::new(),
             renders: Vec::new(),
             reports: Vec::new(),
+            prefix: "",
         }
     }
 
@@ -69,7 +73,8 @@ impl Fake {
 
     pub fn call(&mut self, arguments: &Value) -> Result<Output, Failure> {
         let mut reports = Reports(Vec::new());
-        let result = read_docs::call(self, &mut reports, ROOM, &arguments.to_string());
+        let client = MemoryClient { room: ROOM, prefix: self.prefix };
+        let result = read_docs::call(self, &mut reports, &client, &arguments.to_string());
         self.reports.append(&mut reports.0);
         result
     }

@@ -12,7 +12,7 @@ mod search;
 mod switch;
 
 use super::*;
-use scorpiox_tool_kit::memory::MemoryStore;
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryStore};
 use scorpiox_tool_kit::{Entry, Order, StoreError};
 use serde_json::{Value, json};
 
@@ -26,6 +26,7 @@ struct Bench {
     ops: usize,
     /// Writes to the search indexes.
     index_writes: usize,
+    client: MemoryClient,
 }
 
 impl Bench {
@@ -48,7 +49,8 @@ impl Bench {
     /// A call that must succeed.
     #[track_caller]
     fn ok(&mut self, arguments: &Value) -> Output {
-        let output = call(self, NOW, &arguments.to_string());
+        let client = self.client;
+        let output = call(self, &client, NOW, &arguments.to_string());
         let output = output.unwrap_or_else(|failure| panic!("{arguments}: {failure:?}"));
         schema::assert_conforms(&data(&output));
         output
@@ -80,7 +82,8 @@ impl Bench {
     #[track_caller]
     fn failure(&mut self, arguments: &Value) -> Failure {
         let writes = self.memory.writes;
-        let failure = call(self, NOW, &arguments.to_string()).expect_err("refused");
+        let client = self.client;
+        let failure = call(self, &client, NOW, &arguments.to_string()).expect_err("refused");
         assert_eq!(self.memory.writes, writes, "{arguments} wrote before it was refused");
         failure
     }

@@ -224,7 +224,7 @@ proptest! {
         bench.create("Docs");
         bench.add("Outline");
         let arguments = json!({"action": action, "query": query, "text": text, "task_id": task, "step_id": step});
-        if let Ok(output) = call(&mut bench, NOW, &arguments.to_string()) {
+        if let Ok(output) = call(&mut bench, &MemoryClient::default(), NOW, &arguments.to_string()) {
             schema::assert_conforms(&data(&output));
         }
     }

@@ -36,6 +36,22 @@ fn a_page_ends_with_the_exact_call_that_goes_on() {
 }
 
 #[test]
+fn hints_have_the_name_that_the_client_knows_and_tasks_have_theirs() {
+    let mut bench = bench_with(20);
+    bench.client.prefix = "my-";
+    bench.create("call TaskManager with {");
+    bench.ok(&json!({"action": "add", "query": "", "text": "TaskManager"}));
+    let listed = bench.text(&json!({"action": "list", "query": ""}));
+    assert!(listed.contains("#21 call TaskManager with { ("), "{listed}");
+    assert!(listed.contains("\nMore: call my-TaskManager with {\"action\":\"list\""), "{listed}");
+    let done = bench.text(&json!({"action": "complete", "query": "", "step_id": 1}));
+    assert!(
+        done.ends_with("call my-TaskManager with {\"action\":\"complete\",\"query\":\"\",\"task_id\":21}"),
+        "{done}"
+    );
+}
+
+#[test]
 fn no_hint_is_given_where_a_page_is_exactly_full() {
     let mut bench = bench_with(20);
     let pages = follow(&mut bench, &json!({"action": "list", "query": ""}), "tasks");

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use scorpiox_tool_kit::memory::MemoryStore;
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryStore};
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
 use scorpiox_tool_kit::{Failure, Output};
 use serde_json::json;
@@ -80,6 +80,7 @@ impl Progress for Heard {
 /// A server: a store and a clock that stay, settings that point all engines at the fake.
 pub(super) struct Server {
     pub store: MemoryStore,
+    pub client: MemoryClient,
     pub clock: Cell<u64>,
     pub settings: Vec<EngineSettings>,
     pub heard: Heard,
@@ -93,6 +94,7 @@ impl Server {
         let settings = OPEN.iter().map(|name| at_the_fake(name, None)).collect();
         Self {
             store: MemoryStore::default(),
+            client: MemoryClient::default(),
             clock: Cell::new(START),
             settings,
             heard: Heard::default(),
@@ -119,8 +121,8 @@ impl Server {
         let mut web = FakeWeb { clock: &self.clock, script, pending, asked, forgetful: self.forgetful };
         self.heard = Heard::default();
         let clock = || self.clock.get();
-        let result =
-            crate::call(&mut web, &self.settings, &mut self.heard, &mut self.store, &clock, arguments);
+        let (settings, heard, store) = (&self.settings, &mut self.heard, &mut self.store);
+        let result = crate::call(&mut web, settings, heard, store, &self.client, &clock, arguments);
         self.asked = web.asked;
         result
     }
@@ -134,7 +136,8 @@ impl Server {
         let (asked, pending) = (Vec::new(), Vec::new());
         let mut web = FakeWeb { clock: &self.clock, script, pending, asked, forgetful: false };
         let clock = || self.clock.get();
-        crate::call(&mut web, &self.settings, &mut self.heard, store, &clock, r#"{"query":"x"}"#)
+        let (settings, heard) = (&self.settings, &mut self.heard);
+        crate::call(&mut web, settings, heard, store, &self.client, &clock, r#"{"query":"x"}"#)
     }
 
     /// The engines of the last call, in the order of their requests.
