@@ -9,10 +9,14 @@ use crate::catalogue::{self, Catalogue, Skill};
 use crate::nearest::nearest;
 use crate::{MAX_SKILL_BYTES, ReadError, Scope, Skills, arguments, description, front_matter, hygiene};
 
-/// Characters of a result that are kept free for what stands around the instructions.
-const AROUND_CHARS: usize = 3600;
-/// Characters that the list of files may have.
+/// Characters of a result that are kept free for the block around the instructions, and for notes,
+/// beside the paths in them.
+const NOTE_CHARS: usize = 600;
+/// Most characters of the list of files, and the part of a result that it may have.
 const FILES_CHARS: usize = 2000;
+const FILES_PART: usize = 8;
+/// Fewest characters of instructions, however little room there is.
+const MIN_CHARS: usize = 1000;
 /// Most bytes of instructions with arguments filled in.
 const MAX_FILLED_BYTES: usize = 512 * 1024;
 /// Most bytes of arguments.
@@ -39,9 +43,12 @@ pub(crate) fn invoke(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     })?;
     let skill = catalogue.find(&name).ok_or_else(|| Failure::NotFound(unknown(skills, &catalogue, &name)))?;
     let bytes = skills.read(skill.source.id, MAX_SKILL_BYTES).map_err(|error| unreadable(skill, &error))?;
-    let body = Body::of(skill, &bytes, &arguments, skills.room())?;
+    let about = about(skills, skill);
+    let around = about.chars().count() + skill.name.len() + skill.source.path.chars().count() + NOTE_CHARS;
+    let room = skills.room().saturating_sub(around).max(MIN_CHARS);
+    let body = Body::of(skill, &bytes, &arguments, room)?;
     skills.invoked(skill.source.id, &arguments, &arguments::words(&arguments));
-    Ok(Output::text(result(skills, skill, &body)))
+    Ok(Output::text(result(skill, &body, &about)))
 }
 
 /// The instructions as the model gets them.
@@ -52,6 +59,7 @@ struct Body {
 }
 
 impl Body {
+    /// At most `room` characters of them, before arguments are filled in.
     fn of(skill: &Skill, bytes: &[u8], arguments: &str, room: usize) -> Result<Self, Failure> {
         let changed = |refusal| {
             Failure::Failed(format!("The skill {:?} changed while it was read: {refusal}.", skill.name))
@@ -60,9 +68,9 @@ impl Body {
         let folder = hygiene::line(&skill.source.path).text;
         let mut notes = Vec::new();
         let whole = String::from_utf8_lossy(&bytes[start..]);
-        let text = &whole[..cut(&whole, room.saturating_sub(AROUND_CHARS))];
+        let text = &whole[..cut(&whole, room)];
         if text.len() < whole.len() {
-            let feeds = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+            let feeds = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').count() - 1;
             let line = 1 + feeds(&bytes[..start]) + feeds(text.as_bytes());
             notes.push(format!(
                 "The instructions are longer than a result and were cut: read the rest in {folder}/SKILL.md, from line {line} on, before you follow them."
@@ -114,14 +122,12 @@ fn contained(text: &str) -> String {
     safe + rest
 }
 
-fn result(skills: &impl Skills, skill: &Skill, body: &Body) -> String {
+fn result(skill: &Skill, body: &Body, about: &str) -> String {
     let mut text = format!(
-        "<skill_content name=\"{}\">\n{}\n</skill_content>\nSkill folder: {}",
+        "<skill_content name=\"{}\">\n{}\n</skill_content>{about}",
         attribute(&skill.name),
-        body.text,
-        hygiene::line(&skill.source.path).text
+        body.text
     );
-    push_files(&mut text, skills, skill);
     for note in &body.notes {
         text.push_str("\nNote: ");
         text.push_str(note);
@@ -134,12 +140,19 @@ fn result(skills: &impl Skills, skill: &Skill, body: &Body) -> String {
     text
 }
 
+/// Where the skill is, and its files.
+fn about(skills: &impl Skills, skill: &Skill) -> String {
+    let mut text = format!("\nSkill folder: {}", hygiene::line(&skill.source.path).text);
+    push_files(&mut text, skills, skill);
+    text
+}
+
 fn push_files(text: &mut String, skills: &impl Skills, skill: &Skill) {
     match skills.files(skill.source.id, MAX_FILES) {
         Ok(list) if list.paths.is_empty() => {}
         Ok(list) => {
             text.push_str("\nFiles:");
-            let mut left = FILES_CHARS;
+            let mut left = FILES_CHARS.min(skills.room() / FILES_PART);
             let mut listed = 0;
             for path in list.paths.iter().take(MAX_FILES as usize) {
                 let line = format!("\n- {}", hygiene::line(path).text);

@@ -5,6 +5,7 @@
 //! ignored for ASCII letters only, as it knows no others.
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 
 use regex_lite::{Regex, RegexBuilder};
 use scorpiox_tool_kit::args::shown;
@@ -25,8 +26,12 @@ const TIERS: [(usize, usize); 4] = [
     (4 * 1024, 2 * 1024 * 1024),
     (8 * 1024, 1024 * 1024),
 ];
-/// Most skills that are given.
-const MAX_MATCHES: usize = 20;
+/// Fewest skills that are given, and most.
+const MATCHES: RangeInclusive<usize> = 5..=20;
+/// Characters of a result that are kept free for what stands around the matches.
+const AROUND_CHARS: usize = 500;
+/// What a match takes of a result.
+const MATCH_CHARS: usize = 510;
 /// Longest description and line that are shown, in characters.
 const SHOWN_CHARS: usize = 200;
 
@@ -38,7 +43,9 @@ pub(crate) fn search(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     })?;
     let mut search = compile(&pattern)?;
     let catalogue = catalogue::read(skills);
-    let found = search.find(skills, &catalogue.skills);
+    let fit = skills.room().saturating_sub(AROUND_CHARS) / MATCH_CHARS;
+    let most = fit.clamp(*MATCHES.start(), *MATCHES.end());
+    let found = search.find(skills, &catalogue.skills, most);
     Ok(Output::text(report(skills, &pattern, catalogue.skills.len(), &found)))
 }
 
@@ -82,8 +89,8 @@ struct Found<'a> {
 struct Unsearched;
 
 impl Search {
-    /// Matches of names first, then of descriptions, then of instructions.
-    fn find<'a>(&mut self, skills: &impl Skills, catalogue: &'a [Skill]) -> Found<'a> {
+    /// At most so many matches: of names first, then of descriptions, then of instructions.
+    fn find<'a>(&mut self, skills: &impl Skills, catalogue: &'a [Skill], most: usize) -> Found<'a> {
         let (named, others): (Vec<_>, Vec<_>) =
             catalogue.iter().partition(|skill| self.regex.is_match(&skill.name));
         let (described, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|skill| {
@@ -92,7 +99,7 @@ impl Search {
         let mut found = Found::default();
         found.matches.extend(named.into_iter().chain(described).map(|skill| Match { skill, line: None }));
         for skill in others {
-            if found.matches.len() > MAX_MATCHES {
+            if found.matches.len() > most {
                 break;
             }
             match self.matching_line(skills, skill) {
@@ -101,8 +108,8 @@ impl Search {
                 Err(Unsearched) => found.unsearched += 1,
             }
         }
-        found.more = found.matches.len() > MAX_MATCHES;
-        found.matches.truncate(MAX_MATCHES);
+        found.more = found.matches.len() > most;
+        found.matches.truncate(most);
         found
     }
 
@@ -153,7 +160,8 @@ fn report(client: &impl Client, pattern: &str, count: usize, found: &Found<'_>) 
         }
     }
     if found.more {
-        let _ = write!(text, "\nMore skills match; only {MAX_MATCHES} are shown. Narrow the pattern.");
+        let shown = found.matches.len();
+        let _ = write!(text, "\nMore skills match; only {shown} are shown. Narrow the pattern.");
     }
     if found.unsearched > 0 {
         let _ = write!(text, "\nThe instructions of {} skills were not searched.", found.unsearched);

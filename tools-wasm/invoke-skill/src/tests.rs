@@ -20,8 +20,8 @@ struct Folders {
     entries: Vec<Folder>,
     reads: RefCell<Vec<(u32, u32)>>,
     invoked: RefCell<Option<(u32, String, Vec<String>)>>,
-    /// A person asks, for whom nothing is too long.
-    for_a_person: bool,
+    /// Characters of a result, where they are not the usual.
+    room: Option<usize>,
     /// Stands before the names of tools.
     prefix: &'static str,
 }
@@ -71,7 +71,7 @@ impl Folders {
         let mut paths: Vec<PathBuf> =
             std::fs::read_dir(root).ok()?.map(|entry| entry.expect("entry").path()).collect();
         paths.sort();
-        let mut folders = Self { for_a_person: true, ..Self::default() };
+        let mut folders = Self { room: Some(256 * 1024), ..Self::default() };
         for path in paths.iter().filter(|path| path.join("SKILL.md").is_file()) {
             let name = path.file_name().expect("a name").to_string_lossy();
             let skill_md = std::fs::read(path.join("SKILL.md")).expect("readable");
@@ -128,7 +128,7 @@ impl Skills for Folders {
 
 impl Client for Folders {
     fn room(&self) -> usize {
-        if self.for_a_person { 256 * 1024 } else { ROOM }
+        self.room.unwrap_or(ROOM)
     }
 
     fn tool_name(&self, tool: &str) -> String {

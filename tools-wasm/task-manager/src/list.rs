@@ -5,7 +5,7 @@ use scorpiox_tool_kit::{Args, Client, Failure, Output, Store, StoreError, args};
 use crate::model::{Meta, Scope, StepId, Task};
 use crate::render::{self, Call};
 use crate::search::{self, Filter, Page};
-use crate::steps::{self, Step};
+use crate::steps::{self, Most, Step};
 use crate::walk::BUDGET;
 use crate::{input, show};
 
@@ -35,7 +35,7 @@ pub(crate) fn list(
         return Ok(render::output(text, &meta, &[], &[], None));
     }
     let filter = Filter::read(store, &request.query)?;
-    let page = search::page(store, &meta, &filter, scope, before)?;
+    let page = search::page(store, client, &meta, &filter, (scope, before))?;
     let next = page.before.map(|id| Call::new(scope.action(), &request.query).text(format!("before:{id}")));
     let next = next.map(|call| call.json());
     let mut lines = vec![render::headline(&meta) + &opening(&request, &filter, &page)];
@@ -75,7 +75,8 @@ fn open_steps(
         lines.extend((!advice.is_empty()).then(|| format!("   {advice}")));
         return Ok(Vec::new());
     }
-    let page = steps::page(store, task, Scope::Open, StepId(0))?;
+    let page =
+        steps::page(store, task, Scope::Open, StepId(0), Most::of(client, search::page_tasks(client)))?;
     let line = |step: &Step| format!("    [ ] {} {}", step.id.0, render::short(&step.text));
     lines.extend(page.steps.iter().map(line));
     if let Some(after) = page.after {

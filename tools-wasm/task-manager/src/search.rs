@@ -6,7 +6,7 @@
 //! A word of the query stands for the indexed words that begin with it; past
 //! [`MAX_ENDINGS`] of them the rest are left out, and [`Filter::notes`] says so.
 
-use scorpiox_tool_kit::{Failure, Order, Store, StoreError, args};
+use scorpiox_tool_kit::{Client, Failure, Order, Store, StoreError, args};
 
 use crate::model::{Meta, Scope, State, Task, TaskId, padded, tasks_prefix};
 use crate::walk::{FIRST_PAGE, Found, List, Walk};
@@ -16,8 +16,12 @@ use crate::words::{MAX_WORDS, words};
 pub(crate) const MAX_QUERY_WORDS: usize = 16;
 /// Indexed words that one word of a query stands for.
 pub(crate) const MAX_ENDINGS: usize = 16;
-/// Tasks on a page that a caller sees.
-pub(crate) const PAGE_TASKS: usize = 20;
+/// Most tasks on a page that a caller sees, and fewest.
+const PAGE_TASKS: std::ops::RangeInclusive<usize> = 3..=20;
+/// Characters of a result that are kept free for what stands around the tasks of a page.
+const AROUND_CHARS: usize = 1500;
+/// What a task takes of a result, with one of the steps that may be listed below the current one.
+const TASK_CHARS: usize = 310;
 /// Tasks that are read at once where all are shown: the page, the current task, which
 /// may have come first already, and one that tells whether there is more.
 const UNFILTERED_PAGE: u32 = 22;
@@ -185,14 +189,21 @@ pub(crate) struct Page {
     pub stopped: bool,
 }
 
+/// Tasks on a page of a result that this client shows whole.
+pub(crate) fn page_tasks(client: &impl Client) -> usize {
+    let fit = client.room().saturating_sub(AROUND_CHARS) / TASK_CHARS;
+    fit.clamp(*PAGE_TASKS.start(), *PAGE_TASKS.end())
+}
+
 /// The tasks of `scope` that match; ids under `before` only, where a page came already.
 pub(crate) fn page(
     store: &mut impl Store,
+    client: &impl Client,
     meta: &Meta,
     filter: &Filter,
-    scope: Scope,
-    before: Option<u32>,
+    (scope, before): (Scope, Option<u32>),
 ) -> Result<Page, StoreError> {
+    let most = page_tasks(client);
     let mut page = Page { tasks: Vec::new(), before: None, stopped: false };
     if before.is_none() {
         page.tasks.extend(current(store, meta, filter, scope)?);
@@ -204,7 +215,7 @@ pub(crate) fn page(
             Found::End => return Ok(page),
             Found::Stopped(id) => return Ok(Page { before: Some(id), stopped: true, ..page }),
             Found::Task(task) if Some(task.id) == meta.current => {}
-            Found::Task(task) if page.tasks.len() == PAGE_TASKS => {
+            Found::Task(task) if page.tasks.len() >= most => {
                 return Ok(Page { before: Some(task.id.0 + 1), ..page });
             }
             Found::Task(task) => page.tasks.push(task),

@@ -5,7 +5,7 @@ use scorpiox_tool_kit::{Args, Client, Failure, Output, Store, args, time};
 use crate::input;
 use crate::model::{Meta, Scope, StepId, Task, TaskId};
 use crate::render::{self, Call, count};
-use crate::steps;
+use crate::steps::{self, Most, PAGE_STEPS};
 
 /// Shows the task with its steps of `scope`, a page of them at a time.
 pub(crate) fn show(
@@ -19,7 +19,8 @@ pub(crate) fn show(
     let after = input::cursor(args, "after", "the steps of one task")?;
     let meta = Meta::load(store)?;
     let task = Task::find(store, number)?;
-    let page = steps::page(store, &task, scope, StepId(after.unwrap_or(0)))?;
+    let most = Most::of(client, PAGE_STEPS);
+    let page = steps::page(store, &task, scope, StepId(after.unwrap_or(0)), most)?;
     let next = page.after.map(|id| further(scope, task.id, id).json());
     let mut lines = vec![heading(&task, &meta)];
     lines.extend(page.steps.iter().map(steps::shown));

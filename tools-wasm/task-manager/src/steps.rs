@@ -1,14 +1,29 @@
 //! The steps of a task.
 
-use scorpiox_tool_kit::{Failure, Order, Store, StoreError, store};
+use scorpiox_tool_kit::{Client, Failure, Order, Store, StoreError, store};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Scope, State, StepId, Task, TaskId, id_in_key, padded};
 
 /// Steps on a page.
 pub(crate) const PAGE_STEPS: usize = 20;
-/// Characters of the steps on a page, as they are shown: long steps make a page shorter.
-pub(crate) const PAGE_CHARS: usize = 16_400;
+/// Characters of a result that are kept free for what stands around the steps of a page.
+const AROUND_CHARS: usize = 1200;
+
+/// What a page has at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Most {
+    pub steps: usize,
+    /// Of the steps, as they are shown in full: long steps make a page shorter.
+    pub chars: usize,
+}
+
+impl Most {
+    /// So many steps, or as many as a result has room for.
+    pub(crate) fn of(client: &impl Client, steps: usize) -> Self {
+        Self { steps, chars: client.room().saturating_sub(AROUND_CHARS) }
+    }
+}
 
 /// A step as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,14 +99,15 @@ pub(crate) fn page(
     task: &Task,
     scope: Scope,
     after: StepId,
+    most: Most,
 ) -> Result<StepPage, StoreError> {
     let from = if scope == Scope::Open { after.max(task.done_through) } else { after };
     let mut steps = Vec::new();
     for state in scope.states() {
-        steps.extend(scan(store, task, *state, from, PAGE_STEPS + 1)?);
+        steps.extend(scan(store, task, *state, from, most.steps + 1)?);
     }
     steps.sort_by_key(|step| step.id);
-    let fit = fitting(&steps);
+    let fit = fitting(&steps, most);
     let more = steps.len() > fit;
     steps.truncate(fit);
     let after = steps.last().filter(|_| more).map(|step| step.id);
@@ -105,11 +121,11 @@ pub(crate) fn shown(step: &Step) -> String {
 }
 
 /// How many of the steps fit on a page: one at least.
-fn fitting(steps: &[Step]) -> usize {
+fn fitting(steps: &[Step], most: Most) -> usize {
     let mut chars = 0;
-    let fit = steps.iter().take(PAGE_STEPS).take_while(|step| {
+    let fit = steps.iter().take(most.steps).take_while(|step| {
         chars += shown(step).chars().count();
-        chars <= PAGE_CHARS
+        chars <= most.chars
     });
     fit.count().max(1)
 }

@@ -102,7 +102,7 @@ fn conclude(client: &impl Client, query: &str, reports: &[Report]) -> Result<Out
     });
     let lists = lists.collect();
     let pages = merge::merge(lists);
-    Ok(report::output(query, &pages, reports))
+    Ok(report::output(client.room(), query, &pages, reports))
 }
 
 #[cfg(test)]

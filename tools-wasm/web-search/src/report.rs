@@ -7,9 +7,10 @@ use crate::breaker::Cause;
 use crate::merge::Page;
 use crate::round::{Outcome, Report};
 
-/// Results in the text, and characters of them: what clients show whole.
+/// Results in the text, if it has room for them.
 const MAX_SHOWN: usize = 20;
-const MAX_SHOWN_CHARS: usize = 15_000;
+/// Characters that the heading has beside the query.
+const HEADING_CHARS: usize = 150;
 /// Results in the data.
 const MAX_DATA: usize = 30;
 
@@ -43,7 +44,7 @@ struct EngineData<'a> {
 }
 
 /// The result of a search that at least one engine answered.
-pub(crate) fn output(query: &str, pages: &[Page], reports: &[Report]) -> Output {
+pub(crate) fn output(room: usize, query: &str, pages: &[Page], reports: &[Report]) -> Output {
     let results = pages.iter().take(MAX_DATA).enumerate().map(|(index, page)| ResultData {
         rank: index + 1,
         title: &page.title,
@@ -60,11 +61,15 @@ pub(crate) fn output(query: &str, pages: &[Page], reports: &[Report]) -> Output 
         message: message(&report.outcome),
     });
     let data = Data { query, results: results.collect(), engines: engines.collect() };
-    Output::with_data(text(query, pages, reports), &data)
+    Output::with_data(text(room, query, pages, reports), &data)
 }
 
-fn text(query: &str, pages: &[Page], reports: &[Report]) -> String {
-    let mut left = MAX_SHOWN_CHARS;
+fn text(room: usize, query: &str, pages: &[Page], reports: &[Report]) -> String {
+    let engines: Vec<String> =
+        reports.iter().map(|r| format!("{} {}", r.engine.name, brief(&r.outcome))).collect();
+    let engines = format!("Engines: {}.", engines.join(", "));
+    let around = format!("{query:?}{engines}").chars().count() + HEADING_CHARS;
+    let mut left = room.saturating_sub(around);
     let shown: Vec<String> = pages
         .iter()
         .take(MAX_SHOWN)
@@ -76,10 +81,8 @@ fn text(query: &str, pages: &[Page], reports: &[Report]) -> String {
             fits.is_some()
         })
         .collect();
-    let engines: Vec<String> =
-        reports.iter().map(|r| format!("{} {}", r.engine.name, brief(&r.outcome))).collect();
     let heading = heading(query, pages.len(), shown.len());
-    format!("{heading}\n{}\nEngines: {}.", shown.concat(), engines.join(", "))
+    format!("{heading}\n{}\n{engines}", shown.concat())
 }
 
 /// A result, with a blank line before it.

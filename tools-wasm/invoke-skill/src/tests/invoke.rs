@@ -124,6 +124,21 @@ fn long_bodies_are_cut_at_a_line_and_say_where_the_rest_is() {
 }
 
 #[test]
+fn a_small_room_is_for_the_instructions_first() {
+    let files: Vec<_> = (0..50).map(|n| format!("{n}{}", "x".repeat(200))).collect();
+    let mut folders = Folders::default().skill("x", "d", &"text\n".repeat(1000));
+    folders.entries[0].files = files;
+    folders.room = Some(4600);
+    let text = invoked(&folders, "x", "");
+    assert!((3900..=4600).contains(&text.chars().count()), "{}", text.chars().count());
+    assert!(text.matches("text\n").count() * 5 > 4600 * 2 / 3, "{text}");
+    assert!(
+        text.contains("\n- 0xxx") && text.contains("\n… and more") && text.contains("read the rest in"),
+        "{text}"
+    );
+}
+
+#[test]
 fn many_files_with_long_names_are_listed_in_part() {
     let files: Vec<_> = (0..50).map(|n| format!("{n}{}", "x".repeat(200))).collect();
     let mut folders = Folders::default().skill("x", "d", &"text\n".repeat(10_000));

@@ -121,6 +121,30 @@ fn pending_leads_to_the_further_open_steps_of_the_current_task() {
 }
 
 #[test]
+fn a_page_is_as_long_as_the_client_shows_whole() {
+    let mut bench = bench_with(1);
+    for n in 1..=60 {
+        bench.create(&format!("{n} {}", "n".repeat(490)));
+    }
+    (0..60).for_each(|n| bench.add(&format!("{n} {}", "s".repeat(490))));
+    for room in [4600, 17_600] {
+        bench.client.room = room;
+        for (arguments, all) in [
+            (json!({"action": "list", "query": ""}), 61),
+            (json!({"action": "pending", "query": "n"}), 61),
+            (json!({"action": "pending", "query": "", "task_id": 61}), 60),
+        ] {
+            let output = bench.ok(&arguments);
+            let length = output.text.chars().count();
+            assert!((1000..=room).contains(&length), "{room}: {arguments}: {length}");
+            let member = if arguments["task_id"].is_null() { "tasks" } else { "steps" };
+            let visited: usize = follow(&mut bench, &arguments, member).iter().map(Vec::len).sum();
+            assert_eq!(visited, all, "{room}: {arguments}");
+        }
+    }
+}
+
+#[test]
 fn long_steps_make_a_page_shorter() {
     let mut bench = bench_with(1);
     (0..10).for_each(|_| bench.add(&"é".repeat(4000)));

@@ -133,6 +133,34 @@ fn long_lists_are_cut() {
     assert_eq!(data(output.structured.as_deref())["results"].as_array().expect("list").len(), 30);
 }
 
+#[test]
+fn as_many_results_are_shown_as_the_client_has_room_for() {
+    let many = |name: &str, _: &_| {
+        let snippet = "s".repeat(280);
+        let item = |n: usize| serde_json::json!({"URL": format!("https://{name}.example/{n}"), "Title": format!("{name} {n}"), "Snippet": snippet});
+        let list: Vec<Value> = (0..50).map(item).collect();
+        (1, Ok(response(200, Value::from(list).to_string())))
+    };
+    for (room, shown) in [(4600, 5..20), (17_600, 20..21)] {
+        let mut server = Server::only(&["wiby"]);
+        server.client.room = room;
+        let text = server.search(&"q".repeat(400), &many).expect("succeeds").text;
+        let results = text.matches("\n   [wiby]\n").count();
+        assert!(text.chars().count() <= room && shown.contains(&results), "{room}: {results}: {text}");
+        assert!(text.starts_with(&format!("The best {results} of 50 results")), "{text}");
+        assert!(text.ends_with("Engines: wiby 50."), "{text}");
+    }
+}
+
+#[test]
+fn a_failed_search_names_the_tool_as_the_client_knows_it() {
+    let mut server = Server::new();
+    server.client.prefix = "my-";
+    let text = failed(server.search("ReadDocs", &|_, _| (40, Ok(response(500, "")))));
+    assert!(text.starts_with("No search engine answered \"ReadDocs\"."), "{text}");
+    assert!(text.contains("read a known address with my-ReadDocs."), "{text}");
+}
+
 fn refused(arguments: &str) -> String {
     let mut server = Server::new();
     match server.call(arguments, &normal) {
