@@ -28,6 +28,8 @@ use crate::tools::{Failure, Kind, Output, OutputContent, Tool};
 pub(crate) const MESSAGE_CHARS: usize = 2400;
 /// Deepest nesting of structured results. Parsers of clients refuse a whole message at 128 levels.
 const MAX_STRUCTURED_DEPTH: usize = 100;
+/// The member of data that has messages, for models that are shown no text.
+const MESSAGES: &str = "callback_messages";
 /// What stands between the pieces of a text.
 const BETWEEN: &str = "\n\n";
 
@@ -49,6 +51,8 @@ pub(crate) struct Manner {
     for_programs: bool,
     /// Results may have data.
     structured: bool,
+    /// The tool is a plugin's, and its data is none of this server's.
+    is_others: bool,
     /// Most characters of the text.
     chars: usize,
 }
@@ -63,6 +67,7 @@ impl Manner {
             traits,
             for_programs,
             structured: scope.request.revision.features().structured && (for_programs || is_others),
+            is_others,
             chars: chars(traits, tool),
         }
     }
@@ -116,9 +121,15 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// How many characters of messages the model can be shown beside; none where it is not shown text.
+    /// Whether the model is shown the data, and no text.
+    fn is_data_alone(&self) -> bool {
+        self.structured.is_some() && self.manner.traits.shows_data_alone
+    }
+
+    /// How many characters of messages the model can be shown beside; none where it is shown nothing but
+    /// what a plugin gave as data.
     pub(super) fn room_for_messages(&self) -> usize {
-        if self.structured.is_some() && self.manner.traits.shows_data_alone {
+        if self.is_data_alone() && self.manner.is_others {
             return 0;
         }
         self.manner.chars.saturating_sub(length(&self.text))
@@ -126,6 +137,7 @@ impl<'a> Body<'a> {
 
     /// The whole result.
     pub(super) fn with(self, messages: &'a [Message]) -> ToolResult<'a> {
+        let is_data_alone = self.is_data_alone();
         let texts = messages.iter().map(|message| hygiene::clean(&message.text));
         let own = (!self.text.is_empty()).then_some(self.text);
         let most = self.manner.chars;
@@ -134,10 +146,26 @@ impl<'a> Body<'a> {
         let text = (!text.is_empty() || is_alone).then(|| Content::text(text));
         ToolResult {
             content: text.into_iter().chain(self.rest).collect(),
-            structured_content: self.structured,
+            structured_content: match self.structured {
+                Some(data) if is_data_alone => Some(with_messages(data, messages)),
+                data => data,
+            },
             is_error: self.is_error,
         }
     }
+}
+
+/// Data in which a model that is shown no text finds messages of callbacks, too. Schemas of built-in
+/// tools let objects have more members than they name.
+fn with_messages<'a>(data: Cow<'a, RawValue>, messages: &[Message]) -> Cow<'a, RawValue> {
+    let texts: Vec<_> = messages.iter().map(|message| hygiene::clean(&message.text)).collect();
+    let object = data.get().trim_end().strip_suffix('}').filter(|_| !texts.is_empty());
+    let with = object.and_then(|object| {
+        let comma = if object.trim_end().ends_with('{') { "" } else { "," };
+        let texts = serde_json::to_string(&texts).ok()?;
+        RawValue::from_string(format!("{object}{comma}\"{MESSAGES}\":{texts}}}")).ok()
+    });
+    with.map_or(data, Cow::Owned)
 }
 
 /// What messages cost beside their own characters.

@@ -205,3 +205,22 @@ fn a_message_waits_for_a_result_whose_text_the_model_is_shown() {
         assert_eq!(text(&next).contains("\n\n[Callback 0 "), !comes, "{client}: {next}");
     }
 }
+
+#[test]
+fn a_message_comes_in_the_data_where_the_model_is_shown_that_alone() {
+    for (client, is_in_data) in [("tests", false), ("codex-mcp-client", true), ("claude-code", true)] {
+        let mut server = of_client(Program::as_shipped().with("STRUCTURED", "true"), client);
+        let arguments = json!({"action": "set", "message": "REMIND", "delay_seconds": 1, "repeat_count": 1});
+        server.text("SetCallback", arguments);
+        server.notification("notifications/message");
+        let result = server.call("ListBgTasks", json!({}));
+        assert!(text(&result).contains("\n\n[Callback 0 "), "{client}: {result}");
+        let data = &result["structuredContent"];
+        let said = data["callback_messages"][0].as_str().unwrap_or_default();
+        assert_eq!(said.contains("REMIND"), is_in_data, "{client}: {result}");
+        assert_eq!(data["tasks"], json!([]), "{client}: {result}");
+        let next = server.call("ListBgTasks", json!({}));
+        assert!(!next.to_string().contains("REMIND"), "once: {client}: {next}");
+        assert_eq!(next["structuredContent"], json!({"tasks": []}), "{client}: {next}");
+    }
+}
