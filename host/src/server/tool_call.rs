@@ -45,7 +45,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return answer;
     }
     let outcome = recorded.and(outcome);
-    let outcome = outcome.map_err(|failure| overdue(scope, failure));
+    let outcome = outcome.map_err(|failure| overdue(scope, &tool, failure));
     let body = Body::of(&outcome, Manner::of(scope, &tool), || scope.context.shell().place_for_text());
     let mut messages = Vec::new();
     // An answer that nobody gets must not take messages along.
@@ -149,10 +149,12 @@ fn bound(scope: &Scope<'_>, tool: &Tool) {
     }
 }
 
-/// Says of a call that was ended for it that it took too long.
-fn overdue(scope: &Scope<'_>, failure: Failure) -> Failure {
+/// Says of a call that was ended for it that it took too long. Native tools say so themselves, where it
+/// fits what they say.
+fn overdue(scope: &Scope<'_>, tool: &Tool, failure: Failure) -> Failure {
+    let is_overdue = scope.cancel().reason() == Some(Reason::Overdue);
     match scope.context.answer_within() {
-        Some(within) if scope.cancel().reason() == Some(Reason::Overdue) => Failure(format!(
+        Some(within) if is_overdue && !matches!(tool.kind, Kind::Native(_)) => Failure(format!(
             "{} It was ended after {} s, which is as long as a client waits that is not told of progress \
              (setting ANSWER_WITHIN).",
             failure.0,

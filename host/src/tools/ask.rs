@@ -74,7 +74,14 @@ fn not_asked(why: &str, questions: &Questions) -> Failure {
 
 fn stopped(call: &Call<'_>, questions: &Questions) -> Failure {
     match call.cancel.reason() {
-        Some(Reason::Overdue) => not_asked("there was no answer yet", questions),
+        Some(Reason::Overdue) => {
+            let within = call.host.answer_within().unwrap_or_default().as_secs();
+            let why = format!(
+                "there was no answer within {within} s, which is as long as a client waits that is not told \
+                 of progress: setting ANSWER_WITHIN"
+            );
+            not_asked(&why, questions)
+        }
         _ => Failure("The call was cancelled.".to_owned()),
     }
 }
