@@ -138,8 +138,7 @@ pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
     let answer = handler(scope);
     let outcome = match &answer {
         Ok(_) => Outcome::Ok,
-        Err(_) if scope.cancel().is_set() => Outcome::Cancelled,
-        Err(_) => Outcome::Error,
+        Err(_) => tool_call::stopped(scope).unwrap_or(Outcome::Error),
     };
     recording.finish(outcome).map_err(|Failure(refusal)| RpcError::internal(refusal))?;
     answer

@@ -60,10 +60,20 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
 fn ended(scope: &Scope<'_>, outcome: &Result<Output, Failure>, recording: &Recording<'_>) -> Outcome {
     match outcome {
         Ok(output) if !output.is_error => Outcome::Ok,
-        _ if scope.cancel().is_set() => Outcome::Cancelled,
-        Ok(_) => Outcome::Error,
-        Err(_) => recording.failure(),
+        outcome => stopped(scope).unwrap_or_else(|| match outcome {
+            Ok(_) => Outcome::Error,
+            Err(_) => recording.failure(),
+        }),
     }
+}
+
+/// How a request ended that was told to stop: by who wants no answer, or by this server, which gives one
+/// in time.
+pub(super) fn stopped(scope: &Scope<'_>) -> Option<Outcome> {
+    scope.cancel().reason().map(|reason| match reason {
+        Reason::Client | Reason::Shutdown => Outcome::Cancelled,
+        Reason::Overdue => Outcome::Fault("overdue"),
+    })
 }
 
 /// Records a call that does not come to its turn.

@@ -30,7 +30,7 @@ fn text(program: &Program) -> String {
 }
 
 /// All lines, once there are as many.
-fn lines(program: &Program, count: usize) -> Vec<Value> {
+pub fn lines(program: &Program, count: usize) -> Vec<Value> {
     let begun = Instant::now();
     loop {
         let text = text(program);

@@ -7,6 +7,7 @@ use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
 use super::{NEWEST, of_client, reaching, text};
+use crate::audit;
 use crate::plugins::install_kinds;
 
 /// A program whose calls are answered after a second.
@@ -16,6 +17,13 @@ fn hasty() -> Program {
 
 fn bash(command: &str) -> Value {
     json!({"name": "Bash", "arguments": {"command": command, "timeout": 20_000}})
+}
+
+/// How the one call ended, as the audit has it: nobody cancelled what the server ended itself.
+#[track_caller]
+fn is_recorded_as_overdue(program: &Program) {
+    let lines = audit::lines(program, 1);
+    assert_eq!((&lines[0]["outcome"], &lines[0]["kind"]), (&json!("fault"), &json!("overdue")), "{lines:?}");
 }
 
 /// Reads a task until its output has this text; all that was read.
@@ -140,6 +148,7 @@ fn a_plugin_that_takes_long_is_ended_with_a_reason() {
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert_eq!(result["isError"], true, "{result}");
     assert!(text(&result).contains("It was ended after 1 s"), "{result}");
+    is_recorded_as_overdue(&server.program);
 }
 
 #[test]
@@ -158,4 +167,5 @@ fn a_question_without_an_answer_comes_back_as_text() {
     assert!(shown.contains("there was no answer within 1 s") && shown.contains("1. Which?"), "{shown}");
     // What follows would be read as part of it.
     assert!(shown.trim_end().ends_with("b) B"), "{shown}");
+    is_recorded_as_overdue(&server.program);
 }
