@@ -23,7 +23,7 @@ fn bash(command: &str) -> Value {
 #[track_caller]
 fn is_recorded_as_overdue(program: &Program) {
     let lines = audit::lines(program, 1);
-    assert_eq!((&lines[0]["outcome"], &lines[0]["kind"]), (&json!("fault"), &json!("overdue")), "{lines:?}");
+    assert_eq!((&lines[0]["outcome"], &lines[0]["fault"]), (&json!("fault"), &json!("overdue")), "{lines:?}");
 }
 
 /// Reads a task until its output has this text; all that was read.

@@ -56,6 +56,35 @@ fn a_relative_path_is_of_the_workspace() {
     assert!(failure(&outside).contains("[files]"), "{outside}");
 }
 
+/// In the sandbox, where an address has 32 bits.
+#[test]
+fn numbers_in_a_file_that_no_file_is_as_large_as_lead_nowhere() {
+    let bmp = |length: u32, pixels: u32| {
+        let mut picture = length.to_le_bytes().to_vec();
+        picture.extend([4_u32.to_le_bytes(), 4_u32.to_le_bytes()].concat());
+        picture.extend([1, 0, 24, 0]);
+        picture.resize(64, 0);
+        [b"BM".as_slice(), &[0; 8], &pixels.to_le_bytes(), &picture, &[7; 48]].concat()
+    };
+    let program = Program::new();
+    let mut server = start(&program);
+    let right = program.put("workspace/right.bmp", bmp(64, 14 + 64));
+    assert!(success(&read(&mut server, &right)).contains("4 × 4"));
+    for (length, pixels) in [
+        (64, u32::MAX),
+        (64, u32::MAX - 15),
+        (64, u32::MAX - 63),
+        (u32::MAX, 78),
+        (u32::MAX - 7, 78),
+        (u32::MAX - 13, u32::MAX),
+    ] {
+        let path = program.put("workspace/wrong.bmp", bmp(length, pixels));
+        let result = read(&mut server, &path);
+        let why = failure(&result);
+        assert!(why.contains("BMP") && !why.contains("failed internally"), "{length} {pixels}: {why}");
+    }
+}
+
 #[test]
 fn real_images_are_shown_and_broken_ones_refused() {
     let Some(data) = shared_data() else { return };

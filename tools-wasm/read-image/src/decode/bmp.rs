@@ -100,13 +100,13 @@ impl Header {
     fn common<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let foreign = self.length != INFO && !KNOWN.contains(&self.length);
         let most = 1_u32.checked_shl(self.bits.into()).unwrap_or(u32::MAX);
-        let palette = u64::from(self.colours) * 4 + (FILE_HEADER + self.length) as u64;
+        // In the sandbox an address has 32 bits, and what a file says may have as many.
+        let end = FILE_HEADER as u64 + self.length as u64;
+        let palette = u64::from(self.colours) * 4 + end;
         // Colours that no pixel can name do no harm where there is room for them.
         let surplus = self.bits <= 8 && self.colours > most && palette <= self.data as u64;
-        let end = FILE_HEADER + self.length;
-        if !(foreign || surplus) || bytes.len() < end {
-            return Cow::Borrowed(bytes);
-        }
+        let end = usize::try_from(end).ok().filter(|end| *end <= bytes.len() && (foreign || surplus));
+        let Some(end) = end else { return Cow::Borrowed(bytes) };
         let mut header = bytes[FILE_HEADER..end].to_vec();
         if foreign {
             header.resize(INFO, 0);
@@ -115,7 +115,7 @@ impl Header {
         if surplus {
             header[32..36].copy_from_slice(&most.to_le_bytes());
         }
-        let moved = (self.data + header.len()).saturating_sub(self.length);
+        let moved = (self.data as u64 + header.len() as u64).saturating_sub(self.length as u64);
         let moved = u32::try_from(moved).unwrap_or(u32::MAX).to_le_bytes();
         Cow::Owned([&bytes[..10], &moved, &header, &bytes[end..]].concat())
     }

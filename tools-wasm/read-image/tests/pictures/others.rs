@@ -202,6 +202,11 @@ fn headers_of_os2_are_read() {
         );
     }
     assert!(refused(bmp(64, (2, 1), 1, 3, &data)).contains("Huffman"));
+    for place in [u32::MAX, u32::MAX - 15] {
+        let mut elsewhere = bmp(64, (2, 1), 24, 0, &data);
+        elsewhere[10..14].copy_from_slice(&place.to_le_bytes());
+        assert!(refused(elsewhere).contains("damaged"), "{place}");
+    }
 }
 
 #[test]
