@@ -27,6 +27,8 @@ pub(crate) struct Loaded {
     pub(crate) content_type: String,
     /// Whether a browser was used.
     pub(crate) rendered: bool,
+    /// Whether the document is Markdown, where that was asked for.
+    pub(crate) is_markup: bool,
     pub(crate) document: Document,
 }
 
@@ -53,7 +55,8 @@ pub(crate) fn load(
     }
     let document = other(client, kind, response, (&header, &content_type), ask.format)
         .map_err(|failure| with_status(failure, status))?;
-    Ok(Loaded { final_url, status, content_type, rendered: false, document })
+    let is_markup = kind == Kind::Markdown;
+    Ok(Loaded { final_url, status, content_type, rendered: false, is_markup, document })
 }
 
 /// Where a static page came from.
@@ -93,6 +96,7 @@ fn html(
         status: from.status,
         content_type: from.content_type,
         rendered: false,
+        is_markup: true,
         document,
     })
 }
@@ -104,7 +108,14 @@ fn of_browser(rendered: Rendered, ask: &Ask, from: Static) -> Loaded {
     let mut notes = rendered.notes;
     notes.append(&mut document.notes);
     document.notes = notes;
-    Loaded { final_url, status: rendered.status, content_type: from.content_type, rendered: true, document }
+    Loaded {
+        final_url,
+        status: rendered.status,
+        content_type: from.content_type,
+        rendered: true,
+        is_markup: true,
+        document,
+    }
 }
 
 /// What is no HTML.

@@ -3,7 +3,7 @@
 use scorpiox_tool_kit::{Failure, Output};
 use serde::Serialize;
 
-use crate::ask::Ask;
+use crate::ask::{Ask, Format};
 use crate::load::Loaded;
 use crate::pages::Pages;
 use crate::status;
@@ -66,7 +66,9 @@ pub(crate) fn output(ask: &Ask, loaded: &Loaded, room: usize) -> Result<Output, 
     }
     if pages.count() > 1 {
         text.push_str("\n\n");
-        if let (1, Some(outline)) = (ask.page, pages.outline(outline_chars)) {
+        // In code and other text a line that begins with # is no heading.
+        let has_headings = loaded.is_markup && ask.format == Format::Markdown && ask.page == 1;
+        if let Some(outline) = has_headings.then(|| pages.outline(outline_chars)).flatten() {
             text.push_str("Outline:\n");
             text.push_str(&outline);
             text.push_str("\n\n");

@@ -360,6 +360,19 @@ fn long_pages_are_cut_and_say_how_to_read_on() {
 }
 
 #[test]
+fn comments_of_code_are_no_headings() {
+    let script = format!("# a step of the script\n{}\n", "true\n".repeat(200)).repeat(30);
+    for format in ["markdown", "text", "html"] {
+        let output = Fake::new("text/plain", script.clone()).call(&asked(format)).expect("a page");
+        assert!(output.text.contains("\n\nPage 1 of "), "{format}");
+        assert!(!output.text.contains("Outline:"), "{format}: {}", output.text);
+    }
+    let book = "# One\n\n".to_owned() + &"text\n\n".repeat(5000) + "# Two\n\ntext";
+    let output = Fake::new("text/markdown", book).read();
+    assert!(output.text.contains("\n\nOutline:\n- One (page 1)\n- Two (page "), "{}", output.text);
+}
+
+#[test]
 fn the_first_of_several_pages_has_an_outline() {
     let chapter = |n: usize| format!("## Chapter {n}\n\n{}\n\n", "word ".repeat(2000).trim_end());
     let text: String = (1..=5).map(chapter).collect();
