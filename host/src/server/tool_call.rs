@@ -94,7 +94,10 @@ fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
     let listed = |tool: &&Arc<Tool>| scope.context.is_on(tool) && !tool.is_conditional();
     let on: Vec<_> = tools.iter().filter(listed).map(|tool| scope.name(&tool.name)).collect();
     let shown: String = name.chars().take(100).collect();
-    RpcError::invalid_params(if let Some(why) = scope.context.plugins.why_not(name) {
+    // The client may have been told of it by its name with a prefix.
+    let bare = scope.prefix().and_then(|prefix| name.strip_prefix(prefix));
+    let why_not = || [Some(name), bare].into_iter().flatten().find_map(|n| scope.context.plugins.why_not(n));
+    RpcError::invalid_params(if let Some(why) = why_not() {
         format!("tool {shown:?} is not there: {why}")
     } else if on.len() > MAX_NAMED {
         let named = on[..MAX_NAMED].join(", ");

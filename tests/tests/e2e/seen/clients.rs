@@ -148,6 +148,20 @@ fn the_user_can_set_a_prefix_and_a_workspace_cannot() {
 }
 
 #[test]
+fn why_a_tool_is_gone_is_said_by_either_of_its_names() {
+    let program = Program::as_shipped();
+    install_kinds(&program, "");
+    let (status, out, err) = program.run(&["plugin", "deny", "kinds"]);
+    assert!(status.success(), "{out}{err}");
+    let mut server = of_client(program, CONTINUE);
+    for name in ["kinds.divide", "scorpiox_kinds.divide"] {
+        let why = unknown(&mut server, name);
+        assert!(why.contains("plugin kinds was denied by the user"), "{name}: {why}");
+    }
+    assert!(unknown(&mut server, "scorpiox_none.divide").contains("is not known"));
+}
+
+#[test]
 fn the_client_is_known_without_a_handshake_too() {
     let mut server = Program::as_shipped().serve();
     let mut params = modern(json!({}));
