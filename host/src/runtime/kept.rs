@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _};
+use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -75,11 +75,15 @@ impl Kept {
         cancel: &Cancel,
         read: impl FnOnce() -> io::Result<Cow<'a, [u8]>>,
     ) -> Result<Compiled, LoadError> {
-        if let Some(path) = self.find(fingerprint) {
+        for path in self.find(fingerprint) {
             match open(&path).and_then(|file| load(engine, &file)) {
                 Ok(compiled) => return Ok(compiled),
                 Err(error) => {
-                    tracing::warn!("{} cannot be used, compiling again: {error}", path.display());
+                    tracing::warn!("{} cannot be used: {error}", path.display());
+                    // It never will be, and would be tried each time.
+                    if error.kind() == ErrorKind::InvalidData {
+                        let _ = fs::remove_file(&path);
+                    }
                 }
             }
         }
@@ -136,14 +140,16 @@ impl Kept {
         }
     }
 
-    /// Where the code of a component is, if this compiler made it and it was kept.
-    fn find(&self, fingerprint: &Fingerprint) -> Option<PathBuf> {
+    /// Where code of a component may be, which this compiler made and was kept.
+    fn find(&self, fingerprint: &Fingerprint) -> Vec<PathBuf> {
         let begins = format!("{fingerprint}-{COMPILER_NAME}-");
         let is_it = |path: &PathBuf| {
             let name = path.file_name().and_then(OsStr::to_str);
-            name.is_some_and(|name| name.starts_with(&begins) && name.ends_with(".cwasm"))
+            let is_code = path.extension().is_some_and(|extension| extension == "cwasm");
+            is_code && name.is_some_and(|name| name.starts_with(&begins))
         };
-        fs::read_dir(&self.folder).ok()?.flatten().map(|entry| entry.path()).find(is_it)
+        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
+        entries.flatten().map(|entry| entry.path()).filter(is_it).collect()
     }
 
     fn path(&self, fingerprint: &Fingerprint, code: &str) -> PathBuf {
@@ -165,7 +171,8 @@ impl Kept {
     }
 }
 
-/// A kept file, if nobody else can have written it and it is what its name says.
+/// A kept file, if nobody else can have written it and it is what its name says; one with another
+/// content has invalid data.
 fn open(path: &Path) -> io::Result<File> {
     let folder = path.parent().ok_or_else(|| io::Error::other("no folder"))?;
     private(&folder.symlink_metadata()?)?;
@@ -175,7 +182,7 @@ fn open(path: &Path) -> io::Result<File> {
     let hash = hash(&mut file)?;
     let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
     if !name.ends_with(&format!("-{hash}")) {
-        return Err(io::Error::other("it is damaged"));
+        return Err(io::Error::new(ErrorKind::InvalidData, "it is damaged"));
     }
     Ok(file)
 }
@@ -187,7 +194,8 @@ fn load(engine: &Engine, file: &File) -> io::Result<Compiled> {
     // SAFETY: the file is in a folder that only this person can write, was written by `Kept` from what
     // the compiler gave, and has the hash of that. wasmtime checks the engine again.
     #[allow(unsafe_code)]
-    unsafe { Compiled::deserialize_file(engine, path) }.map_err(io::Error::other)
+    unsafe { Compiled::deserialize_file(engine, path) }
+        .map_err(|error| io::Error::new(ErrorKind::InvalidData, error.to_string()))
 }
 
 fn private(about: &fs::Metadata) -> io::Result<()> {
@@ -201,6 +209,38 @@ fn private(about: &fs::Metadata) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A component that was compiled with this program.
+    const CODE: &[u8] = include_bytes!(concat!(env!("SCORPIOX_COMPONENTS"), "/plan-mode.cwasm"));
+
+    #[test]
+    fn damaged_code_is_removed_and_hides_none_that_is_whole() {
+        let home = tempfile::tempdir().expect("a folder");
+        let kept = Kept::new(home.path());
+        DirBuilder::new().recursive(true).mode(0o700).create(&kept.folder).expect("a folder");
+        let fingerprint = Fingerprint::of(b"a component");
+        let put = |hash: &str, code: &[u8]| {
+            let path = kept.path(&fingerprint, hash);
+            fs::write(&path, code).expect("a file");
+            path
+        };
+        let hash_of = |mut code: &[u8]| hash(&mut code).expect("a hash");
+        // Some are listed before the whole one, some after.
+        let damaged: Vec<_> = (0..16).map(|n| put(&format!("{n:064}"), CODE)).collect();
+        let foreign = put(&hash_of(b"no code"), b"no code");
+        let whole = put(&hash_of(CODE), CODE);
+        let engine = Engine::new(&scorpiox_engine::config()).expect("an engine");
+        let load = || {
+            let compile = || Err(io::Error::other("it is compiled again"));
+            kept.load(&engine, &fingerprint, &Cancel::default(), compile)
+        };
+        load().expect("the whole one");
+        assert!(whole.exists());
+        fs::remove_file(&whole).expect("removed");
+        let missing = load().map(drop).expect_err("none is left");
+        assert_eq!(missing.to_string(), "it is compiled again");
+        assert!(damaged.iter().chain([&foreign]).all(|path| !path.exists()));
+    }
 
     #[test]
     fn what_a_killed_writer_left_goes_after_a_day() {
