@@ -1,8 +1,8 @@
 //! Text of others in what a person decides by.
 //!
-//! Invariant: no such text looks like a part of this program's own: each of its rows is marked, none
-//! is wider than the terminal, which would break it without a mark, and what cannot be seen is
-//! written out.
+//! Invariant: no such text looks like a part of this program's own: it is on one row, or each of its rows
+//! is marked; none is wider than the terminal, which would break it without a mark; and what cannot be
+//! seen is written out. [`wrapped`] alone lets a row be wider: it is for texts of this program.
 
 use scorpiox_text::is_deceptive;
 use unicode_width::UnicodeWidthChar as _;
@@ -57,7 +57,8 @@ fn push_row(out: &mut String, before: &str, mark: char, row: &str) {
 }
 
 /// A text of this program's own, which may name things of others, in rows of at most so many columns.
-/// A word that is longer stays whole: a path that is cut cannot be copied.
+/// A word that is longer stays whole: a path that is cut cannot be copied. What others wrote has to be
+/// cut by [`one_line`] besides.
 pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let text = visible(text);
     let mut rows = Vec::new();

@@ -97,7 +97,7 @@ pub struct RequestMeta<'a> {
     pub protocol_version: Option<Cow<'a, str>>,
     /// What the client can do, in revisions without a handshake.
     pub client_capabilities: Option<Params<'a>>,
-    /// Who the client is, in revisions without a handshake; raw, as nothing depends on it.
+    /// Who the client is, in revisions without a handshake; raw, since one that cannot be used is no error.
     pub client_info: Option<&'a RawValue>,
     /// From which level on the client wants log messages of this request.
     pub log_level: Option<LogLevel>,

@@ -54,8 +54,9 @@ fn push(text: &mut String, name: &str, what: &str) {
         let _ = writeln!(text, "{name}  {}", visible(&what));
     } else {
         let _ = writeln!(text, "{name}");
+        // A manifest's errors quote it, and a long word of it would be broken without a mark.
         for piece in wrapped(&what, columns() - 4) {
-            let _ = writeln!(text, "    {piece}");
+            let _ = writeln!(text, "    {}", one_line(&piece, columns() - 4));
         }
     }
 }

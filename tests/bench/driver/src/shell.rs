@@ -16,7 +16,7 @@ const MB: f64 = 1024.0 * 1024.0;
 const OUTPUT_BYTES: f64 = 2048.0 * MB;
 /// Commands in a round.
 const AMOUNT: usize = 20;
-/// A ring has some MiB, and a piece 30 KiB.
+/// A ring has a MiB, and a piece about 16 KB: what a result has room for.
 const MOST_PIECES: usize = 10_000;
 
 pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
