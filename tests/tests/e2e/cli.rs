@@ -205,7 +205,9 @@ fn entry(client: &str) -> Value {
         "vscode" => json!({ "type": "stdio", "command": command, "args": [] }),
         "opencode" => json!({ "type": "local", "command": [command], "enabled": true }),
         "copilot" => json!({ "type": "local", "command": command, "args": [], "tools": ["*"] }),
-        "cline" => json!({ "type": "stdio", "command": command, "args": [], "timeout": 600 }),
+        "cline" => json!({
+            "type": "stdio", "command": command, "args": [], "timeout": 600, "env": { "ANSWER_WITHIN": "580" }
+        }),
         _ => json!({ "command": command, "args": [] }),
     }
 }

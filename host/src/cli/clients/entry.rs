@@ -20,6 +20,8 @@ pub(super) enum Value {
     All,
     Flag(bool),
     Seconds(u16),
+    /// A variable of the program's environment, and its value.
+    Variable(&'static str, String),
 }
 
 /// What happens to a member of an entry that exists already.
@@ -33,8 +35,10 @@ pub(super) enum Rule {
     New,
 }
 
-/// Long enough for every call: ours end by themselves, or go on in the background.
+/// How long Cline waits for an answer, if its entry says so, and in how much less it is given one: it asks
+/// for no progress, so that else commands would go on in the background and questions be taken back.
 const CLINE_SECONDS: u16 = 600;
+const CLINE_ANSWER_SECONDS: u16 = CLINE_SECONDS - 20;
 
 /// The members of the entry, in the order in which the client's documentation shows them.
 pub(super) fn members(client: Client, command: &str) -> Vec<Member> {
@@ -67,6 +71,8 @@ pub(super) fn members(client: Client, command: &str) -> Vec<Member> {
             program(),
             arguments(),
             member("timeout", Value::Seconds(CLINE_SECONDS), Rule::Missing),
+            // Not beside another timeout, which may be shorter.
+            member("env", Value::Variable("ANSWER_WITHIN", CLINE_ANSWER_SECONDS.to_string()), Rule::New),
         ],
     }
 }

@@ -57,6 +57,7 @@ fn snippets_are_what_the_clients_document() {
         let members = members.join(",\n      ");
         format!("{{\n  \"{key}\": {{\n    \"scorpiox\": {{\n      {members}\n    }}\n  }}\n}}\n")
     };
+    let within = "\"env\": {\n        \"ANSWER_WITHIN\": \"580\"\n      }";
     let (args, stdio, local) = ("\"args\": []", "\"type\": \"stdio\"", "\"type\": \"local\"");
     let listed = format!("\"command\": [\"{COMMAND}\"]");
     let all = "\"tools\": [\"*\"]";
@@ -68,7 +69,7 @@ fn snippets_are_what_the_clients_document() {
         (Client::VsCode, json("servers", &[stdio, &program, args])),
         (Client::OpenCode, json("mcp", &[local, &listed, "\"enabled\": true"])),
         (Client::Copilot, json("mcpServers", &[local, &program, args, all])),
-        (Client::Cline, json("mcpServers", &[stdio, &program, args, "\"timeout\": 600"])),
+        (Client::Cline, json("mcpServers", &[stdio, &program, args, "\"timeout\": 600", within])),
         (Client::Codex, format!("[mcp_servers.scorpiox]\ncommand = \"{COMMAND}\"\nargs = []\n")),
         (
             Client::Continue,

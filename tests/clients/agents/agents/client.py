@@ -69,7 +69,7 @@ class Client(ABC):
     budgets: ClassVar[dict[str, int]] = {}
     # Its own tool that finds tools which are not shown at once.
     finder: str = ""
-    # Whether it asks for progress, and so waits for a call of 70 seconds.
+    # Whether it waits for a call of 70 seconds: as it asks for progress, or as its entry says.
     waits: bool = True
     # What a person does at the screen to allow a command.
     allowing: Typed = ()

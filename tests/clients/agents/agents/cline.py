@@ -16,7 +16,6 @@ class Cline(Client):
     revision = "2024-11-05"
     limit = 7_000
     budget = 7_000
-    waits = False
     tells_of_cancel = False
 
     def program(self) -> list[str]:

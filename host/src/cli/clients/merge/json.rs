@@ -59,6 +59,9 @@ fn input(value: &Value) -> CstInputValue {
         Value::All => CstInputValue::Array(vec!["*".into()]),
         Value::Flag(flag) => CstInputValue::Bool(*flag),
         Value::Seconds(seconds) => CstInputValue::Number(seconds.to_string()),
+        Value::Variable(name, value) => {
+            CstInputValue::Object(vec![((*name).to_owned(), value.as_str().into())])
+        }
     }
 }
 

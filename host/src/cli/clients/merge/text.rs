@@ -50,8 +50,8 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// A value on one line, as TOML and YAML both read it.
-pub(super) fn written(value: &Value) -> String {
+/// A value on one line, as TOML and YAML both read it, but for what stands after a name: `between`.
+pub(super) fn written(value: &Value, between: &str) -> String {
     match value {
         Value::Text(text) => quoted(text),
         Value::Program(program) => format!("[{}]", quoted(program)),
@@ -59,5 +59,6 @@ pub(super) fn written(value: &Value) -> String {
         Value::All => "[\"*\"]".to_owned(),
         Value::Flag(flag) => flag.to_string(),
         Value::Seconds(seconds) => seconds.to_string(),
+        Value::Variable(name, value) => format!("{{{name}{between}{}}}", quoted(value)),
     }
 }

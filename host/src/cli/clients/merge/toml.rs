@@ -12,6 +12,7 @@ use super::text::{column_at, line_at, spliced, with_lines_at, written};
 use super::{ENTRY_NAME, Refusal};
 
 const SERVERS: &str = "mcp_servers";
+const EQUALS: &str = " = ";
 
 /// `text` with our entry in the table of servers.
 pub(super) fn merge(text: &str, members: &[Member]) -> Result<String, Refusal> {
@@ -63,7 +64,7 @@ fn in_one_line(text: &str, value: &Spanned<DeValue<'_>>) -> Refusal {
 fn appended(text: &str, members: &[Member]) -> String {
     let gap = (!text.is_empty()).then(String::new);
     let header = format!("[{SERVERS}.{ENTRY_NAME}]");
-    let values = members.iter().map(|member| format!("{} = {}", member.name, written(&member.value)));
+    let values = members.iter().map(|member| format!("{} = {}", member.name, written(&member.value, EQUALS)));
     let lines: Vec<_> = gap.into_iter().chain([header]).chain(values).collect();
     with_lines_at(text, text.len(), &lines)
 }
@@ -77,7 +78,7 @@ fn corrected(text: &str, entry: &Spanned<DeValue<'_>>, members: &[Member]) -> Re
             return Err(Refusal::Unusual { line: line_at(text, entry.span().start), what });
         };
         if !is_same(existing.get_ref(), value) {
-            edits.push((existing.span(), written(value)));
+            edits.push((existing.span(), written(value, EQUALS)));
         }
     }
     edits.sort_by_key(|(span, _)| span.start);

@@ -113,7 +113,7 @@ fn appended(text: &str, members: &[Member]) -> String {
 fn lines(indent: &str, members: &[Member]) -> Vec<String> {
     let first = format!("{indent}- name: {ENTRY_NAME}");
     let others =
-        members.iter().map(|member| format!("{indent}  {}: {}", member.name, written(&member.value)));
+        members.iter().map(|member| format!("{indent}  {}: {}", member.name, written(&member.value, ": ")));
     [first].into_iter().chain(others).collect()
 }
 
@@ -128,6 +128,7 @@ fn entry(members: &[Member]) -> Node {
             Value::All => Node::list(vec![Node::text("*")]),
             Value::Flag(flag) => Node::plain(&flag.to_string()),
             Value::Seconds(seconds) => Node::plain(&seconds.to_string()),
+            Value::Variable(name, value) => Node::map(Vec::new()).with(name, Node::text(value)),
         };
         node.with(member.name, value)
     })
