@@ -16,7 +16,7 @@ use crate::bindings::any_tool_waiting::AnyToolPre as WaitingToolPre;
 use crate::bindings::plan_aware::PlanAwarePre;
 use crate::bindings::skill_reader::SkillReaderPre;
 use crate::bindings::timed::TimedPre;
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Reason};
 use crate::capabilities::Capability;
 use crate::capabilities::approved::Approved;
 use crate::capabilities::wasi;
@@ -119,6 +119,10 @@ impl Component {
         let loaded = self.loaded.get_or_try_init(cancel, || {
             match Loaded::new(engine, &self.binary, &self.grants, cancel) {
                 Ok(loaded) => Ok(Ok(loaded)),
+                Err(LoadError::Cancelled(Reason::Overdue)) => {
+                    let plugin = self.name.strip_prefix("plugin/").unwrap_or(&self.name);
+                    Err(Fault::Uncompiled(plugin.to_owned()))
+                }
                 Err(LoadError::Cancelled(reason)) => Err(Fault::Cancelled(reason)),
                 Err(LoadError::NotNow(why)) => Err(Fault::Unusable(why)),
                 Err(LoadError::Never(why)) => Ok(Err(why)),

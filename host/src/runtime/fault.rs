@@ -17,6 +17,12 @@ pub enum Fault {
     /// Stopped because the client or the server's end asked for it.
     #[error("the call was cancelled")]
     Cancelled(Reason),
+    /// The client had to be answered before the code of this plugin was compiled.
+    #[error(
+        "its code was not compiled in time, and it is compiled anew with each call; \
+         `scorpiox-code plugin show {0}`, run by the user, compiles and keeps it"
+    )]
+    Uncompiled(String),
     /// The guest ran for longer than its budget.
     #[error("the tool used up its {} s of processor time and was stopped", .0.as_secs_f32())]
     Deadline(Duration),
@@ -86,6 +92,7 @@ impl Fault {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Cancelled(_) => "cancelled",
+            Self::Uncompiled(_) => "compiling",
             Self::Deadline(_) => "deadline",
             Self::Waited(_) => "waited",
             Self::Later => "asks-first",

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use scorpiox_tests::Program;
 use serde_json::json;
 
-use super::{install, source};
+use super::{install, refused, source};
 
 /// A component with a function `give` that gives 7, and so many others.
 fn large(functions: usize) -> Vec<u8> {
@@ -64,6 +64,24 @@ fn compiling_for_a_call_delays_nobody_and_can_be_cancelled() {
     let answer = server.answer(second);
     assert_eq!(answer["result"]["structuredContent"], json!({"result": 7}), "{answer}");
     assert_eq!(fs::read_dir(&kept).expect("a folder").count(), 1, "the code is kept again");
+}
+
+#[test]
+fn where_compiling_takes_longer_than_an_answer_may_a_command_does_it() {
+    let program = Program::new().with("ANSWER_WITHIN", "1");
+    install(&program, &source(&program, "large", "", &large(60_000)));
+    let kept = program.home().join(".scorpiox/cache/components");
+    fs::remove_dir_all(&kept).expect("there was code");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let result = server.call("large.give", json!({}));
+    let why = refused(&result);
+    assert!(why.contains("its code was not compiled in time") && why.contains("after 1 s"), "{why}");
+    let command = why.split('`').nth(1).and_then(|command| command.strip_prefix("scorpiox-code "));
+    let arguments: Vec<_> = command.expect("a command").split(' ').collect();
+    assert!(program.run(&arguments).0.success(), "{arguments:?}");
+    let result = server.call("large.give", json!({}));
+    assert_eq!(result["structuredContent"], json!({"result": 7}), "{result}");
 }
 
 #[test]
