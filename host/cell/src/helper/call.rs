@@ -199,7 +199,7 @@ fn start_shell(
     let command = text(&order.command)?;
     let variables = order.environment.iter().map(|(name, value)| text(&format!("{name}={value}")));
     let variables = variables.collect::<Result<Vec<_>, _>>()?;
-    let bounds = Bounds::new(&order.limits, cell.spec.tier, is_bounded);
+    let bounds = Bounds::new(&order.limits, &cell.spec, is_bounded);
     let guard = Guard::new(&cell.spec, order)?;
     let asks = questions::asks(&bounds, guard.as_ref());
     let step = "deciding about the command's calls";

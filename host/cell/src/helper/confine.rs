@@ -58,6 +58,9 @@ pub(super) const ETC: [&str; 27] = [
     "timezone",
 ];
 
+/// Signals that may wait where the machine has no bound.
+const MOST_WAITING: u64 = 16 * 1024;
+
 /// Closes nothing yet, but makes sure that a program gets no more than its three standard
 /// descriptors: `input` or `/dev/null` to read, `output` to write.
 pub(super) fn descriptors(output: &OwnedFd, input: Option<&OwnedFd>) -> Result<(), Fault> {
@@ -88,6 +91,16 @@ pub(super) fn limits(limits: &Limits) -> Result<(), Fault> {
     // What a process has written to, rather than what it has reserved: Node.js and others
     // reserve far more than they use.
     lower(Resource::Data, limits.memory)
+}
+
+/// Half of the signals that may wait, which timers count among, stay for the user's own programs: they
+/// are counted for all of them together. For the helper, before it makes namespaces, so that it holds
+/// for all that is below it.
+pub(super) fn waiting_signals() -> Result<(), Fault> {
+    let now = rustix::process::getrlimit(Resource::Sigpending);
+    let half = now.current.map_or(MOST_WAITING, |most| most / 2);
+    rustix::process::setrlimit(Resource::Sigpending, Rlimit { current: Some(half), maximum: Some(half) })
+        .map_err(Fault::at("leaving timers for other programs"))
 }
 
 /// Sees to it that no program gets a capability by being started, neither root's nor those of a

@@ -72,6 +72,7 @@ fn serve(host: OwnedFd) -> Result<(), Fault> {
     // When memory runs out the kernel ends this and all that it starts first, not the host.
     std::fs::write("/proc/self/oom_score_adj", "1000")
         .map_err(Fault::at("offering commands to the out-of-memory killer"))?;
+    confine::waiting_signals()?;
     let order = packet::receive_large::<Order>(host.as_fd()).map_err(Fault::at("reading the first order"))?;
     let Some((Order::Build(spec), _)) = order else { return Ok(()) };
     // In a process namespace of its own the rest happens in its first process.
@@ -114,6 +115,7 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
         Tier::T1 => {
             listener = namespaces::network(&spec)?;
             root::enter(&spec)?;
+            namespaces::bound_buffers(&spec);
         }
         Tier::T2 => {
             rustix::process::chdir(spec.workspace.as_path()).map_err(Fault::at("entering the workspace"))?;
