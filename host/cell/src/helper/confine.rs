@@ -207,7 +207,7 @@ fn rules_on_shared_tree(cell: &CellSpec, order: &CommandSpec, version: u32) -> R
     rules = rules.grant(scratch, guarded.access(scratch, Access::Write))?;
     for granted in &order.granted {
         let path = granted.path.as_path();
-        rules = rules.grant(path, guarded.access(path, granted.access))?;
+        rules = rules.grant_if_there(path, guarded.access(path, granted.access))?;
     }
     Ok(rules)
 }

@@ -109,6 +109,10 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
             format!("this kernel has version {landlock} of it, and {needed} is needed"),
         ));
     }
+    if spec.tier != Tier::None {
+        let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+        may_be_asked(&scope)?;
+    }
     let filters = Filters::new(Shared::of(spec.tier, spec.network, landlock))?;
     let mut listener = None;
     match spec.tier {
@@ -132,6 +136,21 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
         filters.apply()?;
     }
     Ok((Cell { spec, filters, landlock }, listener))
+}
+
+/// Whether a supervisor may read what the processes below it ask for, as Yama's `scope` has it. Without
+/// that module, and in its usual setting, it may.
+fn may_be_asked(scope: &str) -> Result<(), Fault> {
+    match scope.trim() {
+        "" | "0" | "1" => Ok(()),
+        other => Err(Fault::new(
+            "asking for Yama",
+            format!(
+                "kernel.yama.ptrace_scope is {other}: no supervisor can read which names its command wants to \
+                 make, so commands could make no file; it has to be 0 or 1"
+            ),
+        )),
+    }
 }
 
 /// Starts one command after the other, until the host is gone.
@@ -190,4 +209,20 @@ fn finish(cell: &Cell, mut running: u32) {
         running = reap(running);
     }
     tree::Tree::Descendants.signal(Signal::KILL);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_keeps_supervisors_from_reading_is_named() {
+        for scope in ["", "0\n", "1\n"] {
+            assert_eq!(may_be_asked(scope), Ok(()), "{scope:?}");
+        }
+        for scope in ["2\n", "3\n", "4\n"] {
+            let fault = may_be_asked(scope).expect_err("a fault").to_string();
+            assert!(fault.contains("kernel.yama.ptrace_scope") && fault.contains(scope.trim()), "{fault}");
+        }
+    }
 }

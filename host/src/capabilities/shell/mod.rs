@@ -47,7 +47,7 @@ pub(crate) use protect::{Area, Special};
 use survey::Survey;
 
 /// Times that a command is tried when the workspace changes under it.
-const TRIES: u32 = 5;
+const TRIES: u32 = 20;
 /// Most sets of folders whose look is remembered.
 const MAX_SURVEYS: usize = 16;
 /// Most folders that are named as not seen.
