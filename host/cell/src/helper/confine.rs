@@ -140,6 +140,18 @@ pub(crate) fn capabilities() -> Result<(), Fault> {
     rustix::thread::set_capabilities(None, none).map_err(Fault::at(step))
 }
 
+/// The Landlock rules of a supervisor that has no namespaces: it reaches what it may be asked to make,
+/// and no process but those below it. So it lends nobody its own view of the machine.
+pub(super) fn supervisor(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
+    // What these do not grant the command's own cannot.
+    let mut rules =
+        Rules::new(version, cell.network != Network::Host)?.grant(Path::new("/"), Access::Read)?;
+    for device in DEVICES {
+        rules = rules.grant_system(&Path::new("/dev").join(device), Access::Write)?;
+    }
+    guard::writable_roots(cell, order).iter().try_fold(rules, |rules, root| rules.grant(root, Access::Write))
+}
+
 /// The Landlock rules of a command.
 pub(super) fn rules(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
     if cell.tier == Tier::T2 {

@@ -66,8 +66,9 @@ pub(super) fn with_folders(exposed: &[Exposed], covers: &[Cover]) -> Vec<Cover> 
     for cover in covers {
         let Some(root) = root_of(exposed, cover.path()).filter(|root| root.write) else { continue };
         let folders = cover.path().ancestors().skip(1).take_while(|path| *path != root.path.as_path());
-        // Above an absent name folders may be absent, too.
-        let is_there = |path: &&Path| !is_absent(cover) || path.symlink_metadata().is_ok();
+        // Above an absent name folders may be absent, too, and a file may be replaced by another one.
+        let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|found| !found.is_file());
+        let is_there = |path: &&Path| !is_absent(cover) || is_folder(path);
         for folder in folders.filter(is_there) {
             all.entry(folder.to_owned()).or_insert_with(|| Cover::Pin(folder.into()));
         }

@@ -47,20 +47,27 @@ struct Cell {
     landlock: u32,
 }
 
-/// Does the helper's work, if this process was started as one; otherwise nothing.
+/// Does the helper's work, if this process was started as one. Otherwise what this process was
+/// started with, beside its three standard descriptors, goes to no program that it starts.
 pub fn main() -> Option<ExitCode> {
     let mut arguments = std::env::args();
     let done = match arguments.next()?.as_str() {
         HELPER_NAME => take_socket().map_err(Fault::at("taking the socket")).and_then(serve),
         bwrap::INNER => call::inside(arguments),
-        _ => return None,
+        _ => {
+            // The helper and workers, for which it matters, see to it themselves.
+            let _ = sys::close_on_exec_from(3);
+            return None;
+        }
     };
     Some(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Standard input is the socket to the host. It is moved away, so that the first three
-/// descriptors are what they are for every program.
+/// descriptors are what they are for every program. What else came from whoever started the host is
+/// closed: a folder among it would be a way around every mount.
 fn take_socket() -> std::io::Result<OwnedFd> {
+    sys::close_inherited()?;
     let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
     Ok(socket)

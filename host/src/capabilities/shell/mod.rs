@@ -247,6 +247,7 @@ impl Shell {
             limits: plan::limits(profile),
             covers,
             absent_names: scorpiox_policy::PROTECTED.iter().map(|name| (*name).to_owned()).collect(),
+            packages: vec![scorpiox_policy::PACKAGES.to_owned()],
             areas: cell.plan.areas.iter().map(Area::exposed).collect(),
             granted,
         };
