@@ -141,8 +141,16 @@ fn connections_that_nobody_accepts_hold_no_more_than_they_may() {
         bed.limits.memory = 64 << 20;
         let finished = bed.run("./deputy queue 3");
         finished.assert_nothing_escaped();
-        let held = finished.text.lines().find_map(|line| line.strip_suffix(" MiB in queues"));
-        let held: u64 = held.expect("a number").parse().expect("a number");
+        let number = |after: &str| -> u64 {
+            let found = finished.text.lines().find_map(|line| line.strip_suffix(after));
+            found.expect("a number").parse().expect("a number")
+        };
+        let (held, unread) = (number(" MiB in queues"), number(" KiB unread"));
+        match bed.tier {
+            Tier::T2 => assert_eq!(unread, 0),
+            Tier::T1 => assert!((100..1024).contains(&unread), "{unread} KiB"),
+            _ => assert!(unread > 100),
+        }
         match bed.tier {
             Tier::T2 => assert_eq!(held, 0),
             // 64 sockets, with some that the sandbox itself has.

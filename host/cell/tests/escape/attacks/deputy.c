@@ -5,6 +5,7 @@
 #include "attack.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
@@ -107,18 +108,49 @@ static void queue(const char *listeners) {
         int listener = socket(AF_UNIX, SOCK_STREAM, 0);
         if (listener < 0 || bind(listener, (struct sockaddr *)&address, length) || listen(listener, 4096))
             break;
-        for (;;) {
+        /* What was refused may have room a moment later. */
+        for (int refused = 0; refused < 20;) {
             int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
             if (fd < 0 || connect(fd, (struct sockaddr *)&address, length)) {
                 close(fd);
-                break;
+                usleep(5000);
+                refused++;
+                continue;
             }
+            refused = 0;
             for (long sent; (sent = send(fd, block, sizeof block, MSG_NOSIGNAL)) > 0;)
                 held += sent;
             close(fd);
         }
     }
     printf("%ld MiB in queues\n", held >> 20);
+}
+
+/* Bytes in a connection of TCP that nobody reads from; in kibibytes. */
+static void unread(void) {
+    static char block[64 * 1024];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0), end;
+    long held = 0;
+    if (bind(listener, (struct sockaddr *)&address, length) || listen(listener, 1) ||
+        getsockname(listener, (struct sockaddr *)&address, &length) ||
+        connect(fd, (struct sockaddr *)&address, length) || (end = accept(listener, NULL, NULL)) < 0) {
+        puts("0 KiB unread");
+        return;
+    }
+    /* It grows while it is waited for. */
+    for (int refused = 0; refused < 20;) {
+        long sent = send(fd, block, sizeof block, MSG_DONTWAIT);
+        if (sent > 0) {
+            held += sent;
+        } else {
+            usleep(5000);
+            refused++;
+        }
+    }
+    printf("%ld KiB unread\n", held >> 10);
+    close(end), close(fd), close(listener);
 }
 
 int main(int count, char **words) {
@@ -131,7 +163,7 @@ int main(int count, char **words) {
     else if (count == 3 && strcmp(words[1], "turns") == 0)
         turns(words[2]);
     else if (count == 3 && strcmp(words[1], "queue") == 0)
-        queue(words[2]);
+        unread(), queue(words[2]);
     else
         return 1;
     return finished();
