@@ -36,8 +36,9 @@ fn place(exposed: &[Exposed], cover: &Cover, walk: &mut Walk) -> io::Result<()> 
     };
     let tree = match cover {
         Cover::Hide(_) => from_root(if kind.is_dir() { HIDDEN_FOLDER } else { HIDDEN_FILE })?,
-        // A link cannot be frozen where it is: what it says would still be followed.
-        Cover::Freeze(_) if kind.is_symlink() => from_root(HIDDEN_FILE)?,
+        // A link on itself can be followed, and neither moved nor removed. What it leads to has a cover
+        // of its own.
+        Cover::Freeze(_) if kind.is_symlink() => clone(OpenTreeFlags::empty())?,
         // There is nothing to put a mount on: see `guard`.
         Cover::Keep(_) | Cover::Absent(_) => return Ok(()),
         Cover::Pin(_) => clone(OpenTreeFlags::AT_RECURSIVE)?,
