@@ -24,6 +24,10 @@ const FEWEST_SOCKETS: u32 = 64;
 /// need as well.
 const MOST_WATCHERS: u32 = 32;
 
+/// Each holds a place in the kernel for each descriptor that it waits for, of which the machine gives
+/// a user so many.
+const MOST_WAITERS: u32 = 128;
+
 /// Calls that make a process or a thread. `clone3` is not allowed at all.
 #[cfg(target_arch = "x86_64")]
 const PROCESSES: &[c_long] = &[libc::SYS_clone, libc::SYS_fork, libc::SYS_vfork];
@@ -37,6 +41,12 @@ const SOCKETS: &[c_long] = &[libc::SYS_socket, libc::SYS_socketpair, libc::SYS_c
 const WATCHERS: &[c_long] = &[libc::SYS_inotify_init1, libc::SYS_inotify_init];
 #[cfg(not(target_arch = "x86_64"))]
 const WATCHERS: &[c_long] = &[libc::SYS_inotify_init1];
+
+/// Calls that make what waits for descriptors.
+#[cfg(target_arch = "x86_64")]
+const WAITERS: &[c_long] = &[libc::SYS_epoll_create1, libc::SYS_epoll_create];
+#[cfg(not(target_arch = "x86_64"))]
+const WAITERS: &[c_long] = &[libc::SYS_epoll_create1];
 
 /// A bound on one thing.
 #[derive(Debug)]
@@ -81,6 +91,7 @@ impl Bounds {
             // A pair is two.
             bound(SOCKETS, libc::ENOBUFS, sockets / 2, 0, pairs),
             bound(WATCHERS, libc::EMFILE, MOST_WATCHERS, 0, Tree::watchers),
+            bound(WAITERS, libc::EMFILE, MOST_WAITERS, 0, Tree::waiters),
         ];
         if !processes_are_bounded {
             // The shell is there already.

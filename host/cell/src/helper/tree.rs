@@ -74,6 +74,11 @@ impl Tree {
         self.descriptors(|link| link.starts_with(b"anon_inode:inotify"))
     }
 
+    /// How many waiters for descriptors (`epoll`) they have open.
+    pub(super) fn waiters(self) -> u32 {
+        self.descriptors(|link| link.starts_with(b"anon_inode:[eventpoll]"))
+    }
+
     /// How many of their descriptors count, by what the kernel says they lead to. Of a process that
     /// lets nobody look, each does.
     fn descriptors(self, mut counts: impl FnMut(&[u8]) -> bool) -> u32 {

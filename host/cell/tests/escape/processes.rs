@@ -394,6 +394,18 @@ fn watchers_are_left_for_others() {
     });
 }
 
+/// Each holds memory of the kernel's for each descriptor that it waits for, and the machine counts them
+/// for all programs of a user together.
+#[test]
+fn waiters_for_descriptors_are_bounded() {
+    for_each_tier(|bed| {
+        bed.arm("names");
+        let finished = hoard(bed, 3, "waiters");
+        let made: u32 = counts(&finished.text, "waiters").iter().sum();
+        assert!((100..=140).contains(&made), "{}", finished.text);
+    });
+}
+
 #[test]
 fn processes_of_a_command_have_three_descriptors() {
     for_each_tier(|bed| {
