@@ -22,7 +22,10 @@ mod supervise;
 mod syscalls;
 mod tree;
 
+use std::fs::Permissions;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -186,8 +189,23 @@ fn take_orders(cell: &Cell, host: OwnedFd) -> Result<(), Fault> {
     }
     finish(cell, running);
     // What commands left in their folder for temporary files is of no use to anybody.
-    let _ = std::fs::remove_dir_all(cell.spec.scratch.as_path());
+    remove(cell.spec.scratch.as_path());
     Ok(())
+}
+
+/// Removes a folder that nobody uses any more, also where folders in it were closed to their owner.
+fn remove(folder: &Path) {
+    if std::fs::remove_dir_all(folder).is_ok() {
+        return;
+    }
+    let mut ahead = vec![folder.to_owned()];
+    while let Some(path) = ahead.pop() {
+        let _ = std::fs::set_permissions(&path, Permissions::from_mode(0o700));
+        let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        ahead.extend(folders.map(|entry| entry.path()));
+    }
+    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// Takes note of children that have ended; how many are left of those that were `running`.
@@ -221,6 +239,25 @@ fn finish(cell: &Cell, mut running: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_with_closed_ones_in_it_is_removed() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let (folder, kept) = (ground.path().join("scratch"), ground.path().join("kept"));
+        std::fs::create_dir_all(folder.join("a/b")).expect("a folder");
+        std::fs::create_dir(&kept).expect("a folder");
+        std::os::unix::fs::symlink(&kept, folder.join("a/link")).expect("a link");
+        for path in [folder.join("a/b"), folder.join("a"), kept.clone()] {
+            std::fs::set_permissions(path, Permissions::from_mode(0)).expect("a mode");
+        }
+        remove(&folder);
+        assert!(!folder.exists());
+        assert_eq!(
+            kept.metadata().expect("a folder").permissions().mode() & 0o777,
+            0,
+            "what a link leads to"
+        );
+    }
 
     #[test]
     fn a_setting_that_keeps_supervisors_from_reading_is_named() {
