@@ -248,7 +248,7 @@ mod tests {
         std::fs::create_dir(&kept).expect("a folder");
         std::os::unix::fs::symlink(&kept, folder.join("a/link")).expect("a link");
         for path in [folder.join("a/b"), folder.join("a"), kept.clone()] {
-            std::fs::set_permissions(path, Permissions::from_mode(0)).expect("a mode");
+            std::fs::set_permissions(path, Permissions::from_mode(0o000)).expect("a mode");
         }
         remove(&folder);
         assert!(!folder.exists());
