@@ -271,10 +271,10 @@ fn names_that_came_with_what_was_unpacked_are_told() {
 fn a_protected_path_below_a_file_stops_no_command() {
     in_each_tier(|program, server| {
         program.put("workspace/README.md", "text");
-        program.put("workspace/config", "[core]\n\thooksPath = ../README.md/x\n");
+        program.put("workspace/settings", "[core]\n\thooksPath = ../README.md/x\n");
         let repository =
-            "mkdir -p n/objects n/refs && echo 'ref: refs/heads/x' > n/HEAD && mv config n/config";
-        assert!(!bash(server, repository).is_error);
+            "mkdir -p n/objects n/refs && echo 'ref: refs/heads/x' > n/HEAD && mv settings n/config";
+        bash(server, repository).succeeded();
         let ran = bash(server, "echo more >> README.md && rm README.md && mkdir README.md; echo works");
         assert!(ran.text.contains("works"), "{}", ran.text);
         assert!(!program.workspace().join("README.md").is_dir(), "{}", ran.text);
