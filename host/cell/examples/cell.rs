@@ -63,6 +63,7 @@ fn run(tier: Tier, workspace: &Path, command: &str) -> Result<(), Box<dyn std::e
             limits: Limits { processes: 512, memory: 4 << 30, open_files: 4096, file_size: 16 << 30 },
             covers: Vec::new(),
             absent_names: Vec::new(),
+            packages: Vec::new(),
             areas: vec![Exposed { path: workspace.as_path().into(), write: true }],
             granted: vec![Granted { path: workspace.as_path().into(), access: Access::Write }],
         },

@@ -147,6 +147,14 @@ pub(crate) fn close_on_exec_from(first: c_uint) -> io::Result<()> {
     check(done)
 }
 
+/// Closes what this process was started with beside its three standard descriptors. For the first
+/// step of a program.
+pub(crate) fn close_inherited() -> io::Result<()> {
+    const FIRST: c_uint = 3;
+    // SAFETY: takes no pointers. Callers have opened nothing yet, so no value owns any of these.
+    check(unsafe { libc::syscall(libc::SYS_close_range, FIRST, c_uint::MAX, 0) })
+}
+
 /// Sets attributes (`MOUNT_ATTR_…`) of a mount, and of all below it with `AT_RECURSIVE`.
 pub(crate) fn set_mount_attributes(mount: BorrowedFd<'_>, depth: c_int, set: u64) -> io::Result<()> {
     let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
@@ -303,29 +311,17 @@ pub(crate) fn ask_before(asks: &[Ask]) -> io::Result<OwnedFd> {
     search(&asks, &mut program)?;
     let length = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
     let filter = libc::sock_fprog { len: length, filter: program.as_mut_ptr() };
-    let install = |flags: libc::c_ulong| {
-        // SAFETY: the structure points to a program of its length, which the kernel copies and
-        // checks; the flags ask for a new descriptor as the result.
-        let fd = unsafe {
-            libc::syscall(
-                libc::SYS_seccomp,
-                libc::SECCOMP_SET_MODE_FILTER,
-                libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | flags,
-                &raw const filter,
-            )
-        };
-        check(fd)?;
-        let fd = c_int::try_from(fd).map_err(io::Error::other)?;
-        // SAFETY: the kernel just made it, and nobody else knows its number.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-    };
-    // Signals that do not kill wait until the answer came (Linux 5.19).
-    let questions = install(libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV).or_else(|error: io::Error| {
-        match error.raw_os_error() {
-            Some(libc::EINVAL) => install(0),
-            _ => Err(error),
-        }
-    })?;
+    // Signals that do not kill wait until the answer came (Linux 5.19): else a call that was made for
+    // who asked could be made twice.
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    // SAFETY: the structure points to a program of its length, which the kernel copies and checks;
+    // the flags ask for a new descriptor as the result.
+    let fd =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const filter) };
+    check(fd)?;
+    let fd = c_int::try_from(fd).map_err(io::Error::other)?;
+    // SAFETY: the kernel just made it, and nobody else knows its number.
+    let questions = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: takes no pointer. Fails before Linux 6.6, where answers take longer.
     unsafe { libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) };
     Ok(questions)
@@ -425,9 +421,11 @@ fn hand_over(
     let done =
         unsafe { libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const added) };
     match check(done) {
-        // It has no room for another descriptor, and would wait for ever.
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
-            answer(questions, question, &Answer::Fail(libc::EMFILE))
+        // Without an answer it would wait for ever: it has no room for another descriptor, or
+        // something of the system forbids it this file. ENOENT: it has gone.
+        Err(error) if error.raw_os_error() != Some(libc::ENOENT) => {
+            let error = error.raw_os_error().unwrap_or(libc::EIO);
+            answer(questions, question, &Answer::Fail(error))
         }
         other => other,
     }

@@ -186,9 +186,11 @@ pub struct CommandSpec {
     /// What is different in the workspace.
     pub covers: Vec<Cover>,
     /// Names that cannot be made in any folder below one that may be changed, but for folders that
-    /// are younger than the command, and what lies below a `node_modules`: there they come with what
-    /// is unpacked.
+    /// are younger than the command, and what lies below one of [`packages`](Self::packages): there
+    /// they come with what is unpacked.
     pub absent_names: Vec<String>,
+    /// Names of folders that nobody opens as a project.
+    pub packages: Vec<String>,
     /// The folders that commands may see for themselves, where the cell does not expose them: in
     /// T2 they are granted piece by piece.
     pub areas: Vec<Exposed>,
@@ -267,8 +269,19 @@ pub struct Outcome {
     pub leftover: u32,
     /// From the start of the shell to its end.
     pub duration_ms: u64,
-    /// Absent names ([`Cover::Absent`]) that it tried to make, the first few.
+    /// What came of names that must stay absent.
+    pub names: Names,
+}
+
+/// What came of names that must stay absent ([`Cover::Absent`], [`CommandSpec::absent_names`]).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Names {
+    /// Those that the command tried to make, the first few.
     pub refused: Vec<RawPath>,
+    /// Those that came with what was unpacked, where they are now; or what they lie in. The first few.
+    pub unpacked: Vec<RawPath>,
+    /// How many more came like this.
+    pub unpacked_others: u32,
 }
 
 /// From a command's supervisor to the host.

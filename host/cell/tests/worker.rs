@@ -11,7 +11,7 @@ use scorpiox_cell::worker::{Bounds, Work, WorkEnd, run};
 
 const MIB: u64 = 1 << 20;
 const BOUNDS: Bounds =
-    Bounds { cpu_seconds: 30, time: Duration::from_secs(60), memory: 64 * MIB, output: MIB };
+    Bounds { cpu_seconds: 30, time: Duration::from_mins(1), memory: 64 * MIB, output: MIB };
 
 fn work(task: &str, input: &str, bounds: Bounds) -> WorkEnd {
     stopped(task, input, bounds, || false)
@@ -36,6 +36,9 @@ fn made(end: WorkEnd) -> String {
 fn it_reads_its_input_and_gives_its_output_and_reaches_nothing_else() {
     assert_eq!(made(work("echo", "hello", BOUNDS)), "hello");
     let secret = tempfile::NamedTempFile::new().expect("a file");
+    // As a client leaves it open to the server, and so to what the server starts.
+    let leaked = File::open("/").expect("a folder");
+    rustix::io::fcntl_setfd(&leaked, rustix::io::FdFlags::empty()).expect("a flag");
     let path = secret.path().display().to_string();
     assert_eq!(made(work("reach", &path, BOUNDS)), "");
     assert!(secret.path().exists());
@@ -60,15 +63,20 @@ fn what_it_uses_up_is_bounded() {
     assert!(matches!(end, WorkEnd::Time), "{end:?}");
     let end = work("wait", "", Bounds { time: Duration::from_millis(100), ..BOUNDS });
     assert!(matches!(end, WorkEnd::Time), "{end:?}");
+    // Its end is waited for, not that of what it says.
+    let end = work("hush", "", Bounds { time: Duration::from_millis(100), ..BOUNDS });
+    assert!(matches!(end, WorkEnd::Time), "{end:?}");
     let end = work("fill", "", BOUNDS);
     assert!(matches!(end, WorkEnd::Output), "{end:?}");
 }
 
 #[test]
 fn it_ends_when_it_is_told_to() {
-    let asked = Cell::new(0);
-    let begun = Instant::now();
-    let end = stopped("wait", "", BOUNDS, || asked.replace(asked.get() + 1) > 2);
-    assert!(matches!(end, WorkEnd::Stopped), "{end:?}");
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    for task in ["wait", "hush"] {
+        let asked = Cell::new(0);
+        let begun = Instant::now();
+        let end = stopped(task, "", BOUNDS, || asked.replace(asked.get() + 1) > 2);
+        assert!(matches!(end, WorkEnd::Stopped), "{task}: {end:?}");
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    }
 }

@@ -301,6 +301,7 @@ fn command(call: &Call, person: &Person) -> Result<CommandSpec, String> {
         limits: LIMITS,
         covers: Vec::new(),
         absent_names: Vec::new(),
+        packages: Vec::new(),
         areas: Vec::new(),
         granted: Vec::new(),
     })

@@ -10,12 +10,13 @@ use std::path::Path;
 
 use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
+use rustix::process::{Resource, Rlimit};
 use serde::{Deserialize, Serialize};
 
 use super::confine::{DEVICES, ETC};
 use super::covers::Expected;
 use super::reach;
-use super::root::{KERNEL_FACTS, SYSTEM, group_text, hosts_text, passwd_text};
+use super::root::{KERNEL_FACTS, KEYS, SYSTEM, group_text, hosts_text, passwd_text};
 use crate::packet;
 use crate::sys::{self, Side};
 use crate::wire::{CellSpec, CommandSpec, Cover, Fault, Network};
@@ -23,6 +24,9 @@ use crate::wire::{CellSpec, CommandSpec, Cover, Fault, Network};
 const BWRAP: &CStr = c"/usr/bin/bwrap";
 /// Where this program is inside: also the name that it is started under there.
 pub(super) const INNER: &str = "/.scorpiox-cell";
+
+/// Most words that bubblewrap takes. A denied file is 5 of them, and a descriptor.
+const MOST_WORDS: usize = 9000;
 
 /// What the program inside is told.
 #[derive(Debug, Serialize, Deserialize)]
@@ -80,6 +84,9 @@ pub(super) fn probe(cell: &CellSpec) -> Result<(), Fault> {
 /// `fds` are taken along, in their order.
 pub(super) fn enter(inside: &Inside, fds: &[BorrowedFd<'_>]) -> Fault {
     let enter = || {
+        // Commands get their own limit inside.
+        let most = rustix::process::getrlimit(Resource::Nofile).maximum;
+        rustix::process::setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?;
         let mut arguments = arguments(&inside.cell, &inside.order.covers)?;
         let order = packet::to_file(inside)?;
         arguments.words(&["--as-pid-1", "--", INNER])?;
@@ -90,7 +97,11 @@ pub(super) fn enter(inside: &Inside, fds: &[BorrowedFd<'_>]) -> Fault {
         arguments.exec()
     };
     match enter() {
-        Err(error) => Fault::new("starting bubblewrap", error),
+        // What was covered has gone since the host looked.
+        Err(error) => Fault {
+            changed: error.kind() == io::ErrorKind::NotFound,
+            ..Fault::new("starting bubblewrap", error)
+        },
         Ok(never) => match never {},
     }
 }
@@ -150,9 +161,10 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
         all.data("0644", hosts_text(), Path::new("/etc/hosts"))?;
     }
     all.words(&["--proc", "/proc"])?;
-    for name in KERNEL_FACTS {
+    let is_root = rustix::process::getuid().is_root();
+    for name in KEYS.iter().chain(KERNEL_FACTS.iter().filter(|_| is_root)) {
         let path = Path::new("/proc").join(name);
-        if rustix::process::getuid().is_root() && path.exists() {
+        if path.exists() {
             all.data("0000", "", &path)?;
         }
     }
@@ -178,16 +190,15 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
 
 fn put(all: &mut Arguments, cover: &Cover) -> io::Result<()> {
     let path = cover.path();
-    if matches!(cover, Cover::Keep(_) | Cover::Absent(_)) {
-        return Ok(());
-    }
-    let found = path.symlink_metadata()?;
+    // bubblewrap follows links where it mounts. It was none a moment ago.
+    let is_folder = || {
+        let found = path.symlink_metadata()?;
+        if found.is_symlink() { Err(io::ErrorKind::NotFound.into()) } else { Ok(found.is_dir()) }
+    };
     match cover {
-        // bubblewrap follows links where it mounts. It was none a moment ago.
-        _ if found.is_symlink() => Err(io::ErrorKind::NotFound.into()),
-        Cover::Pin(_) => all.bind("--bind", path, path),
-        Cover::Freeze(_) => all.bind("--ro-bind", path, path),
-        Cover::Hide(_) if found.is_dir() => {
+        Cover::Pin(_) => is_folder().and_then(|_| all.bind("--bind", path, path)),
+        Cover::Freeze(_) => is_folder().and_then(|_| all.bind("--ro-bind", path, path)),
+        Cover::Hide(_) if is_folder()? => {
             all.words(&["--perms", "0000", "--tmpfs"])?;
             all.path(path)?;
             all.words(&["--remount-ro"])?;
@@ -231,6 +242,13 @@ impl Arguments {
     }
 
     fn exec(&self) -> io::Result<std::convert::Infallible> {
+        if self.list.len() > MOST_WORDS {
+            let words = self.list.len();
+            return Err(io::Error::other(format!(
+                "there are too many protected and denied paths for tier T1b: {words} words, where it takes \
+                 {MOST_WORDS}"
+            )));
+        }
         let list: Vec<&CStr> = self.list.iter().map(CString::as_c_str).collect();
         sys::exec(BWRAP, &list, &[])
     }

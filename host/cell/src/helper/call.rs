@@ -151,7 +151,12 @@ fn prepare(cell: &Cell, order: &CommandSpec) -> Result<(Rules, bool), Fault> {
         _ => rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .map_err(Fault::at("adopting the command's processes"))?,
     }
-    Ok((confine::rules(&cell.spec, order, cell.landlock)?, is_bounded))
+    let rules = confine::rules(&cell.spec, order, cell.landlock)?;
+    if cell.spec.tier == Tier::T2 {
+        // Before the shell's process is there: its rules are a part of these.
+        confine::supervisor(&cell.spec, order, cell.landlock)?.apply()?;
+    }
+    Ok((rules, is_bounded))
 }
 
 /// Process numbers of this namespace end here, and so does what can be started, on kernels
@@ -179,6 +184,8 @@ fn rid_of_rights(tier: Tier) -> Result<(), Fault> {
     if tier == Tier::None {
         return Ok(());
     }
+    // What a path says that is mistaken for this process's leads to nothing of the workspace.
+    rustix::process::chdir("/").map_err(Fault::at("leaving the workspace"))?;
     let none = CapabilitySet::empty();
     rustix::thread::set_capabilities(
         None,
@@ -199,7 +206,7 @@ fn start_shell(
     let command = text(&order.command)?;
     let variables = order.environment.iter().map(|(name, value)| text(&format!("{name}={value}")));
     let variables = variables.collect::<Result<Vec<_>, _>>()?;
-    let bounds = Bounds::new(&order.limits, cell.spec.tier, is_bounded);
+    let bounds = Bounds::new(&order.limits, &cell.spec, is_bounded);
     let guard = Guard::new(&cell.spec, order)?;
     let asks = questions::asks(&bounds, guard.as_ref());
     let step = "deciding about the command's calls";

@@ -58,6 +58,9 @@ pub(super) const ETC: [&str; 27] = [
     "timezone",
 ];
 
+/// Signals that may wait where the machine has no bound.
+const MOST_WAITING: u64 = 16 * 1024;
+
 /// Closes nothing yet, but makes sure that a program gets no more than its three standard
 /// descriptors: `input` or `/dev/null` to read, `output` to write.
 pub(super) fn descriptors(output: &OwnedFd, input: Option<&OwnedFd>) -> Result<(), Fault> {
@@ -88,6 +91,16 @@ pub(super) fn limits(limits: &Limits) -> Result<(), Fault> {
     // What a process has written to, rather than what it has reserved: Node.js and others
     // reserve far more than they use.
     lower(Resource::Data, limits.memory)
+}
+
+/// Half of the signals that may wait, which timers count among, stay for the user's own programs: they
+/// are counted for all of them together. For the helper, before it makes namespaces, so that it holds
+/// for all that is below it.
+pub(super) fn waiting_signals() -> Result<(), Fault> {
+    let now = rustix::process::getrlimit(Resource::Sigpending);
+    let half = now.current.map_or(MOST_WAITING, |most| most / 2);
+    rustix::process::setrlimit(Resource::Sigpending, Rlimit { current: Some(half), maximum: Some(half) })
+        .map_err(Fault::at("leaving timers for other programs"))
 }
 
 /// Sees to it that no program gets a capability by being started, neither root's nor those of a
@@ -125,6 +138,18 @@ pub(crate) fn capabilities() -> Result<(), Fault> {
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, none).map_err(Fault::at(step))
+}
+
+/// The Landlock rules of a supervisor that has no namespaces: it reaches what it may be asked to make,
+/// and no process but those below it. So it lends nobody its own view of the machine.
+pub(super) fn supervisor(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
+    // What these do not grant the command's own cannot.
+    let mut rules =
+        Rules::new(version, cell.network != Network::Host)?.grant(Path::new("/"), Access::Read)?;
+    for device in DEVICES {
+        rules = rules.grant_system(&Path::new("/dev").join(device), Access::Write)?;
+    }
+    guard::writable_roots(cell, order).iter().try_fold(rules, |rules, root| rules.grant(root, Access::Write))
 }
 
 /// The Landlock rules of a command.
@@ -194,7 +219,7 @@ fn rules_on_shared_tree(cell: &CellSpec, order: &CommandSpec, version: u32) -> R
     rules = rules.grant(scratch, guarded.access(scratch, Access::Write))?;
     for granted in &order.granted {
         let path = granted.path.as_path();
-        rules = rules.grant(path, guarded.access(path, granted.access))?;
+        rules = rules.grant_if_there(path, guarded.access(path, granted.access))?;
     }
     Ok(rules)
 }

@@ -36,8 +36,9 @@ fn place(exposed: &[Exposed], cover: &Cover, walk: &mut Walk) -> io::Result<()> 
     };
     let tree = match cover {
         Cover::Hide(_) => from_root(if kind.is_dir() { HIDDEN_FOLDER } else { HIDDEN_FILE })?,
-        // A link cannot be frozen where it is: what it says would still be followed.
-        Cover::Freeze(_) if kind.is_symlink() => from_root(HIDDEN_FILE)?,
+        // A link on itself can be followed, and neither moved nor removed. What it leads to has a cover
+        // of its own.
+        Cover::Freeze(_) if kind.is_symlink() => clone(OpenTreeFlags::empty())?,
         // There is nothing to put a mount on: see `guard`.
         Cover::Keep(_) | Cover::Absent(_) => return Ok(()),
         Cover::Pin(_) => clone(OpenTreeFlags::AT_RECURSIVE)?,
@@ -66,8 +67,9 @@ pub(super) fn with_folders(exposed: &[Exposed], covers: &[Cover]) -> Vec<Cover> 
     for cover in covers {
         let Some(root) = root_of(exposed, cover.path()).filter(|root| root.write) else { continue };
         let folders = cover.path().ancestors().skip(1).take_while(|path| *path != root.path.as_path());
-        // Above an absent name folders may be absent, too.
-        let is_there = |path: &&Path| !is_absent(cover) || path.symlink_metadata().is_ok();
+        // Above an absent name folders may be absent, too, and a file may be replaced by another one.
+        let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|found| !found.is_file());
+        let is_there = |path: &&Path| !is_absent(cover) || is_folder(path);
         for folder in folders.filter(is_there) {
             all.entry(folder.to_owned()).or_insert_with(|| Cover::Pin(folder.into()));
         }

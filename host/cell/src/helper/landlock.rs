@@ -63,6 +63,15 @@ impl Rules {
         self.add(path, &fd, access)
     }
 
+    /// As [`Rules::grant`], for what may have gone since the host looked: then there is nothing to grant.
+    pub(super) fn grant_if_there(self, path: &Path, access: Access) -> Result<Self, Fault> {
+        match reach::open(path) {
+            Ok(fd) => self.add(path, &fd, access),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(self),
+            Err(error) => Err(reach::fault("granting", path, error)),
+        }
+    }
+
     /// As [`Rules::grant`], for something of the system, which need not be there and may lie
     /// behind links.
     pub(super) fn grant_system(self, path: &Path, access: Access) -> Result<Self, Fault> {

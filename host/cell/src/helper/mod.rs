@@ -22,7 +22,10 @@ mod supervise;
 mod syscalls;
 mod tree;
 
+use std::fs::Permissions;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -47,20 +50,27 @@ struct Cell {
     landlock: u32,
 }
 
-/// Does the helper's work, if this process was started as one; otherwise nothing.
+/// Does the helper's work, if this process was started as one. Otherwise what this process was
+/// started with, beside its three standard descriptors, goes to no program that it starts.
 pub fn main() -> Option<ExitCode> {
     let mut arguments = std::env::args();
     let done = match arguments.next()?.as_str() {
         HELPER_NAME => take_socket().map_err(Fault::at("taking the socket")).and_then(serve),
         bwrap::INNER => call::inside(arguments),
-        _ => return None,
+        _ => {
+            // The helper and workers, for which it matters, see to it themselves.
+            let _ = sys::close_on_exec_from(3);
+            return None;
+        }
     };
     Some(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Standard input is the socket to the host. It is moved away, so that the first three
-/// descriptors are what they are for every program.
+/// descriptors are what they are for every program. What else came from whoever started the host is
+/// closed: a folder among it would be a way around every mount.
 fn take_socket() -> std::io::Result<OwnedFd> {
+    sys::close_inherited()?;
     let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
     Ok(socket)
@@ -72,6 +82,7 @@ fn serve(host: OwnedFd) -> Result<(), Fault> {
     // When memory runs out the kernel ends this and all that it starts first, not the host.
     std::fs::write("/proc/self/oom_score_adj", "1000")
         .map_err(Fault::at("offering commands to the out-of-memory killer"))?;
+    confine::waiting_signals()?;
     let order = packet::receive_large::<Order>(host.as_fd()).map_err(Fault::at("reading the first order"))?;
     let Some((Order::Build(spec), _)) = order else { return Ok(()) };
     // In a process namespace of its own the rest happens in its first process.
@@ -108,12 +119,17 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
             format!("this kernel has version {landlock} of it, and {needed} is needed"),
         ));
     }
+    if spec.tier != Tier::None {
+        let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+        may_be_asked(&scope)?;
+    }
     let filters = Filters::new(Shared::of(spec.tier, spec.network, landlock))?;
     let mut listener = None;
     match spec.tier {
         Tier::T1 => {
             listener = namespaces::network(&spec)?;
             root::enter(&spec)?;
+            namespaces::bound_buffers(&spec);
         }
         Tier::T2 => {
             rustix::process::chdir(spec.workspace.as_path()).map_err(Fault::at("entering the workspace"))?;
@@ -130,6 +146,21 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
         filters.apply()?;
     }
     Ok((Cell { spec, filters, landlock }, listener))
+}
+
+/// Whether a supervisor may read what the processes below it ask for, as Yama's `scope` has it. Without
+/// that module, and in its usual setting, it may.
+fn may_be_asked(scope: &str) -> Result<(), Fault> {
+    match scope.trim() {
+        "" | "0" | "1" => Ok(()),
+        other => Err(Fault::new(
+            "asking for Yama",
+            format!(
+                "kernel.yama.ptrace_scope is {other}: no supervisor can read which names its command wants to \
+                 make, so commands could make no file; it has to be 0 or 1"
+            ),
+        )),
+    }
 }
 
 /// Starts one command after the other, until the host is gone.
@@ -158,8 +189,23 @@ fn take_orders(cell: &Cell, host: OwnedFd) -> Result<(), Fault> {
     }
     finish(cell, running);
     // What commands left in their folder for temporary files is of no use to anybody.
-    let _ = std::fs::remove_dir_all(cell.spec.scratch.as_path());
+    remove(cell.spec.scratch.as_path());
     Ok(())
+}
+
+/// Removes a folder that nobody uses any more, also where folders in it were closed to their owner.
+fn remove(folder: &Path) {
+    if std::fs::remove_dir_all(folder).is_ok() {
+        return;
+    }
+    let mut ahead = vec![folder.to_owned()];
+    while let Some(path) = ahead.pop() {
+        let _ = std::fs::set_permissions(&path, Permissions::from_mode(0o700));
+        let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        ahead.extend(folders.map(|entry| entry.path()));
+    }
+    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// Takes note of children that have ended; how many are left of those that were `running`.
@@ -188,4 +234,39 @@ fn finish(cell: &Cell, mut running: u32) {
         running = reap(running);
     }
     tree::Tree::Descendants.signal(Signal::KILL);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_closed_ones_in_it_is_removed() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let (folder, kept) = (ground.path().join("scratch"), ground.path().join("kept"));
+        std::fs::create_dir_all(folder.join("a/b")).expect("a folder");
+        std::fs::create_dir(&kept).expect("a folder");
+        std::os::unix::fs::symlink(&kept, folder.join("a/link")).expect("a link");
+        for path in [folder.join("a/b"), folder.join("a"), kept.clone()] {
+            std::fs::set_permissions(path, Permissions::from_mode(0o000)).expect("a mode");
+        }
+        remove(&folder);
+        assert!(!folder.exists());
+        assert_eq!(
+            kept.metadata().expect("a folder").permissions().mode() & 0o777,
+            0,
+            "what a link leads to"
+        );
+    }
+
+    #[test]
+    fn a_setting_that_keeps_supervisors_from_reading_is_named() {
+        for scope in ["", "0\n", "1\n"] {
+            assert_eq!(may_be_asked(scope), Ok(()), "{scope:?}");
+        }
+        for scope in ["2\n", "3\n", "4\n"] {
+            let fault = may_be_asked(scope).expect_err("a fault").to_string();
+            assert!(fault.contains("kernel.yama.ptrace_scope") && fault.contains(scope.trim()), "{fault}");
+        }
+    }
 }

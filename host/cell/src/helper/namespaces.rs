@@ -87,6 +87,18 @@ pub(super) fn network(spec: &CellSpec) -> Result<Option<OwnedFd>, Fault> {
     listen().map(Some)
 }
 
+/// As much data as a socket of any other kind, and no more, waits in a connection of TCP that nobody
+/// reads from: by itself the kernel lets it grow to megabytes. In the cell's own network, whose
+/// `/proc` this must be. Where that cannot be said, the kernel's own bound on all of them holds.
+pub(super) fn bound_buffers(spec: &CellSpec) {
+    if spec.network == Network::Host {
+        return;
+    }
+    for (file, bytes) in [("tcp_rmem", "4096 131072 212992"), ("tcp_wmem", "4096 16384 212992")] {
+        let _ = fs::write(format!("/proc/sys/net/ipv4/{file}"), bytes);
+    }
+}
+
 /// The listener for the host's proxy.
 pub(super) fn listen() -> Result<OwnedFd, Fault> {
     let listener =

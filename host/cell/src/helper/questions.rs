@@ -10,7 +10,7 @@ use super::bound::{self, Bounds};
 use super::guard::Guard;
 use super::tree::Tree;
 use crate::sys::{self, Answer, Ask};
-use crate::wire::RawPath;
+use crate::wire::Names;
 
 /// Most questions that are answered before the supervisor looks at something else.
 const MAX_AT_ONCE: usize = 256;
@@ -66,8 +66,8 @@ impl Questions {
         let _ = sys::answer(self.listener.as_fd(), &question, &answer);
     }
 
-    /// Names that were refused. Called when no process of the command is left.
-    pub(super) fn end(self) -> Vec<RawPath> {
+    /// What came of names that must stay absent. Called when no process of the command is left.
+    pub(super) fn end(self) -> Names {
         self.guard.map(Guard::end).unwrap_or_default()
     }
 }

@@ -80,10 +80,10 @@ pub(super) fn own_proc(path: &str) -> rustix::io::Result<()> {
     move_mount(mount.as_fd(), "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
+/// Facts about the user's keys below `/proc`, which anybody may read.
+pub(super) const KEYS: [&str; 2] = ["key-users", "keys"];
 /// Facts about the kernel below `/proc` that root's user id alone opens.
-pub(super) const KERNEL_FACTS: [&str; 10] = [
-    "key-users",
-    "keys",
+pub(super) const KERNEL_FACTS: [&str; 8] = [
     "kmsg",
     "kpagecgroup",
     "kpagecount",
@@ -100,7 +100,7 @@ pub(super) fn close_proc(is_root: bool) -> Result<(), Fault> {
     let close = || {
         let proc = rustix::fs::open("/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         sys::set_mount_attributes(proc.as_fd(), 0, READ_ONLY)?;
-        for name in KERNEL_FACTS.iter().filter(|_| is_root) {
+        for name in KEYS.iter().chain(KERNEL_FACTS.iter().filter(|_| is_root)) {
             let path = Path::new("/proc").join(name);
             let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
             let hidden = open_tree(CWD, HIDDEN_FILE, flags)?;

@@ -104,13 +104,13 @@ impl<'a> Supervisor<'a> {
                 return;
             }
         };
-        let refused = self.questions.take().map(Questions::end).unwrap_or_default();
+        let names = self.questions.take().map(Questions::end).unwrap_or_default();
         let outcome = Outcome {
             status: self.status.unwrap_or(Status::Signal(Signal::KILL.as_raw())),
             ended: self.ended,
             leftover,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
-            refused,
+            names,
         };
         let _ = packet::send(self.control.as_fd(), &Event::Done(outcome), &[]);
     }
@@ -201,14 +201,16 @@ impl<'a> Supervisor<'a> {
     fn wait(&mut self, time: Duration) -> Told {
         let time = Timespec::try_from(time).unwrap_or_default();
         let open = self.questions.as_ref().filter(|_| !self.nobody_asks);
-        let questions = open.map_or(self.children.as_fd(), Questions::listener);
-        let watched = [self.control.as_fd(), self.children.as_fd(), questions];
-        let mut polled = watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let watched =
+            [Some(self.control.as_fd()), Some(self.children.as_fd()), open.map(Questions::listener)];
+        let mut polled: Vec<_> =
+            watched.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         if poll(&mut polled, Some(&time)).is_err() {
             return Told::Nothing;
         }
-        let [control, children, questions] = polled.map(|polled| polled.revents());
-        let (control, children) = (!control.is_empty(), !children.is_empty());
+        let mut found = polled.iter().map(PollFd::revents);
+        let mut next = || found.next().unwrap_or(PollFlags::empty());
+        let (control, children, questions) = (!next().is_empty(), !next().is_empty(), next());
         self.nobody_asks |= questions.contains(PollFlags::HUP);
         if let Some(asked) = &mut self.questions
             && questions.contains(PollFlags::IN)

@@ -5,9 +5,10 @@
 //! Left out on purpose, beside what needs capabilities anyway: `ptrace`, `process_vm_*`,
 //! `pidfd_getfd`, `kcmp` (other processes' memory and descriptors), `bpf`,
 //! `perf_event_open`, `userfaultfd`, `io_uring_*` (kernel surface; the last also acts around
-//! this filter), `keyctl`, `add_key`, `request_key` (keys are not namespaced), `mount` and
-//! its family, `setns`, `clone3` (its flags are behind a pointer that a filter cannot see;
-//! the C library then uses `clone`).
+//! this filter), `io_setup` and its family (the machine has so many of them for all of its
+//! users), `keyctl`, `add_key`, `request_key` (keys are not namespaced), `mount` and its family
+//! but where the helper needs them (see [`SETUP`]), `setns`, `clone3` (its flags are behind a
+//! pointer that a filter cannot see; the C library then uses `clone`).
 
 use libc::c_long;
 
@@ -57,11 +58,6 @@ const DESCRIPTORS: &[c_long] = &[
     libc::SYS_timerfd_settime,
     libc::SYS_timerfd_gettime,
     libc::SYS_inotify_rm_watch,
-    libc::SYS_io_setup,
-    libc::SYS_io_destroy,
-    libc::SYS_io_submit,
-    libc::SYS_io_cancel,
-    libc::SYS_io_getevents,
     libc::SYS_memfd_create,
 ];
 

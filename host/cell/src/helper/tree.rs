@@ -1,6 +1,6 @@
 //! All processes of a command, as its supervisor sees them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
@@ -62,17 +62,32 @@ impl Tree {
         count
     }
 
-    /// How many descriptors of a kind they have, as the kernel names what they lead to. Of a
-    /// process that lets nobody look, each could be one.
-    pub(super) fn descriptors(self, kind: &str) -> u32 {
+    /// How many sockets they have open. One that several have is one.
+    pub(super) fn sockets(self) -> u32 {
+        let mut known = HashSet::new();
+        // What it is called has its number in it.
+        self.descriptors(|link| link.starts_with(b"socket:") && known.insert(link.to_vec()))
+    }
+
+    /// How many watchers of files they have open.
+    pub(super) fn watchers(self) -> u32 {
+        self.descriptors(|link| link.starts_with(b"anon_inode:inotify"))
+    }
+
+    /// How many waiters for descriptors (`epoll`) they have open.
+    pub(super) fn waiters(self) -> u32 {
+        self.descriptors(|link| link.starts_with(b"anon_inode:[eventpoll]"))
+    }
+
+    /// How many of their descriptors count, by what the kernel says they lead to. Of a process that
+    /// lets nobody look, each does.
+    fn descriptors(self, mut counts: impl FnMut(&[u8]) -> bool) -> u32 {
         let mut count = 0;
         self.each(|found| {
             let number = found.pid.as_raw_nonzero();
-            let is_kind =
-                |link: &std::path::PathBuf| link.as_os_str().as_bytes().starts_with(kind.as_bytes());
             let own = fs::read_dir(format!("/proc/{number}/fd")).map(|entries| {
                 let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
-                links.filter(is_kind).count()
+                links.filter(|link| counts(link.as_os_str().as_bytes())).count()
             });
             let all = || status(found, "FDSize:").and_then(|size| usize::try_from(size).ok());
             count += own.ok().or_else(all).unwrap_or(0);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
-use rustix::process::Signal;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use super::inside::{REFUSED, WORKER_NAME};
 use super::{Work, WorkEnd};
@@ -27,9 +27,9 @@ pub fn run(work: Work<'_>, stop: impl Fn() -> bool) -> Result<WorkEnd, CellError
     let time = work.bounds.time;
     let mut worker = Worker::start(work, &output).map_err(CellError::worker)?;
     let until = Instant::now().checked_add(time);
-    loop {
+    let status = loop {
         if worker.has_ended().map_err(CellError::worker)? {
-            break;
+            break worker.child.0.wait().map_err(CellError::worker)?;
         }
         if stop() {
             return Ok(WorkEnd::Stopped);
@@ -37,8 +37,7 @@ pub fn run(work: Work<'_>, stop: impl Fn() -> bool) -> Result<WorkEnd, CellError
         if until.is_some_and(|until| Instant::now() >= until) {
             return Ok(WorkEnd::Time);
         }
-    }
-    let status = worker.child.wait().map_err(CellError::worker)?;
+    };
     output.rewind().map_err(CellError::worker)?;
     let said = String::from_utf8_lossy(&worker.said);
     Ok(judge(status, said.trim(), output))
@@ -60,56 +59,84 @@ fn judge(status: ExitStatus, said: &str, output: File) -> WorkEnd {
 
 /// A worker that runs. Dropped, it is killed.
 struct Worker {
-    child: Child,
-    /// Its standard error, which ends with it.
-    text: PipeReader,
+    child: Killed,
+    /// Can be read when it has ended.
+    end: OwnedFd,
+    /// Its standard error, until it closes that.
+    text: Option<PipeReader>,
     said: Vec<u8>,
+}
+
+/// A process that does not outlive this.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl Worker {
     #[allow(clippy::disallowed_methods)] // the other place that starts a program: its own, from bytes
     fn start(work: Work<'_>, output: &File) -> io::Result<Self> {
-        let program = sealed("worker", work.program, MemfdFlags::EXEC)?;
-        let input = sealed("input", &mut { work.input }, MemfdFlags::NOEXEC_SEAL)?;
+        let Work { program, task, mut input, bounds } = work;
+        let program = sealed("worker", program, MemfdFlags::EXEC)?;
+        let input = sealed("input", &mut input, MemfdFlags::NOEXEC_SEAL)?;
         let (text, theirs) = io::pipe()?;
         rustix::io::ioctl_fionbio(&text, true)?;
         let child = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()))
             .arg0(WORKER_NAME)
-            .arg(work.task)
-            .args(work.bounds.to_arguments())
+            .arg(task)
+            .arg(std::process::id().to_string())
+            .args(bounds.to_arguments())
             .env_clear()
             .stdin(Stdio::from(input))
             .stdout(Stdio::from(output.try_clone()?))
             .stderr(Stdio::from(OwnedFd::from(theirs)))
             .spawn()?;
-        Ok(Self { child, text, said: Vec::new() })
+        let child = Killed(child);
+        // Nobody has asked for its status yet, so the number is still its own.
+        let number = i32::try_from(child.0.id()).ok().and_then(Pid::from_raw);
+        let end = pidfd_open(number.ok_or(io::ErrorKind::InvalidData)?, PidfdFlags::empty())?;
+        Ok(Self { child, end, text: Some(text), said: Vec::new() })
     }
 
-    /// Waits a moment; whether it has ended, or is about to.
+    /// Waits a moment; whether it has ended. What it closes says nothing about that.
     fn has_ended(&mut self) -> io::Result<bool> {
         let time = Timespec::try_from(LOOK_TIME).unwrap_or_default();
-        match poll(&mut [PollFd::from_borrowed_fd(self.text.as_fd(), PollFlags::IN)], Some(&time)) {
+        let watched = [Some(self.end.as_fd()), self.text.as_ref().map(AsFd::as_fd)];
+        let mut polled: Vec<_> =
+            watched.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        match poll(&mut polled, Some(&time)) {
             Ok(0) | Err(Errno::INTR) => return Ok(false),
             other => other?,
         };
-        let mut chunk = [0; MAX_TEXT_BYTES];
-        match self.text.read(&mut chunk) {
-            Ok(0) => Ok(true),
-            Ok(got) => {
-                let room = MAX_TEXT_BYTES.saturating_sub(self.said.len());
-                self.said.extend_from_slice(&chunk[..got.min(room)]);
-                Ok(false)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(error),
+        let mut ready = polled.iter().map(|polled| !polled.revents().is_empty());
+        let (has_ended, has_text) = (ready.next() == Some(true), ready.next() == Some(true));
+        drop(ready);
+        if has_text || has_ended {
+            self.listen()?;
         }
+        Ok(has_ended)
     }
-}
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    /// Takes what it has said so far.
+    fn listen(&mut self) -> io::Result<()> {
+        let mut chunk = [0; MAX_TEXT_BYTES];
+        while let Some(text) = &mut self.text {
+            match text.read(&mut chunk) {
+                Ok(0) => self.text = None,
+                Ok(got) => {
+                    let room = MAX_TEXT_BYTES.saturating_sub(self.said.len());
+                    self.said.extend_from_slice(&chunk[..got.min(room)]);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 

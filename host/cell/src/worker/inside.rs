@@ -6,13 +6,14 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 
 use libc::c_long;
-use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
+use rustix::process::{DumpableBehavior, Pid, Resource, Rlimit, Signal};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
 use super::{Bounds, Entered};
 use crate::helper::confine;
+use crate::sys;
 use crate::wire::Fault;
 
 /// The name that workers are started under.
@@ -41,13 +42,16 @@ pub fn enter(prepare: impl FnOnce() -> io::Result<()>) -> Option<Result<Entered,
 }
 
 fn give_up_rights(arguments: &[String], prepare: impl FnOnce() -> io::Result<()>) -> Result<Entered, Fault> {
-    let asked = arguments.split_first();
-    let asked = asked.and_then(|(task, bounds)| Some((task, Bounds::from_arguments(bounds)?)));
-    let (task, bounds) = asked.ok_or_else(|| Fault::new("reading the arguments", "they are no worker's"))?;
     let step = "giving up rights";
+    sys::close_inherited().map_err(Fault::at(step))?;
+    let (task, parent, bounds) =
+        told(arguments).ok_or_else(|| Fault::new("reading the arguments", "they are no worker's"))?;
     rustix::process::chdir("/").map_err(Fault::at(step))?;
     // Of the thread that started it, which waits for it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(Fault::at(step))?;
+    if rustix::process::getppid() != Some(parent) {
+        return Err(Fault::new(step, "who started this has ended"));
+    }
     // When memory runs out the kernel ends this first. Without a /proc it takes its chance.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(Fault::at(step))?;
@@ -63,6 +67,12 @@ fn give_up_rights(arguments: &[String], prepare: impl FnOnce() -> io::Result<()>
         input: descriptor(io::stdin().as_fd().try_clone_to_owned())?,
         output: descriptor(io::stdout().as_fd().try_clone_to_owned())?,
     })
+}
+
+/// The task, who asks for it, and its bounds.
+fn told(arguments: &[String]) -> Option<(&String, Pid, Bounds)> {
+    let [task, parent, bounds @ ..] = arguments else { return None };
+    Some((task, Pid::from_raw(parent.parse().ok()?)?, Bounds::from_arguments(bounds)?))
 }
 
 /// Ends a worker that cannot do its task.
@@ -134,12 +144,14 @@ fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: BTreeMap<c_long, Vec<SeccompRule>> =
         ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
     let number = |constant: libc::c_int| u64::from(constant.unsigned_abs());
-    let rule = |argument, compare, value| {
-        SeccompRule::new(vec![SeccompCondition::new(argument, SeccompCmpArgLen::Dword, compare, value)?])
-    };
-    // Memory that is never executed.
+    let condition =
+        |argument, compare, value| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, compare, value);
+    let rule = |argument, compare, value| SeccompRule::new(vec![condition(argument, compare, value)?]);
+    // Memory that is never executed, and its own alone: what is shared is not counted as written to.
     let plain = MaskedEq(number(libc::PROT_EXEC));
-    rules.insert(libc::SYS_mmap, vec![rule(2, plain.clone(), 0)?]);
+    let private = condition(3, MaskedEq(number(libc::MAP_TYPE)), number(libc::MAP_PRIVATE))?;
+    let own = SeccompRule::new(vec![condition(2, plain.clone(), 0)?, private])?;
+    rules.insert(libc::SYS_mmap, vec![own]);
     rules.insert(libc::SYS_mprotect, vec![rule(2, plain, 0)?]);
     rules.insert(libc::SYS_fcntl, vec![rule(1, Eq, number(libc::F_DUPFD_CLOEXEC))?]);
     // How a program aborts.

@@ -279,6 +279,7 @@ impl Bed {
             limits: self.limits,
             covers: self.shield.covers(),
             absent_names: self.shield.names.iter().map(|name| (*name).to_owned()).collect(),
+            packages: vec!["node_modules".to_owned()],
             areas: vec![Exposed { path: self.workspace.as_path().into(), write: true }],
             granted: if self.tier == Tier::T2 { self.shield.granted(&self.workspace) } else { Vec::new() },
         };
@@ -427,7 +428,7 @@ pub(crate) fn set_mode(path: &Path, mode: u32) {
 }
 
 /// Where beds lie: not below `/tmp`, which commands have for themselves.
-fn ground() -> PathBuf {
+pub(crate) fn ground() -> PathBuf {
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     if target.starts_with("/tmp") {
         return std::env::home_dir().expect("a home folder");

@@ -226,3 +226,16 @@ fn facts_that_root_alone_reads_are_hidden() {
         finished.assert_nothing_escaped();
     });
 }
+
+/// Timers and signals that wait are counted for all of a user's programs together.
+#[test]
+fn timers_are_left_for_others() {
+    let outside = rustix::process::getrlimit(rustix::process::Resource::Sigpending).current;
+    for_each_tier(|bed| {
+        let finished = bed.run("ulimit -i; ulimit -Hi");
+        let inside: Vec<u64> =
+            finished.text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let most = outside.map_or(16 * 1024, |most| most / 2);
+        assert_eq!(inside, [most, most], "{finished:?}");
+    });
+}

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 mod bed;
+mod deputy;
 mod files;
 mod kernel;
 mod processes;

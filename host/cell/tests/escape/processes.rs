@@ -6,10 +6,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
-use scorpiox_cell::{Ended, Running, Status, Tier};
+use scorpiox_cell::{Ended, Happened, Running, Status, Tier};
 
 use crate::bed::{
-    Bed, SECRET, Victim, attack, comes_true, command, finish, for_each_tier, leak_a_descriptor, parent_of,
+    Bed, Finished, SECRET, Victim, attack, comes_true, command, finish, for_each_tier, leak_a_descriptor,
+    parent_of,
 };
 
 /// Variables that a command has: the bed's, and those of every shell.
@@ -345,13 +346,33 @@ fn sockets_hold_no_more_than_they_may() {
     for_each_tier(|bed| {
         bed.arm("names");
         bed.limits.memory = 256 << 20;
-        let finished = bed.run("for i in 1 2 3; do ./names hoard sockets & done; wait; echo finished");
+        let finished = hoard(bed, 3, "sockets");
         finished.assert_nothing_escaped();
         let made = counts(&finished.text, "sockets");
         assert!(made.iter().sum::<u32>() <= 128 + 3 && made.iter().sum::<u32>() >= 32, "{made:?}");
         let finished = bed.run("for i in 1 2 3; do bash -c 'echo x > >(cat)'; done; ./names hoard sockets");
         assert!(counts(&finished.text, "sockets")[0] >= 32, "there is room again");
     });
+}
+
+/// Several processes take as many of something as they get, and hold them until all have.
+fn hoard(bed: &mut Bed, processes: usize, what: &str) -> Finished {
+    let (theirs, ours) = std::io::pipe().expect("a pipe");
+    bed.input = Some(theirs.into());
+    let each = format!("./names hoard {what} <&3 &");
+    let all = vec![each; processes].join(" ");
+    let mut running = bed.start(&format!("exec 3<&0; {all} wait; echo finished"));
+    let mut text = String::new();
+    let until = Instant::now() + Duration::from_secs(30);
+    while counts(&text, what).len() < processes {
+        assert!(Instant::now() < until, "not all have theirs: {text}");
+        if let Ok(Happened::Output(bytes)) = running.next(Some(Duration::from_secs(1)), None) {
+            text.push_str(&String::from_utf8_lossy(bytes));
+        }
+    }
+    drop(ours);
+    let finished = finish(&mut running);
+    Finished { text: text + &finished.text, ..finished }
 }
 
 fn counts(text: &str, what: &str) -> Vec<u32> {
@@ -363,13 +384,25 @@ fn counts(text: &str, what: &str) -> Vec<u32> {
 fn watchers_are_left_for_others() {
     for_each_tier(|bed| {
         bed.arm("names");
-        let finished = bed.run("for i in 1 2 3 4; do ./names hoard watchers & done; wait; echo finished");
+        let finished = hoard(bed, 4, "watchers");
         finished.assert_nothing_escaped();
         let made: u32 = counts(&finished.text, "watchers").iter().sum();
         match bed.tier {
             Tier::T2 => assert_eq!(made, 0),
             _ => assert!((1..=40).contains(&made), "{}", finished.text),
         }
+    });
+}
+
+/// Each holds memory of the kernel's for each descriptor that it waits for, and the machine counts them
+/// for all programs of a user together.
+#[test]
+fn waiters_for_descriptors_are_bounded() {
+    for_each_tier(|bed| {
+        bed.arm("names");
+        let finished = hoard(bed, 3, "waiters");
+        let made: u32 = counts(&finished.text, "waiters").iter().sum();
+        assert!((100..=140).contains(&made), "{}", finished.text);
     });
 }
 

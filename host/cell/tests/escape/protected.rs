@@ -152,6 +152,7 @@ fn a_frozen_link_and_its_target_stay() {
             must_fail "move the target's folder" move conf own/conf
             must_fail "the time of the link" touch -h -c -d 2001-01-01 .mcp.json/ .mcp.json
             may "a file of its own" write own/file
+            may "read through the link" grep -q host .mcp.json
             "#;
         let before = (link_state(&bed.at(".mcp.json")), state(&target));
         bed.attack(attack);

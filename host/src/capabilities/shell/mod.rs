@@ -47,7 +47,7 @@ pub(crate) use protect::{Area, Special};
 use survey::Survey;
 
 /// Times that a command is tried when the workspace changes under it.
-const TRIES: u32 = 5;
+const TRIES: u32 = 20;
 /// Most sets of folders whose look is remembered.
 const MAX_SURVEYS: usize = 16;
 /// Most folders that are named as not seen.
@@ -246,6 +246,7 @@ impl Shell {
             limits: plan::limits(profile),
             covers,
             absent_names: scorpiox_policy::PROTECTED.iter().map(|name| (*name).to_owned()).collect(),
+            packages: vec![scorpiox_policy::PACKAGES.to_owned()],
             areas: cell.plan.areas.iter().map(Area::exposed).collect(),
             granted,
         };

@@ -227,7 +227,7 @@ impl Waited {
 
 /// Names that the command was not allowed to make, for the call's record.
 fn note_names(request: &Request, outcome: &Outcome) {
-    for path in &outcome.refused {
+    for path in &outcome.names.refused {
         request.uses.note("shell", path.as_path().display(), Err("commands cannot make this name"));
     }
 }

@@ -310,6 +310,7 @@ fn command(program: &Path) -> CommandSpec {
         limits: LIMITS,
         covers: Vec::new(),
         absent_names: Vec::new(),
+        packages: Vec::new(),
         areas: Vec::new(),
         granted: Vec::new(),
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use scorpiox_cell::{Ended, Outcome, RawPath, Status};
+use scorpiox_cell::{Ended, Names, Outcome, RawPath, Status};
 use scorpiox_proxy::Refusal;
 use scorpiox_tool_kit::args::shown;
 use scorpiox_transcript::{Finished, human_bytes, human_duration};
@@ -79,7 +79,7 @@ pub(super) fn completed(
         notes.push(format!("{processes} killed; use {} to keep {keep} running", call.name("BackgroundBash")));
     }
     notes.extend(refused(refusals));
-    notes.extend(not_made(&outcome.refused));
+    notes.extend(about_names(&outcome.names));
     notes.extend(news.iter().cloned());
     notes.extend(note.map(str::to_owned));
     notes.extend(whole(output));
@@ -169,25 +169,37 @@ fn refused(refusals: &[Refusal]) -> Vec<String> {
     notes
 }
 
-/// Names that the command was not allowed to make.
-fn not_made(refused: &[RawPath]) -> Option<String> {
+/// What came of names that programs obey.
+fn about_names(names: &Names) -> impl Iterator<Item = String> {
+    let refused = named(&names.refused, 0).map(|paths| {
+        format!(
+            "not made: {paths}: programs obey what has such a name when they open the folder, so commands cannot \
+             make it; the person can"
+        )
+    });
+    let unpacked = named(&names.unpacked, names.unpacked_others).map(|paths| {
+        format!(
+            "new: {paths}: programs obey what has such a name when they open the folder; the person should look \
+             at it before"
+        )
+    });
+    refused.into_iter().chain(unpacked)
+}
+
+/// Some paths, and how many others there are.
+fn named(paths: &[RawPath], others: u32) -> Option<String> {
     let name = |path: &RawPath| {
         let path = path.as_path().display().to_string();
         let left_out = path.chars().count().saturating_sub(MAX_NAME_CHARS);
         let end: String = path.chars().skip(left_out).collect();
         format!("{}{}", if left_out > 0 { "…" } else { "" }, shown(&end))
     };
-    let mut names: Vec<_> = refused.iter().take(MAX_NAMES).map(name).collect();
-    if refused.len() > MAX_NAMES {
-        names.push(format!("{} more", refused.len() - MAX_NAMES));
+    let mut names: Vec<_> = paths.iter().take(MAX_NAMES).map(name).collect();
+    let others = paths.len().saturating_sub(MAX_NAMES) + usize::try_from(others).unwrap_or(usize::MAX);
+    if others > 0 {
+        names.push(format!("{others} more"));
     }
-    (!names.is_empty()).then(|| {
-        format!(
-            "not made: {}: programs obey what has such a name when they open the folder, so commands cannot make \
-             it; the person can",
-            names.join(", ")
-        )
-    })
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// How a command ended, in words.
@@ -292,7 +304,7 @@ pub(super) fn read(read: &ReadPiece) -> Output {
     notes.extend(piece.more.then(|| "there is more: read again".to_owned()));
     notes.extend(refused(refusals));
     if let (false, TaskState::Ended(TaskEnd::Ended(outcome), _)) = (piece.more, &task.state) {
-        notes.extend(not_made(&outcome.refused));
+        notes.extend(about_names(&outcome.names));
     }
     let (status, end, time) = parts(&task.state);
     let data = ReadData {

@@ -68,6 +68,8 @@ fn a_link_called_git_leads_to_a_folder_that_is_protected() {
         symlink("meta", program.workspace().join("one")).expect("a link");
         attack(server, &[&write_into("meta"), "rm .git one; ln -sfn /tmp one; mv one o"]);
         is_untouched(&program.workspace().join("meta"));
+        let ran = bash(server, "cat .git/HEAD && git rev-parse --git-dir");
+        assert!(!ran.is_error && ran.text.contains("ref: "), "{}", ran.text);
         let leads = |name: &str| fs::read_link(program.workspace().join(name)).expect("a link");
         assert_eq!((leads(".git"), leads("one")), ("one".into(), "meta".into()));
     });

@@ -253,3 +253,53 @@ fn git_is_not_led_to_another_configuration() {
         assert_eq!(kept.expect("the file"), "../..\n");
     });
 }
+
+/// What is unpacked brings such names; a new folder with one can take the place of an old one. So it is told.
+#[test]
+fn names_that_came_with_what_was_unpacked_are_told() {
+    in_each_tier(|program, server| {
+        program.put("workspace/app/main.c", "int main;");
+        let ran = bash(server, "mkdir -p n/.vscode && mv app/* n/ && rmdir app && mv n app");
+        assert!(ran.text.contains("new: ") && ran.text.contains("/app/.vscode"), "{}", ran.text);
+        let ran = bash(server, "mkdir -p node_modules/p/.vscode && echo done");
+        assert!(!ran.text.contains("new: "), "{}", ran.text);
+    });
+}
+
+/// A command may write a repository that names a folder of hooks below a file.
+#[test]
+fn a_protected_path_below_a_file_stops_no_command() {
+    in_each_tier(|program, server| {
+        program.put("workspace/README.md", "text");
+        program.put("workspace/settings", "[core]\n\thooksPath = ../README.md/x\n");
+        let repository =
+            "mkdir -p n/objects n/refs && echo 'ref: refs/heads/x' > n/HEAD && mv settings n/config";
+        bash(server, repository).succeeded();
+        let ran = bash(server, "echo more >> README.md && rm README.md && mkdir README.md; echo works");
+        assert!(ran.text.contains("works"), "{}", ran.text);
+        assert!(!program.workspace().join("README.md").is_dir(), "{}", ran.text);
+    });
+}
+
+/// A client may leave descriptors open to the server; by a folder among them nothing would be closed.
+#[test]
+fn what_a_client_left_open_is_no_way_into_protected_files() {
+    let leaked = fs::File::open("/").expect("a folder");
+    rustix::io::fcntl_setfd(&leaked, rustix::io::FdFlags::empty()).expect("a flag");
+    in_each_tier(|program, server| {
+        program.put("workspace/.env", "SECRET");
+        program.put("workspace/.vscode/tasks.json", "[]");
+        let attack = "import os
+for fd in range(3, 64):
+    for name in ['.env', '.vscode/tasks.json', '.mcp.json']:
+        try:
+            file = os.open('/proc//self/fd/%d%s/%s' % (fd, os.getcwd(), name), os.O_RDWR | os.O_CREAT)
+            print('ESCAPED', fd, name, os.read(file, 9))
+        except OSError:
+            pass
+print('finished')";
+        let ran = bash(server, &format!("python3 -c \"{attack}\""));
+        assert!(ran.text.contains("finished") && !ran.text.contains("ESCAPED"), "{}", ran.text);
+        assert!(!program.workspace().join(".mcp.json").exists());
+    });
+}

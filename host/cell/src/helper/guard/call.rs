@@ -27,6 +27,13 @@ pub(super) enum What {
     },
 }
 
+impl What {
+    /// Whether that is a socket which nobody owns.
+    pub(super) fn is_socket(self) -> bool {
+        matches!(self, Self::Node { mode } if mode & libc::S_IFMT == libc::S_IFSOCK)
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open {
     pub at: At,

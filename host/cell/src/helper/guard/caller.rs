@@ -3,24 +3,28 @@
 //! The supervisor has the caller's root and mounts: neither can be changed by a command. What is
 //! read of a caller's memory is read once; what it says later does not matter.
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, readlinkat, stat, statat,
+};
+use rustix::io::Errno;
 
 use super::call::At;
+use super::identity_of;
+use crate::helper::reach;
 
 /// Longest path that the kernel takes, with its end.
 const MAX_PATH: usize = 4096;
 /// Most paths are shorter than this, and less is read first.
 const USUAL_PATH: usize = 256;
-/// Opens a folder, following links as every path does.
+/// Opens a folder.
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A thread that asks.
@@ -128,13 +132,45 @@ impl<'a> Caller<'a> {
         self.locate(&Base::Caller(libc::AT_FDCWD), path)
     }
 
-    /// Where a link leads that lies at a place.
-    pub(super) fn follow(&self, spot: &Spot, text: &[u8]) -> io::Result<Spot> {
-        self.locate(&Base::Folder(&spot.folder), text)
+    /// What lies at a place, as far as links go.
+    pub(super) fn beyond(&self, spot: &Spot) -> io::Result<Beyond> {
+        match readlinkat(&spot.folder, spot.bare(), Vec::new()) {
+            Err(Errno::INVAL) => Ok(Beyond::Itself),
+            Err(Errno::NOENT) => Ok(Beyond::Nothing),
+            Err(error) => Err(error.into()),
+            Ok(text) => match self.link(spot.folder.as_fd(), spot.bare(), text.into_bytes())? {
+                Link::Text(text) => Ok(Beyond::Link(self.locate(&Base::Folder(&spot.folder), &text)?)),
+                Link::Open => {
+                    let flags = OFlags::PATH | OFlags::CLOEXEC;
+                    let opened = openat(&spot.folder, spot.bare(), flags, Mode::empty())?;
+                    Ok(Beyond::Open(self.checked(opened)?))
+                }
+            },
+        }
+    }
+
+    /// Where something open lies, if it does so by its path.
+    pub(super) fn place_of(&self, file: &OwnedFd) -> io::Result<Option<Spot>> {
+        let path = path_of(file)?;
+        if !path.is_absolute() {
+            return Ok(None);
+        }
+        let spot = self.spot_of(path.as_os_str().as_bytes())?;
+        match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok((reach::identity(&found) == identity_of(file)?).then_some(spot)),
+            // Such a text says "(deleted)" behind the name.
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether a place is one of its own descriptors.
+    pub(super) fn is_own_descriptor(&self, spot: &Spot) -> io::Result<bool> {
+        Ok(is_procfs(spot.folder.as_fd())?
+            && path_of(&spot.folder)? == Path::new(&format!("/proc/{}/fd", self.thread)))
     }
 
     fn locate(&self, begin: &Base<'_>, path: &[u8]) -> io::Result<Spot> {
-        let path = self.as_seen_from_here(path);
         let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
         let cut = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let (above, name) = path.split_at(cut);
@@ -143,50 +179,123 @@ impl<'a> Caller<'a> {
             // No name that can be made.
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let folder = if above.first() == Some(&b'/') {
-            open_folder(above)?
-        } else {
-            match begin {
-                Base::Folder(folder) => {
-                    let above = if above.is_empty() { b".".as_slice() } else { above };
-                    openat(*folder, OsStr::from_bytes(above), FOLDER, Mode::empty())?
-                }
-                Base::Caller(number) => self.folder(*number, above)?,
-            }
-        };
+        let folder = self.walk(begin, above)?;
         self.checked(())?;
         Ok(Spot { folder, name: name.to_vec(), bare })
     }
 
-    /// A folder below its own, or below one that it has open.
-    fn folder(&self, number: i32, below: &[u8]) -> io::Result<OwnedFd> {
-        let base = match number {
-            libc::AT_FDCWD => format!("/proc/{}/cwd/", self.thread),
-            number => format!("/proc/{}/fd/{number}/", self.thread),
+    /// The folder that a path leads to, part by part: what links say about who asks must not be
+    /// said about this process.
+    fn walk(&self, begin: &Base<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+        let mut links = 0;
+        let mut here = match begin {
+            _ if path.first() == Some(&b'/') => root()?,
+            Base::Folder(folder) => folder.try_clone()?,
+            Base::Caller(libc::AT_FDCWD) => {
+                open_folder(CWD, format!("/proc/{}/cwd", self.thread).as_bytes())?
+            }
+            Base::Caller(number) => {
+                open_folder(CWD, format!("/proc/{}/fd/{number}", self.thread).as_bytes())?
+            }
         };
-        if base.len() + below.len() < MAX_PATH {
-            return open_folder(&[base.as_bytes(), below].concat());
+        // Parts that are ahead, the next one last.
+        let mut ahead: Vec<Vec<u8>> = parts(path).rev().map(<[u8]>::to_vec).collect();
+        while let Some(part) = ahead.pop() {
+            here = match openat(&here, OsStr::from_bytes(&part), FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(folder) => folder,
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(Errno::LOOP.into());
+                    }
+                    match self.link_at(here.as_fd(), OsStr::from_bytes(&part))? {
+                        Link::Open => open_folder(here.as_fd(), &part)?,
+                        Link::Text(text) => {
+                            ahead.extend(parts(&text).rev().map(<[u8]>::to_vec));
+                            if text.first() == Some(&b'/') { root()? } else { here }
+                        }
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            };
         }
-        let base = open_folder(base.as_bytes())?;
-        Ok(openat(base, OsStr::from_bytes(below), FOLDER, Mode::empty())?)
+        Ok(here)
     }
 
-    /// What a path says about who asks, it would say about this process.
-    fn as_seen_from_here<'p>(&self, path: &'p [u8]) -> Cow<'p, [u8]> {
-        let own = format!("/proc/{}", self.thread);
-        for (name, here) in [("/proc/self", ""), ("/proc/thread-self", ""), ("/dev/fd", "/fd")] {
-            if let Some(rest) = path.strip_prefix(name.as_bytes())
-                && matches!(rest.first(), None | Some(b'/'))
-            {
-                return Cow::Owned([own.as_bytes(), here.as_bytes(), rest].concat());
-            }
+    /// The link of a name that is no folder.
+    fn link_at(&self, folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Link> {
+        let text = match readlinkat(folder, name, Vec::new()) {
+            Err(Errno::INVAL) => return Err(Errno::NOTDIR.into()),
+            other => other?,
+        };
+        self.link(folder, name, text.into_bytes())
+    }
+
+    /// What a link means to who asks. In `/proc` some say who reads them, and the text of others is no
+    /// path: they lead to what a process has open.
+    fn link(&self, folder: BorrowedFd<'_>, name: &OsStr, text: Vec<u8>) -> io::Result<Link> {
+        if !is_procfs(folder)? {
+            return Ok(Link::Text(text));
         }
-        Cow::Borrowed(path)
+        let (here, own) = (fstat(folder)?, stat("/proc")?);
+        if here.st_dev != own.st_dev {
+            // Its numbers are of other processes.
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        if here.st_ino == own.st_ino {
+            return Ok(Link::Text(match name.as_bytes() {
+                b"self" | b"thread-self" => self.thread.to_string().into_bytes(),
+                _ => text,
+            }));
+        }
+        // What this process has open is none of theirs.
+        let supervisor = format!("/proc/{}", rustix::process::getpid());
+        if path_of(&folder.try_clone_to_owned()?)?.starts_with(supervisor) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(Link::Open)
     }
 }
 
-fn open_folder(path: &[u8]) -> io::Result<OwnedFd> {
-    Ok(openat(CWD, OsStr::from_bytes(path), FOLDER, Mode::empty())?)
+/// What a link means.
+enum Link {
+    /// A path.
+    Text(Vec<u8>),
+    /// What a process has open, which the kernel follows.
+    Open,
+}
+
+/// What lies at a place.
+pub(super) enum Beyond {
+    /// Nothing.
+    Nothing,
+    /// No link.
+    Itself,
+    /// A link that leads to this place.
+    Link(Spot),
+    /// A link to what a process has open.
+    Open(OwnedFd),
+}
+
+/// Most links that are followed one after the other, as the kernel has it.
+pub(super) const MAX_LINKS: usize = 40;
+
+/// The names in a path.
+fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."))
+}
+
+fn is_procfs(folder: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(fstatfs(folder)?.f_type == PROC_SUPER_MAGIC)
+}
+
+fn root() -> io::Result<OwnedFd> {
+    open_folder(CWD, b"/")
+}
+
+/// Follows links, by the kernel.
+fn open_folder(base: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+    Ok(openat(base, OsStr::from_bytes(path), FOLDER, Mode::empty())?)
 }
 
 /// Where a folder is, as the kernel tells it.

@@ -8,19 +8,18 @@ use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fcntl_setfl, fstat, ftruncate, linkat, mkdirat,
-    mknodat, openat, readlinkat, renameat_with, statat, symlinkat, unlinkat,
+    mknodat, openat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
+use super::absent::Made;
 use super::call::{At, Open, What};
-use super::caller::{Caller, Spot};
+use super::caller::{Beyond, Caller, MAX_LINKS, Spot};
 use super::places::Ruling;
 use super::{Guard, failed, identity_of};
 use crate::helper::reach;
 use crate::sys::Answer;
 
-/// Most links that are followed one after the other, as the kernel has it.
-const MAX_LINKS: usize = 40;
 /// The shell's own, until a process of the command sets another one.
 const USUAL_UMASK: u32 = 0o022;
 const RENAME_FLAGS: RenameFlags = RenameFlags::NOREPLACE.union(RenameFlags::EXCHANGE);
@@ -58,13 +57,14 @@ impl Guard {
         if flags.intersects(OFlags::PATH | OFlags::DIRECTORY) {
             return Ok(Answer::Go);
         }
-        let (creates, exclusive) = (flags.contains(OFlags::CREATE), flags.contains(OFlags::EXCL));
+        let (mut creates, exclusive) = (flags.contains(OFlags::CREATE), flags.contains(OFlags::EXCL));
+        let follows = !flags.contains(OFlags::NOFOLLOW);
         let mut spot = caller.spot(open.at)?;
         for _ in 0..MAX_LINKS {
             if spot.has_slash() {
                 break;
             }
-            let ruling = self.places.judge(&spot)?;
+            let ruling = self.places.judge(&spot, Made::File)?;
             let is_here = matches!(ruling, Ruling::Free);
             if creates && !matches!(ruling, Ruling::Elsewhere) {
                 if let Some(answer) = self.ruled_out(ruling) {
@@ -77,24 +77,39 @@ impl Guard {
                     Ok(file) => return Ok(given(file, flags)),
                 }
             }
-            let link = match readlinkat(&spot.folder, spot.bare(), Vec::new()) {
-                Ok(link) if !flags.contains(OFlags::NOFOLLOW) => link,
+            spot = match caller.beyond(&spot)? {
                 // It went away, and can be made after all.
-                Err(Errno::NOENT) if creates && is_here => continue,
-                Err(Errno::INVAL) if is_here => return self.open_existing(&spot, flags),
+                Beyond::Nothing if creates && is_here => continue,
+                Beyond::Itself if is_here => match self.open_existing(&spot, flags)? {
+                    Some(answer) => return Ok(answer),
+                    None if creates => continue,
+                    None => return Ok(failed(Errno::NOENT)),
+                },
+                Beyond::Link(next) if follows => next,
+                Beyond::Open(file) if follows => {
+                    // What is open is opened again, and nothing made where it was.
+                    creates = false;
+                    match caller.place_of(&file)? {
+                        Some(place) => place,
+                        None => break,
+                    }
+                }
                 _ => break,
             };
-            spot = caller.follow(&spot, link.as_bytes())?;
         }
         Ok(Answer::Go)
     }
 
-    /// Opens a regular file; what else there is the caller opens by itself, and may have to wait.
-    fn open_existing(&self, spot: &Spot, flags: OFlags) -> io::Result<Answer> {
+    /// Opens a regular file; what else there is the caller opens by itself, and may have to wait. None
+    /// where it has gone meanwhile.
+    fn open_existing(&self, spot: &Spot, flags: OFlags) -> io::Result<Option<Answer>> {
         let is_granted = !flags.contains(OFlags::CREATE) && self.places.is_granted(&spot.folder)?;
-        let found = statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW)?;
+        let found = match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(None),
+            other => other?,
+        };
         if is_granted || !FileType::from_raw_mode(found.st_mode).is_file() {
-            return Ok(Answer::Go);
+            return Ok(Some(Answer::Go));
         }
         // Where only this looks at it, it is looked at before it is changed.
         let is_cut_later = self.places.is_shared_tree() && flags.contains(OFlags::TRUNC);
@@ -103,14 +118,15 @@ impl Guard {
         let asked = asked | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match openat(&spot.folder, spot.bare(), asked, Mode::empty()) {
             Ok(file) => file,
-            Err(error) => return Ok(failed(error)),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Ok(Some(failed(error))),
         };
         let stat = fstat(&file)?;
         if !FileType::from_raw_mode(stat.st_mode).is_file() {
-            return Ok(Answer::Go);
+            return Ok(Some(Answer::Go));
         }
         if !self.places.may_change(reach::identity(&stat)) {
-            return Ok(failed(Errno::ACCESS));
+            return Ok(Some(failed(Errno::ACCESS)));
         }
         if is_cut_later {
             ftruncate(&file, 0)?;
@@ -118,13 +134,19 @@ impl Guard {
         if !flags.contains(OFlags::NONBLOCK) {
             fcntl_setfl(&file, flags)?;
         }
-        Ok(given(file, flags))
+        Ok(Some(given(file, flags)))
     }
 
     pub(super) fn make(&mut self, caller: &Caller<'_>, at: At, what: What) -> io::Result<Answer> {
-        self.sockets |= matches!(what, What::Node { mode } if kind(mode).is_socket());
         let spot = caller.spot(at)?;
-        let ruling = self.places.judge(&spot)?;
+        let made = match what {
+            What::Node { mode } => Made::of(kind(mode)),
+            What::Folder { .. } | What::Symlink { .. } => Made::Other,
+        };
+        let ruling = self.places.judge(&spot, made)?;
+        if what.is_socket() && matches!(ruling, Ruling::Elsewhere) {
+            return Ok(failed(Errno::ACCESS));
+        }
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
@@ -154,15 +176,16 @@ impl Guard {
             return Ok(failed(Errno::INVAL));
         }
         let spot = caller.spot(to)?;
-        let ruling = self.places.judge(&spot)?;
-        if let Some(answer) = self.ruled_out(ruling) {
-            return Ok(answer);
-        }
         let (source, file) = match find_source(caller, from, flags)? {
             Ok(found) => found,
             Err(error) => return Ok(failed(error)),
         };
-        if !self.may_link(source.as_ref(), &file)? {
+        let made = Made::of(FileType::from_raw_mode(fstat(&file)?.st_mode));
+        let ruling = self.places.judge(&spot, made)?;
+        if let Some(answer) = self.ruled_out(ruling) {
+            return Ok(answer);
+        }
+        if !self.may_link(&source, &file)? {
             return Ok(Answer::Go);
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -172,15 +195,20 @@ impl Guard {
 
     /// Whether a file may get a second name. Where there are mounts, they say so; without them it
     /// must lie where commands may write, or nowhere yet.
-    fn may_link(&self, source: Option<&Spot>, file: &OwnedFd) -> io::Result<bool> {
-        if !self.places.is_shared_tree() {
-            return Ok(self.places.may_change(identity_of(file)?));
+    fn may_link(&self, source: &Source, file: &OwnedFd) -> io::Result<bool> {
+        if !self.places.may_change(identity_of(file)?) {
+            return Ok(false);
         }
-        let lies_here = match source {
-            Some(source) => matches!(self.places.judge(source)?, Ruling::Free) && is_at(source, file)?,
-            None => false,
-        };
-        Ok((lies_here || fstat(file)?.st_nlink == 0) && self.places.may_change(identity_of(file)?))
+        if !self.places.is_shared_tree() {
+            return Ok(true);
+        }
+        match source {
+            Source::Place(spot) => {
+                Ok(matches!(self.places.judge(spot, Made::File)?, Ruling::Free) && is_at(spot, file)?)
+            }
+            Source::OwnDescriptor => Ok(fstat(file)?.st_nlink == 0),
+            Source::Open => Ok(false),
+        }
     }
 
     pub(super) fn rename(&mut self, caller: &Caller<'_>, from: At, to: At, flags: u32) -> io::Result<Answer> {
@@ -191,8 +219,8 @@ impl Guard {
         let (from, to) = (caller.spot(from)?, caller.spot(to)?);
         let mut elsewhere = 0;
         let exchanges = flags.contains(RenameFlags::EXCHANGE);
-        for (spot, gets_another) in [(&from, exchanges), (&to, true)] {
-            match self.places.judge(spot)? {
+        for (spot, gets_another, what) in [(&from, exchanges, &to), (&to, true, &from)] {
+            match self.places.judge(spot, made_of(what)?)? {
                 Ruling::Elsewhere => elsewhere += 1,
                 Ruling::Protected(_) if !gets_another => {}
                 ruling => {
@@ -208,8 +236,14 @@ impl Guard {
         if !self.places.may_take(&from)? || !self.places.may_take(&to)? {
             return Ok(failed(Errno::ACCESS));
         }
-        let done = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags);
-        Ok(done.map_or_else(failed, |()| Answer::Done))
+        if let Err(error) = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags) {
+            return Ok(failed(error));
+        }
+        self.places.moved(&from, &to);
+        if exchanges {
+            self.places.moved(&to, &from);
+        }
+        Ok(Answer::Done)
     }
 
     pub(super) fn remove(&mut self, caller: &Caller<'_>, at: At, flags: u32) -> io::Result<Answer> {
@@ -217,7 +251,7 @@ impl Guard {
         if self.places.is_granted(&spot.folder)? {
             return Ok(Answer::Go);
         }
-        match self.places.judge(&spot)? {
+        match self.places.judge(&spot, Made::Other)? {
             // A name that must be absent may well be taken away.
             Ruling::Free | Ruling::Protected(_) if self.places.may_take(&spot)? => {}
             Ruling::Elsewhere => return Ok(Answer::Go),
@@ -239,32 +273,65 @@ impl Guard {
         }
         let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
         let spot = caller.spot_of(&path[..end])?;
-        match self.places.judge(&spot)? {
+        match self.places.judge(&spot, Made::Other)? {
             Ruling::Free => Ok(Answer::Go),
             ruling => Ok(self.ruled_out(ruling).unwrap_or(Answer::Go)),
         }
     }
 }
 
-/// The file that gets a second name, and where it lies, if that was said.
+/// How a file was named that gets a second name.
+enum Source {
+    Place(Spot),
+    OwnDescriptor,
+    /// What another process has open.
+    Open,
+}
+
+/// The file that gets a second name.
 fn find_source(
     caller: &Caller<'_>,
     from: At,
     flags: AtFlags,
-) -> io::Result<rustix::io::Result<(Option<Spot>, OwnedFd)>> {
+) -> io::Result<rustix::io::Result<(Source, OwnedFd)>> {
     if flags.contains(AtFlags::EMPTY_PATH) && caller.text(from.path)?.is_empty() {
-        return Ok(Ok((None, caller.descriptor(from.folder)?)));
+        return Ok(Ok((Source::OwnDescriptor, caller.descriptor(from.folder)?)));
     }
-    let spot = caller.spot(from)?;
-    let follow = if flags.contains(AtFlags::SYMLINK_FOLLOW) { OFlags::empty() } else { OFlags::NOFOLLOW };
-    let file = openat(&spot.folder, spot.name(), OFlags::PATH | OFlags::CLOEXEC | follow, Mode::empty());
-    Ok(file.map(|file| (Some(spot), file)))
+    let mut spot = caller.spot(from)?;
+    let mut links = 0;
+    // With a slash behind it, it is a folder or nothing.
+    while flags.contains(AtFlags::SYMLINK_FOLLOW) && !spot.has_slash() {
+        spot = match caller.beyond(&spot)? {
+            Beyond::Nothing => return Ok(Err(Errno::NOENT)),
+            Beyond::Itself => break,
+            Beyond::Link(_) if links == MAX_LINKS => return Ok(Err(Errno::LOOP)),
+            Beyond::Link(next) => next,
+            Beyond::Open(file) if caller.is_own_descriptor(&spot)? => {
+                return Ok(Ok((Source::OwnDescriptor, file)));
+            }
+            Beyond::Open(file) => return Ok(Ok((Source::Open, file))),
+        };
+        links += 1;
+    }
+    let asked = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = openat(&spot.folder, spot.name(), asked, Mode::empty());
+    Ok(file.map(|file| (Source::Place(spot), file)))
 }
 
 /// Whether that is what lies there, and not what a link there leads to.
 fn is_at(spot: &Spot, file: &OwnedFd) -> io::Result<bool> {
     let found = statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(reach::identity(&found) == identity_of(file)?)
+}
+
+/// What comes to a place when another thing is moved there. Only the guard makes names, so it stays so.
+fn made_of(spot: &Spot) -> io::Result<Made> {
+    match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Made::of(FileType::from_raw_mode(found.st_mode))),
+        // Then nothing is moved.
+        Err(Errno::NOENT) => Ok(Made::Other),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What is to be made, which is a file where nothing is said.

@@ -7,37 +7,42 @@
 //!
 //! Invariant: what the supervisor did not make is not made. A call that is let go on may be
 //! another one by then, since its arguments lie in memory that others can write to; Landlock
-//! stops it then. Only who asks for nothing special is let go on.
+//! stops it then. Only who asks for nothing special is let go on. The exception are sockets, which
+//! get their names from their owners: see [`sockets`].
 //!
 //! In T2, which has no mounts, the same holds for moving, removing and opening what lies in one
 //! folder with something protected, where Landlock grants all or nothing.
 
+mod absent;
 mod call;
 mod caller;
 mod made;
+mod mounts;
 mod places;
+mod sockets;
+mod unpacked;
 
 use std::path::{Path, PathBuf};
 
 use self::call::Call;
 use self::caller::Caller;
 use self::made::Umask;
-pub(super) use self::places::guarded_roots;
 use self::places::{Places, Ruling};
+pub(super) use self::places::{guarded_roots, writable_roots};
 use super::reach;
 use crate::sys::{Answer, Ask, Question};
-use crate::wire::{CellSpec, CommandSpec, Fault, RawPath};
+use crate::wire::{CellSpec, CommandSpec, Fault, Names, RawPath};
 
-/// Most refusals that are told, and their bytes together: they travel in one packet.
-const MAX_REFUSED: usize = 8;
-const MAX_REFUSED_BYTES: usize = 4000;
+/// Most paths of a kind that are told, and their bytes together.
+const MAX_TOLD: usize = 8;
+const MAX_TOLD_BYTES: usize = 3900;
 
 /// What decides about names that a command makes.
 #[derive(Debug)]
 pub(super) struct Guard {
     places: Places,
     umask: Umask,
-    refused: Vec<PathBuf>,
+    refused: Told,
     /// Whether a socket may have been made, which the caller does by itself.
     sockets: bool,
 }
@@ -46,7 +51,7 @@ impl Guard {
     /// The guard of a command; none where nothing needs one.
     pub(super) fn new(cell: &CellSpec, order: &CommandSpec) -> Result<Option<Self>, Fault> {
         let Some(places) = Places::new(cell, order)? else { return Ok(None) };
-        Ok(Some(Self { places, umask: Umask::default(), refused: Vec::new(), sockets: false }))
+        Ok(Some(Self { places, umask: Umask::default(), refused: Told::default(), sockets: false }))
     }
 
     /// What it is to be asked about.
@@ -59,8 +64,11 @@ impl Guard {
     pub(super) fn decide(&mut self, question: &Question, waits: &dyn Fn() -> bool) -> Option<Answer> {
         let call = Call::of(question)?;
         let caller = Caller::new(question.thread, waits);
-        // What cannot be looked at goes on to fail as it would: Landlock does not need to look.
-        Some(self.carry_out(&caller, call).unwrap_or(Answer::Go))
+        // What cannot be looked at goes on to fail as it would: Landlock does not need to look. But it
+        // lets sockets have names, for those that are bound.
+        let is_socket = matches!(call, Call::Make { what, .. } if what.is_socket());
+        let otherwise = if is_socket { Answer::Fail(libc::EACCES) } else { Answer::Go };
+        Some(self.carry_out(&caller, call).unwrap_or(otherwise))
     }
 
     fn carry_out(&mut self, caller: &Caller<'_>, call: Call) -> std::io::Result<Answer> {
@@ -80,11 +88,7 @@ impl Guard {
 
     /// Refuses a name that must stay absent, and remembers it for the result.
     fn refuse(&mut self, path: &Path) -> Answer {
-        let bytes: usize = self.refused.iter().map(|path| path.as_os_str().len()).sum();
-        let is_told = self.refused.len() < MAX_REFUSED && bytes + path.as_os_str().len() < MAX_REFUSED_BYTES;
-        if is_told && !self.refused.iter().any(|known| known == path) {
-            self.refused.push(path.to_owned());
-        }
+        self.refused.add(path);
         Answer::Fail(libc::EACCES)
     }
 
@@ -98,12 +102,40 @@ impl Guard {
         }
     }
 
-    /// The names that were refused. Called when no process of the command is left.
-    pub(super) fn end(self) -> Vec<RawPath> {
+    /// What came of it. Called when no process of the command is left.
+    pub(super) fn end(self) -> Names {
         if self.sockets {
             self.places.remove_sockets();
         }
-        self.refused.into_iter().map(RawPath::from).collect()
+        let (unpacked, others) = self.places.unpacked();
+        let mut told = Told::default();
+        for path in &unpacked {
+            told.add(path);
+        }
+        let untold = u32::try_from(unpacked.len() - told.0.len()).unwrap_or(u32::MAX);
+        Names {
+            refused: self.refused.into_paths(),
+            unpacked: told.into_paths(),
+            unpacked_others: others.saturating_add(untold),
+        }
+    }
+}
+
+/// The first few of some paths: they travel in one packet.
+#[derive(Debug, Default)]
+struct Told(Vec<PathBuf>);
+
+impl Told {
+    fn add(&mut self, path: &Path) {
+        let bytes: usize = self.0.iter().map(|path| path.as_os_str().len()).sum();
+        let is_told = self.0.len() < MAX_TOLD && bytes + path.as_os_str().len() < MAX_TOLD_BYTES;
+        if is_told && !self.0.iter().any(|known| known == path) {
+            self.0.push(path.to_owned());
+        }
+    }
+
+    fn into_paths(self) -> Vec<RawPath> {
+        self.0.into_iter().map(RawPath::from).collect()
     }
 }
 

@@ -6,21 +6,21 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxFlags, openat, statat, statx, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 
+use super::absent::{Absent, Made, folded};
 use super::caller::{Spot, path_of};
 use super::identity_of;
+use super::mounts::{About, Mounts};
+use super::sockets;
+use super::unpacked::Unpacked;
 use crate::helper::reach::{self, Identity, Walk};
 use crate::wire::{Access, CellSpec, CommandSpec, Cover, Exposed, Fault, Tier};
 
 /// Folders in memory that commands of a cell with a root of its own may write to, beside their
 /// home.
 const IN_MEMORY: [&str; 2] = ["/tmp", "/dev/shm"];
-
-/// File systems take the time from a clock that is behind by up to one tick.
-const CLOCK_TICK: Duration = Duration::from_millis(10);
 
 /// What is said about a name.
 #[derive(Debug)]
@@ -35,22 +35,13 @@ pub(super) enum Ruling {
     Closed,
 }
 
-/// A name that must stay absent.
-#[derive(Debug)]
-struct Absent {
-    path: PathBuf,
-    folder: Identity,
-    name: String,
-}
-
 /// All places of a command.
 #[derive(Debug)]
 pub(super) struct Places {
     roots: Vec<PathBuf>,
-    absent: Vec<Absent>,
-    names: Vec<String>,
-    /// When the command began.
-    began: Duration,
+    mounts: Mounts,
+    absent: Absent,
+    unpacked: Unpacked,
     /// Links that stay where they are.
     kept: BTreeSet<Identity>,
     shared: Option<SharedTree>,
@@ -70,7 +61,7 @@ struct SharedTree {
 }
 
 /// Folders that commands may write to.
-fn writable_roots(cell: &CellSpec, order: &CommandSpec) -> Vec<PathBuf> {
+pub(in crate::helper) fn writable_roots(cell: &CellSpec, order: &CommandSpec) -> Vec<PathBuf> {
     let written = |list: &[Exposed]| {
         let writes = list.iter().filter(|exposed| exposed.write);
         writes.map(|exposed| exposed.path.as_path().to_owned()).collect::<Vec<_>>()
@@ -113,30 +104,16 @@ impl Places {
         if roots.is_empty() {
             return Ok(None);
         }
-        let mut absent = Vec::new();
-        let mut walk = Walk::default();
-        for cover in &order.covers {
-            if let Cover::Absent(path) = cover {
-                let path = path.as_path();
-                let found = find_absent(path, &mut walk);
-                absent.push(found.map_err(|error| reach::fault("guarding", path, error))?.ok_or_else(
-                    || {
-                        let step = format!("guarding {}", path.display());
-                        Fault { changed: true, ..Fault::new(step, "it is there now") }
-                    },
-                )?);
-            }
-        }
+        let absent = order.covers.iter().filter(|cover| matches!(cover, Cover::Absent(_)));
+        let absent = Absent::new(absent.map(Cover::path))?;
         let links = order.covers.iter().filter(|cover| matches!(cover, Cover::Keep(_))).map(Cover::path);
         let mut kept = BTreeSet::new();
         for path in links {
             kept.insert(reach::identity_at(path).map_err(|error| reach::fault("guarding", path, error))?);
         }
         let shared = (cell.tier == Tier::T2).then(|| SharedTree::new(cell, order)).transpose()?;
-        let names = order.absent_names.iter().map(|name| folded(OsStr::new(name))).collect();
-        let began =
-            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(CLOCK_TICK);
-        Ok(Some(Self { roots, absent, names, began, kept, shared }))
+        let unpacked = Unpacked::new(&order.absent_names, &order.packages);
+        Ok(Some(Self { roots, mounts: Mounts::default(), absent, unpacked, kept, shared }))
     }
 
     /// Whether something must not be taken away that no mount holds.
@@ -149,7 +126,11 @@ impl Places {
     }
 
     /// About making a name, or putting another thing in its place.
-    pub(super) fn judge(&self, spot: &Spot) -> io::Result<Ruling> {
+    pub(super) fn judge(&self, spot: &Spot, made: Made) -> io::Result<Ruling> {
+        let about = About::folder(&spot.folder)?;
+        if !self.mounts.hold(&about)? {
+            return Ok(Ruling::Closed);
+        }
         let path = path_of(&spot.folder)?;
         if let Some(shared) = &self.shared {
             match shared.judge_folder(&spot.folder)? {
@@ -159,34 +140,42 @@ impl Places {
         } else if !self.roots.iter().any(|root| path.starts_with(root)) {
             return Ok(Ruling::Elsewhere);
         }
-        if let Some(above) = self.absent.iter().find(|absent| path.starts_with(&absent.path)) {
-            return Ok(Ruling::Protected(above.path.clone()));
+        if let Some(above) = self.absent.around(&path) {
+            return Ok(Ruling::Protected(above.to_owned()));
         }
         let name = folded(spot.bare());
-        let mut alike = self.absent.iter().filter(|absent| absent.name == name).peekable();
-        if alike.peek().is_some() {
-            let folder = identity_of(&spot.folder)?;
-            if let Some(absent) = alike.find(|absent| absent.folder == folder) {
-                return Ok(Ruling::Protected(absent.path.clone()));
-            }
+        if let Some(absent) = self.absent.at(spot, &name, made)? {
+            return Ok(Ruling::Protected(absent.to_owned()));
         }
-        if self.names.contains(&name) && is_free(spot)? && !self.may_be_unpacked(&spot.folder, &path)? {
-            return Ok(Ruling::Protected(path.join(spot.bare())));
+        if self.unpacked.names(&name) && is_free(spot)? {
+            let inside = self.inside(&path);
+            if !self.unpacked.may_come(spot, inside, about.born) {
+                return Ok(Ruling::Protected(path.join(spot.bare())));
+            }
         }
         Ok(Ruling::Free)
     }
 
-    /// Whether a folder is one that things are unpacked into: younger than the command, or below a
-    /// `node_modules`.
-    fn may_be_unpacked(&self, folder: &OwnedFd, path: &Path) -> io::Result<bool> {
-        if path.components().any(|part| part.as_os_str() == "node_modules") {
-            return Ok(true);
+    /// A path, as the innermost folder that commands may write to knows it.
+    fn inside<'a>(&self, path: &'a Path) -> &'a Path {
+        let inside = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        inside.min_by_key(|inside| inside.as_os_str().len()).unwrap_or(path)
+    }
+
+    /// Something was moved, which may have brought names along.
+    pub(super) fn moved(&self, from: &Spot, to: &Spot) {
+        if !self.unpacked.came_in_packages() {
+            return;
         }
-        let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-        let found = statx(folder, "", flags, StatxFlags::BTIME)?;
-        let is_known = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
-        let born = Duration::new(found.stx_btime.tv_sec.try_into().unwrap_or(0), found.stx_btime.tv_nsec);
-        Ok(is_known && born >= self.began)
+        let place = |spot: &Spot| path_of(&spot.folder).map(|folder| folder.join(spot.bare()));
+        let (from, place) = (place(from).unwrap_or_default(), place(to).unwrap_or_default());
+        self.unpacked.moved(self.inside(&from), to, self.inside(&place));
+    }
+
+    /// Names that are there now because they came with what was unpacked: the first few, and how many
+    /// more there are.
+    pub(super) fn unpacked(&self) -> (Vec<PathBuf>, u32) {
+        self.unpacked.found(|path| self.inside(path))
     }
 
     /// About what lies at a place, if anything does: whether it may be moved or removed, or
@@ -220,15 +209,14 @@ impl Places {
         Ok(shared.granted.iter().any(|granted| path.starts_with(granted)))
     }
 
-    /// Takes away sockets that have a name that must stay absent: they hold nothing.
+    /// Takes away sockets that have a name that must stay absent.
     pub(super) fn remove_sockets(&self) {
-        for absent in &self.absent {
-            let Ok((folder, name)) = reach::parent(&absent.path) else { continue };
-            let found = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
-            if found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_socket()) {
-                let _ = unlinkat(&folder, name, AtFlags::empty());
-            }
-        }
+        let must_go = |folder: &OwnedFd, name: &[u8]| {
+            let name = folded(OsStr::from_bytes(name));
+            let is_absent = || identity_of(folder).is_ok_and(|folder| self.absent.holds(folder, &name));
+            self.unpacked.names(&name) || is_absent()
+        };
+        self.roots.iter().for_each(|root| sockets::remove_below(root, must_go));
     }
 }
 
@@ -263,7 +251,9 @@ impl SharedTree {
         let above =
             covers.map(Cover::path).chain(special.iter().copied()).flat_map(|path| path.ancestors().skip(1));
         let above: BTreeSet<_> = above.filter(|path| inside(path)).collect();
-        for folder in above {
+        // A file above an absent name may be replaced by another one.
+        let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());
+        for folder in above.into_iter().filter(|path| !is_file(path)) {
             match identity(folder) {
                 Ok(found) => drop(tree.held.insert(found)),
                 // Above an absent name folders may be absent, too.
@@ -311,89 +301,5 @@ fn is_free(spot: &Spot) -> io::Result<bool> {
         Ok(_) => Ok(false),
         Err(rustix::io::Errno::NOENT) => Ok(true),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// What has to be watched so that nothing comes to be at a path: itself, or what is missing on
-/// the way to it. `None` if it is there.
-fn find_absent(path: &Path, walk: &mut Walk) -> io::Result<Option<Absent>> {
-    let mut path = path;
-    loop {
-        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
-        match walk.parent(path) {
-            Ok((folder, _)) => {
-                return match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-                    Err(rustix::io::Errno::NOENT) => {
-                        let folder = identity_of(folder)?;
-                        Ok(Some(Absent { path: path.to_owned(), folder, name: folded(name) }))
-                    }
-                    Ok(_) => Ok(None),
-                    Err(error) => Err(error.into()),
-                };
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => path = above,
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// A name as the least particular of file systems compares it: letters of both cases are one,
-/// also those outside of ASCII that fold to one in it, what is not seen does not count, nor do
-/// dots and blanks at the end.
-///
-/// So names are refused that would be others on most file systems, and that nobody gives.
-fn folded(name: &OsStr) -> String {
-    let text = String::from_utf8_lossy(name.as_bytes());
-    let seen = text.chars().filter(|c| !is_ignored(*c));
-    let folded: String = seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
-    folded.trim_end_matches(['.', ' ']).to_owned()
-}
-
-/// Unicode's `Default_Ignorable_Code_Point`.
-fn is_ignored(c: char) -> bool {
-    matches!(u32::from(c),
-        0xAD | 0x34F | 0x61C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F
-        | 0x202A..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFF8
-        | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_one_when_some_file_system_takes_them_for_one() {
-        for name in [".mcp.json", ".MCP.json", ".mcp.j\u{17F}on", ".m\u{200C}cp.json", ".mcp.json. ."] {
-            assert_eq!(folded(OsStr::new(name)), ".mcp.json", "{name:?}");
-        }
-        assert_eq!(folded(OsStr::new("hoo\u{212A}s")), "hooks");
-        for name in ["mcp.json", ".mcp.jso", ".mcp.json5", ".mcp-json", "..mcp.json"] {
-            assert_ne!(folded(OsStr::new(name)), ".mcp.json", "{name:?}");
-        }
-        assert_ne!(folded(OsStr::from_bytes(b".mcp.json\xff")), ".mcp.json");
-    }
-
-    #[test]
-    fn the_first_missing_part_is_watched() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().canonicalize().expect("a path");
-        let found = |path: &Path| find_absent(path, &mut Walk::default()).expect("a folder above it");
-        let absent = found(&root.join("a/b/c")).expect("nothing there");
-        assert_eq!((absent.path, absent.name.as_str()), (root.join("a"), "a"));
-        std::fs::create_dir(root.join("a")).expect("a folder");
-        let absent = found(&root.join("a/b/c")).expect("nothing there");
-        assert_eq!(absent.path, root.join("a/b"));
-        assert_eq!(absent.folder, reach::identity_at(&root.join("a")).expect("a folder"));
-        assert!(found(&root.join("a")).is_none());
-    }
-
-    #[test]
-    fn a_link_on_the_way_is_not_followed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().canonicalize().expect("a path");
-        std::os::unix::fs::symlink("/", root.join("a")).expect("a link");
-        assert!(find_absent(&root.join("a/b"), &mut Walk::default()).is_err());
     }
 }

@@ -240,6 +240,7 @@ static void calls(void) {
     CALL(perf_event_open, space, 0, -1, -1, 0);
     CALL(userfaultfd, 1);
     CALL(userfaultfd, 0);
+    CALL(io_setup, 128, space);
     CALL(keyctl, 0, -3, 1);
     CALL(add_key, "user", "escape", "x", 1, -3);
     CALL(request_key, "user", "escape", "", 0);

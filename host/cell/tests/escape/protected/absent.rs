@@ -1,16 +1,16 @@
 //! Names that nothing has and that no command may make. Nothing stands for them in the workspace.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
-use scorpiox_cell::{Ended, Status, Tier};
+use scorpiox_cell::{Ended, RawPath, Status, Tier};
 
 use super::names;
-use crate::bed::{Bed, Shield, comes_true, finish, for_each_tier, parent_of};
+use crate::bed::{Bed, Finished, Shield, comes_true, finish, for_each_tier, parent_of};
 
 /// Names that nothing has, with places to take something from.
 fn with_absent_names(bed: &mut Bed) -> Vec<PathBuf> {
@@ -70,7 +70,7 @@ fn absent_names_stay_absent() {
         let absent = with_absent_names(bed);
         let finished = bed.attack(&format!("may 'a file of its own' write own/new\n{FILL}"));
         assert_gone(&absent);
-        let refused = finished.outcome.expect("an outcome").refused;
+        let refused = finished.outcome.expect("an outcome").names.refused;
         let refused: Vec<_> = refused.iter().map(|path| path.as_path().to_owned()).collect();
         for path in [".mcp.json", ".claude", "repository/.git/hooks", "settings"] {
             assert!(refused.contains(&bed.at(path)), "{path} is not among {refused:?}");
@@ -101,11 +101,16 @@ fn a_path_that_changes_after_the_look_makes_no_absent_name() {
     for_each_tier(|bed| {
         let absent = with_absent_names(bed);
         bed.arm("names");
+        bed.shield.names = vec![".zed"];
+        bed.put("repository/deep/file", "mine\n");
         let (over, seen) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
-                    seen.fetch_or(absent[0].symlink_metadata().is_ok(), Ordering::Relaxed);
+                    // Sockets get their names from their owners, and lose them in the end.
+                    let found = absent[0].symlink_metadata();
+                    let is_there = found.is_ok_and(|found| !found.file_type().is_socket());
+                    seen.fetch_or(is_there, Ordering::Relaxed);
                 }
             });
             let finished = bed.run("./names race .mcp.json");
@@ -114,6 +119,8 @@ fn a_path_that_changes_after_the_look_makes_no_absent_name() {
         });
         assert!(!seen.load(Ordering::Relaxed), "the name was there for a moment");
         assert_gone(&absent);
+        bed.run("./names race repository/deep/.zed").assert_nothing_escaped();
+        assert!(!bed.at("repository/deep/.zed").exists(), "a name that counts in every folder");
     });
 }
 
@@ -214,7 +221,7 @@ fn what_is_made_is_as_the_program_asked() {
     for_each_tier(|bed| {
         with_absent_names(bed);
         bed.run(
-            r#"
+            r"
             echo one > plain; (umask 077; echo two > private; mkdir closed); mkdir open
             echo three >> plain; echo four > plain2; echo x > plain2
             python3 - <<'P'
@@ -244,7 +251,7 @@ P
             echo to-stderr > /dev/stderr; echo to-fd > /dev/fd/1
             deep=own; for i in $(seq 30); do deep=$deep/deeper-and-deeper-still; done; mkdir -p $deep && echo x > $deep/file
             mv own/folder own/moved && cp -r own/moved own/copied && ln -s a own/b && ls own/copied
-            "#,
+            ",
         );
         let mode = |name: &str| bed.at(name).metadata().expect("a file").permissions().mode() & 0o7777;
         let modes: Vec<_> =
@@ -327,7 +334,7 @@ fn absent_names_of_all_folders_stay_absent() {
         bed.shield.names = vec![".vscode", ".mcp.json"];
         bed.arm("names");
         bed.run("./names each .vscode .mcp.json packages/app/.mcp.json").assert_nothing_escaped();
-        bed.attack(
+        let finished = bed.attack(
             r#"
             for path in .vscode own/.vscode packages/app/.VSCode "packages/app/.vscode "; do
                 must_fail "a folder at $path" mkdir "$path"
@@ -342,6 +349,80 @@ fn absent_names_of_all_folders_stay_absent() {
             "#,
         );
         assert_eq!(names(&bed.at("packages/app")), ["file", "node_modules"]);
+        assert_eq!(unpacked(bed, &finished), ["unpacked/deep/.vscode"]);
+    });
+}
+
+/// What a result says to have come with what was unpacked, in the workspace.
+fn unpacked(bed: &Bed, finished: &Finished) -> Vec<String> {
+    let names = &finished.outcome.as_ref().expect("an outcome").names;
+    let inside = |path: &RawPath| path.as_path().strip_prefix(&bed.workspace).expect("inside").to_owned();
+    names.unpacked.iter().map(|path| inside(path).display().to_string()).collect()
+}
+
+/// A folder that is new, or lies among packages, can be given the place of one that was there. So it is
+/// told where such names are in the end.
+#[test]
+fn names_that_come_by_moving_folders_are_told() {
+    for_each_tier(|bed| {
+        for folder in ["swapped", "carried", "fresh"] {
+            bed.put(&format!("{folder}/file"), "mine\n");
+        }
+        bed.shield.names = vec![".vscode"];
+        let finished = bed.run(
+            r"
+            mkdir n n/.vscode; mv swapped/* n/; rmdir swapped; mv n swapped
+            mkdir node_modules; mv carried node_modules/; mkdir node_modules/carried/.vscode
+            mv node_modules/carried carried
+            mkdir -p node_modules/new/.vscode gone/.vscode; rm -r gone
+            ",
+        );
+        assert_eq!(unpacked(bed, &finished), ["carried", "swapped/.vscode"]);
+        let finished = bed.run("mkdir -p node_modules/more/.vscode; ls > node_modules/list");
+        assert!(unpacked(bed, &finished).is_empty(), "packages bring such names along");
+    });
+}
+
+/// Only what lies below such a folder inside of the workspace is packages.
+#[test]
+fn a_workspace_among_packages_is_a_workspace() {
+    let packages = crate::bed::ground().join("node_modules");
+    fs::create_dir_all(&packages).expect("a folder");
+    for tier in crate::bed::TIERS {
+        eprintln!("--- {tier}");
+        let mut bed = Bed::below(tier, &packages);
+        let folder = bed.put("own/file", "mine\n");
+        bed.shield.names = vec![".vscode"];
+        // Else it would be as young as the command.
+        let age = || folder.metadata().and_then(|found| found.created()).expect("a time").elapsed();
+        comes_true(Duration::from_secs(5), || age().is_ok_and(|age| age > Duration::from_millis(50)));
+        bed.attack(r#"must_fail "a folder" mkdir own/.vscode; may "another" mkdir own/other"#);
+    }
+}
+
+/// As `core.hooksPath` may say it: below a file, where nothing is as long as that is a file.
+#[test]
+fn a_name_below_a_file_stays_absent() {
+    for_each_tier(|bed| {
+        bed.put("README", "one\n");
+        bed.put("own/with/hooks/pre-commit", "mine\n");
+        bed.shield.absent = vec![bed.at("README/hooks"), bed.at("README/deep/er")];
+        bed.attack(
+            r#"
+            may "changed" write README
+            echo two > own/new; may "replaced by a file" move own/new README
+            rm README
+            must_fail "a folder" mkdir README
+            must_fail "a folder with it" move own/with README
+            echo > README
+            must_fail "an exchange" exchange own/with README
+            rm README
+            must_fail "a link to a folder with it" ln -s own/with README
+            must_fail "another spelling" mkdir readme.
+            may "made again" overwrite README
+            "#,
+        );
+        assert_eq!(fs::read_to_string(bed.at("README")).expect("a file"), "changed\n");
     });
 }
 

@@ -1,0 +1,198 @@
+//! Names that must stay absent, each at its own path.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, statat};
+
+use super::caller::Spot;
+use super::identity_of;
+use crate::helper::reach::{self, Identity, Walk};
+use crate::wire::Fault;
+
+/// What is made at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Made {
+    /// A regular file: nothing lies below it.
+    File,
+    /// Anything else.
+    Other,
+}
+
+impl Made {
+    pub(super) fn of(kind: FileType) -> Self {
+        if kind.is_file() { Self::File } else { Self::Other }
+    }
+}
+
+/// What has to be watched so that nothing comes to be at a path: the first part of it that is missing,
+/// or a file where it would need a folder.
+#[derive(Debug)]
+struct Watched {
+    path: PathBuf,
+    folder: Identity,
+    name: String,
+    is_file: bool,
+}
+
+/// All of a command's. There may be many, and each name that a command makes is looked up.
+#[derive(Debug, Default)]
+pub(super) struct Absent {
+    paths: HashSet<OsString>,
+    names: BTreeSet<String>,
+    places: BTreeMap<(Identity, String), Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    /// A file lies there, and may be replaced by another one.
+    takes_files: bool,
+}
+
+impl Absent {
+    pub(super) fn new<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<Self, Fault> {
+        let mut absent = Self::default();
+        let mut walk = Walk::default();
+        for path in paths {
+            let found = find(path, &mut walk).map_err(|error| reach::fault("guarding", path, error))?;
+            let watched = found.ok_or_else(|| {
+                let step = format!("guarding {}", path.display());
+                Fault { changed: true, ..Fault::new(step, "it is there now") }
+            })?;
+            absent.watch(watched);
+        }
+        Ok(absent)
+    }
+
+    fn watch(&mut self, Watched { path, folder, name, is_file }: Watched) {
+        self.paths.insert(path.as_os_str().to_owned());
+        self.names.insert(name.clone());
+        let place = self.places.entry((folder, name));
+        place.or_insert(Place { path, takes_files: true }).takes_files &= is_file;
+    }
+
+    /// The one that a folder is, or lies in.
+    pub(super) fn around<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
+        let mut above = folder.ancestors();
+        above.find(|path| !self.paths.is_empty() && self.paths.contains(path.as_os_str()))
+    }
+
+    /// The one that is at a place, if that must not be made there.
+    pub(super) fn at(&self, spot: &Spot, name: &str, made: Made) -> io::Result<Option<&Path>> {
+        if !self.names.contains(name) {
+            return Ok(None);
+        }
+        let place = self.places.get(&(identity_of(&spot.folder)?, name.to_owned()));
+        let refused = place.filter(|place| made == Made::Other || !place.takes_files);
+        Ok(refused.map(|place| place.path.as_path()))
+    }
+
+    /// Whether this is one of them, in whatever spelling.
+    pub(super) fn holds(&self, folder: Identity, name: &str) -> bool {
+        self.names.contains(name) && self.places.contains_key(&(folder, name.to_owned()))
+    }
+}
+
+/// `None` if something is there.
+fn find(path: &Path, walk: &mut Walk) -> io::Result<Option<Watched>> {
+    let mut path = path;
+    let mut is_wanted = true;
+    loop {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        match walk.parent(path) {
+            Ok((folder, _)) => {
+                let is_file = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Err(rustix::io::Errno::NOENT) => false,
+                    Ok(found) if !is_wanted && FileType::from_raw_mode(found.st_mode).is_file() => true,
+                    Ok(_) if is_wanted => return Ok(None),
+                    // Not a way that can be watched.
+                    Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
+                    Err(error) => return Err(error.into()),
+                };
+                let folder = identity_of(folder)?;
+                return Ok(Some(Watched { path: path.to_owned(), folder, name: folded(name), is_file }));
+            }
+            Err(error) if is_missing(&error) => (path, is_wanted) = (above, false),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether a folder above is missing, or no folder.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// A name as the least particular of file systems compares it: letters of both cases are one,
+/// also those outside of ASCII that fold to one in it, what is not seen does not count, nor do
+/// dots and blanks at the end.
+///
+/// So names are refused that would be others on most file systems, and that nobody gives.
+pub(super) fn folded(name: &OsStr) -> String {
+    let text = String::from_utf8_lossy(name.as_bytes());
+    let seen = text.chars().filter(|c| !is_ignored(*c));
+    let folded: String = seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    folded.trim_end_matches(['.', ' ']).to_owned()
+}
+
+/// Unicode's `Default_Ignorable_Code_Point`.
+fn is_ignored(c: char) -> bool {
+    matches!(u32::from(c),
+        0xAD | 0x34F | 0x61C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F
+        | 0x202A..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFF8
+        | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_one_when_some_file_system_takes_them_for_one() {
+        for name in [".mcp.json", ".MCP.json", ".mcp.j\u{17F}on", ".m\u{200C}cp.json", ".mcp.json. ."] {
+            assert_eq!(folded(OsStr::new(name)), ".mcp.json", "{name:?}");
+        }
+        assert_eq!(folded(OsStr::new("hoo\u{212A}s")), "hooks");
+        for name in ["mcp.json", ".mcp.jso", ".mcp.json5", ".mcp-json", "..mcp.json"] {
+            assert_ne!(folded(OsStr::new(name)), ".mcp.json", "{name:?}");
+        }
+        assert_ne!(folded(OsStr::from_bytes(b".mcp.json\xff")), ".mcp.json");
+    }
+
+    #[test]
+    fn the_first_missing_part_is_watched() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        let found = |path: &Path| find(path, &mut Walk::default()).expect("a folder above it");
+        let absent = found(&root.join("a/b/c")).expect("nothing there");
+        assert_eq!((absent.path, absent.name.as_str()), (root.join("a"), "a"));
+        std::fs::create_dir(root.join("a")).expect("a folder");
+        let absent = found(&root.join("a/b/c")).expect("nothing there");
+        assert_eq!(absent.path, root.join("a/b"));
+        assert_eq!(absent.folder, reach::identity_at(&root.join("a")).expect("a folder"));
+        assert!(found(&root.join("a")).is_none());
+    }
+
+    #[test]
+    fn a_file_on_the_way_is_watched_and_may_be_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        std::fs::write(root.join("a"), "").expect("a file");
+        let absent = find(&root.join("a/b/c"), &mut Walk::default()).expect("known").expect("nothing there");
+        assert_eq!((absent.path, absent.is_file), (root.join("a"), true));
+    }
+
+    #[test]
+    fn a_link_on_the_way_is_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        std::os::unix::fs::symlink("/", root.join("a")).expect("a link");
+        assert!(find(&root.join("a/b"), &mut Walk::default()).is_err());
+    }
+}
