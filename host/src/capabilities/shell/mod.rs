@@ -261,21 +261,14 @@ impl Shell {
     /// What stays closed in folders that are opened otherwise than to commands.
     pub(crate) fn guard(&self, areas: &[Area]) -> Result<Special, ShellError> {
         let mut surveys = self.surveys.lock().unwrap_or_else(PoisonError::into_inner);
-        if surveys.len() >= MAX_SURVEYS {
+        if surveys.len() >= MAX_SURVEYS && !surveys.contains_key(areas) {
             surveys.clear();
         }
         let survey =
             surveys.entry(areas.to_vec()).or_insert_with(|| Arc::new(Survey::new(areas, DenySet::default())));
         let survey = Arc::clone(survey);
         drop(surveys);
-        let programs = plan::programs_inside(&self.setup, areas);
-        let view = View {
-            areas,
-            own_home: &self.setup.own_home,
-            home: self.setup.home.as_deref(),
-            programs: &programs,
-        };
-        view.special(&survey.look()?).map_err(ShellError::io("looking through the folders"))
+        View::new(&self.setup, areas, &plan::programs_inside(&self.setup, areas)).special(&survey)
     }
 
     /// What stays closed to commands of a profile, as the next one would find it.
@@ -283,15 +276,9 @@ impl Shell {
         let policy = self.policy().map_err(|error| ShellError::Unenforceable(error.to_string()))?;
         let places = plan::places(&self.setup, policy);
         let areas = plan::areas(&self.setup, profile, &places, &writable::writable(&self.setup, policy))?;
+        let survey = Survey::new(&areas, profile.denied(&places));
         let programs = plan::programs_inside(&self.setup, &areas);
-        let found = Survey::new(&areas, profile.denied(&places)).look()?;
-        let view = View {
-            areas: &areas,
-            own_home: &self.setup.own_home,
-            home: self.setup.home.as_deref(),
-            programs: &programs,
-        };
-        let special = view.special(&found).map_err(ShellError::io("looking through the folders"))?;
+        let special = View::new(&self.setup, &areas, &programs).special(&survey)?;
         Ok(special.closes(path, write).map(|why| why.to_string()))
     }
 

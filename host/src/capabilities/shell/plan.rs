@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
-use scorpiox_gitdirs::Trail;
-use scorpiox_paths::{Writable, resolve};
+use scorpiox_paths::{Lost, Trail, Writable, resolve};
 use scorpiox_policy::{
     DenyRule, HostDecision, HostRules, Network as NetworkRule, Place, Places, Policy, Profile, TOOLCHAINS,
     Tier as MinTier,
@@ -237,7 +236,7 @@ fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> 
 
 /// Whether the policy is where the workspace's commands cannot write it, nor lead it elsewhere.
 pub(super) fn check_policy_place(setup: &ShellSetup, policy: &Path) -> Result<(), Arc<ShellError>> {
-    let failed = |error| Arc::new(ShellError::io(format!("finding {}", policy.display()))(error));
+    let failed = |lost: Lost| Arc::new(ShellError::io(format!("finding {}", policy.display()))(lost.into()));
     let trail = Trail::follow(policy).map_err(failed)?;
     let is_open = |path: &&PathBuf| path.starts_with(&setup.workspace) && !path.starts_with(&setup.own_home);
     match trail.links.iter().chain([&trail.end]).find(is_open) {
