@@ -109,8 +109,7 @@ impl Split {
         if text.is_empty() {
             return;
         }
-        let begins = |start: &&str| text.starts_with(*start);
-        let is_path = inside.is_some() || ["./", "../", "~/"].iter().any(|start| begins(&start));
+        let is_path = inside.is_some() || ["./", "../", "~/"].iter().any(|start| text.starts_with(start));
         let is_program = is_path || (text.contains('/') && self.count < PROGRAM_WORDS && !is_value);
         self.count += usize::from(!text.starts_with('-') && !is_value);
         self.words.push(Word { text: text.to_owned(), is_program });

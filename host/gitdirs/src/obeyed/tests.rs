@@ -162,7 +162,7 @@ fn a_configuration_that_is_too_long_leaves_its_work_trees_out() {
 #[test]
 fn more_work_trees_than_are_looked_at_are_left_out_the_deepest_first() {
     let bed = Bed::new();
-    let config: String = (0..60_000).map(|number| format!("[alias]\na{number} = ./x\n")).collect();
+    let config = "[alias]\na = !./x\n".repeat(60_000);
     bed.put("a/.git/config", &config);
     bed.put("a/x", "");
     bed.put("a/sub/deep/.git", "gitdir: ../../.git\n");

@@ -167,9 +167,8 @@ fn build_best(
             Err(error) => tried.push((tier, error.to_string())),
         }
     }
-    // Only the operator's own file says so, and never for the profile that promises that
-    // nothing changes.
-    if policy.shell.allow_unsandboxed.value && profile.name != super::READ_ONLY_PROFILE {
+    // Only the operator's own file says so, and never for a profile that promises that nothing changes.
+    if policy.shell.allow_unsandboxed.value && !profile.is_read_only() {
         return build(setup, profile, places, &writable, Tier::None);
     }
     Err(ShellError::NoTier(NoTier { min_tier, tried }))

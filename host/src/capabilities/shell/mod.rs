@@ -36,7 +36,6 @@ pub use background::{Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use host::{ShellFailure, ShellView};
 pub use plan::tier as cell_tier;
-pub(crate) use plan::usual_places;
 pub use run::{As, Completed, GoesOn, Ran, Request, Wait};
 
 use crate::capabilities::skills::SkillFolders;
@@ -121,7 +120,9 @@ impl Shell {
         let read = || {
             let path = self.setup.own_home.join("policy.toml");
             plan::check_policy_place(&self.setup, &path)?;
-            Policy::load(&path).map_err(|problem| Arc::new(ShellError::Policy(problem)))
+            let policy = Policy::load(&path).map_err(|problem| Arc::new(ShellError::Policy(problem)))?;
+            self.setup.skills.set_writable(writable::writable(&self.setup, &policy));
+            Ok(policy)
         };
         self.policy.get_or_init(read).as_ref().map_err(Arc::clone)
     }

@@ -20,7 +20,6 @@ use super::error::ShellError;
 use super::protect::Area;
 use super::survey::Survey;
 use super::writable::writable;
-use crate::capabilities::skills::Scope;
 use crate::workspace::is_own;
 
 /// The home folder of commands, in memory.
@@ -111,7 +110,7 @@ pub(super) fn outputs(setup: &ShellSetup) -> PathBuf {
 }
 
 /// Where the policy's names for places lead, but for its own paths and skills.
-pub(crate) fn usual_places(setup: &ShellSetup) -> Places {
+pub(super) fn usual_places(setup: &ShellSetup) -> Places {
     Places::standard(setup.workspace.clone(), setup.home.clone(), &setup.own_home)
 }
 
@@ -121,6 +120,8 @@ pub(super) fn places(setup: &ShellSetup, policy: &Policy) -> Places {
     let profiles = policy.shell.profiles.values();
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
     let named = shell.chain(&policy.files.read).flat_map(|rule| places.folders(&rule.place));
+    let denied = policy.shell.profiles.values().flat_map(|profile| &profile.deny).chain(&policy.files.deny);
+    let named = named.chain(denied.filter_map(|rule| rule.head(&places)));
     // What a command may have led elsewhere leads nowhere.
     let real = named.filter_map(|path| Some((path.clone(), resolve(&path, &writable).ok()?)));
     let real = real.filter(|(path, real)| path != real).collect();
@@ -130,7 +131,7 @@ pub(super) fn places(setup: &ShellSetup, policy: &Policy) -> Places {
 /// The folders of the skills that are not the workspace's, which commands may read. None that holds
 /// more than a skill: somebody's home, or what is kept there.
 fn skills(setup: &ShellSetup, writable: &Writable) -> Vec<PathBuf> {
-    let sources = setup.skills.sources().into_iter().filter(|source| source.scope != Scope::Workspace);
+    let sources = setup.skills.sources_outside().into_iter();
     let folders =
         sources.filter_map(|source| resolve(&source.path, writable).ok()).filter(|path| path.is_dir());
     let holds_more = |folder: &PathBuf| {

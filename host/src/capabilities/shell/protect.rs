@@ -104,10 +104,27 @@ impl View<'_> {
                 Self::protect(path, Why::Program, special);
             }
         }
+        self.follow_links(survey, special);
         // What is closed by this needs no look for other names: it has no rule of its own any more.
         special.bound(self.bounds.rules)?;
         Self::add_other_names(survey, special);
         special.bound(self.bounds.rules)
+    }
+
+    /// What is in a protected folder is protected where it is: hooks and settings are often links.
+    fn follow_links(&self, survey: &Survey, special: &mut Special) {
+        let mut left = self.bounds.rules;
+        while let Some((folder, why)) = special.next_fresh() {
+            let links = survey.links_below(&folder);
+            let Some(rest) = left.checked_sub(links.len()) else {
+                special.hide(&folder, Why::Unseen("holds more links than are followed"));
+                continue;
+            };
+            left = rest;
+            for link in links {
+                Self::protect(&link, why, special);
+            }
+        }
     }
 
     /// Gives all names of a file the rule of one.

@@ -1,6 +1,6 @@
 //! Paths with a rule of their own, and what they come to in each tier.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -46,6 +46,8 @@ pub(crate) struct Special {
     hidden: BTreeMap<PathBuf, Why>,
     frozen: BTreeMap<PathBuf, Why>,
     absent: BTreeMap<PathBuf, Why>,
+    /// What was frozen, and whose links were not followed yet.
+    fresh: VecDeque<(PathBuf, Why)>,
     /// Roots that a command had closed to their owner, and which are open again.
     pub(crate) reopened: Vec<PathBuf>,
 }
@@ -79,8 +81,10 @@ impl Special {
 
     /// It exists, and cannot be changed.
     pub(super) fn freeze(&mut self, path: &Path, why: Why) {
-        if self.area(path).is_some_and(|(_, write)| write) {
-            self.frozen.entry(path.to_owned()).or_insert(why);
+        let is_new = self.area(path).is_some_and(|(_, write)| write) && !self.frozen.contains_key(path);
+        if is_new {
+            self.frozen.insert(path.to_owned(), why);
+            self.fresh.push_back((path.to_owned(), why));
         }
     }
 
@@ -89,6 +93,11 @@ impl Special {
         if self.area(path).is_some_and(|(_, write)| write) {
             self.absent.entry(path.to_owned()).or_insert(why);
         }
+    }
+
+    /// Something that was frozen, once.
+    pub(super) fn next_fresh(&mut self) -> Option<(PathBuf, Why)> {
+        self.fresh.pop_front()
     }
 
     pub(super) fn hidden(&self) -> &BTreeMap<PathBuf, Why> {

@@ -113,14 +113,14 @@ fn all_names_of_a_file_have_the_rule_of_one() {
     assert!(special.closes(&bed.at("work/same.json"), false).is_none());
 }
 
-/// Fewer rules than tests would have to make files for; the protected names of two roots are 46.
+/// Fewer rules than tests would have to make files for; two roots have some for protected names.
 const FEW: Bounds = Bounds { rules: 200, repositories: 10 };
 
 #[test]
 fn too_many_rules_in_a_folder_close_it_and_leave_the_rest() {
     let bed = bed();
     for number in 0..210 {
-        bed.put(&format!("work/many/.env{number}"), "");
+        bed.put(format!("work/many/.env{number}"), "");
     }
     bed.put("work/a/.env", "");
     let special = look(&bed, FEW).expect("decides");
@@ -133,20 +133,20 @@ fn too_many_rules_in_a_folder_close_it_and_leave_the_rest() {
 fn too_many_rules_in_many_folders_close_as_many_of_them_at_once() {
     let bed = bed();
     for number in 0..100 {
-        bed.put(&format!("work/d{number}/.env"), "");
+        bed.put(format!("work/d{number}/.env"), "");
     }
     let special = look(&bed, FEW).expect("decides");
     let closes = |path: String| special.closes(&bed.at(&path), false).is_some();
     assert!((0..100).all(|number| closes(format!("work/d{number}/.env"))));
     let open = (0..100).filter(|number| !closes(format!("work/d{number}/x"))).count();
-    assert_eq!(open, 200 - 46 - 100, "one rule for what is closed, two for what is not");
+    assert_eq!(open, 200 - 2 * PROTECTED.len() - 100, "one rule for what is closed, two for what is not");
 }
 
 #[test]
 fn too_many_rules_right_in_a_root_are_an_error_that_names_it() {
     let bed = bed();
     for number in 0..210 {
-        bed.put(&format!("work/.env{number}"), "");
+        bed.put(format!("work/.env{number}"), "");
     }
     let error = look(&bed, FEW).map(drop).expect_err("too many").to_string();
     assert!(error.contains(&format!("{} holds more than 200", bed.at("work").display())), "{error}");
@@ -158,7 +158,7 @@ fn decoys_by_any_name_do_not_open_a_repository() {
     bed.put("work/.git/config", "[core]\n\thooksPath = hooks\n");
     bed.put("work/z/.git/config", "[core]\n\thooksPath = hooks\n");
     for number in 0..20 {
-        bed.put(&format!("work/!a/{number}/commondir"), "");
+        bed.put(format!("work/!a/{number}/commondir"), "");
     }
     let special = look(&bed, FEW).expect("decides");
     unwritable(
@@ -184,9 +184,9 @@ fn other_names_of_a_file_are_found_whatever_else_is_protected() {
     bed.put("work/.vscode/sub/tasks.json", "");
     bed.put("work/secret.env/.env/lib/one", "SECRET");
     for number in 0..300 {
-        bed.put(&format!("work/!a/.env{number}"), "");
-        bed.put(&format!("work/!a/.envs/{number}"), "");
-        bed.put(&format!("work/.vscode/{number}"), "");
+        bed.put(format!("work/!a/.env{number}"), "");
+        bed.put(format!("work/!a/.envs/{number}"), "");
+        bed.put(format!("work/.vscode/{number}"), "");
     }
     for (from, to) in [
         ("work/.env", "work/plain"),
@@ -205,13 +205,35 @@ fn other_names_of_a_file_are_found_whatever_else_is_protected() {
 }
 
 #[test]
-fn hooks_that_are_links_protect_what_they_lead_to() {
+fn links_in_protected_folders_protect_what_they_lead_to() {
     let bed = bed();
     bed.put("work/.git/config", "[core]\n");
-    bed.put("work/scripts/pre-commit", "");
-    bed.folder("work/.git/hooks");
-    bed.link("../../scripts/pre-commit", "work/.git/hooks/pre-commit");
-    unwritable(&bed, &special(&bed), &["work/scripts/pre-commit"]);
+    for (link, target) in [
+        ("work/.git/hooks/pre-commit", "scripts/pre-commit"),
+        ("work/.git/hooks/dangling", "scripts/later"),
+        ("work/.claude/skills", "shared/skills"),
+        ("work/shared/skills/one", "deep/one"),
+        ("notes/sub/.vscode/tasks.json", "tasks.json"),
+    ] {
+        fs::create_dir_all(bed.at(link).parent().expect("a folder")).expect("a folder");
+        bed.link(bed.at("work").join(target), link);
+    }
+    for file in ["scripts/pre-commit", "shared/skills/SKILL.md", "deep/one/x", "tasks.json"] {
+        bed.put(format!("work/{file}"), "");
+    }
+    let special = special(&bed);
+    unwritable(
+        &bed,
+        &special,
+        &[
+            "work/scripts/pre-commit",
+            "work/scripts/later",
+            "work/shared/skills/SKILL.md",
+            "work/deep/one/x",
+            "work/tasks.json",
+        ],
+    );
+    writable(&bed, &special, &["work/scripts/x", "work/shared/x", "work/deep/x"]);
 }
 
 #[test]

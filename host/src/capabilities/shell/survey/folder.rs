@@ -42,6 +42,7 @@ pub(super) struct Folder {
     denied_folders: Vec<PathBuf>,
     /// Which regular files are in it, by their numbers on its device.
     files: Box<[u64]>,
+    pub links: Vec<PathBuf>,
     pub is_of_git: bool,
     /// Of any kind, folders too.
     pub denied: Vec<PathBuf>,
@@ -99,6 +100,7 @@ impl Folder {
             folders: Vec::new(),
             denied_folders: Vec::new(),
             files: Box::default(),
+            links: Vec::new(),
             is_of_git: false,
             denied: Vec::new(),
             sockets: Vec::new(),
@@ -145,6 +147,9 @@ impl Folder {
         }
         if manner == Manner::Open && is_protected_name(name) {
             self.names.push(path.clone());
+        }
+        if kind.is_symlink() {
+            self.links.push(path.clone());
         }
         if kind.is_dir() {
             self.folders.push(path);

@@ -1,4 +1,5 @@
-//! Other names of files that have a rule: a file with two names (`ln a b`) is protected under both.
+//! Where else protected files are: a file with two names (`ln a b`) is protected under both, and so is what a
+//! link in a protected folder leads to.
 //!
 //! Which files lie in a folder is remembered with it, so nothing is read for this but what has changed,
 //! and there is no bound on how much may be compared.
@@ -24,6 +25,18 @@ pub(crate) struct OtherNames {
 }
 
 impl Survey {
+    /// Links in a folder, at any depth, by what the last look found; none in what is no folder.
+    pub(crate) fn links_below(&self, path: &Path) -> Vec<PathBuf> {
+        let memory = self.memory();
+        let (mut links, mut open) = (Vec::new(), vec![path]);
+        while let Some(folder) = open.pop().map(|path| memory.folders.get(path)) {
+            let Some(folder) = folder else { continue };
+            links.extend_from_slice(&folder.links);
+            open.extend(folder.below().map(|(path, _)| path));
+        }
+        links
+    }
+
     /// Under what names the files at and below these paths lie in the trees; the first path that
     /// has a file counts. By what the last look found.
     pub(crate) fn other_names(&self, paths: &[&Path]) -> OtherNames {

@@ -80,8 +80,8 @@ fn what_lies_too_deep_is_named_and_the_rest_is_looked_at() {
 fn the_largest_folders_are_closed_when_there_are_too_many_in_all() {
     let bed = Bed::new();
     for number in 0..40 {
-        bed.folder(&format!("big/{number}"));
-        bed.folder(&format!("s{number}/sub"));
+        bed.folder(format!("big/{number}"));
+        bed.folder(format!("s{number}/sub"));
     }
     bed.put("s7/.env", "");
     let survey = survey_of(bed.root(), 100);
@@ -92,7 +92,7 @@ fn the_largest_folders_are_closed_when_there_are_too_many_in_all() {
     }
     let flat = Bed::new();
     for number in 0..40 {
-        flat.folder(&format!("{number}"));
+        flat.folder(format!("{number}"));
     }
     let error = survey_of(flat.root(), 30).look().expect_err("too many right in the root").to_string();
     assert!(error.contains("folders right in it"), "{error}");
