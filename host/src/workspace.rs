@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use scorpiox_policy::{is_name, is_protected_name};
 use sha2::{Digest, Sha256};
 
 /// Folders of the system. A client that starts servers there, or below, has no project
@@ -28,6 +29,12 @@ const SYSTEM_TREES: [&str; 17] = [
 
 /// Folders that hold projects but are none.
 const HOLDERS: [&str; 7] = ["/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var"];
+
+/// Folders of a home in which programs keep what they start with.
+const AT_HOME: [&str; 6] = [".config", ".gnupg", ".local", ".local/bin", ".local/share", ".ssh"];
+
+/// Below this folder, in one of a protected name, clients keep whole projects.
+const WORK_TREES: &str = "worktrees";
 
 /// The folder that tools work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +69,7 @@ pub struct NoFolder {
 
 impl Workspace {
     /// The folder that `sources` name. One that is nobody's project (`/`, the home folder, a
-    /// system folder, `own_home` and what is in it) is replaced by `own_home/workspace`.
+    /// system folder, what clients and git start programs by, `own_home` and what is in it) is replaced by `own_home/workspace`.
     pub fn find(sources: Sources, home: Option<&Path>, own_home: &Path) -> Result<Self, NoFolder> {
         let Sources { argument, scorpiox, claude, working } = sources;
         let named =
@@ -125,7 +132,19 @@ fn is_project(path: &Path, home: Option<&Path>) -> bool {
     let above_home = home.as_ref().is_some_and(|home| home.starts_with(path));
     let is_holder = HOLDERS.iter().any(|folder| path == Path::new(folder));
     let in_system = SYSTEM_TREES.iter().any(|folder| path.starts_with(folder));
-    !is_root && !above_home && !is_holder && (in_home || !in_system)
+    let kept = |home: &PathBuf| AT_HOME.iter().any(|name| path == home.join(name));
+    let is_kept = home.as_ref().is_some_and(kept) || is_protected(path);
+    !is_root && !above_home && !is_holder && !is_kept && (in_home || !in_system)
+}
+
+/// Whether a folder lies in one that no command may write in any other workspace.
+fn is_protected(path: &Path) -> bool {
+    let parts: Vec<_> = path.components().map(Component::as_os_str).collect();
+    parts.iter().enumerate().any(|(at, part)| {
+        let below = parts.get(at + 1..).unwrap_or_default();
+        let is_work_tree = below.first().is_some_and(|name| *name == WORK_TREES) && below.len() > 1;
+        is_name(part, ".git") || (is_protected_name(part) && !is_work_tree)
+    })
 }
 
 #[cfg(test)]
@@ -147,6 +166,30 @@ mod tests {
         assert!(find("/root/project", "/root").is_some());
         assert_eq!(find("/root", "/root"), None);
         assert_eq!(find("/etc/x", "/"), None);
+    }
+
+    #[test]
+    fn folders_that_programs_start_with_are_nobodys_project() {
+        for folder in [
+            ".claude",
+            "p/.claude/skills",
+            "p/.vscode",
+            "p/.git/hooks",
+            "p/.git",
+            ".codex",
+            ".config",
+            ".ssh",
+        ] {
+            assert_eq!(find(&format!("/home/ann/{folder}"), "/home/ann"), None, "{folder}");
+        }
+        for folder in
+            ["p/.claude/worktrees/x", ".cursor/worktrees/p/x/src", ".dotfiles", ".config/nvim", "x.git"]
+        {
+            assert!(find(&format!("/home/ann/{folder}"), "/home/ann").is_some(), "{folder}");
+        }
+        for folder in ["p/.claude/worktrees", "p/.claude/worktrees/x/.vscode"] {
+            assert_eq!(find(&format!("/home/ann/{folder}"), "/home/ann"), None, "{folder}");
+        }
     }
 
     #[test]

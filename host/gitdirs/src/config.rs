@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::read;
+use crate::words::words;
 
-/// Files that include one another, counted from the first.
-const MAX_INCLUDES: usize = 64;
+/// Bytes that a configuration counts for at least: reading many empty ones takes time, too.
+const LEAST_BYTES: u64 = 512;
 /// Keys whose values are commands, whatever section they stand in.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 33] = [
     "alternaterefscommand",
     "askpass",
+    "cccmd",
     "clean",
     "cmd",
     "command",
@@ -21,16 +23,23 @@ const COMMANDS: [&str; 25] = [
     "external",
     "fsmonitor",
     "gitproxy",
+    "headercmd",
     "helper",
+    "httpd",
     "packobjectshook",
     "pager",
     "path",
     "process",
     "program",
     "receivepack",
+    "recentobjectshook",
+    "sendmailcmd",
+    "smtpserver",
     "smudge",
     "sshcommand",
     "textconv",
+    "tocmd",
+    "tunnel",
     "update",
     "uploadpack",
     "vcs",
@@ -55,14 +64,24 @@ pub(crate) struct Named {
     /// Folders of hooks, relative to a work tree.
     pub hooks: Vec<PathBuf>,
     /// Words of commands, each of which may be a file relative to a work tree.
-    pub words: Vec<PathBuf>,
+    pub words: Vec<NamedWord>,
     /// The work tree, relative to the folder of the repository.
     pub work_trees: Vec<PathBuf>,
+    /// Something was not read: there is more of it than is read.
+    pub is_cut: bool,
+}
+
+/// A word of a command, as a path.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NamedWord {
+    pub path: PathBuf,
+    /// Whether it counts before there is such a file.
+    pub may_come: bool,
 }
 
 impl Named {
-    /// Reads a configuration and all that it includes.
-    pub(crate) fn read(file: &Path, home: Option<&Path>) -> Self {
+    /// Reads a configuration and all that it includes, `left` bytes at most.
+    pub(crate) fn read(file: &Path, home: Option<&Path>, left: &mut u64) -> Self {
         let mut named = Self::default();
         let mut open = vec![file.to_owned()];
         let mut seen = BTreeSet::new();
@@ -70,8 +89,14 @@ impl Named {
             if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
                 continue;
             }
-            let Some(text) = read::text(&file) else { continue };
-            for entry in parse(&String::from_utf8_lossy(&text)) {
+            let Some(text) = read::text(&file, *left) else { continue };
+            *left = left.saturating_sub(LEAST_BYTES.max(text.bytes.len() as u64));
+            if text.is_cut {
+                named.is_cut = true;
+                *left = 0;
+                return named;
+            }
+            for entry in parse(&String::from_utf8_lossy(&text.bytes)) {
                 named.note(&entry, &file, home, &mut open);
             }
         }
@@ -84,18 +109,29 @@ impl Named {
         match (section.as_str(), key.as_str()) {
             ("include" | "includeif", "path") => {
                 let path = file.parent().unwrap_or(file).join(path);
-                if self.includes.len() < MAX_INCLUDES && !self.includes.contains(&path) {
-                    open.push(path.clone());
-                    self.includes.push(path);
-                }
+                open.push(path.clone());
+                self.includes.push(path);
             }
             ("core", "hookspath") => self.hooks.push(path),
+            // What it holds is copied into new repositories, hooks too.
+            ("init", "templatedir") => self.hooks.extend([path.join("hooks"), path]),
             ("core", "worktree") => self.work_trees.push(path),
             (section, key) => {
+                let is_shell = value.starts_with('!');
                 let runs = COMMANDS.contains(&key) || COMMAND_SECTIONS.contains(&section);
-                if runs || value.starts_with('!') {
-                    self.words.extend(words(value).filter_map(|word| expand(word, home)));
+                if runs || is_shell || value.starts_with("ext::") {
+                    // Other aliases are commands of git, which starts no programs by their words.
+                    let is_program = is_shell || section != "alias";
+                    self.note_command(value.trim_start_matches("ext::"), is_program, home);
                 }
+            }
+        }
+    }
+
+    fn note_command(&mut self, command: &str, is_program: bool, home: Option<&Path>) {
+        for word in words(command) {
+            if let Some(path) = expand(&word.text, home) {
+                self.words.push(NamedWord { path, may_come: is_program && word.is_program });
             }
         }
     }
@@ -107,12 +143,6 @@ fn expand(value: &str, home: Option<&Path>) -> Option<PathBuf> {
         Some(inside) => Some(home?.join(inside)),
         None => Some(PathBuf::from(value)).filter(|_| !value.is_empty() && !value.contains('\0')),
     }
-}
-
-/// The words of a command for a shell, roughly: what may be the name of a file.
-fn words(command: &str) -> impl Iterator<Item = &str> {
-    let separates = |c: char| c.is_whitespace() || "\"'`;|&()<>=!$".contains(c);
-    command.split(separates).filter(|word| !word.is_empty())
 }
 
 /// Reads as git does, but goes on after what git would not accept.
@@ -217,11 +247,26 @@ mod tests {
             .unwrap();
         std::fs::write(at("b"), "[alias]\nx = !sh -c 'tools/run.sh && ./y'\n[user]\nname = tools/z\n")
             .unwrap();
-        let named = Named::read(&at("config"), Some(root.path()));
+        let named = Named::read(&at("config"), Some(root.path()), &mut 10_000);
         let wanted = ["sub/a", "b", "none", "sub/../config", "sub/c"].map(at);
         assert!(wanted.iter().all(|path| named.includes.contains(path)), "{named:?}");
         assert_eq!(named.hooks, [PathBuf::from("h")]);
-        let words: Vec<_> = named.words.iter().map(|word| word.to_str().unwrap()).collect();
-        assert_eq!(words, ["sh", "-c", "tools/run.sh", "./y"]);
+        let words: Vec<_> = named.words.iter().map(|word| word.path.to_str().unwrap()).collect();
+        assert_eq!(words, ["sh", "-c", "tools/run.sh", "tools/run.sh && ./y", "./y"]);
+        assert!(!named.is_cut);
+    }
+
+    #[test]
+    fn what_is_too_long_is_known_to_be_cut() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        std::fs::write(at("config"), "[include]\npath = more\n").unwrap();
+        std::fs::write(at("more"), "#".repeat(2_000)).unwrap();
+        let mut left = 2_000;
+        assert!(Named::read(&at("config"), None, &mut left).is_cut);
+        assert_eq!(left, 0);
+        assert!(!Named::read(&at("config"), None, &mut 4_000).is_cut);
+        // Of what is not there nothing is missing.
+        assert!(!Named::read(&at("none"), None, &mut left).is_cut);
     }
 }

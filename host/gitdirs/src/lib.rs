@@ -3,24 +3,25 @@
 //! Git is led by more than the name `.git`: that may be a file or a link, a folder needs no name
 //! at all to be a repository, and a configuration names further files. [`Signs`] tells from the
 //! names in a folder whether it is, or could again be made, a folder of git's. [`obeyed`] follows
-//! from such folders whatever git follows. [`Trail`] follows links.
+//! from such folders whatever git follows.
 //!
 //! Invariant: every answer is on the safe side. A folder that git would not take yet counts, and so
-//! does a file that git would read only under some condition, or that does not exist yet.
+//! does a file that git would read only under some condition, or that does not exist yet. What is not
+//! followed, since there is too much of it, is named.
 //!
 //! What to do about these files is left to the caller, as is finding the folders.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod config;
+mod names;
 mod obeyed;
 mod read;
 mod signs;
-mod trail;
+mod words;
 
-pub use obeyed::{Seen, obeyed};
+pub use obeyed::{MAX_REPOSITORIES, Obeyed, Seen, obeyed};
 pub use signs::Signs;
-pub use trail::Trail;
 
 /// What in a folder of git's decides about programs: hooks, and what names them.
 pub const OBEYED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];

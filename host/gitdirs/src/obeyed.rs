@@ -1,19 +1,31 @@
 //! From the folders of repositories to all that git obeys in them and because of them.
+//!
+//! A command chooses what there is to follow, and how much of it: so all of it is bounded, and what
+//! lies beyond a bound is named for the caller to close.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
+use scorpiox_paths::Trail;
+
 use crate::config::Named;
-use crate::trail::Trail;
+use crate::names::{Names, Trees};
 use crate::{OBEYED, read};
 
-/// Folders of git's that are followed, whoever made them.
-const MAX_REPOSITORIES: usize = 20_000;
+/// Folders and pointers of git's that are followed. Each leads to a few more.
+pub const MAX_REPOSITORIES: usize = 4_000;
+const MAX_MET: usize = 4 * MAX_REPOSITORIES;
+/// Bytes of configurations that are read, of repositories and of the user's.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+/// Bytes that are read of a file whose text is a path. What is longer is padded.
+const MAX_PATH_BYTES: u64 = 64 << 10;
+/// Folders that lead to a common one, which leads to another; git follows one.
+const MAX_COMMON: usize = 4;
 
 /// Where to begin. All paths are absolute.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
-    /// Folders of git's, under any name.
+    /// Folders of git's, under any name. Those that come first are followed first.
     pub folders: &'a [PathBuf],
     /// What is called `.git` and is no folder: files and links.
     pub pointers: &'a [PathBuf],
@@ -23,9 +35,20 @@ pub struct Seen<'a> {
     pub home: Option<&'a Path>,
 }
 
-/// Files and folders that make git start programs; they need not exist, and may be links.
-pub fn obeyed(seen: Seen<'_>) -> BTreeSet<PathBuf> {
-    let mut walk = Walk { home: seen.home, ..Walk::default() };
+/// What git obeys.
+#[derive(Debug, Default)]
+pub struct Obeyed {
+    /// Files and folders that make git start programs; they need not exist, and may be links.
+    pub files: BTreeSet<PathBuf>,
+    /// Folders of git's, and work trees, of which not everything was followed.
+    pub left_out: BTreeSet<PathBuf>,
+    /// Those of them in which git begins without being led there: by a `.git` right in it.
+    pub begun: BTreeSet<PathBuf>,
+}
+
+/// Follows git, as far as the bounds go.
+pub fn obeyed(seen: Seen<'_>) -> Obeyed {
+    let mut walk = Walk { home: seen.home, left: MAX_CONFIG_BYTES, ..Walk::default() };
     for folder in seen.folders {
         let tree = is_dot_git(folder).then(|| folder.parent()).flatten();
         walk.meet(folder, tree);
@@ -33,24 +56,30 @@ pub fn obeyed(seen: Seen<'_>) -> BTreeSet<PathBuf> {
     for pointer in seen.pointers {
         walk.pointer(pointer);
     }
-    while let Some(folder) = walk.open.pop() {
+    while let Some(folder) = walk.open.pop_front() {
         walk.folder(&folder);
     }
-    for file in seen.of_user {
-        walk.found.insert(file.clone());
-        let trees: BTreeSet<PathBuf> = walk.trees.values().flatten().cloned().collect();
-        walk.named(Named::read(file, seen.home), &trees);
-    }
-    walk.found
+    walk.share_trees();
+    walk.end(seen.of_user)
 }
 
 #[derive(Default)]
 struct Walk<'a> {
     home: Option<&'a Path>,
-    found: BTreeSet<PathBuf>,
-    open: Vec<PathBuf>,
-    /// The folders that were met, each with its work trees.
-    trees: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    obeyed: Obeyed,
+    open: VecDeque<PathBuf>,
+    /// Bytes of configurations that may still be read.
+    left: u64,
+    met: BTreeMap<PathBuf, Met>,
+}
+
+/// A folder of git's.
+#[derive(Default)]
+struct Met {
+    trees: Trees,
+    /// The folder that it shares with other work trees.
+    common: Option<PathBuf>,
+    named: Vec<Named>,
 }
 
 fn is_dot_git(path: &Path) -> bool {
@@ -58,29 +87,33 @@ fn is_dot_git(path: &Path) -> bool {
 }
 
 impl Walk<'_> {
-    /// A folder of git's, and a work tree of it.
+    /// A folder of git's, and a work tree in which git begins.
     fn meet(&mut self, folder: &Path, tree: Option<&Path>) {
-        if self.trees.len() >= MAX_REPOSITORIES {
-            return;
+        if !self.met.contains_key(folder) {
+            if self.met.len() >= MAX_MET {
+                self.obeyed.left_out.insert(folder.to_owned());
+                self.obeyed.left_out.extend(tree.map(Path::to_owned));
+                self.obeyed.begun.extend(tree.map(Path::to_owned));
+                return;
+            }
+            self.met.insert(folder.to_owned(), Met::default());
+            self.open.push_back(folder.to_owned());
         }
-        let known = self.trees.contains_key(folder);
-        let trees = self.trees.entry(folder.to_owned()).or_default();
-        let is_new = tree.is_some_and(|tree| trees.insert(tree.to_owned()));
-        if is_new || !known {
-            self.open.push(folder.to_owned());
+        if let Some(met) = self.met.get_mut(folder) {
+            met.trees.begun.extend(tree.map(Path::to_owned));
         }
     }
 
     /// A `.git` that leads elsewhere: by a link, by its text, or by both.
     fn pointer(&mut self, pointer: &Path) {
-        self.found.insert(pointer.to_owned());
+        self.obeyed.files.insert(pointer.to_owned());
         let Ok(trail) = Trail::follow(pointer) else { return };
         let tree = pointer.parent();
         if trail.end.is_dir() {
             self.meet(&trail.end, tree);
             return;
         }
-        let named = read::text(&trail.end).and_then(|text| gitdir(&text));
+        let named = read::text(&trail.end, MAX_PATH_BYTES).and_then(|text| gitdir(&text.bytes));
         let base = trail.end.parent().zip(named);
         let bases = tree.into_iter().chain(base.as_ref().map(|(base, _)| *base));
         let Some((_, named)) = &base else { return };
@@ -88,66 +121,87 @@ impl Walk<'_> {
         let folders: BTreeSet<PathBuf> = bases.map(|base| base.join(named)).collect();
         for folder in folders {
             if let Ok(trail) = Trail::follow(&folder) {
-                self.found.extend(trail.links);
+                self.obeyed.files.extend(trail.links);
                 self.meet(&trail.end, tree);
             }
         }
     }
 
     fn folder(&mut self, folder: &Path) {
-        self.found.extend(OBEYED.map(|name| folder.join(name)));
+        self.obeyed.files.extend(OBEYED.map(|name| folder.join(name)));
         let attributes = folder.join("info/attributes");
         if attributes.symlink_metadata().is_ok() {
-            self.found.insert(attributes);
+            self.obeyed.files.insert(attributes);
         }
-        let mut trees = self.trees.get(folder).cloned().unwrap_or_default();
+        let mut claimed = BTreeSet::from([folder.to_owned()]);
         // The folder of a work tree that was added names that tree, and the one that they share.
         if let Some(back) = line(&folder.join("gitdir")) {
-            trees.extend(folder.join(back).parent().map(Path::to_owned));
+            claimed.extend(folder.join(back).parent().map(Path::to_owned));
         }
-        if let Some(common) = line(&folder.join("commondir"))
-            && let Ok(trail) = Trail::follow(&folder.join(common))
+        let mut common = None;
+        if let Some(named) = line(&folder.join("commondir"))
+            && let Ok(trail) = Trail::follow(&folder.join(named))
         {
-            self.found.extend(trail.links);
-            for tree in &trees {
-                self.meet(&trail.end, Some(tree));
-            }
+            self.obeyed.files.extend(trail.links);
             self.meet(&trail.end, None);
+            common = Some(trail.end);
         }
-        let named = ["config", "config.worktree"].map(|name| Named::read(&folder.join(name), self.home));
+        let configs = ["config", "config.worktree"].map(|name| folder.join(name));
+        let named = configs.map(|file| Named::read(&file, self.home, &mut self.left));
         let work_trees = named.iter().flat_map(|named| &named.work_trees);
-        trees.extend(work_trees.map(|tree| folder.join(tree)));
-        trees.insert(folder.to_owned());
-        for named in named {
-            self.named(named, &trees);
+        claimed.extend(work_trees.map(|tree| folder.join(tree)));
+        if let Some(met) = self.met.get_mut(folder) {
+            met.trees.claimed = claimed;
+            met.common = common;
+            met.named = named.into();
         }
     }
 
-    /// What a configuration names, for these work trees.
-    fn named(&mut self, named: Named, trees: &BTreeSet<PathBuf>) {
-        self.found.extend(named.includes);
-        for tree in trees {
-            for hooks in &named.hooks {
-                let folder = plain(&tree.join(hooks));
-                // One that is generated, as husky does, runs the scripts beside it.
-                if folder.ends_with("_") && folder.parent().is_some_and(|parent| parent != tree) {
-                    self.found.extend(folder.parent().map(Path::to_owned));
-                }
-                if folder != *tree {
-                    self.found.insert(folder);
-                }
+    /// What a common folder says holds in the work trees of those that share it.
+    fn share_trees(&mut self) {
+        let shared = self.met.values().filter_map(|met| Some((met.common.clone()?, met.trees.clone())));
+        for (first, trees) in shared.collect::<Vec<_>>() {
+            let mut common = Some(first);
+            for _ in 0..MAX_COMMON {
+                let Some(met) = common.take().and_then(|common| self.met.get_mut(&common)) else { break };
+                met.trees.begun.extend(trees.begun.iter().cloned());
+                met.trees.claimed.extend(trees.claimed.iter().cloned());
+                common.clone_from(&met.common);
             }
-            let files = named.words.iter().map(|word| plain(&tree.join(word)));
-            // A word that is the name of a folder is no program.
-            let files = files.filter(|path| path.symlink_metadata().is_ok_and(|found| !found.is_dir()));
-            self.found.extend(files);
         }
     }
-}
 
-/// A path without `.`; `..` stays, since a link may come before it.
-fn plain(path: &Path) -> PathBuf {
-    path.components().collect()
+    /// All that the configurations name, in each work tree.
+    fn end(self, of_user: &[PathBuf]) -> Obeyed {
+        let mut names = Names::new(self.obeyed);
+        let mut left = MAX_CONFIG_BYTES;
+        let users: Vec<Named> = of_user.iter().map(|file| Named::read(file, self.home, &mut left)).collect();
+        names.add_files(of_user.iter().cloned());
+        let users_are_all = users.iter().all(|named| !named.is_cut && names.everywhere(named));
+        let mut in_trees = Vec::new();
+        for (folder, met) in &self.met {
+            let is_all = met.named.iter().all(|named| !named.is_cut && names.everywhere(named));
+            let hooks_are_all = names.hooks_in(&folder.join("hooks"));
+            if !is_all || !hooks_are_all || !users_are_all {
+                names.leave_out((!is_all).then_some(folder), &met.trees);
+            }
+            let begun = met.trees.begun.iter().map(|tree| (true, tree));
+            let claimed = met.trees.claimed.difference(&met.trees.begun).map(|tree| (false, tree));
+            let trees = begun.chain(claimed);
+            in_trees.extend(trees.map(|(begins, tree)| (tree.components().count(), !begins, tree, met)));
+        }
+        // The person's own come before what a command put deep into them.
+        in_trees.sort_by_key(|(depth, claimed, tree, _)| (*depth, *claimed, *tree));
+        for (_, claimed, tree, met) in in_trees {
+            for named in users.iter().chain(&met.named) {
+                names.in_tree(named, tree, !claimed);
+            }
+        }
+        for named in users.iter().chain(self.met.values().flat_map(|met| &met.named)) {
+            names.add_files(named.includes.iter().cloned());
+        }
+        names.end()
+    }
 }
 
 /// The path in a `.git` file.
@@ -157,7 +211,7 @@ fn gitdir(text: &[u8]) -> Option<PathBuf> {
 
 /// The path that is all of a small file.
 fn line(file: &Path) -> Option<PathBuf> {
-    path(&read::text(file)?)
+    path(&read::text(file, MAX_PATH_BYTES)?.bytes)
 }
 
 fn path(text: &[u8]) -> Option<PathBuf> {

@@ -5,6 +5,9 @@ use std::path::Path;
 
 use crate::read;
 
+/// Bytes of a configuration that are looked at. One that is longer counts.
+const MAX_BYTES: u64 = 1 << 20;
+
 /// Names seen in one folder.
 ///
 /// A command can take names away, so that git does not know the folder any more and nobody guards it,
@@ -46,10 +49,13 @@ impl Signs {
     }
 }
 
-/// Whether a file is the configuration of a repository, which always has this section.
+/// Whether a file is the configuration of a repository: git makes it with this section.
 fn is_of_repository(path: &Path) -> bool {
-    let text = read::text(path).unwrap_or_default().to_ascii_lowercase();
-    text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii_start().starts_with(b"[core"))
+    let Some(text) = read::text(path, MAX_BYTES) else { return false };
+    let bytes = text.bytes.to_ascii_lowercase();
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    text.is_cut || lines.any(|line| line.trim_ascii_start().starts_with(b"[core"))
 }
 
 #[cfg(test)]
@@ -80,7 +86,9 @@ mod tests {
         ] {
             assert!(are_of_git(names, ""), "{names:?}");
         }
-        assert!(are_of_git(&[("config", false)], "# mine\n  [Core]\n\tbare = false\n"));
+        for config in ["# mine\n  [Core]\n\tbare = false\n", "\u{feff}[core]\n", &"#\n".repeat(600_000)] {
+            assert!(are_of_git(&[("config", false)], config), "{}", &config[..4]);
+        }
     }
 
     #[test]

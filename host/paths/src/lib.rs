@@ -4,9 +4,10 @@
 //! for a link between two looks at it, so a check of a path says nothing about what is opened by
 //! the same path later.
 //!
-//! Reading order: [`Writable`] holds the folders that commands can write, [`resolve`] follows the
-//! links outside of those, [`Folder`] opens what is left from part to part without following any
-//! link, [`programs`] finds programs that nobody but the system's owner can have exchanged.
+//! Reading order: [`Trail`] follows links, [`Writable`] holds the folders that commands can write,
+//! [`resolve`] follows the links outside of those, [`Folder`] opens what is left from part to part without following any
+//! link, [`programs`] finds programs that nobody but the system's owner can have exchanged, [`Stamp`] tells
+//! whether something is what it was.
 //!
 //! Invariant: what is opened here is reached through no link. An error of a look is a refusal.
 //! Which folders commands can write is for the caller to say.
@@ -16,6 +17,10 @@
 mod folder;
 pub mod programs;
 mod resolve;
+mod stamp;
+mod trail;
 
 pub use folder::{Folder, Identity, Kind, open_file};
 pub use resolve::{Unresolved, Writable, resolve};
+pub use stamp::{FINE_STEP, Stamp};
+pub use trail::{Lost, Trail};

@@ -1,11 +1,9 @@
 //! Where a path leads, as far as only its owner can have decided that.
 
-use std::ffi::OsString;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-/// Links that are followed one after the other.
-const MAX_LINKS: u32 = 40;
+use crate::trail::{Lost, Trail};
 
 /// Folders that commands can write, with everything below them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,53 +56,12 @@ pub fn resolve(path: &Path, writable: &Writable) -> Result<PathBuf, Unresolved> 
     if !path.is_absolute() {
         return Err(Unresolved::Relative(path.to_owned()));
     }
-    let mut left = parts(path);
-    let mut reached = PathBuf::from("/");
-    let mut links = 0;
-    while let Some(part) = left.pop() {
-        if part == ".." {
-            reached.pop();
-            continue;
-        }
-        let next = reached.join(&part);
-        let target = match next.symlink_metadata() {
-            Ok(found) if !found.is_symlink() => {
-                reached = next;
-                continue;
-            }
-            Ok(_) if writable.covers(&reached) => return Err(Unresolved::Link(next)),
-            Ok(_) => next.read_link().map_err(|error| Unresolved::Io { path: next.clone(), error })?,
-            Err(error) if is_absent(&error) => {
-                reached = next;
-                continue;
-            }
-            Err(error) => return Err(Unresolved::Io { path: next, error }),
-        };
-        links += 1;
-        if links > MAX_LINKS {
-            return Err(Unresolved::TooManyLinks(path.to_owned()));
-        }
-        if target.is_absolute() {
-            reached = PathBuf::from("/");
-        }
-        left.extend(parts(&target));
-    }
-    Ok(reached)
-}
-
-/// Something in the place of a folder on the way is as good as nothing: neither can be opened.
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// The parts of a path, the last one first.
-fn parts(path: &Path) -> Vec<OsString> {
-    let parts = path.components().rev().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    });
-    parts.collect()
+    let is_theirs = |link: &Path| !link.parent().is_some_and(|folder| writable.covers(folder));
+    Trail::follow_where(path, is_theirs).map(|trail| trail.end).map_err(|lost| match lost {
+        Lost::Link(link) => Unresolved::Link(link),
+        Lost::TooManyLinks(path) => Unresolved::TooManyLinks(path),
+        Lost::Io { path, error } => Unresolved::Io { path, error },
+    })
 }
 
 #[cfg(test)]

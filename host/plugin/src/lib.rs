@@ -21,7 +21,7 @@ mod shelf;
 mod status;
 
 pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WORKSPACE, WebAsk};
-pub use fingerprint::{Fingerprint, Stamp, Stamps};
+pub use fingerprint::{Fingerprint, Stamps};
 pub use ledger::{Approval, Decision, Ledger, LedgerError, Pins, Record};
 pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError, ToolNote};
 pub use name::{NameError, PluginName};

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use scorpiox_paths::{FINE_STEP, Stamp};
 
-use crate::fingerprint::{FINE_STEP, Fingerprint, Stamp, Stamps};
+use crate::fingerprint::{Fingerprint, Stamps};
 use crate::manifest::{MAX_MANIFEST_BYTES, Manifest};
 use crate::name::PluginName;
 

@@ -27,6 +27,9 @@ pub struct DenyRule {
     glob: String,
     base: Base,
     matcher: GlobSet,
+    /// Of a glob with a beginning: the folders that it names, and what it says of what is in there.
+    named: PathBuf,
+    tail: Option<GlobSet>,
     /// The places that it is relative to, when not those of the profile that it is in now.
     within: Option<Vec<Place>>,
     /// Who wrote it.
@@ -43,7 +46,8 @@ impl Eq for DenyRule {}
 
 impl DenyRule {
     /// Reads a glob: relative to each folder that is opened, or to `/` or `~/` when it begins so.
-    /// `*` and `?` do not match `/`, `**` does; letters match in their own case only.
+    /// `*` and `?` do not match `/`, `**` does; letters of both cases match, as on the least
+    /// particular disk.
     pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
         let shown = shorten(text);
         let invalid = |why: &str, fix: &str| Err(Invalid::new(format!("glob \"{shown}\" {why}"), fix));
@@ -71,12 +75,29 @@ impl DenyRule {
         if pattern.is_empty() || matches_everything(&matcher) {
             return invalid("matches everything", "leave the folder out of `read` and `write` instead");
         }
-        Ok(Self { glob: text.to_owned(), base, matcher, within: None, source })
+        let (named, tail) = split_named(base, pattern);
+        // Of a whole glob that is valid each part is.
+        let tail = tail.map(|tail| compile(&tail)).transpose();
+        let tail = match tail {
+            Ok(tail) => tail,
+            Err(why) => return invalid(&format!("is not valid: {why}"), "write `{` and `[` within one name"),
+        };
+        Ok(Self { glob: text.to_owned(), base, matcher, named, tail, within: None, source })
     }
 
     /// The glob as written.
     pub fn glob(&self) -> &str {
         &self.glob
+    }
+
+    /// The folder or file that a glob from `/` or `~/` names before its first wildcard: where that leads
+    /// through a link, the glob holds there too, as [`Places::real`] says.
+    pub fn head(&self, places: &Places) -> Option<PathBuf> {
+        match self.base {
+            Base::Folders => None,
+            Base::Home => Some(places.home.as_ref()?.join(&self.named)),
+            Base::Root => Some(Path::new("/").join(&self.named)),
+        }
     }
 
     /// The same glob, relative to these places wherever it is taken.
@@ -104,9 +125,25 @@ fn split_base(text: &str) -> (Base, &str) {
     }
 }
 
+/// The names before the first with a wildcard, and the rest.
+fn split_named(base: Base, pattern: &str) -> (PathBuf, Option<String>) {
+    if base == Base::Folders {
+        return (PathBuf::new(), None);
+    }
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let first =
+        parts.iter().position(|part| part.contains(['*', '?', '[', '{', '\\'])).unwrap_or(parts.len());
+    let (named, rest) = parts.split_at(first);
+    (named.iter().collect(), (!rest.is_empty()).then(|| rest.join("/")))
+}
+
 fn compile(pattern: &str) -> Result<GlobSet, String> {
     // A set of one, since a single matcher panics where a set returns an error.
-    let glob = GlobBuilder::new(pattern).literal_separator(true).build().map_err(|e| e.kind().to_string())?;
+    let glob = GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .case_insensitive(true)
+        .build()
+        .map_err(|e| e.kind().to_string())?;
     GlobSetBuilder::new().add(glob).build().map_err(|e| e.kind().to_string())
 }
 
@@ -121,8 +158,28 @@ fn matches_everything(matcher: &GlobSet) -> bool {
 /// denied: of commands, of plugins, of tools that read files, and of `policy why`.
 #[derive(Debug, Clone, Default)]
 pub struct DenySet {
-    /// Each with the folders that it is relative to.
-    rules: Vec<(DenyRule, Arc<[PathBuf]>)>,
+    rules: Vec<Based>,
+}
+
+/// A rule, where it holds.
+#[derive(Debug, Clone)]
+struct Based {
+    rule: DenyRule,
+    /// The folders that it is relative to.
+    bases: Arc<[PathBuf]>,
+    /// Where the folder or file that it names is, if a link leads there.
+    real: Option<PathBuf>,
+}
+
+impl Based {
+    fn closes(&self, path: &Path) -> bool {
+        let mut inside = self.bases.iter().filter_map(|base| path.strip_prefix(base).ok());
+        if inside.any(|inside| covers(&self.rule.matcher, inside)) {
+            return true;
+        }
+        let inside = self.real.as_ref().and_then(|real| path.strip_prefix(real).ok());
+        inside.is_some_and(|inside| self.rule.tail.as_ref().is_none_or(|tail| covers(tail, inside)))
+    }
 }
 
 impl DenySet {
@@ -136,7 +193,8 @@ impl DenySet {
                 (Base::Folders, Some(within)) => folders_of(within, places).into(),
                 (Base::Folders, None) => Arc::clone(&folders),
             };
-            (rule.clone(), bases)
+            let real = rule.head(places).and_then(|head| places.real.get(&head).cloned());
+            Based { rule: rule.clone(), bases, real }
         });
         Self { rules: based.collect() }
     }
@@ -148,11 +206,7 @@ impl DenySet {
 
     /// The first rule that closes `path`, which is absolute and resolved, or a folder above it.
     pub fn matches(&self, path: &Path) -> Option<&DenyRule> {
-        let closes = |(rule, bases): &&(DenyRule, Arc<[PathBuf]>)| {
-            let mut inside = bases.iter().filter_map(|base| path.strip_prefix(base).ok());
-            inside.any(|inside| covers(rule, inside))
-        };
-        self.rules.iter().find(closes).map(|(rule, _)| rule)
+        self.rules.iter().find(|based| based.closes(path)).map(|based| &based.rule)
     }
 }
 
@@ -160,8 +214,8 @@ fn folders_of(within: &[Place], places: &Places) -> Vec<PathBuf> {
     within.iter().flat_map(|place| places.folders(place)).collect()
 }
 
-/// Whether the rule matches the path or a folder above it.
-fn covers(rule: &DenyRule, relative: &Path) -> bool {
+/// Whether a glob matches the path or a folder above it.
+fn covers(matcher: &GlobSet, relative: &Path) -> bool {
     let mut path = PathBuf::new();
     let mut found = false;
     for part in relative.components() {
@@ -170,7 +224,7 @@ fn covers(rule: &DenyRule, relative: &Path) -> bool {
             Component::ParentDir => _ = path.pop(),
             _ => continue,
         }
-        found |= !path.as_os_str().is_empty() && rule.matcher.is_match(&path);
+        found |= !path.as_os_str().is_empty() && matcher.is_match(&path);
     }
     found
 }
@@ -200,10 +254,11 @@ mod tests {
     #[test]
     fn a_glob_for_any_depth_matches_at_the_top_too() {
         let env = set(&["**/.env*"]);
-        for name in [".env", ".env.local", "a/.env", "a/b/.envrc", ".env/key", "./.env", "a/../.env"] {
+        for name in [".env", ".env.local", "a/.env", "a/b/.envrc", ".env/key", "./.env", "a/../.env", ".ENV"]
+        {
             assert!(closes(&env, name), "{name}");
         }
-        for name in ["", "env", "a.env", ".ENV", "x/env/y"] {
+        for name in ["", "env", "a.env", "x/env/y"] {
             assert!(!closes(&env, name), "{name}");
         }
     }
@@ -224,6 +279,29 @@ mod tests {
         assert_eq!(matched("/srv/a/key"), Some("/srv/*/key"));
         assert_eq!(matched("/home/me/.ssh/id"), Some("~/.ssh"));
         assert_eq!(matched("/w/srv/a/key"), None);
+    }
+
+    #[test]
+    fn globs_from_the_root_and_from_home_hold_where_links_lead() {
+        let mut places = places();
+        for (path, real) in [("/home/me/notes/secret", "/disk/secret"), ("/srv", "/var/srv")] {
+            places.real.insert(path.into(), real.into());
+        }
+        let rules: Vec<_> = ["~/notes/secret", "/srv/*/key*"]
+            .iter()
+            .map(|glob| DenyRule::parse(glob, Source::Builtin).unwrap())
+            .collect();
+        let set = DenySet::new(&rules, &["/w".into()], &places);
+        for path in
+            ["/home/me/notes/secret/k", "/disk/secret", "/disk/secret/k", "/srv/a/key", "/var/srv/a/keys/x"]
+        {
+            assert!(set.matches(Path::new(path)).is_some(), "{path}");
+        }
+        for path in ["/disk", "/disk/secrets", "/var/srv/key", "/var/srv/a/other"] {
+            assert!(set.matches(Path::new(path)).is_none(), "{path}");
+        }
+        let heads: Vec<_> = rules.iter().map(|rule| rule.head(&places).unwrap()).collect();
+        assert_eq!(heads, [Path::new("/home/me/notes/secret"), Path::new("/srv")]);
     }
 
     #[test]

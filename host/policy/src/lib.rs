@@ -42,7 +42,7 @@ pub use files::{FileDenial, FilesPolicy};
 pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules, covers};
 pub use place::{
     PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name,
-    is_protected_name,
+    is_name, is_protected_name,
 };
 pub use problem::{Invalid, Problem};
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};

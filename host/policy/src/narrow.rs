@@ -29,7 +29,7 @@ impl Profile {
 fn narrowed(own: &Profile, by: &Profile, places: Option<&Places>) -> Profile {
     let mut write = meet_all(&own.write, &by.write, places);
     // Seen from inside a protected folder nothing has a protected name any more.
-    write.retain(|rule| !is_protected(&rule.place, own) && !is_protected(&rule.place, by));
+    write.retain(|rule| [own, by].iter().all(|profile| !is_protected(&rule.place, profile, places)));
     // What may be written may be read, so that has to take part.
     let readable =
         |profile: &Profile| -> Vec<_> { profile.read.iter().chain(&profile.write).cloned().collect() };
@@ -49,13 +49,19 @@ fn narrowed(own: &Profile, by: &Profile, places: Option<&Places>) -> Profile {
 }
 
 /// Whether a folder is one that a profile may write but for its name.
-fn is_protected(place: &Place, profile: &Profile) -> bool {
-    let Place::Path(path) = place else { return false };
-    let written = profile.write.iter().filter_map(|rule| match &rule.place {
-        Place::Path(folder) => path.strip_prefix(folder).ok(),
-        _ => None,
-    });
-    written.into_iter().any(has_protected_name)
+fn is_protected(place: &Place, profile: &Profile, places: Option<&Places>) -> bool {
+    // Without places only paths are known to lie in one another.
+    let folders = |place: &Place| match (place, places) {
+        (Place::Tmp, _) => Vec::new(),
+        (place, Some(places)) => places.folders(place),
+        (Place::Path(path), None) => vec![path.clone()],
+        (_, None) => Vec::new(),
+    };
+    let written: Vec<PathBuf> = profile.write.iter().flat_map(|rule| folders(&rule.place)).collect();
+    folders(place).iter().any(|path| {
+        let mut inside = written.iter().filter_map(|folder| path.strip_prefix(folder).ok());
+        inside.any(has_protected_name)
+    })
 }
 
 fn meet_all(own: &[PathRule], by: &[PathRule], places: Option<&Places>) -> Vec<PathRule> {

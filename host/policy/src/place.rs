@@ -49,6 +49,7 @@ pub const PROTECTED: &[&str] = &[
     ".gemini",
     ".qwen",
     ".opencode",
+    ".agents",
     "opencode.json",
     "opencode.jsonc",
     ".continue",
@@ -64,22 +65,36 @@ pub const PROTECTED_IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "c
 /// Nobody opens what package managers put here as a project, and packages bring such names along.
 pub const PACKAGES: &str = "node_modules";
 
-/// Whether a name is one of [`PROTECTED`]. Letter case does not count: some disks know none.
+/// Whether a name is one of [`PROTECTED`], on the least particular disk.
 pub fn is_protected_name(name: &OsStr) -> bool {
-    let begins = matches!(name.as_encoded_bytes().first(), Some(b'.' | b'o' | b'O'));
-    begins && PROTECTED.iter().any(|protected| name.eq_ignore_ascii_case(protected))
+    is_one_of(name, PROTECTED)
+}
+
+/// Whether a name is this one, which is ASCII, on the least particular disk.
+pub fn is_name(name: &OsStr, other: &str) -> bool {
+    is_one_of(name, &[&other.to_ascii_lowercase()])
+}
+
+/// Whether a name is one of these, which are ASCII in small letters.
+fn is_one_of(name: &OsStr, names: &[&str]) -> bool {
+    if name.as_encoded_bytes().is_ascii() {
+        // Most names are told by their letters alone.
+        let bytes = name.as_encoded_bytes();
+        let end = bytes.iter().rposition(|byte| !matches!(byte, b'.' | b' ')).map_or(0, |last| last + 1);
+        let bytes = bytes.get(..end).unwrap_or(bytes);
+        return names.iter().any(|other| bytes.eq_ignore_ascii_case(other.as_bytes()));
+    }
+    let folded = scorpiox_text::folded(&name.to_string_lossy());
+    names.contains(&folded.as_str())
 }
 
 /// Whether a path, relative to a folder that may be written, has a protected name in it.
 pub fn has_protected_name(inside: &Path) -> bool {
-    let is = |part: &Component<'_>, name: &str| part.as_os_str().eq_ignore_ascii_case(name);
+    let is = |part: &Component<'_>, names: &[&str]| is_one_of(part.as_os_str(), names);
     let parts: Vec<_> = inside.components().collect();
-    let projects = parts.iter().take_while(|part| !is(part, PACKAGES));
-    let named = projects.into_iter().any(|part| is_protected_name(part.as_os_str()));
-    let in_git = |pair: &[Component<'_>]| {
-        is(&pair[0], ".git") && PROTECTED_IN_GIT.iter().any(|name| is(&pair[1], name))
-    };
-    named || parts.windows(2).any(in_git)
+    let mut projects = parts.iter().take_while(|part| !is(part, &[PACKAGES]));
+    let in_git = |pair: &[Component<'_>]| is(&pair[0], &[".git"]) && is(&pair[1], PROTECTED_IN_GIT);
+    projects.any(|part| is_one_of(part.as_os_str(), PROTECTED)) || parts.windows(2).any(in_git)
 }
 
 /// The names that stand for folders.
@@ -273,6 +288,15 @@ mod tests {
         for name in PROTECTED {
             assert!(is_protected_name(OsStr::new(name)) && has_protected_name(Path::new(name)), "{name}");
         }
+        for name in
+            [".VSCode", ".vscode. ", ".vs\u{200b}code", "\u{feff}.vscode", ".vscode\u{3164}", ".v\u{17f}code"]
+        {
+            assert!(is_protected_name(OsStr::new(name)), "{name:?}");
+            assert!(has_protected_name(&Path::new("a").join(name).join("b")), "{name:?}");
+        }
+        assert!(
+            has_protected_name(Path::new("a/.git./Hooks/x")) && !has_protected_name(Path::new("a/.git/x"))
+        );
         assert!(!is_protected_name(OsStr::new("vscode")) && !is_protected_name(OsStr::new("open")));
     }
 }

@@ -43,6 +43,12 @@ impl Profile {
         DenySet::at(&self.deny, &self.deny_places(), places)
     }
 
+    /// Whether commands of it can change nothing of this machine's: it is the read-only profile, or
+    /// narrowed by it.
+    pub fn is_read_only(&self) -> bool {
+        self.name.split('+').any(|name| name == READONLY)
+    }
+
     /// What its own globs are relative to.
     pub(crate) fn deny_places(&self) -> Vec<Place> {
         let named = self.read.iter().chain(&self.write).map(|rule| &rule.place);

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::deny::DenySet;
 use crate::place::{PathRule, Place, Places};
-use crate::profile::{Access, Profile, READONLY};
+use crate::profile::{Access, Profile};
 use crate::source::Source;
 
 /// A decision and its reason.
@@ -75,7 +75,7 @@ impl Profile {
         let because = format!("commands have a /tmp of their own, and {} is not in it", printable(path));
         let add = |place: &str| match access {
             Access::Read => Place::parse(place).is_ok().then(|| self.with("read", &self.read, place)),
-            Access::Write if self.name.split('+').any(|name| name == READONLY) => None,
+            Access::Write if self.is_read_only() => None,
             Access::Write => {
                 Place::parse_writable(place).is_ok().then(|| self.with("write", &self.write, place))
             }
@@ -94,8 +94,7 @@ impl Profile {
             }
             Access::Write => {
                 let because = format!("no entry of `write` ({}) covers {shown}", self.origins.write);
-                let readonly = self.name.split('+').any(|name| name == READONLY);
-                if readonly && !is_in(path, &Place::Tmp, places) {
+                if self.is_read_only() && !is_in(path, &Place::Tmp, places) {
                     return Verdict::denied(
                         format!("{because}, and profile `readonly` only writes @tmp"),
                         None,

@@ -127,6 +127,9 @@ impl Loader<'_> {
 
     /// Takes what a file says. Whether the file exists.
     fn read(&mut self, path: &Path, trust: Trust, kind: Kind) -> bool {
+        // A file that lies in the workspace, wherever its name does, is nobody's word but the workspace's.
+        let in_workspace = || path.canonicalize().is_ok_and(|path| path.starts_with(self.workspace));
+        let trust = if trust == Trust::User && in_workspace() { Trust::Workspace } else { trust };
         let before = self.problems.len();
         let the_file = || Origin::File { path: path.to_owned(), line: None };
         let workspaces_own = trust == Trust::Workspace && path.starts_with(self.workspace);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use scorpiox_gitdirs::Trail;
+use scorpiox_paths::Trail;
 use scorpiox_settings::{Locations, Settings};
 
 use crate::database::Durability;

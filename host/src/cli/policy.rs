@@ -103,10 +103,7 @@ fn path(
     subject: &str,
     access: Access,
 ) -> Result<ExitCode> {
-    let path = match (subject.strip_prefix("~/"), &environment.home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => environment.workspace.path.join(subject),
-    };
+    let path = asked(environment, subject);
     let (places, resolved) = (shell.places()?, resolve(&path));
     let verdict = if resolved.symlink_metadata().is_ok() {
         profile.why_existing(&resolved, access, &places)
@@ -124,6 +121,14 @@ fn path(
         None => verdict,
     };
     Ok(print(&verdict, &path.display().to_string()))
+}
+
+/// The path that is asked about: in the home folder, in the workspace, or absolute.
+fn asked(environment: &Environment, subject: &str) -> PathBuf {
+    match (subject.strip_prefix("~/"), &environment.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => environment.workspace.path.join(subject),
+    }
 }
 
 /// The path without links, as far as it exists.
@@ -202,7 +207,7 @@ fn url(policy: &Policy, subject: &str) -> ExitCode {
 
 fn file(environment: &Environment, shell: &Shell, policy: &Policy, subject: &str) -> Result<ExitCode> {
     let places = shell.places()?;
-    let path = resolve(&environment.workspace.path.join(subject));
+    let path = resolve(&asked(environment, subject));
     let (allowed, because) = match policy.files.check(&path, &places) {
         Ok(folder) => {
             let origin = policy.files.read_origin;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use scorpiox_plugin::{Decision, Fingerprint, Ledger, PluginName, Shelf, Stamp, Status};
+use scorpiox_paths::Stamp;
+use scorpiox_plugin::{Decision, Fingerprint, Ledger, PluginName, Shelf, Status};
 
 use super::entry::Entry;
 use crate::runtime::Kept;

@@ -3,10 +3,13 @@
 //! There are three rules, for three situations. Text that is shown to a person who only answers it keeps
 //! what scripts and emoji need: [`is_shown`] takes the rest out. Text that somebody decides by, and
 //! names, must be exactly what it looks like: [`is_deceptive`] refuses it whole. Text that a model
-//! reads keeps what a person would see of it: [`readable`] takes the rest out.
+//! reads keeps what a person would see of it: [`readable`] takes the rest out. Of names of files
+//! [`folded`] says which are one.
 
+mod name;
 mod readable;
 
+pub use name::folded;
 pub use readable::readable;
 
 /// Whether a character may be shown. Joiners may: Persian words and families of emoji fall apart

@@ -257,14 +257,15 @@ fn a_skill_cannot_end_its_own_block() {
 
 #[test]
 fn of_skills_with_one_name_the_first_folder_wins() {
+    // What a project brings takes no name from what the person has.
     let folders = [
-        "workspace/.scorpiox/skills/same",
-        "workspace/.claude/skills/same",
-        "workspace/.agents/skills/same",
         "home/.scorpiox/skills/same",
         "home/.claude/skills/same",
         "home/.agents/skills/same",
         "home/more/same",
+        "workspace/.scorpiox/skills/same",
+        "workspace/.claude/skills/same",
+        "workspace/.agents/skills/same",
     ];
     let program = Program::new();
     program.put("home/.claude/scorpiox-env.txt", "ADDITIONAL_SKILLS=~/more\n");
@@ -320,12 +321,16 @@ fn what_changes_in_the_folders_is_in_the_next_list() {
 fn required_skills_are_named_in_the_instructions() {
     let program = Program::new();
     program.put("workspace/.claude/skills/review/SKILL.md", skill("review", "D", "Body\n"));
-    program.put("workspace/.claude/skills/required_skills.txt", "# ours\nreview\n\ntest-first\n");
-    program.put("home/.scorpiox/skills/required_skills.txt", "review\nplan\n");
+    program.put("workspace/.claude/skills/required_skills.txt", "# ours\nplan\nreview\n\ntest-first\n");
+    program.put("home/.scorpiox/skills/required_skills.txt", "plan\n");
     let mut server = program.start();
     let hello = server.initialize(NEWEST);
-    let sentence = "invoke these skills with InvokeSkill: review, test-first, plan.";
-    assert!(hello["instructions"].as_str().expect("text").contains(sentence), "{hello}");
+    for sentence in [
+        "invoke these skills with InvokeSkill: plan.",
+        "The project asks for these skills, which it brings or you have; invoke them with InvokeSkill: review.",
+    ] {
+        assert!(hello["instructions"].as_str().expect("text").contains(sentence), "{hello}");
+    }
     let discovered = ask_modern(&mut server, "server/discover", json!({}));
     assert_eq!(discovered["instructions"], hello["instructions"]);
 }

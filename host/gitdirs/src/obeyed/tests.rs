@@ -2,11 +2,17 @@ use scorpiox_bed::Bed;
 
 use super::*;
 
-fn found(bed: &Bed, folders: &[&str], pointers: &[&str]) -> BTreeSet<PathBuf> {
+fn all(bed: &Bed, folders: &[&str], pointers: &[&str]) -> Obeyed {
     let at = |paths: &[&str]| -> Vec<_> { paths.iter().map(|path| bed.at(path)).collect() };
     let (folders, pointers, home) = (at(folders), at(pointers), bed.at("home"));
     let of_user = [home.join(".gitconfig")];
     obeyed(Seen { folders: &folders, pointers: &pointers, of_user: &of_user, home: Some(&home) })
+}
+
+fn found(bed: &Bed, folders: &[&str], pointers: &[&str]) -> BTreeSet<PathBuf> {
+    let found = all(bed, folders, pointers);
+    assert!(found.left_out.is_empty() && found.begun.is_empty(), "{found:?}");
+    found.files
 }
 
 #[track_caller]
@@ -105,4 +111,62 @@ fn pipes_and_endless_files_are_not_waited_for() {
     }
     bed.link("/dev/zero", "a/.git/gitdir");
     has(&bed, &found(&bed, &["a/.git"], &["pipe"]), &["a/.git/config", "pipe"]);
+}
+
+#[test]
+fn programs_that_are_yet_to_come_and_hooks_in_the_tree_itself_are_obeyed() {
+    let bed = Bed::new();
+    bed.put(
+        "a/.git/config",
+        "[core]\nhooksPath = .\nfsmonitor = .tools/fsm\n[sendemail]\ntocmd = ./tocmd.sh\n\
+         [alias]\na = \"!\\\"$PWD\\\"/bin/x.sh\"\nl = log origin/main\n[init]\ntemplateDir = skel\n",
+    );
+    bed.put("a/bin/x.sh", "");
+    let found = found(&bed, &["a/.git"], &[]);
+    has(
+        &bed,
+        &found,
+        &["a/pre-commit", "a/.tools/fsm", "a/tocmd.sh", "a/bin/x.sh", "a/skel", "a/skel/hooks"],
+    );
+    for path in ["a", "a/origin/main", "a/log"] {
+        assert!(!found.contains(&bed.at(path)), "{path}");
+    }
+}
+
+#[test]
+fn hooks_that_are_links_are_obeyed_by_name() {
+    let bed = Bed::new();
+    bed.put("a/.git/hooks/plain", "");
+    bed.link("../../scripts/pre-commit", "a/.git/hooks/pre-commit");
+    bed.put("a/.git/config", "[core]\nhooksPath = more\n");
+    bed.folder("a/more");
+    bed.link("../scripts/pre-push", "a/more/pre-push");
+    let found = found(&bed, &["a/.git"], &[]);
+    has(&bed, &found, &["a/.git/hooks/pre-commit", "a/more/pre-push"]);
+    assert!(!found.contains(&bed.at("a/.git/hooks/plain")), "its folder is enough");
+}
+
+#[test]
+fn a_configuration_that_is_too_long_leaves_its_work_trees_out() {
+    let bed = Bed::new();
+    bed.put("a/.git/config", "[core]\nhooksPath = x\n");
+    bed.put("b/.git/config", &"# long\n".repeat(3_000_000));
+    bed.put("c/.git/config", "[core]\nworktree = ../../d\nhooksPath = x\n");
+    let all = all(&bed, &["a/.git", "b/.git", "c/.git"], &[]);
+    has(&bed, &all.files, &["a/x"]);
+    let left_out = |path: &str| all.left_out.contains(&bed.at(path));
+    assert!(!left_out("a") && left_out("b") && left_out("b/.git") && left_out("c"), "{:?}", all.left_out);
+    assert_eq!(all.begun, BTreeSet::from([bed.at("b"), bed.at("c")]));
+}
+
+#[test]
+fn more_work_trees_than_are_looked_at_are_left_out_the_deepest_first() {
+    let bed = Bed::new();
+    let config = "[alias]\na = !./x\n".repeat(60_000);
+    bed.put("a/.git/config", &config);
+    bed.put("a/x", "");
+    bed.put("a/sub/deep/.git", "gitdir: ../../.git\n");
+    let all = all(&bed, &["a/.git"], &["a/sub/deep/.git"]);
+    has(&bed, &all.files, &["a/x"]);
+    assert!(all.left_out.contains(&bed.at("a/sub/deep")) && !all.left_out.contains(&bed.at("a")));
 }

@@ -54,6 +54,24 @@ fn a_place_meets_a_path_only_where_it_is_known_to_be() {
 }
 
 #[test]
+fn what_is_protected_in_one_profile_is_not_written_by_being_named_in_the_other() {
+    let own = profile("write = ['@workspace']");
+    for name in [".vscode", ".claude/skills", ".git/hooks"] {
+        let by = profile(&format!("write = ['~/project/{name}', '~/project/src']"));
+        for narrowed in [own.narrowed_at(&by, &places()), by.narrowed_at(&own, &places())] {
+            assert_eq!(shown(&narrowed.write), ["/home/me/project/src"], "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_was_narrowed_by_readonly_is_read_only() {
+    assert!(builtin("readonly").is_read_only() && !builtin("open").is_read_only());
+    assert!(builtin("readonly").narrowed(&profile("")).is_read_only());
+    assert!(!builtin("open").narrowed(&profile("")).is_read_only());
+}
+
+#[test]
 fn the_weaker_network_wins_and_lists_meet() {
     let list = |hosts: &str| profile(&format!("network = {{ mode = 'allowlist', hosts = [{hosts}] }}"));
     let (a, b) = (list("'*.a.org', 'b.org', 'c.org:80'"), list("'x.a.org:443', 'b.org', 'c.org', 'd.org'"));

@@ -106,15 +106,13 @@ impl Ready {
         if self.tier == Tier::None {
             return Ok(Rules::default());
         }
-        let found = self.survey.look()?;
-        let failed = || ShellError::io("looking through the workspace");
-        let special = self.view(setup).special(&found).map_err(failed())?;
+        let special = View::new(setup, &self.plan.areas, &self.plan.programs).special(&self.survey)?;
         let covers = special.covers();
         let granted = match self.tier {
-            Tier::T2 => special.granted().map_err(failed())?,
+            Tier::T2 => special.granted().map_err(ShellError::io("looking through the workspace"))?,
             _ => Vec::new(),
         };
-        Ok(Rules { covers, granted, unseen: special.unseen(), reopened: found.reopened })
+        Ok(Rules { covers, granted, unseen: special.unseen(), reopened: special.reopened })
     }
 
     /// What of folders that are not seen has not been told yet.
@@ -123,15 +121,6 @@ impl Ready {
         let paths = unseen.iter().map(|(path, _)| path.clone()).collect();
         let known = std::mem::replace(&mut *told, paths);
         unseen.into_iter().filter(|(path, _)| !known.contains(path)).collect()
-    }
-
-    fn view<'a>(&'a self, setup: &'a ShellSetup) -> View<'a> {
-        View {
-            areas: &self.plan.areas,
-            own_home: &setup.own_home,
-            home: setup.home.as_deref(),
-            programs: &self.plan.programs,
-        }
     }
 }
 
@@ -178,9 +167,8 @@ fn build_best(
             Err(error) => tried.push((tier, error.to_string())),
         }
     }
-    // Only the operator's own file says so, and never for the profile that promises that
-    // nothing changes.
-    if policy.shell.allow_unsandboxed.value && profile.name != super::READ_ONLY_PROFILE {
+    // Only the operator's own file says so, and never for a profile that promises that nothing changes.
+    if policy.shell.allow_unsandboxed.value && !profile.is_read_only() {
         return build(setup, profile, places, &writable, Tier::None);
     }
     Err(ShellError::NoTier(NoTier { min_tier, tried }))

@@ -36,7 +36,6 @@ pub use background::{Begun, Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use host::{ShellFailure, ShellView};
 pub use plan::tier as cell_tier;
-pub(crate) use plan::usual_places;
 pub use run::{As, Completed, GoesOn, Ran, Request, Wait};
 
 use crate::capabilities::skills::SkillFolders;
@@ -121,7 +120,9 @@ impl Shell {
         let read = || {
             let path = self.setup.own_home.join("policy.toml");
             plan::check_policy_place(&self.setup, &path)?;
-            Policy::load(&path).map_err(|problem| Arc::new(ShellError::Policy(problem)))
+            let policy = Policy::load(&path).map_err(|problem| Arc::new(ShellError::Policy(problem)))?;
+            self.setup.skills.set_writable(writable::writable(&self.setup, &policy));
+            Ok(policy)
         };
         self.policy.get_or_init(read).as_ref().map_err(Arc::clone)
     }
@@ -266,21 +267,14 @@ impl Shell {
     /// What stays closed in folders that are opened otherwise than to commands.
     pub(crate) fn guard(&self, areas: &[Area]) -> Result<Special, ShellError> {
         let mut surveys = self.surveys.lock().unwrap_or_else(PoisonError::into_inner);
-        if surveys.len() >= MAX_SURVEYS {
+        if surveys.len() >= MAX_SURVEYS && !surveys.contains_key(areas) {
             surveys.clear();
         }
         let survey =
             surveys.entry(areas.to_vec()).or_insert_with(|| Arc::new(Survey::new(areas, DenySet::default())));
         let survey = Arc::clone(survey);
         drop(surveys);
-        let programs = plan::programs_inside(&self.setup, areas);
-        let view = View {
-            areas,
-            own_home: &self.setup.own_home,
-            home: self.setup.home.as_deref(),
-            programs: &programs,
-        };
-        view.special(&survey.look()?).map_err(ShellError::io("looking through the folders"))
+        View::new(&self.setup, areas, &plan::programs_inside(&self.setup, areas)).special(&survey)
     }
 
     /// What stays closed to commands of a profile, as the next one would find it.
@@ -288,15 +282,9 @@ impl Shell {
         let policy = self.policy().map_err(|error| ShellError::Unenforceable(error.to_string()))?;
         let places = plan::places(&self.setup, policy);
         let areas = plan::areas(&self.setup, profile, &places, &writable::writable(&self.setup, policy))?;
+        let survey = Survey::new(&areas, profile.denied(&places));
         let programs = plan::programs_inside(&self.setup, &areas);
-        let found = Survey::new(&areas, profile.denied(&places)).look()?;
-        let view = View {
-            areas: &areas,
-            own_home: &self.setup.own_home,
-            home: self.setup.home.as_deref(),
-            programs: &programs,
-        };
-        let special = view.special(&found).map_err(ShellError::io("looking through the folders"))?;
+        let special = View::new(&self.setup, &areas, &programs).special(&survey)?;
         Ok(special.closes(path, write).map(|why| why.to_string()))
     }
 

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
-use scorpiox_gitdirs::Trail;
-use scorpiox_paths::{Writable, resolve};
+use scorpiox_paths::{Lost, Trail, Writable, resolve};
 use scorpiox_policy::{
     DenyRule, HostDecision, HostRules, Network as NetworkRule, Place, Places, Policy, Profile, TOOLCHAINS,
     Tier as MinTier,
@@ -21,7 +20,6 @@ use super::error::ShellError;
 use super::protect::Area;
 use super::survey::Survey;
 use super::writable::writable;
-use crate::capabilities::skills::Scope;
 use crate::instance;
 use crate::workspace::is_own;
 
@@ -113,7 +111,7 @@ pub(super) fn outputs(setup: &ShellSetup) -> PathBuf {
 }
 
 /// Where the policy's names for places lead, but for its own paths and skills.
-pub(crate) fn usual_places(setup: &ShellSetup) -> Places {
+pub(super) fn usual_places(setup: &ShellSetup) -> Places {
     Places::standard(setup.workspace.clone(), setup.home.clone(), &setup.own_home)
 }
 
@@ -123,6 +121,8 @@ pub(super) fn places(setup: &ShellSetup, policy: &Policy) -> Places {
     let profiles = policy.shell.profiles.values();
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
     let named = shell.chain(&policy.files.read).flat_map(|rule| places.folders(&rule.place));
+    let denied = policy.shell.profiles.values().flat_map(|profile| &profile.deny).chain(&policy.files.deny);
+    let named = named.chain(denied.filter_map(|rule| rule.head(&places)));
     // What a command may have led elsewhere leads nowhere.
     let real = named.filter_map(|path| Some((path.clone(), resolve(&path, &writable).ok()?)));
     let real = real.filter(|(path, real)| path != real).collect();
@@ -132,7 +132,7 @@ pub(super) fn places(setup: &ShellSetup, policy: &Policy) -> Places {
 /// The folders of the skills that are not the workspace's, which commands may read. None that holds
 /// more than a skill: somebody's home, or what is kept there.
 fn skills(setup: &ShellSetup, writable: &Writable) -> Vec<PathBuf> {
-    let sources = setup.skills.sources().into_iter().filter(|source| source.scope != Scope::Workspace);
+    let sources = setup.skills.sources_outside().into_iter();
     let folders =
         sources.filter_map(|source| resolve(&source.path, writable).ok()).filter(|path| path.is_dir());
     let holds_more = |folder: &PathBuf| {
@@ -238,7 +238,7 @@ fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> 
 
 /// Whether the policy is where the workspace's commands cannot write it, nor lead it elsewhere.
 pub(super) fn check_policy_place(setup: &ShellSetup, policy: &Path) -> Result<(), Arc<ShellError>> {
-    let failed = |error| Arc::new(ShellError::io(format!("finding {}", policy.display()))(error));
+    let failed = |lost: Lost| Arc::new(ShellError::io(format!("finding {}", policy.display()))(lost.into()));
     let trail = Trail::follow(policy).map_err(failed)?;
     let is_open = |path: &&PathBuf| path.starts_with(&setup.workspace) && !path.starts_with(&setup.own_home);
     match trail.links.iter().chain([&trail.end]).find(is_open) {

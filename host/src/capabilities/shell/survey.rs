@@ -8,20 +8,23 @@
 //! chooses what it leaves behind, so nothing below a tree's root is a reason to fail.
 
 mod folder;
+mod links;
 mod roots;
 mod walk;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use scorpiox_paths::Identity;
 use scorpiox_policy::DenySet;
 
 use super::protect::Area;
-use folder::{Folder, Identity};
+use folder::Folder;
+pub(super) use links::OtherNames;
 use roots::Modes;
-use walk::Walk;
+use walk::{Walk, Walked};
 
 /// Most folders that the trees may have. What is more is closed.
 const MAX_FOLDERS: usize = 500_000;
@@ -33,6 +36,7 @@ pub(crate) struct Survey {
     /// Those of them that commands may change.
     written: Vec<PathBuf>,
     deny: DenySet,
+    most_folders: usize,
     memory: Mutex<Memory>,
 }
 
@@ -40,8 +44,10 @@ pub(crate) struct Survey {
 struct Memory {
     modes: Modes,
     folders: HashMap<PathBuf, Folder>,
-    /// Folders of git's, which stay so whatever is taken out of them.
+    /// Folders of git's, which stay so for as long as this lives, whatever is taken out of them.
     of_git: HashSet<Identity>,
+    /// What was found last.
+    found: Arc<Found>,
 }
 
 /// What was found. All paths are absolute, below one of the trees, and pass through no link.
@@ -59,6 +65,12 @@ pub(crate) struct Found {
     pub git_pointers: Vec<PathBuf>,
     /// What could not be looked at.
     pub unseen: Vec<Unseen>,
+}
+
+/// What one look gave.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub found: Arc<Found>,
     /// Roots that a command had closed to their owner, and which are open again.
     pub reopened: Vec<PathBuf>,
 }
@@ -100,24 +112,34 @@ impl Survey {
     pub(crate) fn new(areas: &[Area], deny: DenySet) -> Self {
         let roots = areas.iter().map(|area| area.path.clone()).collect();
         let written = areas.iter().filter(|area| area.write).map(|area| area.path.clone()).collect();
-        Self { roots, written, deny, memory: Mutex::default() }
+        Self { roots, written, deny, most_folders: MAX_FOLDERS, memory: Mutex::default() }
     }
 
     /// Looks through all of it.
-    pub(crate) fn look(&self) -> Result<Found, SurveyError> {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn look(&self) -> Result<Look, SurveyError> {
+        let mut memory = self.memory();
         let reopened = memory.modes.restore();
-        let mut walk = Walk::new(&self.deny, std::mem::take(&mut memory.folders));
-        walk.through(&self.roots)?;
-        let (folders, unseen) = walk.end();
+        let mut walk = Walk::new(&self.deny, self.most_folders, std::mem::take(&mut memory.folders));
+        if let Err(error) = walk.through(&self.roots) {
+            memory.folders = walk.give_up();
+            return Err(error);
+        }
+        let Walked { folders, unseen, changed } = walk.end();
         memory.folders = folders;
         memory.modes.remember(&self.written);
-        Ok(Found { reopened, ..memory.found(unseen) })
+        if changed || memory.found.unseen != unseen {
+            memory.found = Arc::new(memory.find(unseen));
+        }
+        Ok(Look { found: Arc::clone(&memory.found), reopened })
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Memory {
-    fn found(&mut self, unseen: Vec<Unseen>) -> Found {
+    fn find(&mut self, unseen: Vec<Unseen>) -> Found {
         let mut found = Found { unseen, ..Found::default() };
         let mut of_git = HashSet::new();
         for (path, folder) in &self.folders {
@@ -131,11 +153,10 @@ impl Memory {
             }
         }
         self.of_git = of_git;
-        let Found { denied, sockets, names, git_folders, git_pointers, unseen, .. } = &mut found;
+        let Found { denied, sockets, names, git_folders, git_pointers, .. } = &mut found;
         for list in [denied, sockets, names, git_folders, git_pointers] {
             list.sort_unstable();
         }
-        unseen.sort_unstable();
         found
     }
 }

@@ -34,7 +34,8 @@ impl wit::Host for CallState {
     }
 
     fn required(&mut self) -> wasmtime::Result<Vec<String>> {
-        Ok(self.skills.required())
+        let required = self.skills.required();
+        Ok(required.by_person.into_iter().chain(required.by_workspace).collect())
     }
 
     fn invoked(&mut self, id: u32, arguments: String, words: Vec<String>) -> wasmtime::Result<()> {

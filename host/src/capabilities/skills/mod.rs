@@ -6,5 +6,5 @@ mod folders;
 mod host;
 mod reading;
 
-pub use folders::{Invoked, Scope, SkillFolders, SkillView, Source};
+pub use folders::{Invoked, Required, Scope, SkillFolders, SkillView, Source};
 pub use reading::{Opened, Reading, SkillFile, SkillReadError};

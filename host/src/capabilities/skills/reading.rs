@@ -15,7 +15,7 @@ use scorpiox_paths::{Folder, Kind, Unresolved, Writable, resolve};
 use scorpiox_policy::Places;
 
 use super::folders::{SKILL_FILE, Scope, Source};
-use crate::capabilities::shell::{Shell, ShellError, usual_places};
+use crate::capabilities::shell::{Shell, ShellError};
 
 /// Deepest folder inside a skill whose files are listed.
 const MAX_DEPTH: usize = 8;
@@ -56,7 +56,7 @@ pub struct Reading {
     uses: Uses,
     /// What commands can write, once it is asked for.
     writable: OnceCell<Result<Writable, String>>,
-    places: OnceCell<Places>,
+    places: OnceCell<Result<Places, String>>,
 }
 
 /// A skill's folder that is held open.
@@ -108,8 +108,8 @@ impl Reading {
     fn check(&self, place: &Path, inside: &Path) -> Result<(), SkillReadError> {
         let unread = |error: Arc<ShellError>| SkillReadError::Denied(format!("not read: {error}"));
         let files = &self.shell.policy().map_err(unread)?.files;
-        let setup = self.shell.setup();
-        let places = self.places.get_or_init(|| usual_places(setup));
+        let places = self.places.get_or_init(|| self.shell.places().map_err(|error| error.to_string()));
+        let places = places.as_ref().map_err(|error| SkillReadError::Denied(format!("not read: {error}")))?;
         files
             .check_denied(&place.join(inside), &[place.to_owned()], places)
             .map_err(|denial| SkillReadError::Denied(denial.rule))
@@ -159,7 +159,7 @@ impl Reading {
         self.collect(skill, &skill.folder, "", 0, &mut visited, &mut files);
         files.retain(|file| file.path != SKILL_FILE);
         files.sort();
-        let truncated = files.len() > limit || visited >= MAX_VISITED;
+        let truncated = files.len() > limit || visited > MAX_VISITED;
         files.truncate(limit);
         (files, truncated)
     }
@@ -299,12 +299,43 @@ mod tests {
         let (reading, uses) = reading(&bed);
         let sources = found(&bed);
         let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
-        assert_eq!(names, ["open", "mine"]);
-        let skill = reading.open(&sources[0]).expect("opens");
+        assert_eq!(names, ["mine", "open"]);
+        let skill = reading.open(&sources[1]).expect("opens");
         assert_eq!(reading.files(&skill, 10).0, []);
         assert!(matches!(reading.whole(&skill, "a.key", 100), Err(SkillReadError::Denied(_))));
-        assert!(matches!(reading.head(&sources[1], 100), Err(SkillReadError::Denied(_))));
+        assert!(matches!(reading.head(&sources[0], 100), Err(SkillReadError::Denied(_))));
         assert!(uses.lines().iter().any(|line| line.contains("refused: ")), "{:?}", uses.lines());
+    }
+
+    #[test]
+    fn a_folder_that_is_denied_by_a_path_with_a_link_in_it_is_denied_where_it_is() {
+        let bed = bed();
+        bed.link("../elsewhere", "home/notes");
+        skill(&bed, "elsewhere/secret/s");
+        skill(&bed, "elsewhere/open/t");
+        for name in ["secret/s", "open/t"] {
+            fs::create_dir_all(bed.at("home/.claude/skills")).expect("folder");
+            let link = name.rsplit('/').next().expect("a name");
+            bed.link(bed.at("elsewhere").join(name), &format!("home/.claude/skills/{link}"));
+        }
+        let read = "read = [\"@workspace\", \"~/notes\"]";
+        for deny in ["secret/", "~/notes/secret", "~/notes/s*t/s"] {
+            bed.put(
+                "home/.scorpiox/policy.toml",
+                &format!("version = 1\n[files]\n{read}\ndeny = [\"{deny}\"]\n"),
+            );
+            let (reading, _) = reading(&bed);
+            let sources = found(&bed);
+            assert_eq!(sources.len(), 2);
+            for source in sources {
+                let head = reading.head(&source, 100);
+                assert_eq!(
+                    matches!(head, Err(SkillReadError::Denied(_))),
+                    source.name == "s",
+                    "{deny} {head:?}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -327,8 +358,7 @@ mod tests {
         assert!(reading(&bed).0.head(&sources[0], 100).is_ok());
         // What takes the place of a skill once it was found is not followed either.
         skill(&bed, "ws/.claude/skills/real");
-        let found = found(&bed).remove(0);
-        assert_eq!(found.name, "real");
+        let found = found(&bed).into_iter().find(|source| source.name == "real").expect("found");
         fs::remove_dir_all(&found.path).expect("removes");
         symlink(bed.at("elsewhere/s"), &found.path).expect("link");
         assert!(matches!(reading(&bed).0.head(&found, 100), Err(SkillReadError::NotFound)));

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use scorpiox_audit::Uses;
 use scorpiox_paths::Folder;
-use scorpiox_policy::{FileDenial, Places, has_protected_name};
+use scorpiox_policy::{FileDenial, Places, has_protected_name, is_name};
 use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::filesystem::FsPerms;
 
@@ -210,8 +210,8 @@ fn starts_programs(path: &Path, root: &Path, places: &Places) -> bool {
     let inside = path.strip_prefix(&places.workspace).unwrap_or(path);
     let last = inside.file_name().unwrap_or_default();
     // Nobody but git makes one, and a folder with one is a repository.
-    let is_head = last.eq_ignore_ascii_case("HEAD");
-    let in_git = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+    let is_head = is_name(last, "HEAD");
+    let in_git = inside.components().any(|part| is_name(part.as_os_str(), ".git"));
     is_head || in_git || has_protected_name(inside) || is_hidden_at_home(path, root, places)
 }
 

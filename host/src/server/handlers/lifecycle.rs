@@ -143,13 +143,16 @@ fn instructions(context: &Context, prefix: Option<&str>) -> String {
         text.push_str(&line);
     }
     let required = context.skills.required();
-    if !required.is_empty() && is_on(SKILL_TOOL) {
+    let lists = [
+        (required.by_person, "Before you start, invoke these skills with"),
+        (
+            required.by_workspace,
+            "The project asks for these skills, which it brings or you have; invoke them with",
+        ),
+    ];
+    for (names, what) in lists.iter().filter(|(names, _)| !names.is_empty() && is_on(SKILL_TOOL)) {
         let tool = prefixed(prefix, SKILL_TOOL);
-        text.push_str(" Before you start, invoke these skills with ");
-        text.push_str(&tool);
-        text.push_str(": ");
-        text.push_str(&required.join(", "));
-        text.push('.');
+        text.push_str(&format!(" {what} {tool}: {}.", names.join(", ")));
     }
     let mut text = crate::hygiene::clean(&text).replace('\n', " ");
     let end = (0..=MAX_INSTRUCTIONS_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));

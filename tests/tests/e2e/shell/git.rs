@@ -159,3 +159,58 @@ fn another_name_of_a_protected_file_is_protected_too() {
         assert!(!ran.text.contains("SECRET"), "{}", ran.text);
     });
 }
+
+#[test]
+fn what_links_in_protected_folders_lead_to_is_protected() {
+    in_each_tier(|program, server| {
+        repository(program, "workspace/.git");
+        program.put("workspace/scripts/pre-push", "#!/bin/sh\n");
+        program.put("workspace/shared/settings.json", "{}");
+        fs::create_dir_all(program.workspace().join(".claude")).expect("a folder");
+        for (link, target) in [
+            (".git/hooks/pre-push", "../../scripts/pre-push"),
+            (".claude/settings.json", "../shared/settings.json"),
+        ] {
+            symlink(target, program.workspace().join(link)).expect("a link");
+        }
+        attack(
+            server,
+            &[
+                "echo evil > scripts/pre-push; echo evil > shared/settings.json; mv scripts s; mv shared x; rm scripts/*",
+            ],
+        );
+        let is = |path: &str| fs::read_to_string(program.workspace().join(path)).expect(path);
+        assert_eq!((is("scripts/pre-push"), is("shared/settings.json")), ("#!/bin/sh\n".into(), "{}".into()));
+    });
+}
+
+#[test]
+fn decoys_that_a_command_leaves_open_nothing_to_the_next() {
+    in_each_tier(|program, server| {
+        repository(program, "workspace/.git");
+        program.put("workspace/.env", "SECRET");
+        for (file, name) in [(".env", "plain"), (".git/config", "same")] {
+            fs::hard_link(program.workspace().join(file), program.workspace().join(name)).expect("a link");
+        }
+        let decoys = "mkdir '!' && cd '!' && seq 4100 | xargs mkdir && \
+                      for i in *; do : > $i/commondir; done; seq -f .env%g 2100 | xargs touch; true";
+        bash_for(server, decoys, 60_000);
+        attack(server, &[&write_into(".git"), "echo evil >> same"]);
+        is_untouched(&program.workspace().join(".git"));
+        let ran = bash_for(server, "cat plain; echo works", 30_000);
+        assert!(ran.text.contains("works") && !ran.text.contains("SECRET"), "{}", ran.text);
+    });
+}
+
+#[test]
+fn a_folder_of_hooks_below_a_file_keeps_no_command_from_running() {
+    in_each_tier(|program, server| {
+        program.put("workspace/README.md", "mine");
+        bash(
+            server,
+            "mkdir -p sub/.git && printf '[core]\n\thooksPath = ../README.md/x\n' > sub/.git/config",
+        );
+        let ran = bash(server, "echo works");
+        assert!(ran.text.contains("works"), "{}", ran.text);
+    });
+}

@@ -1,6 +1,6 @@
 //! Paths with a rule of their own, and what they come to in each tier.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -9,10 +9,7 @@ use std::path::{Path, PathBuf};
 use scorpiox_cell::{Access, Cover, Granted};
 
 use super::Area;
-
-/// Most paths with a rule, and folders above them, that a command has: each takes it a mount, of
-/// which the kernel allows 100,000.
-const MAX_RULES: usize = 20_000;
+use super::branches::largest;
 
 /// Why a path has a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,23 +41,35 @@ impl fmt::Display for Why {
 #[derive(Debug, Default)]
 pub(crate) struct Special {
     areas: Vec<Area>,
+    /// Whether commands may write in an area.
+    write: HashMap<PathBuf, bool>,
     hidden: BTreeMap<PathBuf, Why>,
     frozen: BTreeMap<PathBuf, Why>,
     absent: BTreeMap<PathBuf, Why>,
+    /// What was frozen, and whose links were not followed yet.
+    fresh: VecDeque<(PathBuf, Why)>,
+    /// Roots that a command had closed to their owner, and which are open again.
+    pub(crate) reopened: Vec<PathBuf>,
 }
 
 impl Special {
-    pub(super) fn new(areas: &[Area]) -> Self {
-        Self { areas: areas.to_vec(), ..Self::default() }
+    pub(super) fn new(areas: &[Area], reopened: Vec<PathBuf>) -> Self {
+        let write = areas.iter().map(|area| (area.path.clone(), area.write)).collect();
+        Self { areas: areas.to_vec(), write, reopened, ..Self::default() }
     }
 
-    /// The innermost area that a path lies in. An area itself is as the policy says.
-    fn area(&self, path: &Path) -> Option<&Area> {
-        if self.areas.iter().any(|area| area.path == path) {
+    /// The innermost area that a path lies in, and whether commands may write there. An area itself
+    /// is as the policy says.
+    fn area<'a>(&self, path: &'a Path) -> Option<(&'a Path, bool)> {
+        if self.write.contains_key(path) {
             return None;
         }
-        let around = self.areas.iter().filter(|area| path.starts_with(&area.path));
-        around.max_by_key(|area| area.path.as_os_str().len())
+        path.ancestors().skip(1).find_map(|folder| Some((folder, *self.write.get(folder)?)))
+    }
+
+    /// Whether a folder is an area that commands may write, or holds one.
+    pub(super) fn holds_area(&self, folder: &Path) -> bool {
+        self.areas.iter().any(|area| area.write && area.path.starts_with(folder))
     }
 
     /// It cannot be read or changed.
@@ -72,16 +81,23 @@ impl Special {
 
     /// It exists, and cannot be changed.
     pub(super) fn freeze(&mut self, path: &Path, why: Why) {
-        if self.area(path).is_some_and(|area| area.write) {
-            self.frozen.entry(path.to_owned()).or_insert(why);
+        let is_new = self.area(path).is_some_and(|(_, write)| write) && !self.frozen.contains_key(path);
+        if is_new {
+            self.frozen.insert(path.to_owned(), why);
+            self.fresh.push_back((path.to_owned(), why));
         }
     }
 
     /// It does not exist, and cannot come to.
     pub(super) fn keep_absent(&mut self, path: &Path, why: Why) {
-        if self.area(path).is_some_and(|area| area.write) {
+        if self.area(path).is_some_and(|(_, write)| write) {
             self.absent.entry(path.to_owned()).or_insert(why);
         }
+    }
+
+    /// Something that was frozen, once.
+    pub(super) fn next_fresh(&mut self) -> Option<(PathBuf, Why)> {
+        self.fresh.pop_front()
     }
 
     pub(super) fn hidden(&self) -> &BTreeMap<PathBuf, Why> {
@@ -103,28 +119,44 @@ impl Special {
         unreadable.or_else(|| closed(&self.frozen)).or_else(|| closed(&self.absent))
     }
 
-    /// Leaves out what needs no rule beside another, and closes folders with too many rules in them:
-    /// a command may not keep others from running by what it leaves behind.
-    pub(super) fn bound(&mut self) -> io::Result<()> {
-        self.leave_out();
-        while self.weight() > MAX_RULES {
-            let mut branches: BTreeMap<PathBuf, usize> = BTreeMap::new();
-            for path in self.paths() {
-                if let Some(branch) = self.branch(path).filter(|branch| branch != path) {
-                    *branches.entry(branch).or_default() += 1;
-                }
-            }
-            let Some((branch, _)) = branches.into_iter().max_by_key(|(_, count)| *count) else {
-                let root = self.areas.first().map(|area| area.path.display().to_string());
-                return Err(io::Error::other(format!(
-                    "more than {MAX_RULES} denied or protected files lie right in {}; remove some",
-                    root.unwrap_or_default()
-                )));
-            };
-            self.hidden.insert(branch, Why::Unseen("holds too many denied or protected files"));
-            self.leave_out();
+    /// Closes folders right below an area that hold most of these paths, until at most `most` are left.
+    pub(super) fn close_branches<'a>(&mut self, paths: impl Iterator<Item = &'a PathBuf>, most: usize) {
+        let mut weights: HashMap<PathBuf, usize> = HashMap::new();
+        for branch in paths.filter_map(|path| self.branch(path)) {
+            *weights.entry(branch).or_default() += 1;
         }
-        Ok(())
+        for branch in largest(weights, most, 0) {
+            self.hidden.insert(branch, Why::Unseen("holds too many repositories"));
+        }
+    }
+
+    /// Leaves out what needs no rule beside another, and closes folders with most rules in them, until
+    /// there are at most `most`, with the folders above them: a command may not keep others from running by what it leaves behind.
+    pub(super) fn bound(&mut self, most: usize) -> io::Result<()> {
+        self.leave_out();
+        if self.paths().count() < most / 250 {
+            // No folder lies so deep that there could be too many above them.
+            return Ok(());
+        }
+        for branch in largest(self.weights(), most, 1) {
+            self.hidden.insert(branch, Why::Unseen("holds too many denied or protected files"));
+        }
+        self.leave_out();
+        let weights = self.weights();
+        if weights.values().sum::<usize>() <= most {
+            return Ok(());
+        }
+        let mut areas: BTreeMap<&Path, usize> = BTreeMap::new();
+        for branch in weights.keys() {
+            *areas.entry(branch.parent().unwrap_or(branch)).or_default() += 1;
+        }
+        let fullest =
+            areas.into_iter().max_by_key(|(_, count)| *count).map(|(path, _)| path.display().to_string());
+        Err(io::Error::other(format!(
+            "{} holds more than {most} files and folders that are denied, protected or closed, or hold such; \
+             remove some, or start in a smaller folder",
+            fullest.unwrap_or_default()
+        )))
     }
 
     fn leave_out(&mut self) {
@@ -143,29 +175,24 @@ impl Special {
         self.hidden.keys().chain(self.frozen.keys()).chain(self.absent.keys())
     }
 
-    /// Rules, and the folders above them in their areas.
-    fn weight(&self) -> usize {
-        let count = self.hidden.len() + self.frozen.len() + self.absent.len();
-        if count * 2 < MAX_RULES / 100 {
-            return count;
-        }
-        let mut folders: BTreeSet<&Path> = BTreeSet::new();
+    /// Rules, and the folders above them in their areas, by the branch that they lie in.
+    fn weights(&self) -> HashMap<PathBuf, usize> {
+        let mut weights: HashMap<PathBuf, usize> = HashMap::new();
+        let mut counted: HashSet<&Path> = HashSet::new();
         for path in self.paths() {
-            let Some(area) = self.area(path) else { continue };
-            for folder in path.ancestors().skip(1).take_while(|folder| *folder != area.path) {
-                if !folders.insert(folder) {
-                    break;
-                }
-            }
+            let (Some((area, _)), Some(branch)) = (self.area(path), self.branch(path)) else { continue };
+            let above = path.ancestors().skip(1).take_while(|folder| *folder != area);
+            let new = above.take_while(|folder| counted.insert(folder)).count();
+            *weights.entry(branch).or_default() += 1 + new;
         }
-        count + folders.len()
+        weights
     }
 
     /// The folder right below its area that a path lies in.
     fn branch(&self, path: &Path) -> Option<PathBuf> {
-        let area = self.area(path)?;
-        let first = path.strip_prefix(&area.path).ok()?.components().next()?;
-        Some(area.path.join(first))
+        let (area, _) = self.area(path)?;
+        let first = path.strip_prefix(area).ok()?.components().next()?;
+        Some(area.join(first))
     }
 
     /// For the guard, and for tiers with mounts of their own. A folder comes before what lies in it.

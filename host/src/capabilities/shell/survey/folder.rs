@@ -1,80 +1,93 @@
 //! One folder, as it was when it was read.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use rustix::fs::{Access, AtFlags, CWD, Dir, DirEntry, FileType, Mode, OFlags, accessat, openat, statat};
+use rustix::fs::{Access, AtFlags, Dir, DirEntry, FileType, Mode, OFlags, accessat, openat, statat};
 use scorpiox_gitdirs::Signs;
+use scorpiox_paths::{Identity, Stamp};
 use scorpiox_policy::{DenySet, is_protected_name};
 
-/// A folder that changed this short before it was read may have changed since, without its
-/// time showing it.
-const RACY_TIME: Duration = Duration::from_millis(50);
+/// How a folder is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// For everything.
+    Open,
+    /// It lies in what a package manager put there: no name is protected but git's.
+    Packed,
+    /// It is denied: only for which files are in it.
+    Denied,
+}
 
-/// What tells a folder from any other: its device and inode.
-pub(super) type Identity = (u64, u64);
+impl Manner {
+    /// The same, in what a package manager put there.
+    pub(super) fn packed(self) -> Self {
+        if self == Self::Open { Self::Packed } else { self }
+    }
+}
 
 /// What was found right in a folder.
 #[derive(Debug)]
 pub(super) struct Folder {
     stamp: Stamp,
+    manner: Manner,
     read_at: SystemTime,
-    /// Those that are to be looked at, too.
-    pub folders: Vec<PathBuf>,
+    /// Folders that are not denied.
+    folders: Vec<PathBuf>,
+    denied_folders: Vec<PathBuf>,
+    /// Which regular files are in it, by their numbers on its device.
+    files: Box<[u64]>,
+    pub links: Vec<PathBuf>,
     pub is_of_git: bool,
+    /// Of any kind, folders too.
     pub denied: Vec<PathBuf>,
     pub sockets: Vec<PathBuf>,
     pub names: Vec<PathBuf>,
     pub git_pointers: Vec<PathBuf>,
 }
 
-/// What tells a folder at one time from itself at another, and from any other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    identity: Identity,
-    /// The time of the change of its inode, in seconds and nanoseconds: the one that no program
-    /// can set.
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(found: &fs::Metadata) -> Self {
-        Self { identity: (found.dev(), found.ino()), changed: (found.ctime(), found.ctime_nsec()) }
-    }
-
-    fn time(&self) -> Option<SystemTime> {
-        let (seconds, nanoseconds) = self.changed;
-        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?);
-        SystemTime::UNIX_EPOCH.checked_add(since)
-    }
-}
-
 impl Folder {
-    /// Reads a folder, unless `old` is how it still is. In what is packed no name is protected but
-    /// git's.
-    pub(super) fn read(path: &Path, old: Option<Self>, is_packed: bool, deny: &DenySet) -> io::Result<Self> {
+    /// Reads a folder, unless `old` is how it still is; and whether it was read.
+    pub(super) fn read(
+        path: &Path,
+        old: Option<Self>,
+        manner: Manner,
+        deny: &DenySet,
+    ) -> io::Result<(Self, bool)> {
         let stamp = Stamp::of(&path.symlink_metadata()?);
         match old {
-            Some(old) if old.stamp == stamp && old.is_settled() => Ok(old),
-            _ => Self::read_anew(path, is_packed, deny),
+            Some(old) if old.is_still(&stamp, manner) => Ok((old, false)),
+            _ => Ok((Self::read_anew(path, manner, deny)?, true)),
         }
     }
 
+    /// One that changed right before it was read may have changed since, without its time showing it.
+    fn is_still(&self, stamp: &Stamp, manner: Manner) -> bool {
+        self.stamp == *stamp && stamp.is_settled(self.read_at) && self.manner == manner
+    }
+
     pub(super) fn identity(&self) -> Identity {
-        self.stamp.identity
+        self.stamp.identity()
     }
 
-    fn is_settled(&self) -> bool {
-        self.stamp.time().is_some_and(|changed| changed + RACY_TIME < self.read_at)
+    /// Folders in it that are looked at, and how.
+    pub(super) fn below(&self) -> impl Iterator<Item = (&Path, Manner)> {
+        let denied = self.denied_folders.iter().map(|path| (path.as_path(), Manner::Denied));
+        self.folders.iter().map(|path| (path.as_path(), self.manner)).chain(denied)
     }
 
-    fn read_anew(path: &Path, is_packed: bool, deny: &DenySet) -> io::Result<Self> {
+    /// Which regular files are in it.
+    pub(super) fn files(&self) -> impl Iterator<Item = Identity> {
+        let (device, _) = self.identity();
+        self.files.iter().map(move |number| (device, *number))
+    }
+
+    fn read_anew(path: &Path, manner: Manner, deny: &DenySet) -> io::Result<Self> {
         let read_at = SystemTime::now();
         let opened = open(path)?;
         // Where names can be listed but nothing can be reached, nothing can be protected either.
@@ -82,15 +95,19 @@ impl Folder {
         let stamp = Stamp::of(&File::from(opened.try_clone()?).metadata()?);
         let mut folder = Self {
             stamp,
+            manner,
             read_at,
             folders: Vec::new(),
+            denied_folders: Vec::new(),
+            files: Box::default(),
+            links: Vec::new(),
             is_of_git: false,
             denied: Vec::new(),
             sockets: Vec::new(),
             names: Vec::new(),
             git_pointers: Vec::new(),
         };
-        let mut signs = Signs::default();
+        let (mut signs, mut files) = (Signs::default(), Vec::new());
         for entry in Dir::read_from(&opened)? {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -98,15 +115,29 @@ impl Folder {
                 continue;
             }
             let Some(kind) = kind(&opened, &entry)? else { continue };
+            if kind.is_file() {
+                files.push(entry.ino());
+            }
             signs.note(name, kind.is_dir(), kind.is_file());
-            folder.note(path.join(name), name, kind, is_packed, deny);
+            folder.note(path.join(name), name, kind, manner, deny);
         }
-        folder.is_of_git = path.file_name().is_some_and(is_dot_git) || signs.are_of_git(path);
+        folder.files = files.into();
+        let is_seen = manner != Manner::Denied;
+        folder.is_of_git = is_seen && (path.file_name().is_some_and(is_dot_git) || signs.are_of_git(path));
         Ok(folder)
     }
 
-    fn note(&mut self, path: PathBuf, name: &OsStr, kind: FileType, is_packed: bool, deny: &DenySet) {
+    fn note(&mut self, path: PathBuf, name: &OsStr, kind: FileType, manner: Manner, deny: &DenySet) {
+        if manner == Manner::Denied {
+            if kind.is_dir() {
+                self.denied_folders.push(path);
+            }
+            return;
+        }
         if deny.matches(&path).is_some() {
+            if kind.is_dir() {
+                self.denied_folders.push(path.clone());
+            }
             self.denied.push(path);
             return;
         }
@@ -114,8 +145,11 @@ impl Folder {
             self.sockets.push(path);
             return;
         }
-        if !is_packed && is_protected_name(name) {
+        if manner == Manner::Open && is_protected_name(name) {
             self.names.push(path.clone());
+        }
+        if kind.is_symlink() {
+            self.links.push(path.clone());
         }
         if kind.is_dir() {
             self.folders.push(path);
@@ -127,6 +161,24 @@ impl Folder {
 
 fn is_dot_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
+}
+
+/// The names in a folder of regular files with these numbers on its device.
+pub(super) fn names_of(
+    path: &Path,
+    is_one: impl Fn(Identity) -> bool,
+) -> io::Result<Vec<(PathBuf, Identity)>> {
+    let opened = open(path)?;
+    let (device, _) = Stamp::of(&File::from(opened.try_clone()?).metadata()?).identity();
+    let mut names = Vec::new();
+    for entry in Dir::read_from(&opened)? {
+        let entry = entry?;
+        let identity = (device, entry.ino());
+        if is_one(identity) && kind(&opened, &entry)?.is_some_and(FileType::is_file) {
+            names.push((path.join(OsStr::from_bytes(entry.file_name().to_bytes())), identity));
+        }
+    }
+    Ok(names)
 }
 
 /// What an entry is; nothing, when it is gone.
@@ -148,12 +200,12 @@ fn open(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
     {
-        use rustix::fs::{ResolveFlags, openat2};
+        use rustix::fs::{CWD, ResolveFlags, openat2};
         match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
             // Filters of containers know it not, and some say so by another error.
             Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
             opened => return Ok(opened?),
         }
     }
-    Ok(openat(CWD, path, flags, Mode::empty())?)
+    Ok(openat(scorpiox_paths::Folder::open(path)?, ".", flags, Mode::empty())?)
 }

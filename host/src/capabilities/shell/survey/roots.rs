@@ -8,8 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
-
-use super::folder::Identity;
+use scorpiox_paths::Identity;
 
 /// What the owner needs of a folder.
 const OWNERS: u32 = 0o700;

@@ -6,6 +6,11 @@ use scorpiox_policy::{Places, Policy};
 
 use super::*;
 
+/// The same with another bound on folders.
+fn survey_of(root: &Path, most_folders: usize) -> Survey {
+    Survey { most_folders, ..survey(root) }
+}
+
 fn survey(root: &Path) -> Survey {
     let policy = Policy::builtin();
     let places = Places::standard(root.to_owned(), None, Path::new("/own"));
@@ -24,7 +29,7 @@ fn everything_with_a_rule_is_found_at_any_depth() {
     bed.put("node_modules/p/.idea/x", "");
     bed.put("node_modules/p/.git", "");
     bed.link("bare", "a/.git");
-    let found = survey(bed.root()).look().expect("looks");
+    let found = survey(bed.root()).look().expect("looks").found;
     let at = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| bed.at(name)).collect() };
     assert_eq!(found.denied, at(&["a/.env"]));
     assert_eq!(found.names, at(&[".mcp.json", "a/b/.VSCode"]));
@@ -40,12 +45,12 @@ fn a_repository_stays_one_whatever_is_taken_out_of_it() {
         bed.put(name, "");
     }
     let survey = survey(bed.root());
-    assert_eq!(survey.look().expect("looks").git_folders.len(), 1);
+    assert_eq!(survey.look().expect("looks").found.git_folders.len(), 1);
     for name in ["HEAD", "objects", "refs"] {
         fs::rename(bed.at("bare").join(name), bed.at(name)).expect("moves");
     }
     // What was taken out is beside it now.
-    let found = survey.look().expect("looks");
+    let found = survey.look().expect("looks").found;
     assert!(found.git_folders.contains(&bed.at("bare")), "{found:?}");
 }
 
@@ -64,9 +69,54 @@ fn what_lies_too_deep_is_named_and_the_rest_is_looked_at() {
         many.push("d");
     }
     fs::create_dir_all(&many).expect("folders");
-    let found = survey(bed.root()).look().expect("looks");
+    let found = survey(bed.root()).look().expect("looks").found;
     assert_eq!(found.denied, [bed.at("z/.env")]);
     assert_eq!(found.unseen.len(), 2, "{:?}", found.unseen);
     assert!(found.unseen.iter().all(|unseen| unseen.why == "lies too deep"), "{:?}", found.unseen);
     assert!(found.unseen.iter().all(|unseen| unseen.path.as_os_str().len() < 4_000));
+}
+
+#[test]
+fn the_largest_folders_are_closed_when_there_are_too_many_in_all() {
+    let bed = Bed::new();
+    for number in 0..40 {
+        bed.folder(format!("big/{number}"));
+        bed.folder(format!("s{number}/sub"));
+    }
+    bed.put("s7/.env", "");
+    let survey = survey_of(bed.root(), 100);
+    for _ in 0..2 {
+        let found = survey.look().expect("looks").found;
+        assert_eq!(found.unseen, [Unseen { path: bed.at("big"), why: "holds too many folders" }]);
+        assert_eq!(found.denied, [bed.at("s7/.env")]);
+    }
+    let flat = Bed::new();
+    for number in 0..40 {
+        flat.folder(format!("{number}"));
+    }
+    let error = survey_of(flat.root(), 30).look().expect_err("too many right in the root").to_string();
+    assert!(error.contains("folders right in it"), "{error}");
+}
+
+#[test]
+fn what_did_not_change_is_found_without_reading_it_again() {
+    let bed = Bed::new();
+    bed.put("a/.env", "");
+    bed.put("b/x", "");
+    let survey = survey(bed.root());
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let mut last = survey.look().expect("looks").found;
+    // Folders that are younger than a step of the clock are read again.
+    loop {
+        let found = survey.look().expect("looks").found;
+        if std::sync::Arc::ptr_eq(&last, &found) {
+            break;
+        }
+        assert!(std::time::Instant::now() < until, "nothing changes any more");
+        last = found;
+    }
+    bed.put("b/.env", "");
+    assert_eq!(survey.look().expect("looks").found.denied, [bed.at("a/.env"), bed.at("b/.env")]);
+    fs::remove_dir_all(bed.at("a")).expect("removes");
+    assert_eq!(survey.look().expect("looks").found.denied, [bed.at("b/.env")]);
 }
