@@ -88,6 +88,9 @@ fn installation(report: &mut Report, environment: &Environment) {
         env!("CARGO_PKG_VERSION"),
         environment.binary.display()
     ));
+    if let Err(error) = super::config::check_program(environment) {
+        report.bad(format_args!("clients must not start this program where it lies: {error:#}"));
+    }
     report.good(format_args!("own folder {}", environment.own_home.display()));
     let workspace = &environment.workspace;
     match &workspace.instead_of {

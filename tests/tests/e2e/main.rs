@@ -7,6 +7,7 @@ mod bulk;
 mod callbacks;
 mod cancel;
 mod cli;
+mod config;
 mod conversations;
 mod faults;
 mod plugins;
