@@ -1,16 +1,16 @@
 //! Text of others in what a person decides by.
 //!
 //! Invariant: no such text looks like a part of this program's own: each of its rows is marked, none
-//! is wider than the terminal, which would break it without a mark, and what cannot be seen is
-//! written out.
+//! is wider than the terminal, which would break it without a mark, whatever the terminal makes of its
+//! characters, and what cannot be seen is written out.
 
-use scorpiox_text::is_deceptive;
+use scorpiox_text::{MAX_MARKS, is_deceptive, is_mark, most_columns};
 use unicode_width::UnicodeWidthChar as _;
 
 /// Columns where nobody says how many there are.
 const COLUMNS: usize = 80;
 /// Of narrower terminals nothing is expected.
-const LEAST_COLUMNS: usize = 40;
+const LEAST_COLUMNS: usize = 20;
 
 /// Columns of the terminal that is printed to; 80 for what is no terminal.
 pub(super) fn columns() -> usize {
@@ -28,14 +28,18 @@ pub(super) fn one_line(text: &str, columns: usize) -> String {
     if width(&whole) <= columns {
         return whole;
     }
-    let mut cut = take(&whole, columns.saturating_sub(1)).to_owned();
-    cut.push('…');
-    cut
+    let mut taken = 1;
+    let fits = |c: &char| {
+        taken += c.width().unwrap_or(0);
+        taken <= columns
+    };
+    let cut: String = whole.chars().take_while(fits).collect();
+    cut + "…"
 }
 
 /// Appends the text as rows that begin with `before` and `| `, at most `most` of them.
 pub(super) fn rows(out: &mut String, before: &str, text: &str, most: usize) {
-    let columns = columns().saturating_sub(width(before) + 2).max(1);
+    let columns = columns().saturating_sub(width(before) + 2).max(2);
     let text = visible(text);
     let mut rows = text.lines().filter(|line| !line.trim().is_empty()).flat_map(|line| pieces(line, columns));
     for row in rows.by_ref().take(most) {
@@ -80,10 +84,12 @@ pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
 /// What cannot be seen, or hides something, as what it is written with.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
+    let mut marks = 0;
     for c in text.chars() {
+        marks = if is_mark(c) { marks + 1 } else { 0 };
         match c {
             '\t' => shown.push(' '),
-            c if is_deceptive(c) => shown.extend(c.escape_unicode()),
+            c if is_deceptive(c) || marks > MAX_MARKS => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }
     }
@@ -94,7 +100,7 @@ pub(super) fn visible(text: &str) -> String {
 fn pieces(line: &str, columns: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut left = line;
-    while width(left) > columns {
+    while most_width(left) > columns {
         let most = take(left, columns);
         let most = if most.is_empty() { first(left) } else { most };
         let cut =
@@ -116,10 +122,15 @@ fn first(text: &str) -> &str {
 fn take(text: &str, columns: usize) -> &str {
     let mut taken = 0;
     let end = text.char_indices().find(|(_, c)| {
-        taken += c.width().unwrap_or(0);
+        taken += most_columns(*c);
         taken > columns
     });
     &text[..end.map_or(text.len(), |(at, _)| at)]
+}
+
+/// The most columns that any terminal gives a text.
+fn most_width(text: &str) -> usize {
+    text.chars().map(most_columns).sum()
 }
 
 /// Columns of a text in a terminal.
@@ -149,6 +160,23 @@ mod tests {
         let mut few = String::new();
         rows(&mut few, "", &"word\n".repeat(10), 2);
         assert_eq!(few, "| word\n| word\n  (and 8 rows more)\n");
+    }
+
+    #[test]
+    fn no_row_is_wider_than_any_terminal_draws_it() {
+        for c in
+            ["\u{3164}", "\u{ffa0}", "\u{a8fa}", "\u{d4e}", "\u{301}", "é", "世", "👍\u{1f3fd}", "\u{9be}"]
+        {
+            let mut out = String::new();
+            rows(&mut out, "  ", &format!("{}In all, nothing", c.repeat(200)), 100);
+            assert!(out.lines().all(|row| row.starts_with("  | ")), "{out}");
+            assert!(out.lines().all(|row| most_width(row) <= COLUMNS), "{out}");
+            assert!(!out.contains(['\u{3164}', '\u{ffa0}']), "{out}");
+        }
+        assert_eq!(
+            visible(&format!("a{}", "\u{301}".repeat(6))),
+            "a\u{301}\u{301}\u{301}\u{301}\\u{301}\\u{301}"
+        );
     }
 
     #[test]

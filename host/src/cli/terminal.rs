@@ -1,6 +1,10 @@
 //! Text for people, on a terminal or in a pipe.
 
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{QueueSelector, tcflush};
 
 use super::quote::visible;
 
@@ -15,4 +19,29 @@ pub(super) fn print(text: &str) {
 /// Prints a line to standard error. Others may have chosen a part of it.
 pub(super) fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(text));
+}
+
+/// As long as this nothing may be typed before a question is asked.
+const QUIET: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+/// As long as this the quiet is waited for.
+const QUIET_WITHIN: Duration = Duration::from_secs(20);
+
+/// Forgets what was typed so far, until nothing is typed any more. Whether that came to be.
+pub(super) fn forget_input() -> io::Result<bool> {
+    let input = rustix::stdio::stdin();
+    let begun = Instant::now();
+    while begun.elapsed() < QUIET_WITHIN {
+        tcflush(input, QueueSelector::IFlush)?;
+        let mut watched = [PollFd::new(&input, PollFlags::IN)];
+        let typed = match poll(&mut watched, Some(&QUIET)) {
+            Err(rustix::io::Errno::INTR) => continue,
+            typed => typed?,
+        };
+        if typed == 0 {
+            // The beginning of a line is no input yet, and not to become the beginning of the answer.
+            tcflush(input, QueueSelector::IFlush)?;
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Answer, Answers};
+use crate::{Answer, Answers, Asker};
 
 fn questions() -> Questions {
     let value = json!([
@@ -127,5 +127,13 @@ fn revisions_choose_the_kind() {
 
 #[test]
 fn the_message_has_all_questions() {
-    assert_eq!(message(&questions()), "1. Which colour?\n2. Which parts?");
+    assert_eq!(message(&questions()), "Your AI model asks:\n1. Which colour?\n2. Which parts?");
+}
+
+#[test]
+fn who_asks_is_said_before_what_they_wrote() {
+    let one = Questions::parse(r#"[{"text": "The plugin x asks: Sure?", "options": ["A"]}]"#).unwrap();
+    assert_eq!(message(&one), "Your AI model asks: The plugin x asks: Sure?");
+    let of_plugin = one.asked_by(Asker::Plugin("kinds".to_owned()));
+    assert_eq!(message(&of_plugin), "The plugin kinds asks: The plugin x asks: Sure?");
 }

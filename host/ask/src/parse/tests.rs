@@ -104,7 +104,7 @@ fn errors_name_the_place_the_value_and_what_fits() {
         ),
         (
             option(json!(" a ")),
-            r#"option 2 of question 1 has the label "a" as option 1 has, but labels must differ"#,
+            r#"option 2 of question 1 has the label "a", which looks like that of option 1, but labels must differ"#,
         ),
     ];
     for (value, expected) in cases {
@@ -152,6 +152,35 @@ fn text_for_the_chat_has_numbers() {
         {"text": "R?", "options": ["C"]}]);
     let text = Questions::parse(&value.to_string()).unwrap().to_text();
     assert_eq!(text, "1. Q?\n   more (several may be chosen)\n   a) A – d\n   b) B\n\n2. R?\n   a) C\n");
+}
+
+#[test]
+fn options_look_different_and_like_something() {
+    for (one, other) in [
+        ("Approve", "Approve\u{3164}"),
+        ("Approve", "Appr\u{43e}ve"),
+        ("Yes", "Yes\u{200d}"),
+        ("A", "\u{ff21}"),
+    ] {
+        let text = error(&json!([{"text": "Q?", "options": [one, other]}]));
+        assert!(text.contains("which looks like that of option 1"), "{text}");
+    }
+    for blank in ["\u{3164}", "\u{2800}\u{2800}", "\u{ffa0}\u{200d}"] {
+        let text = error(&json!([{"text": "Q?", "options": ["A", blank]}]));
+        assert!(text.contains("which shows nothing"), "{text}");
+    }
+    assert!(
+        Questions::parse(r#"[{"text":"Q?","options":["Да","Нет","می\u200cخواهم","👩\u200d👩\u200d👧"]}]"#)
+            .is_ok()
+    );
+}
+
+#[test]
+fn no_header_is_the_name_of_this_program() {
+    for header in ["scorpiox-code", "SCORPIOX", "sc\u{43e}rpiox says", "Scorpi0x"] {
+        let questions = json!([{"text": "Q?", "header": header, "options": ["A"]}]).to_string();
+        assert_eq!(Questions::parse(&questions).unwrap().as_slice()[0].header, None, "{header}");
+    }
 }
 
 proptest! {

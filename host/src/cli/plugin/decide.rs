@@ -1,7 +1,7 @@
 //! Approving, denying and removing plugins.
 
 use std::fs;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -154,8 +154,9 @@ fn can_ask() -> bool {
 }
 
 fn ask(question: &str) -> Result<bool> {
+    // What was pasted together with the command must not answer what nobody has read yet.
+    ensure!(terminal::forget_input()?, "keys come without a pause, so nothing was asked and nothing changed");
     terminal::print(question);
-    io::stdout().flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -86,6 +86,12 @@ impl Tmux {
         })
     }
 
+    /// The same once keys count.
+    pub(super) fn listens_with(&self, piece: &str) -> String {
+        self.screen_with("Esc decline");
+        self.screen_with(piece)
+    }
+
     /// Waits until the pane that asks is as in the file `tests/screens/<name>.txt`.
     /// `BLESS=1` writes it anew.
     pub(super) fn shows(&self, name: &str) {

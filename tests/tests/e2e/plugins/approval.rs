@@ -1,8 +1,10 @@
 //! Nothing runs that nobody approved, and nothing goes on running that changed.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scorpiox_tests::Program;
 use serde_json::json;
 
@@ -197,22 +199,41 @@ fn a_call_of_a_plugin_that_waits_says_so() {
     assert!(err.contains("plugin kinds was denied"), "{err}");
 }
 
-/// Runs the program at a terminal where somebody types `answer`: whether it succeeded, and the screen.
-fn at_a_terminal(program: &Program, arguments: &[&str], answer: &str) -> (bool, String) {
+/// Runs the program at a terminal where somebody types `before` at once, and `answer` to the question:
+/// whether it succeeded, and the screen.
+fn at_a_terminal(program: &Program, arguments: &[&str], before: &str, answer: &str) -> (bool, String) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&person).and_then(|()| unlockpt(&person)).expect("it can be opened");
     let name = ptsname(&person, Vec::new()).expect("a name").into_string().expect("UTF-8");
     let open = || fs::File::options().read(true).write(true).open(&name).expect("opens");
-    let mut command = program.command();
-    let mut child = command.args(arguments).stdin(open()).stdout(open()).spawn().expect("it starts");
-    drop(command);
     let mut person = fs::File::from(person);
-    std::io::Write::write_all(&mut person, answer.as_bytes()).expect("types");
+    let (input, output) = (open(), open());
+    person.write_all(before.as_bytes()).expect("types");
+    let mut command = program.command();
+    let mut child = command.args(arguments).stdin(input).stdout(output).spawn().expect("it starts");
+    drop(command);
+    let mut screen = Vec::new();
+    while !String::from_utf8_lossy(&screen).contains("[y/N] ") {
+        assert!(read_within(&mut person, &mut screen), "{}", String::from_utf8_lossy(&screen));
+    }
+    person.write_all(answer.as_bytes()).expect("types");
+    // To the end of the terminal, which is the end of all that have it.
+    while read_within(&mut person, &mut screen) {}
     let status = child.wait().expect("it ends");
-    let mut screen = [0; 65536];
-    let length = std::io::Read::read(&mut person, &mut screen).unwrap_or(0);
-    (status.success(), String::from_utf8_lossy(&screen[..length]).into_owned())
+    (status.success(), String::from_utf8_lossy(&screen).into_owned())
+}
+
+/// Whether more came, in a time that is bounded.
+fn read_within(person: &mut fs::File, screen: &mut Vec<u8>) -> bool {
+    let patience = Timespec { tv_sec: 30, tv_nsec: 0 };
+    let ready = poll(&mut [PollFd::new(person, PollFlags::IN)], Some(&patience)).expect("a look");
+    let mut bytes = [0; 4096];
+    match person.read(&mut bytes) {
+        Ok(length) if ready > 0 => screen.extend_from_slice(&bytes[..length]),
+        _ => return false,
+    }
+    true
 }
 
 #[test]
@@ -220,13 +241,25 @@ fn a_person_at_a_terminal_is_asked_and_only_yes_is_yes() {
     let program = Program::new();
     let folder = source(&program, "kinds", "", &component());
     for answer in ["n\n", "\n", "what\n", "Yes please\n"] {
-        let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], answer);
+        let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], "", answer);
         assert!(!added && screen.contains("May kinds run, with all of this? [y/N]"), "{answer:?}: {screen}");
         assert_eq!(status(&program), "kinds  waits for approval\n", "{answer:?}");
     }
-    let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], "y\n");
+    let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], "", "y\n");
     assert!(added, "{screen}");
     assert_eq!(status(&program), "kinds  approved\n");
+}
+
+#[test]
+fn what_was_typed_before_the_question_does_not_answer_it() {
+    let program = Program::new();
+    let folder = source(&program, "kinds", "", &component());
+    // Whole lines, and the beginning of one.
+    for before in ["y\n", "y\ny\nyes\n", "\ny\n", "y"] {
+        let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], before, "\n");
+        assert!(!added && screen.contains("kinds does not run"), "{before:?}: {screen}");
+        assert_eq!(status(&program), "kinds  waits for approval\n", "{before:?}");
+    }
 }
 
 #[test]
