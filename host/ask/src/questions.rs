@@ -188,7 +188,7 @@ pub enum QuestionsError {
         count: usize,
     },
     /// A value of a wrong kind.
-    #[error("{at} is {found}, but {fits} fits")]
+    #[error("{at} is {found}; it must be {fits}")]
     Wrong {
         /// Where.
         at: At,

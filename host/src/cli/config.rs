@@ -9,6 +9,7 @@ use scorpiox_paths::{Writable, programs, resolve};
 
 use super::clients::{self, Client, Existing, How, Owner, Surroundings, Written};
 use super::environment::Environment;
+use super::quote::Shown;
 use super::{policy, terminal};
 use crate::capabilities::shell::Shell;
 
@@ -35,7 +36,7 @@ pub(super) fn run(
     } else {
         let snippet = clients::snippet(client, command);
         terminal::complain(&format!("Put this into {} (or run again with --write):", path.display()));
-        terminal::print(&format!("{}\n", snippet.trim_end()));
+        terminal::print(&Shown::text(&format!("{}\n", snippet.trim_end())));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -49,17 +50,17 @@ pub(super) fn check_program(environment: &Environment) -> Result<()> {
         .context("install it elsewhere (`make install` does, into ~/.scorpiox) and run it from there")
 }
 
-fn said(written: &Written) -> String {
+fn said(written: &Written) -> Shown {
     let Written { path, how, stayed } = written;
     let path = Path::display(path);
-    let mut text = match how {
-        How::Created => format!("created {path}\n"),
-        How::Updated { backup } => format!("updated {path} (before: {})\n", backup.display()),
-        How::Unchanged => format!("{path} has the entry already\n"),
-    };
-    if !stayed.is_empty() {
-        text.push_str("The entry goes on with what it had beside:\n");
-        text.extend(stayed.iter().map(|member| format!("  {member}\n")));
+    let shown = Shown::line(&match how {
+        How::Created => format!("created {path}"),
+        How::Updated { backup } => format!("updated {path} (before: {})", backup.display()),
+        How::Unchanged => format!("{path} has the entry already"),
+    });
+    if stayed.is_empty() {
+        return shown;
     }
-    text
+    let shown = shown.and(&Shown::line("The entry goes on with what it had beside:"));
+    stayed.iter().fold(shown, |shown, member| shown.and(&Shown::line(&format!("  {member}"))))
 }

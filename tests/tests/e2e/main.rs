@@ -17,5 +17,6 @@ mod shell;
 mod skills;
 mod smoke;
 mod taskmanager;
+mod terminal;
 mod tools;
 mod web;

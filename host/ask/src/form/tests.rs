@@ -91,9 +91,9 @@ fn what_does_not_fit_is_the_clients_mistake() {
             json!({"q1": "Green"}),
             "the client's field `q1` does not fit: \"Green\" is none of the question's options",
         ),
-        (modern, json!({"q1": 1}), "the client's field `q1` is 1, but a text fits"),
-        (modern, json!({"q2": "A"}), "the client's field `q2` is \"A\", but an array of texts fits"),
-        (modern, json!({"q2": [1]}), "the client's field `q2` is 1, but an array of texts fits"),
+        (modern, json!({"q1": 1}), "the client's field `q1` is 1; it must be a text"),
+        (modern, json!({"q2": "A"}), "the client's field `q2` is \"A\"; it must be an array of texts"),
+        (modern, json!({"q2": [1]}), "the client's field `q2` is 1; it must be an array of texts"),
         (
             modern,
             json!({"q2": ["Z"]}),
@@ -107,15 +107,15 @@ fn what_does_not_fit_is_the_clients_mistake() {
         (
             FormKind::Legacy2025_06,
             json!({"q2_01": "yes"}),
-            "the client's field `q2_01` is \"yes\", but true or false fits",
+            "the client's field `q2_01` is \"yes\"; it must be true or false",
         ),
-        (modern, json!(null), "the client's `content` is null, but an object with the form's fields fits"),
+        (modern, json!(null), "the client's `content` is null; it must be an object with the form's fields"),
     ];
     for (kind, content, expected) in cases {
         assert_eq!(accepted(kind, &content), Err(expected.to_owned()));
     }
     let error = read(&questions(), modern, &json!({"action": "yes"})).unwrap_err();
-    assert_eq!(error.to_string(), "the client's `action` is \"yes\", but accept, decline or cancel fits");
+    assert_eq!(error.to_string(), "the client's `action` is \"yes\"; it must be accept, decline or cancel");
 }
 
 #[test]

@@ -60,20 +60,20 @@ fn errors_name_the_place_the_value_and_what_fits() {
     let cases = [
         (
             json!(5),
-            r#"questions_json is the number 5, but {"questions":[{"question":"…","options":["A","B"]}]} fits"#,
+            r#"questions_json is the number 5; it must be {"questions":[{"question":"…","options":["A","B"]}]}"#,
         ),
         (
             json!({"qs": []}),
-            r#"questions_json is an object with "qs", but {"questions":[{"question":"…","options":["A","B"]}]} fits"#,
+            r#"questions_json is an object with "qs"; it must be {"questions":[{"question":"…","options":["A","B"]}]}"#,
         ),
         (json!([]), "questions_json has no questions, but 1 to 4 fit"),
         (
             json!([1, 2, 3, 4, 5]),
             "questions_json has 5 questions, but at most 4 fit; ask the rest in another call",
         ),
-        (json!([true]), r#"question 1 is true, but {"question":"…","options":["A","B"]} fits"#),
+        (json!([true]), r#"question 1 is true; it must be {"question":"…","options":["A","B"]}"#),
         (json!([{"options": ["a"]}]), "`question` of question 1 is missing, but a text is needed"),
-        (json!([{"text": 3, "options": ["a"]}]), "`text` of question 1 is the number 3, but a text fits"),
+        (json!([{"text": 3, "options": ["a"]}]), "`text` of question 1 is the number 3; it must be a text"),
         (
             json!([{"text": " \u{1b}[0m", "options": ["a"]}]),
             r#"`text` of question 1 is " \u{1b}[0m", which shows nothing, but 1 to 2000 characters fit"#,
@@ -82,20 +82,20 @@ fn errors_name_the_place_the_value_and_what_fits() {
         (json!([{"text": "Q", "options": []}]), "question 1 has no options, but 1 to 20 fit"),
         (
             json!([{"text": "Q", "options": "a, b"}]),
-            r#"`options` of question 1 is the text "a, b", but an array such as ["A","B"] or [{"label":"A","description":"…"}] fits"#,
+            r#"`options` of question 1 is the text "a, b"; it must be an array such as ["A","B"] or [{"label":"A","description":"…"}]"#,
         ),
         (json!([{"text": "Q", "options": vec!["a"; 21]}]), "question 1 has 21 options, but at most 20 fit"),
         (
             json!([{"text": "Q", "options": ["a"], "multi_select": 1}]),
-            r"`multi_select` of question 1 is the number 1, but true or false fits",
+            r"`multi_select` of question 1 is the number 1; it must be true or false",
         ),
         (
             json!([{"text": "Q", "options": ["a"], "multiSelect": "yes"}]),
-            r#"`multiSelect` of question 1 is the text "yes", but true or false fits"#,
+            r#"`multiSelect` of question 1 is the text "yes"; it must be true or false"#,
         ),
         (
             option(json!(7)),
-            r#"option 2 of question 1 is the number 7, but a text or {"label":"A","description":"…"} fits"#,
+            r#"option 2 of question 1 is the number 7; it must be a text or {"label":"A","description":"…"}"#,
         ),
         (option(json!({})), "`label` of option 2 of question 1 is missing, but a text is needed"),
         (

@@ -13,8 +13,9 @@ use super::program;
 
 /// Longest wait for what shall be seen.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a screen stays as it is before it is written as the expected one.
-const UNCHANGED: Duration = Duration::from_secs(1);
+/// How long a screen stays as it is before it is written as the expected one: longer than keys count for
+/// nothing at first.
+const UNCHANGED: Duration = Duration::from_millis(2500);
 
 /// The lowest pane: it is the one that asks, as soon as there is one.
 const ASKING: &str = "{bottom}";

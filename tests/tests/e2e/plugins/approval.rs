@@ -298,9 +298,9 @@ fn no_text_of_a_plugin_looks_like_a_part_of_the_question() {
         "{above}"
     );
     let (sum, _) = sum.split_once("\n\n").expect("what to do");
-    let expected = "  run commands, under a profile of your policy\n  change files in 2 folders, your project among them\n  \
-                    send requests to 30 hosts or patterns of hosts\n  know the time";
-    assert_eq!(sum, expected);
+    let expected = "  run commands, under the profile build of your policy\n  change files in 2 folders, your project \
+                    among them: ~/notes\n  send requests to 30 hosts: ";
+    assert!(sum.starts_with(expected) && sum.ends_with(" and 27 more\n  know the time"), "{sum}");
     let (_, shown, _) = program.run(&["plugin", "show", "kinds"]);
     assert!(shown.lines().all(|line| line.chars().count() <= 90), "{shown}");
     for (manifest, expected) in [
@@ -317,6 +317,59 @@ fn no_text_of_a_plugin_looks_like_a_part_of_the_question() {
         assert!(!added.success() && err.contains(expected), "{manifest}: {out}{err}");
         assert!(!err.contains('\u{1b}'), "{err:?}");
     }
+}
+
+#[test]
+fn the_sum_names_what_is_widest() {
+    let program = Program::new();
+    let manifest = "[capabilities.web]\nwhy = \"x\"\nhosts = [\"a.example.com\", \"*.com\"]\n\
+                    [capabilities.files]\nwhy = \"x\"\nwrite = [\"~/a/b/c\", \"~/\"]\nread = [\"/etc\"]\n";
+    let folder = source(&program, "kinds", manifest, &component());
+    let (_, out, err) = program.run(&["plugin", "add", &folder]);
+    let (_, sum) = out.rsplit_once("\nIn all, it may\n").unwrap_or_else(|| panic!("no sum: {out}{err}"));
+    for row in [
+        "  change files in 2 folders: your whole home folder, ~/a/b/c\n",
+        "  read files in 1 folder: /etc\n",
+        "  send requests to 2 hosts or patterns of hosts: every host below com,",
+    ] {
+        assert!(sum.contains(row), "{row}: {sum}");
+    }
+}
+
+#[test]
+fn a_link_to_a_folder_of_the_same_name_elsewhere_is_shown_and_part_of_the_hash() {
+    let program = Program::new();
+    let manifest = "[capabilities.files]\nwhy = \"x\"\nread = [\"~/notes\"]\n";
+    let folder = source(&program, "kinds", manifest, &component());
+    let link = program.home().join("notes");
+    let mut hashes = Vec::new();
+    for place in ["server/private/notes", "other/notes"] {
+        program.put(&format!("{place}/file"), "");
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(program.home().join("..").join(place), &link).expect("a link");
+        let (_, out, err) = program.run(&["plugin", "add", &folder]);
+        assert!(out.contains("which leads to") && out.contains(place), "{out}{err}");
+        hashes.push(shown_hash(&out));
+    }
+    assert_ne!(hashes[0], hashes[1]);
+}
+
+#[test]
+fn what_takes_the_place_of_an_approved_plugin_says_so() {
+    let program = Program::new();
+    install(&program, &source(&program, "kinds", "[capabilities.store]\nwhy = \"x\"\n", &component()));
+    let other = "[capabilities.store]\nwhy = \"x\"\n[capabilities.clock]\nwhy = \"x\"\n";
+    let folder = source(&program, "kinds", other, &another());
+    let (_, out, _) = program.run(&["plugin", "add", &folder]);
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "It takes the place, and the stored data, of the kinds that was approved today; new: clock",
+        "keep data, and see what a plugin of its name kept before",
+    ] {
+        assert!(said.contains(part), "{part}: {out}");
+    }
+    let (_, out, _) = program.run(&["plugin", "remove", "kinds"]);
+    assert!(out.contains("for whatever plugin has its name next"), "{out}");
 }
 
 #[test]
