@@ -1,7 +1,8 @@
 //! Lines in the operator's log.
 
+use scorpiox_text::readable;
+
 use crate::bindings::capabilities::scorpiox::tool::log::{Host, Level};
-use crate::hygiene::clean;
 use crate::runtime::CallState;
 
 /// Longest line, in bytes.
@@ -10,15 +11,20 @@ const MAX_LINE_BYTES: usize = 3072;
 /// Most lines of one call.
 const MAX_LINES: u32 = 100;
 
+/// Whether a character ends a line somewhere, or acts on a terminal.
+fn breaks(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
 impl Host for CallState {
     fn write(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
         self.log_lines += 1;
         if self.log_lines > MAX_LINES {
             return Ok(());
         }
-        let message = clean(&message).replace(['\n', '\t'], " ");
-        let line: String =
-            message.char_indices().take_while(|(at, _)| *at < MAX_LINE_BYTES).map(|(_, c)| c).collect();
+        let begin = message.char_indices().take_while(|(at, _)| *at < MAX_LINE_BYTES);
+        let line: String = begin.map(|(_, c)| if breaks(c) { ' ' } else { c }).collect();
+        let line = readable(&line);
         // In front, where no length of the text can push it out of the line.
         let tool = &*self.namespace;
         match level {
