@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => SAMPLE.to_owned(),
     };
     let questions = Questions::parse(&text)?;
-    screen::run(&questions, |answers| {
+    let is_wanted = || true;
+    screen::run(&questions, is_wanted, |answers| {
         eprintln!("{}\n\n{}", answers.to_text(&questions), answers.to_json(&questions));
         Ok(())
     })

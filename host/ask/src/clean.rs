@@ -3,7 +3,7 @@
 //! The questions come from a model that may repeat what it read somewhere, so they must not be
 //! able to move the cursor, to recolour the answer of another option, or to show it reversed.
 
-use scorpiox_text::is_shown;
+use scorpiox_text::{MAX_MARKS, is_mark, is_shown, readable};
 use vte::{Parser, Perform};
 
 /// Text of several lines, each without spaces around it. Escape sequences go as a whole.
@@ -26,24 +26,30 @@ pub(crate) fn clean_line(text: &str) -> String {
 }
 
 fn clean_line_part(line: &str) -> String {
-    let mut shown = Shown(String::with_capacity(line.len()));
+    let mut shown = Shown { text: String::with_capacity(line.len()), marks: 0 };
     // A parser for each line: a sequence that never ends must not swallow the lines after it.
     Parser::new().advance(&mut shown, line.as_bytes());
-    shown.0.trim_end().to_owned()
+    // Joiners and selectors stay where they do something.
+    readable(&shown.text).trim_end().to_owned()
 }
 
-struct Shown(String);
+struct Shown {
+    text: String,
+    /// How many marks there are since the last other character.
+    marks: usize,
+}
 
 impl Perform for Shown {
     fn print(&mut self, character: char) {
-        if is_shown(character) {
-            self.0.push(character);
+        self.marks = if is_mark(character) { self.marks + 1 } else { 0 };
+        if is_shown(character) && self.marks <= MAX_MARKS {
+            self.text.push(character);
         }
     }
 
     fn execute(&mut self, byte: u8) {
         if byte == b'\t' {
-            self.0.push(' ');
+            self.text.push(' ');
         }
     }
 }
@@ -67,6 +73,8 @@ mod tests {
             ("a\u{200b}b\u{feff}c", "abc"),
             ("family 👨‍👩‍👧 and می‌خواهم", "family 👨‍👩‍👧 and می‌خواهم"),
             ("tab\tbed", "tab bed"),
+            ("e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}x", "e\u{301}\u{301}\u{301}\u{301}x"),
+            ("a\u{3164}\u{fe0f} ❤\u{fe0f}", "a ❤\u{fe0f}"),
         ] {
             assert_eq!(clean_line(text), expected, "{text:?}");
         }

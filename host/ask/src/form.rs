@@ -31,13 +31,14 @@ impl FormKind {
     }
 }
 
-/// The message that goes with the form.
+/// The message that goes with the form: who asks, and then what they wrote.
 pub fn message(questions: &Questions) -> String {
+    let asker = questions.asker();
     match questions.as_slice() {
-        [question] => question.text.clone(),
+        [question] => format!("{asker} {}", question.text),
         several => {
-            let lines = (1..).zip(several).map(|(number, question)| format!("{number}. {}", question.text));
-            lines.collect::<Vec<_>>().join("\n")
+            let lines = (1..).zip(several).map(|(number, question)| format!("\n{number}. {}", question.text));
+            format!("{asker}{}", lines.collect::<String>())
         }
     }
 }

@@ -25,4 +25,4 @@ pub mod screen;
 
 pub use answers::{Answer, AnswerError, Answers};
 pub use form::FormKind;
-pub use questions::{Choice, Question, Questions, QuestionsError};
+pub use questions::{Asker, Choice, Question, Questions, QuestionsError};

@@ -1,5 +1,6 @@
 //! Reads the questions, in either of the two shapes.
 
+use scorpiox_text::skeleton;
 use serde_json::{Map, Value};
 
 use crate::clean::{clean_line, clean_lines};
@@ -55,7 +56,8 @@ fn parse_question(number: usize, value: &Value) -> Result<Question, QuestionsErr
         "question"
     };
     let text = required_text(members, name, At::Of(number, name), MAX_QUESTION_CHARS, clean_lines)?;
-    let header = optional_text(members, "header", At::Of(number, "header"), MAX_HEADER_CHARS, clean_line)?;
+    let header = optional_text(members, "header", At::Of(number, "header"), MAX_HEADER_CHARS, clean_line)?
+        .filter(|header| !is_in_our_name(header));
     // Models write both.
     let name = if present(members, "multi_select").is_some() { "multi_select" } else { "multiSelect" };
     let multi_select = match present(members, name) {
@@ -87,7 +89,8 @@ fn parse_options(number: usize, members: &Map<String, Value>) -> Result<Vec<Choi
     let mut options: Vec<Choice> = Vec::with_capacity(list.len());
     for (option, value) in (1..).zip(list) {
         let choice = parse_option(number, option, value)?;
-        if let Some(first) = options.iter().position(|earlier| earlier.label == choice.label) {
+        let looks = skeleton(&choice.label);
+        if let Some(first) = options.iter().position(|earlier| skeleton(&earlier.label) == looks) {
             let label = choice.label;
             return Err(QuestionsError::Duplicate { question: number, option, first: first + 1, label });
         }
@@ -112,6 +115,12 @@ fn parse_option(question: usize, option: usize, value: &Value) -> Result<Choice,
         }
         other => Err(QuestionsError::Wrong { at, found: describe(other), fits: OPTION_FITS }),
     }
+}
+
+/// Whether a header looks like the name of this program, which asks nothing by itself.
+fn is_in_our_name(header: &str) -> bool {
+    let looks = |text: &str| skeleton(&text.to_lowercase()).to_lowercase();
+    looks(header).contains(&looks("scorpiox"))
 }
 
 /// A member that is there; `null` says that it is not.
@@ -141,7 +150,7 @@ fn optional_text(
     clean: fn(&str) -> String,
 ) -> Result<Option<String>, QuestionsError> {
     match present(members, name) {
-        Some(Value::String(text)) if clean(text).is_empty() => Ok(None),
+        Some(Value::String(text)) if skeleton(&clean(text)).is_empty() => Ok(None),
         None => Ok(None),
         Some(_) => required_text(members, name, at, max, clean).map(Some),
     }
@@ -150,7 +159,7 @@ fn optional_text(
 fn checked_text(text: &str, at: At, max: usize, clean: fn(&str) -> String) -> Result<String, QuestionsError> {
     let cleaned = clean(text);
     let chars = cleaned.chars().count();
-    if chars == 0 {
+    if skeleton(&cleaned).is_empty() {
         return Err(QuestionsError::Blank { at, found: quote(text), max });
     }
     if chars > max {

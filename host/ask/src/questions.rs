@@ -4,7 +4,7 @@ use std::fmt;
 use std::fmt::Write;
 
 use serde::ser::{SerializeMap, SerializeSeq};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::parse;
 
@@ -25,7 +25,29 @@ pub const MAX_DESCRIPTION_CHARS: usize = 1000;
 
 /// One to [`MAX_QUESTIONS`] questions, within all limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Questions(Vec<Question>);
+pub struct Questions {
+    asker: Asker,
+    list: Vec<Question>,
+}
+
+/// Who asks. It is said before all that the asker wrote, in each way to ask.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Asker {
+    /// The model that the client runs.
+    #[default]
+    Model,
+    /// A plugin, by its name.
+    Plugin(String),
+}
+
+impl fmt::Display for Asker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model => write!(f, "Your AI model asks:"),
+            Self::Plugin(name) => write!(f, "The plugin {name} asks:"),
+        }
+    }
+}
 
 /// A question with its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,18 +76,29 @@ impl Questions {
     /// `{text, options: ["A", "B"]}` or `{question, header, options: [{label, description}],
     /// multiSelect}`. Members that are not known are ignored.
     pub fn parse(questions_json: &str) -> Result<Self, QuestionsError> {
-        parse::parse(questions_json).map(Self)
+        Ok(Self { asker: Asker::Model, list: parse::parse(questions_json)? })
+    }
+
+    /// The same questions of somebody else.
+    #[must_use]
+    pub fn asked_by(self, asker: Asker) -> Self {
+        Self { asker, ..self }
+    }
+
+    /// Who asks.
+    pub fn asker(&self) -> &Asker {
+        &self.asker
     }
 
     /// The questions, in order.
     pub fn as_slice(&self) -> &[Question] {
-        &self.0
+        &self.list
     }
 
     /// The questions as text, with numbers, for where there is no other way to ask.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
-        for (number, question) in (1..).zip(&self.0) {
+        for (number, question) in (1..).zip(&self.list) {
             if number > 1 {
                 text.push('\n');
             }
@@ -93,8 +126,8 @@ impl Question {
 /// Written in the second of the two shapes.
 impl Serialize for Questions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for question in &self.0 {
+        let mut list = serializer.serialize_seq(Some(self.list.len()))?;
+        for question in &self.list {
             list.serialize_element(question)?;
         }
         list.end()
@@ -155,7 +188,7 @@ pub enum QuestionsError {
         count: usize,
     },
     /// A value of a wrong kind.
-    #[error("{at} is {found}, but {fits} fits")]
+    #[error("{at} is {found}; it must be {fits}")]
     Wrong {
         /// Where.
         at: At,
@@ -210,7 +243,7 @@ pub enum QuestionsError {
     },
     /// Two options that could not be told apart.
     #[error(
-        "option {option} of question {question} has the label {label:?} as option {first} has, but labels must differ"
+        "option {option} of question {question} has the label {label:?}, which looks like that of option {first}, but labels must differ"
     )]
     Duplicate {
         /// Which question, from 1.

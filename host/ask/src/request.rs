@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::answers::{Answer, AnswerError, Answers};
-use crate::questions::{MAX_JSON_BYTES, Question, Questions, QuestionsError};
+use crate::questions::{Asker, MAX_JSON_BYTES, Question, Questions, QuestionsError};
 
 /// The version of both files. Both processes run the same program, unless it was replaced
 /// between.
@@ -82,11 +82,14 @@ struct Header {
 #[derive(Serialize)]
 struct RequestOut<'a> {
     version: u32,
+    asker: &'a Asker,
     questions: &'a Questions,
 }
 
 #[derive(Deserialize)]
 struct RequestIn<'a> {
+    #[serde(default)]
+    asker: Asker,
     #[serde(borrow)]
     questions: &'a RawValue,
 }
@@ -113,7 +116,7 @@ impl AnswerEntry {
 
 /// Writes the questions for the screen's process.
 pub fn write_request(path: &Path, questions: &Questions) -> Result<(), FileError> {
-    write(path, &RequestOut { version: VERSION, questions })
+    write(path, &RequestOut { version: VERSION, asker: questions.asker(), questions })
 }
 
 /// Reads the questions, and says by a lock that this process is there to ask them: keep
@@ -127,7 +130,7 @@ pub fn read_request(path: &Path) -> Result<(Questions, Asking), FileError> {
     let request: RequestIn<'_> = parsed(path, &text)?;
     let questions = Questions::parse(request.questions.get())
         .map_err(|source| FileError::Questions { path: path.to_owned(), source })?;
-    Ok((questions, Asking { _locked: file }))
+    Ok((questions.asked_by(request.asker), Asking { _locked: file }))
 }
 
 /// Says that the questions are being asked, until it is dropped or the process ends.
@@ -238,9 +241,10 @@ mod tests {
     fn questions_and_answers_go_there_and_back() {
         let folder = tempfile::tempdir().unwrap();
         let (request, answer) = (folder.path().join("request"), folder.path().join("answer"));
-        write_request(&request, &questions()).unwrap();
+        let questions = questions().asked_by(Asker::Plugin("p".to_owned()));
+        write_request(&request, &questions).unwrap();
         let (read, _asking) = read_request(&request).unwrap();
-        assert_eq!(read, questions());
+        assert_eq!(read, questions);
         assert_eq!(read_answer(&answer, &read).unwrap(), None);
         let [one, some] = read.as_slice() else { panic!("two") };
         let given =

@@ -46,6 +46,10 @@ impl Session {
         self
     }
 
+    fn model_size(&self) -> ratatui::layout::Size {
+        self.terminal.size().expect("a size")
+    }
+
     fn resize(mut self, width: u16, height: u16) -> Self {
         self.terminal.backend_mut().resize(width, height);
         self.model.update(&Event::Resize(width, height));
@@ -193,7 +197,7 @@ fn a_new_size_keeps_the_option_in_sight() {
 
 #[test]
 fn enter_chooses_and_goes_on_until_sent() {
-    let session = Session::new(TWO, 80, 24).keys("j enter space j space enter enter");
+    let session = Session::new(TWO, 80, 24).keys("down enter space j space enter enter");
     let expected = answered(TWO, &[(&["PostgreSQL"], None), (&["Parsing", "Storage"], None)]);
     assert_eq!(session.model.outcome(), Some(&expected));
 }
@@ -213,7 +217,7 @@ fn own_words_take_the_place_of_an_option_and_give_it_back() {
         while !session.text().contains("Send") {
             session = session.keys("tab");
         }
-        let session = session.keys("enter");
+        let session = session.keys("up enter");
         let expected = answered(TWO, &[(labels, other), (&[], None)]);
         assert_eq!(session.model.outcome(), Some(&expected), "{keys}");
     }
@@ -240,10 +244,39 @@ fn change_goes_to_what_has_no_answer() {
 #[test]
 fn enter_on_an_option_out_of_sight_only_shows_it() {
     let json = format!(r#"[{{"text":"{}","options":["A","B"]}}]"#, "word ".repeat(60).trim());
-    let mut session = Session::new(&json, 40, 8).keys("enter");
+    let mut session = Session::new(&json, 40, 8).keys("down enter");
     assert!(session.text().contains("> 1. ( ) A"));
     let mut session = session.keys("enter");
     assert!(session.text().contains("- A"));
+}
+
+#[test]
+fn what_is_typed_for_a_shell_answers_nothing() {
+    for typed in [
+        "git space commit enter y enter enter enter",
+        "make space -j2 enter enter enter 1 enter 2 enter enter",
+        "up enter enter up up enter",
+        "l tab tab enter enter tab enter",
+        "~yes_yes_ enter space enter",
+    ] {
+        let session = Session::new(TWO, 80, 24).keys(typed);
+        assert_eq!(session.model.outcome(), None, "{typed}");
+    }
+}
+
+#[test]
+fn keys_that_come_too_soon_or_too_late_do_nothing() {
+    let mut session = Session::new(TWO, 80, 24);
+    session.model = Model::unsettled(Questions::parse(TWO).expect("questions"), session.model_size());
+    let mut session = session.keys("down enter space enter enter esc c-c");
+    assert!(session.text().contains("One moment") && session.model.outcome().is_none());
+    session.model.settle();
+    let mut session = session.keys("down");
+    assert!(session.text().contains("> 2. ( ) PostgreSQL"));
+    session.model.take_back();
+    let mut session = session.keys("enter enter up enter esc");
+    assert!(session.text().contains("Taken back, nothing is sent: Esc closes"));
+    assert_eq!(session.model.outcome(), None);
 }
 
 #[test]
@@ -253,11 +286,11 @@ fn colours_are_an_addition() {
         session.theme = theme;
         session.draw();
         let buffer = session.terminal.backend().buffer();
-        let focused = &buffer[(1, 4)];
+        let focused = &buffer[(1, 5)];
         assert_eq!((focused.symbol(), focused.fg), (">", colour));
         assert!(focused.modifier.contains(Modifier::BOLD));
-        assert!(buffer[(3, 0)].modifier.contains(Modifier::REVERSED), "the open tab");
-        assert!(!buffer[(20, 0)].modifier.contains(Modifier::REVERSED), "another tab");
+        assert!(buffer[(3, 1)].modifier.contains(Modifier::REVERSED), "the open tab");
+        assert!(!buffer[(20, 1)].modifier.contains(Modifier::REVERSED), "another tab");
     }
 }
 
@@ -271,7 +304,7 @@ fn no_color_is_heeded_unless_it_is_empty() {
 #[test]
 fn drive_ends_with_the_answers_or_with_the_events() {
     for (keys, expected) in [
-        ("1 tab 1 tab enter", answered(TWO, &[(&["SQLite"], None), (&["Parsing"], None)])),
+        ("1 tab 1 tab up enter", answered(TWO, &[(&["SQLite"], None), (&["Parsing"], None)])),
         ("1", Answers::Declined),
     ] {
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("a terminal");

@@ -66,7 +66,11 @@ fn trusted(path: &Path, metadata: &Metadata) -> Result<(), Problem> {
         return Ok(());
     }
     let what = format!("is owned by user {owner}, not by the user of this process ({user}) or root");
-    let fix = format!("run `chown {user} {0}` and `chmod go-w {0}`", quoted(path));
+    let path_word = quoted(path);
+    let fix = format!(
+        "it is not your policy: remove it, or read it first, and if you want what it says, run \
+         `chown {user} {path_word}` and `chmod go-w {path_word}`"
+    );
     Err(problem(path, what, fix))
 }
 

@@ -37,7 +37,7 @@ impl fmt::Display for Path<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// Another type, or out of range.
-    #[error("{at} is {found}, but {fits} fits")]
+    #[error("{at} is {found}; it must be {fits}")]
     Wrong {
         /// Where.
         at: String,

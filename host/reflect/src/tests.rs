@@ -301,35 +301,35 @@ fn integers_are_exact_in_every_client() {
 #[test]
 fn what_does_not_fit_is_named() {
     let cases = [
-        (Shape::U8, json!(256), "x is 256, but an integer from 0 to 255 fits"),
-        (Shape::U8, json!(-1), "x is -1, but an integer from 0 to 255 fits"),
-        (Shape::S32, json!(1.5), "x is 1.5, but an integer from -2147483648 to 2147483647 fits"),
-        (Shape::U64, json!("12e3"), r#"x is "12e3", but an integer from 0 to 18446744073709551615 fits"#),
+        (Shape::U8, json!(256), "x is 256; it must be an integer from 0 to 255"),
+        (Shape::U8, json!(-1), "x is -1; it must be an integer from 0 to 255"),
+        (Shape::S32, json!(1.5), "x is 1.5; it must be an integer from -2147483648 to 2147483647"),
+        (Shape::U64, json!("12e3"), r#"x is "12e3"; it must be an integer from 0 to 18446744073709551615"#),
         (
             Shape::F32,
             json!(1e300),
-            r#"x is 1e+300, but a number of single precision, "NaN", "Infinity" or "-Infinity" fits"#,
+            r#"x is 1e+300; it must be a number of single precision, "NaN", "Infinity" or "-Infinity""#,
         ),
-        (Shape::Char, json!("ab"), r#"x is "ab", but a text of one character fits"#),
+        (Shape::Char, json!("ab"), r#"x is "ab"; it must be a text of one character"#),
         (
             Shape::List(Box::new(Shape::Tuple(vec![Shape::Bool, Shape::String])), None),
             json!([[true, "a"], [true, 7]]),
-            "x[1][1] is 7, but a text fits",
+            "x[1][1] is 7; it must be a text",
         ),
         (
             Shape::Enum(vec!["red".into(), "blue".into()]),
             json!("green"),
-            r#"x is "green", but one of red, blue fits"#,
+            r#"x is "green"; it must be one of red, blue"#,
         ),
         (
             Shape::Variant(vec![("all".into(), None), ("some".into(), Some(Shape::U8))]),
             json!({ "all": 1 }),
-            r#"x is {"all":1}, but one of "all", {"some": …} fits"#,
+            r#"x is {"all":1}; it must be one of "all", {"some": …}"#,
         ),
         (
             Shape::Option(Box::new(Shape::Option(Box::new(Shape::U8)))),
             json!(3),
-            r#"x is 3, but null or {"some": null or an integer from 0 to 255} fits"#,
+            r#"x is 3; it must be null or {"some": null or an integer from 0 to 255}"#,
         ),
     ];
     for (shape, value, expected) in cases {
@@ -358,7 +358,7 @@ fn parameters_are_members_and_options_may_be_left_out() {
     assert_eq!(error(json!({})), "at is missing; an object with the members x, label fits");
     assert_eq!(error(json!({"at": {"x": 1, "y": 2}})), "at.y is not known; known are x, label");
     assert_eq!(error(json!({"at": {"x": 1}, "att": 2})), "att is not known; known are at, deep");
-    assert_eq!(error(json!({"at": {"x": 1, "label": 3}})), "at.label is 3, but a text fits");
+    assert_eq!(error(json!({"at": {"x": 1, "label": 3}})), "at.label is 3; it must be a text");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Reads the tiers, in their order.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use scorpiox_paths::{open_file, others_can_change};
 
 use crate::cascade::{Context, Slot, Trust, Values};
 use crate::key::{Key, Keys, TOOL_PREFIX};
@@ -221,11 +223,19 @@ fn read_file(path: &Path, within: Option<&Path>) -> Result<Option<Vec<u8>>, Prob
     if !metadata.is_file() {
         return Err(ProblemKind::NotAFile);
     }
+    let target = fs::canonicalize(path).map_err(ProblemKind::Unreadable)?;
     if let Some(root) = within {
-        stays_within(path, root)?;
+        stays_within(&target, root)?;
     }
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(ProblemKind::Unreadable)?;
+    // What a command puts in its place meanwhile, a link or a pipe, is neither followed nor waited for.
+    let file = open_file(&target).map_err(ProblemKind::Unreadable)?;
+    let about = file.metadata().map_err(ProblemKind::Unreadable)?;
+    if within.is_none()
+        && let Some(why) = others_can_change(&about)
+    {
+        return Err(ProblemKind::Foreign(why));
+    }
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(ProblemKind::Unreadable)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(ProblemKind::TooLarge(MAX_FILE_BYTES));
@@ -233,10 +243,9 @@ fn read_file(path: &Path, within: Option<&Path>) -> Result<Option<Vec<u8>>, Prob
     Ok(Some(bytes))
 }
 
-fn stays_within(path: &Path, root: &Path) -> Result<(), ProblemKind> {
-    let target = fs::canonicalize(path).map_err(ProblemKind::Unreadable)?;
+fn stays_within(target: &Path, root: &Path) -> Result<(), ProblemKind> {
     let root = fs::canonicalize(root).map_err(ProblemKind::Unreadable)?;
-    if target.starts_with(root) { Ok(()) } else { Err(ProblemKind::OutsideWorkspace(target)) }
+    if target.starts_with(root) { Ok(()) } else { Err(ProblemKind::OutsideWorkspace(target.to_owned())) }
 }
 
 fn is_absent(error: &io::Error) -> bool {

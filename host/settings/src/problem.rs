@@ -58,6 +58,9 @@ pub enum ProblemKind {
     /// A settings file of the workspace that is a link to somewhere else.
     #[error("leads out of the workspace (to {}); it is ignored", .0.display())]
     OutsideWorkspace(PathBuf),
+    /// A file of the user's that is not theirs alone to change.
+    #[error("{0}, so it says nothing of what you want; its settings are ignored: look at it, or remove it")]
+    Foreign(String),
     /// More bytes than a settings file may have.
     #[error("larger than {0} bytes; its settings are ignored")]
     TooLarge(u64),

@@ -10,8 +10,8 @@ use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,8 @@ use person::Person;
 const OPEN_TIME: Duration = Duration::from_secs(5);
 /// How often it is looked whether it still asks.
 const LOOK_TIME: Duration = Duration::from_millis(200);
+/// After the person declined: nobody is to be worn down by questions.
+const PAUSE: Duration = Duration::from_secs(3);
 /// Longest output that is kept of a dialog, in bytes.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 const LIMITS: Limits = Limits { processes: 4096, memory: 8 << 30, open_files: 4096, file_size: 1 << 40 };
@@ -69,9 +71,11 @@ pub enum Asked {
     NoWay(String),
 }
 
-/// Asks with what this machine has.
+/// Asks with what this machine has, one question after the other.
 pub struct Desk {
     shell: Arc<Shell>,
+    /// Who holds it asks. When the person declined last.
+    turn: Mutex<Option<Instant>>,
 }
 
 /// How a question is asked: whom, by which files, and until when.
@@ -90,11 +94,38 @@ struct Ran {
 impl Desk {
     /// For the server whose commands run in this shell.
     pub fn new(shell: Arc<Shell>) -> Self {
-        Self { shell }
+        Self { shell, turn: Mutex::default() }
     }
 
-    /// Tries one way after the other.
+    /// Tries one way after the other, when it is this question's turn.
     pub fn ask(&self, questions: &Questions, cancel: &Cancel, uses: &Uses) -> Asked {
+        let Some(mut declined) = self.turn(cancel) else { return Asked::Cancelled };
+        let asked = self.ask_now(questions, cancel, uses);
+        if asked == Asked::Answered(Answers::Declined) {
+            *declined = Some(Instant::now());
+        }
+        asked
+    }
+
+    /// Waits until nothing else is asked, and a while after the person declined; `None` when the call is
+    /// to stop.
+    fn turn(&self, cancel: &Cancel) -> Option<MutexGuard<'_, Option<Instant>>> {
+        while !cancel.is_set() {
+            let turn = match self.turn.try_lock() {
+                Ok(turn) => Some(turn),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            };
+            let is_free = |declined: &Option<Instant>| declined.is_none_or(|at| at.elapsed() >= PAUSE);
+            if let Some(turn) = turn.filter(|declined| is_free(declined)) {
+                return Some(turn);
+            }
+            thread::sleep(LOOK_TIME);
+        }
+        None
+    }
+
+    fn ask_now(&self, questions: &Questions, cancel: &Cancel, uses: &Uses) -> Asked {
         let Ok(place) = Place::new(&self.shell.setup().own_home) else {
             return Asked::NoWay("no folder for the questions can be made".to_owned());
         };

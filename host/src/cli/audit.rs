@@ -9,10 +9,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use scorpiox_audit::read::{Line, Reader};
-use scorpiox_audit::text::{escaped, escaped_json};
+use scorpiox_audit::text::escaped;
 use scorpiox_audit::{Filter, Glob, Record, time};
 
 use super::environment::Environment;
+use super::quote::Shown;
 use super::table::Table;
 use super::terminal;
 use crate::server::records::audit_folder;
@@ -160,10 +161,10 @@ impl Show {
                 print_json(text);
             }
         } else if kept.is_empty() {
-            terminal::print("no calls are recorded that fit\n");
+            terminal::print(&Shown::line("no calls are recorded that fit"));
         } else {
             let rows: Vec<_> = kept.iter().map(|(record, _)| row(record)).collect();
-            terminal::print(&self.table.render(&rows));
+            terminal::print(&Shown::text(&self.table.render(&rows)));
         }
         if self.left_out > 0 {
             terminal::complain(&format!("{} older ones; --last 0 shows all", self.left_out));
@@ -179,14 +180,14 @@ impl Show {
     fn follow(&mut self, line: Line) {
         match self.wanted(line) {
             Some((_, text)) if self.is_json => print_json(&text),
-            Some((record, _)) => terminal::print(&self.table.next(row(&record))),
+            Some((record, _)) => terminal::print(&Shown::text(&self.table.next(row(&record)))),
             None => {}
         }
     }
 }
 
 fn print_json(text: &str) {
-    terminal::print(&format!("{}\n", escaped_json(text)));
+    terminal::print(&Shown::json(text));
 }
 
 fn row(record: &Record) -> [String; 7] {

@@ -10,6 +10,7 @@ use scorpiox_rpc::{Output, memory};
 use serde_json::{Value, json};
 
 use super::environment::Environment;
+use super::quote::Shown;
 use super::terminal;
 use crate::mcp::Revision;
 use crate::server::{Audience, Context, End, Options, Server};
@@ -25,11 +26,11 @@ pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole:
     })?;
     let result = result(environment, tool, &arguments)?;
     if whole {
-        terminal::print(&format!("{result:#}\n"));
+        terminal::print(&Shown::json(&format!("{result:#}")));
     } else {
         for content in result["content"].as_array().into_iter().flatten() {
             let text = content["text"].as_str().map_or_else(|| described(content), str::to_owned);
-            terminal::print(&format!("{}\n", text.trim_end()));
+            terminal::print(&Shown::said(&text));
         }
     }
     Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })

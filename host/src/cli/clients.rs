@@ -12,9 +12,10 @@ mod entry;
 mod file;
 mod merge;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::quote::one_line;
+use merge::Extra;
 pub use merge::Refusal;
 
 /// The name under which clients list this server.
@@ -47,6 +48,32 @@ pub enum Client {
     Continue,
     /// Cline CLI, for the user.
     Cline,
+}
+
+impl Client {
+    /// Whether its file lies in the project, which may have come with one.
+    pub fn is_of_project(self) -> bool {
+        matches!(self, Self::ClaudeCode | Self::VsCode)
+    }
+}
+
+/// What becomes of members that an entry of the project's own file has beside ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Existing {
+    /// They stay, but for what may say what runs.
+    Keep,
+    /// The whole entry is written anew.
+    Replace,
+}
+
+/// Whose a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The person's: what they chose stays.
+    Person,
+    /// The project's, so that anybody may have written it: with what is to become of that, if the
+    /// person said so.
+    Project(Option<Existing>),
 }
 
 /// Where clients look for their files.
@@ -123,36 +150,27 @@ pub fn snippet(client: Client, command: &str) -> String {
 
 /// What [`write`] did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
+pub struct Written {
+    /// The file, links followed.
+    pub path: PathBuf,
+    /// How it came to be as it is.
+    pub how: How,
+    /// Members of the entry that are not ours, and stayed: each with its value.
+    pub stayed: Vec<String>,
+}
+
+/// How a file came to be as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
     /// There was no file.
-    Created {
-        /// The new file.
-        path: PathBuf,
-    },
+    Created,
     /// The entry was added or corrected.
     Updated {
-        /// The file, links followed.
-        path: PathBuf,
-        /// What it was before.
+        /// What the file was before.
         backup: PathBuf,
     },
     /// The entry was there already.
-    Unchanged {
-        /// The file, links followed.
-        path: PathBuf,
-    },
-}
-
-impl fmt::Display for Written {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Created { path } => write!(f, "created {}", path.display()),
-            Self::Updated { path, backup } => {
-                write!(f, "updated {} (before: {})", path.display(), backup.display())
-            }
-            Self::Unchanged { path } => write!(f, "{} has the entry already", path.display()),
-        }
-    }
+    Unchanged,
 }
 
 /// Why nothing was written: the file is as it was.
@@ -166,6 +184,32 @@ pub enum WriteError {
         /// The line, what is wrong there, and what is expected.
         refusal: Refusal,
     },
+    /// The project has an entry of its own.
+    #[error(
+        "{}: the project's own entry \"{ENTRY_NAME}\" has more than it needs, which decides how this program \
+         would run for you:\n  {}\nIf it is not yours, write the entry anew with --existing replace; if it \
+         is, keep these with --existing keep; nothing was changed", .path.display(), .extras.join("\n  ")
+    )]
+    Brought {
+        /// The file.
+        path: PathBuf,
+        /// What it has beside ours.
+        extras: Vec<String>,
+    },
+    /// Members that are not kept, whoever wrote them.
+    #[error(
+        "{}: what would be kept may say what runs, or under which policy: {}; take it out by hand, or use \
+         --existing replace; nothing was changed", .path.display(), .steering.join(", ")
+    )]
+    Steers {
+        /// The file.
+        path: PathBuf,
+        /// Their names.
+        steering: Vec<String>,
+    },
+    /// The format is not edited that far.
+    #[error("{}: remove the entry \"{ENTRY_NAME}\" by hand, and try again; nothing was changed", .0.display())]
+    NotReplaced(PathBuf),
     /// The file is not UTF-8.
     #[error("{}: not UTF-8 from byte {at} on; save the file as UTF-8; nothing was changed", .path.display())]
     NotUtf8 {
@@ -224,23 +268,54 @@ pub enum WriteError {
 /// and file are created as needed; a link is followed; the previous content is kept
 /// as `<file>.scorpiox-backup-<n>`.
 ///
-/// Of an entry that exists, what decides which program is started is set, and what the
-/// client needs is added; `args`, `env` and all else a person may have chosen stay.
-pub fn write(path: &Path, client: Client, command: &str) -> Result<Written, WriteError> {
+/// Of a person's entry that exists, what decides which program is started is set, and what the client
+/// needs is added; `args`, `env` and all else they may have chosen stay. An entry that the project
+/// brought may be anybody's: what it has besides is refused, until the person says what they want.
+pub fn write(path: &Path, client: Client, command: &str, owner: Owner) -> Result<Written, WriteError> {
     let Some(original) = file::read(path)? else {
         if client == Client::Continue {
             return Err(WriteError::Missing { path: path.to_owned(), client: "Continue" });
         }
         file::create(path, &merge::fresh(client, command))?;
-        return Ok(Written::Created { path: path.to_owned() });
+        return Ok(Written { path: path.to_owned(), how: How::Created, stayed: Vec::new() });
     };
-    let merged = merge::merge(&original.text, client, command)
-        .map_err(|refusal| WriteError::Refused { path: original.path.clone(), refusal })?;
+    let path = original.path.clone();
+    let refused = |refusal| WriteError::Refused { path: path.clone(), refusal };
+    let mut extras = merge::extras(&original.text, client, command).map_err(refused)?;
+    let mut text = original.text.clone();
+    match owner {
+        Owner::Project(None) if !extras.is_empty() => {
+            return Err(WriteError::Brought { path, extras: shown(&extras) });
+        }
+        Owner::Project(Some(Existing::Keep)) => {
+            let steering: Vec<_> = extras.iter().flat_map(entry::steering).collect();
+            if !steering.is_empty() {
+                return Err(WriteError::Steers { path, steering });
+            }
+        }
+        Owner::Project(Some(Existing::Replace)) if !extras.is_empty() => {
+            let without = merge::without(&text, client).map_err(refused)?;
+            text = without.ok_or_else(|| WriteError::NotReplaced(path.clone()))?;
+            extras.clear();
+        }
+        Owner::Person | Owner::Project(_) => {}
+    }
+    let merged = merge::merge(&text, client, command).map_err(refused)?;
+    let stayed = shown(&extras);
     if merged == original.text {
-        return Ok(Written::Unchanged { path: original.path });
+        return Ok(Written { path, how: How::Unchanged, stayed });
     }
     let backup = file::replace(&original, &merged)?;
-    Ok(Written::Updated { path: original.path, backup })
+    Ok(Written { path, how: How::Updated { backup }, stayed })
+}
+
+/// Columns of a member's value.
+const MAX_VALUE: usize = 200;
+
+/// Members with their values, a row each.
+fn shown(extras: &[Extra]) -> Vec<String> {
+    let row = |extra: &Extra| one_line(&format!("{}: {}", extra.name, extra.value), MAX_VALUE);
+    extras.iter().map(row).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use scorpiox_rpc::Output;
 use scorpiox_web::Fetcher;
 
 use super::environment::Environment;
-use super::quote::{columns, wrapped};
+use super::quote::{Shown, columns, wrapped};
 use super::terminal;
 use crate::cancel::Cancel;
 use crate::capabilities::ask::ways_here;
@@ -53,7 +53,9 @@ impl Report {
 
     /// What does not fit on a row follows below.
     fn row(&mut self, mark: &str, line: impl std::fmt::Display) {
-        for (index, piece) in wrapped(&line.to_string(), columns() - INDENT).into_iter().enumerate() {
+        // A line feed in a name would begin what looks like another row.
+        let line = line.to_string().replace('\n', " ");
+        for (index, piece) in wrapped(&line, columns() - INDENT).into_iter().enumerate() {
             let mark = if index == 0 { mark } else { "" };
             let _ = writeln!(self.text, "  {mark:<6}{piece}");
         }
@@ -77,7 +79,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
         1 => "\n1 thing has to be fixed (FAIL above).\n".to_owned(),
         n => format!("\n{n} things have to be fixed (FAIL above).\n"),
     };
-    terminal::print(&(report.text + &verdict));
+    terminal::print(&Shown::text(&(report.text + &verdict)));
     if report.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -88,6 +90,9 @@ fn installation(report: &mut Report, environment: &Environment) {
         env!("CARGO_PKG_VERSION"),
         environment.binary.display()
     ));
+    if let Err(error) = super::config::check_program(environment) {
+        report.bad(format_args!("clients must not start this program where it lies: {error:#}"));
+    }
     report.good(format_args!("own folder {}", environment.own_home.display()));
     let workspace = &environment.workspace;
     match &workspace.instead_of {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use scorpiox_paths::Trail;
+use scorpiox_paths::{Trail, others_can_change};
 use scorpiox_settings::{Locations, Settings};
 
 use crate::database::Durability;
@@ -37,6 +37,7 @@ impl Environment {
         };
         let workspace = Workspace::find(sources, home.as_deref(), &own_home)?;
         refuse_links(&links, &own_home, &workspace.path)?;
+        refuse_others(&own_home)?;
         let binary = env::current_exe().context("this program's own path is unknown")?;
         let locations = Locations {
             binary_dir: binary.parent().map(Into::into),
@@ -87,6 +88,18 @@ fn refuse_links(links: &[PathBuf], own_home: &Path, workspace: &Path) -> Result<
              lead elsewhere: it lies in the workspace; set SCORPIOX_HOME to the folder itself",
             own_home.display(),
             link.display()
+        ),
+    }
+}
+
+/// What others may have put there is nobody's decision, and what is written there is theirs to read.
+fn refuse_others(own_home: &Path) -> Result<()> {
+    match own_home.metadata().ok().and_then(|about| others_can_change(&about)) {
+        None => Ok(()),
+        Some(why) => bail!(
+            "{}, where policy and plugins are kept, cannot be used: {why}; look at what is in it, or set \
+             SCORPIOX_HOME to a folder of your own",
+            own_home.display()
         ),
     }
 }

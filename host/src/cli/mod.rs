@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use clients::Client;
+use clients::{Client, Existing};
 use environment::Environment;
 
 /// An MCP server whose tools run in WebAssembly sandboxes.
@@ -109,6 +109,9 @@ enum Command {
         /// Put the entry into the client's file, keeping everything else and a backup
         #[arg(long)]
         write: bool,
+        /// What becomes of more that an entry of the project's own file has, such as `env`
+        #[arg(long, value_name = "WHAT", requires = "write")]
+        existing: Option<Existing>,
     },
 }
 
@@ -135,7 +138,9 @@ pub fn main() -> ExitCode {
         Some(Command::Audit(arguments)) => audit::run(&environment, &arguments, cli.workspace.as_deref()),
         Some(Command::Stats { json }) => stats::run(&environment, json),
         Some(Command::Plugin { command }) => plugin::run(&environment, command),
-        Some(Command::Config { client, write }) => config::run(&environment, client, write),
+        Some(Command::Config { client, write, existing }) => {
+            config::run(&environment, client, write, existing)
+        }
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),
     });
     finish(outcome)

@@ -1,6 +1,5 @@
 //! `scorpiox-code policy`: what holds, and why.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use scorpiox_policy::{Access, HostDecision, HostRules, Network, Policy, Profile,
 use scorpiox_web::{Fetcher, Router};
 
 use super::environment::Environment;
+use super::quote::Shown;
 use super::terminal;
 use crate::capabilities::shell::{DEFAULT_PROFILE, Shell, ShellSetup};
 use crate::capabilities::skills::SkillFolders;
@@ -60,7 +60,7 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> Result<E
             let policy = Policy::load(&own)?;
             let origin =
                 if own.exists() { own.display().to_string() } else { "built-in defaults".to_owned() };
-            terminal::print(&format!("# {origin}\n{}", render(&policy)));
+            terminal::print(&Shown::line(&format!("# {origin}")).and(&Shown::text(&render(&policy))));
             Ok(ExitCode::SUCCESS)
         }
         PolicyCommand::Check { file } => check(&file.unwrap_or(own)),
@@ -83,16 +83,17 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> Result<E
 
 fn check(file: &Path) -> Result<ExitCode> {
     if !file.exists() {
-        terminal::print(&format!("{} does not exist; the built-in defaults hold.\n", file.display()));
+        let text = format!("{} does not exist; the built-in defaults hold.", file.display());
+        terminal::print(&Shown::line(&text));
         return Ok(ExitCode::SUCCESS);
     }
     let policy = Policy::load(file)?;
-    terminal::print(&format!(
-        "{} is valid: {} profiles, {} grants.\n",
+    terminal::print(&Shown::line(&format!(
+        "{} is valid: {} profiles, {} grants.",
         file.display(),
         policy.shell.profiles.len(),
         policy.grants.len()
-    ));
+    )));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -222,8 +223,9 @@ fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: 
     let tier = shell.tier()?;
     shell.shut_down();
     let Policy { shell: rules, .. } = policy;
-    terminal::print(&format!(
-        "`{command}` is allowed: commands are not judged by their text. It runs\n\
+    let first = format!("`{command}` is allowed: commands are not judged by their text. It runs");
+    terminal::print(&Shown::line(&first).and(&Shown::lines(&format!(
+        "\
          - in a sandbox of tier {tier}; at least {} is asked for ({})\n\
          - under profile {} ({}), whose network is {} ({})\n\
          - for at most {} ms unless the call says otherwise ({}), and never more than {} ms ({})\n\
@@ -238,17 +240,17 @@ fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: 
         rules.default_timeout.source,
         rules.max_timeout.value.as_millis(),
         rules.max_timeout.source,
-    ));
+    ))));
     Ok(ExitCode::SUCCESS)
 }
 
 fn print(verdict: &Verdict, subject: &str) -> ExitCode {
     let word = if verdict.allowed { "allowed" } else { "denied" };
-    let mut text = format!("{subject}: {word}: {}\n", verdict.because);
+    let mut shown = Shown::line(&format!("{subject}: {word}: {}", verdict.because));
     if let Some(line) = &verdict.would_allow {
-        let _ = writeln!(text, "  to allow it: {line}");
+        shown = shown.and(&Shown::line(&format!("  to allow it: {line}")));
     }
-    terminal::print(&text);
+    terminal::print(&shown);
     if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

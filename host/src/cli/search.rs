@@ -8,16 +8,17 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::environment::Environment;
+use super::quote::Shown;
 use super::{call, terminal};
 
 pub(super) fn run(environment: &Environment, query: &str) -> Result<ExitCode> {
     let result = call::result(environment, "WebSearch", &json!({ "query": query }))?;
     if result["isError"] == true {
         let text = result["content"][0]["text"].as_str().unwrap_or("the search failed");
-        terminal::print(&format!("{}\n", text.trim_end()));
+        terminal::print(&Shown::said(text));
         return Ok(ExitCode::FAILURE);
     }
-    terminal::print(&table(&result["structuredContent"]));
+    terminal::print(&Shown::lines(&table(&result["structuredContent"])));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use scorpiox_audit::text::{escaped, escaped_json};
+use scorpiox_audit::text::escaped;
 use scorpiox_audit::{Posted, ToolFigures, posted, time};
 use scorpiox_transcript::human_duration;
 use serde_json::{Value, json};
 
 use super::audit::{mib, millis};
 use super::environment::Environment;
-use super::quote::{columns, wrapped};
+use super::quote::{Shown, columns, wrapped};
 use super::table::Table;
 use super::terminal;
 use crate::server::records::run_folder;
@@ -20,8 +20,7 @@ use crate::server::records::run_folder;
 pub(super) fn run(environment: &Environment, is_json: bool) -> Result<ExitCode> {
     let folder = run_folder(&environment.own_home);
     let servers = posted(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-    let text = if is_json { as_json(&servers) } else { as_text(&servers) };
-    terminal::print(&text);
+    terminal::print(&if is_json { Shown::json(&as_json(&servers)) } else { Shown::text(&as_text(&servers)) });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -36,7 +35,7 @@ fn as_json(servers: &[Posted]) -> String {
             server
         })
         .collect();
-    format!("{}\n", escaped_json(&json!({ "servers": servers }).to_string()))
+    json!({ "servers": servers }).to_string()
 }
 
 fn as_text(servers: &[Posted]) -> String {

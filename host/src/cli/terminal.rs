@@ -1,18 +1,50 @@
-//! Text for people, on a terminal or in a pipe.
+//! Text for people, on a terminal or in a pipe. What is printed cannot act on a terminal, by its type.
 
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
-use super::quote::visible;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{QueueSelector, tcflush};
+
+use super::quote::{Shown, fitted, terminal_columns, visible};
 
 /// Prints to standard output. A reader that went away ends the program quietly.
-pub(super) fn print(text: &str) {
+pub(super) fn print(shown: &Shown) {
     let mut out = io::stdout().lock();
-    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+    if out.write_all(shown.as_str().as_bytes()).and_then(|()| out.flush()).is_err() {
         std::process::exit(0);
     }
 }
 
 /// Prints a line to standard error. Others may have chosen a part of it.
 pub(super) fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", visible(text));
+    let mut errors = io::stderr().lock();
+    let columns = terminal_columns(&errors);
+    let text: String = visible(text).lines().map(|line| fitted(line, columns)).collect();
+    let _ = errors.write_all(text.as_bytes());
+}
+
+/// As long as this nothing may be typed before a question is asked.
+const QUIET: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+/// As long as this the quiet is waited for.
+const QUIET_WITHIN: Duration = Duration::from_secs(20);
+
+/// Forgets what was typed so far, until nothing is typed any more. Whether that came to be.
+pub(super) fn forget_input() -> io::Result<bool> {
+    let input = rustix::stdio::stdin();
+    let begun = Instant::now();
+    while begun.elapsed() < QUIET_WITHIN {
+        tcflush(input, QueueSelector::IFlush)?;
+        let mut watched = [PollFd::new(&input, PollFlags::IN)];
+        let typed = match poll(&mut watched, Some(&QUIET)) {
+            Err(rustix::io::Errno::INTR) => continue,
+            typed => typed?,
+        };
+        if typed == 0 {
+            // The beginning of a line is no input yet, and not to become the beginning of the answer.
+            tcflush(input, QueueSelector::IFlush)?;
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use super::environment::Environment;
+use super::quote::Shown;
 use super::terminal;
 use crate::capabilities::Capability;
 use crate::capabilities::approved::Approved;
@@ -45,7 +46,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
             }
         }
     }
-    terminal::print(&text);
+    terminal::print(&Shown::lines(&text));
     ExitCode::SUCCESS
 }
 

@@ -51,7 +51,7 @@ pub(super) fn read(arguments: Map<String, Value>) -> Result<Program, String> {
         };
         if !fits {
             return Err(format!(
-                "{name} is {value}, but {} fits",
+                "{name} is {value}; it must be {}",
                 if name == "args" { "a list of texts" } else { "a text" }
             ));
         }

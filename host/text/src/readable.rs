@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::hides;
+use crate::{hides, is_selector};
 
 /// The text without control characters but line feeds and tabs, and without characters that hide or
 /// turn text. Joiners stay between letters of scripts that use them and between emoji; one variation
@@ -55,18 +55,7 @@ fn is_special(text: &str) -> bool {
 
 /// What has no shape, or turns others around, and is not needed in running text.
 fn is_empty(c: char) -> bool {
-    hides(c)
-        || matches!(
-            c,
-            '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
-            | '\u{2065}' | '\u{3164}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}'
-            // Not assigned, and shown by nothing.
-            | '\u{fff0}'..='\u{fff8}' | '\u{e0080}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}'
-        )
-}
-
-fn is_selector(c: char) -> bool {
-    matches!(c, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+    hides(c) || c == '\u{ad}'
 }
 
 /// Whether a joiner beside it does something: no script before Hebrew's has joiners.

@@ -10,13 +10,13 @@ use crate::questions::{Question, Questions};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
     /// `action` is none of the three.
-    #[error("the client's `action` is {0}, but accept, decline or cancel fits")]
+    #[error("the client's `action` is {0}; it must be accept, decline or cancel")]
     Action(String),
     /// Accepted, with nothing in it.
-    #[error("the client's `content` is {0}, but an object with the form's fields fits")]
+    #[error("the client's `content` is {0}; it must be an object with the form's fields")]
     Content(String),
     /// A field holds something else.
-    #[error("the client's field `{field}` is {found}, but {fits} fits")]
+    #[error("the client's field `{field}` is {found}; it must be {fits}")]
     Field {
         /// Which one.
         field: String,

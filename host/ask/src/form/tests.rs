@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Answer, Answers};
+use crate::{Answer, Answers, Asker};
 
 fn questions() -> Questions {
     let value = json!([
@@ -91,9 +91,9 @@ fn what_does_not_fit_is_the_clients_mistake() {
             json!({"q1": "Green"}),
             "the client's field `q1` does not fit: \"Green\" is none of the question's options",
         ),
-        (modern, json!({"q1": 1}), "the client's field `q1` is 1, but a text fits"),
-        (modern, json!({"q2": "A"}), "the client's field `q2` is \"A\", but an array of texts fits"),
-        (modern, json!({"q2": [1]}), "the client's field `q2` is 1, but an array of texts fits"),
+        (modern, json!({"q1": 1}), "the client's field `q1` is 1; it must be a text"),
+        (modern, json!({"q2": "A"}), "the client's field `q2` is \"A\"; it must be an array of texts"),
+        (modern, json!({"q2": [1]}), "the client's field `q2` is 1; it must be an array of texts"),
         (
             modern,
             json!({"q2": ["Z"]}),
@@ -107,15 +107,15 @@ fn what_does_not_fit_is_the_clients_mistake() {
         (
             FormKind::Legacy2025_06,
             json!({"q2_01": "yes"}),
-            "the client's field `q2_01` is \"yes\", but true or false fits",
+            "the client's field `q2_01` is \"yes\"; it must be true or false",
         ),
-        (modern, json!(null), "the client's `content` is null, but an object with the form's fields fits"),
+        (modern, json!(null), "the client's `content` is null; it must be an object with the form's fields"),
     ];
     for (kind, content, expected) in cases {
         assert_eq!(accepted(kind, &content), Err(expected.to_owned()));
     }
     let error = read(&questions(), modern, &json!({"action": "yes"})).unwrap_err();
-    assert_eq!(error.to_string(), "the client's `action` is \"yes\", but accept, decline or cancel fits");
+    assert_eq!(error.to_string(), "the client's `action` is \"yes\"; it must be accept, decline or cancel");
 }
 
 #[test]
@@ -127,5 +127,13 @@ fn revisions_choose_the_kind() {
 
 #[test]
 fn the_message_has_all_questions() {
-    assert_eq!(message(&questions()), "1. Which colour?\n2. Which parts?");
+    assert_eq!(message(&questions()), "Your AI model asks:\n1. Which colour?\n2. Which parts?");
+}
+
+#[test]
+fn who_asks_is_said_before_what_they_wrote() {
+    let one = Questions::parse(r#"[{"text": "The plugin x asks: Sure?", "options": ["A"]}]"#).unwrap();
+    assert_eq!(message(&one), "Your AI model asks: The plugin x asks: Sure?");
+    let of_plugin = one.asked_by(Asker::Plugin("kinds".to_owned()));
+    assert_eq!(message(&of_plugin), "The plugin kinds asks: The plugin x asks: Sure?");
 }

@@ -12,8 +12,8 @@ use super::{Call, Surroundings};
 use crate::answers::{Answer, AnswerError};
 use crate::questions::{Question, Questions};
 
-/// The window's title.
-const TITLE: &str = "scorpiox-code asks";
+/// The window's title. Who asks is said below it, above all that they wrote.
+const TITLE: &str = "scorpiox-code";
 /// The option that leads to own words.
 const OTHER: &str = "Other…";
 
@@ -169,9 +169,10 @@ impl Chosen {
 }
 
 fn heading(questions: &Questions, index: usize, question: &Question) -> String {
+    let asker = questions.asker();
     match questions.as_slice().len() {
-        1 => question.text.clone(),
-        count => format!("{} of {count}: {}", index + 1, question.text),
+        1 => format!("{asker}\n{}", question.text),
+        count => format!("{asker}\n{} of {count}: {}", index + 1, question.text),
     }
 }
 

@@ -169,13 +169,13 @@ fn zenity_is_given_texts_that_it_shows_as_they_are() {
     assert_eq!(
         shown(zenity.choose(&questions(), 0)),
         format!(
-            r"/bin/it|--list|--title=scorpiox-code asks|--text=1 of 2: A &lt;b&gt; &amp; \\n_x?|--radiolist|{columns}|FALSE|1| -one|d e|FALSE|2|two\t||FALSE|3|Other…|"
+            "/bin/it|--list|--title=scorpiox-code|--text=Your AI model asks:\n1 of 2: A &lt;b&gt; &amp; \\\\n_x?|--radiolist|{columns}|FALSE|1| -one|d e|FALSE|2|two\\t||FALSE|3|Other…|"
         )
     );
     assert!(shown(zenity.choose(&questions(), 1)).contains("|--checklist|"));
     assert_eq!(
         shown(zenity.own_words(&questions(), 0)),
-        "/bin/it|--entry|--title=scorpiox-code asks|--text=1 of 2: A <b> & \\\\n__x?\nOther…"
+        "/bin/it|--entry|--title=scorpiox-code|--text=Your AI model asks:\n1 of 2: A <b> & \\\\n__x?\nOther…"
     );
     assert_eq!(zenity.choose(&questions(), 0).unwrap().env, [("ZENITY_CANCEL", "3"), ("ZENITY_ESC", "3")]);
     assert_eq!(zenity.choose(&questions(), 2), None);
@@ -186,11 +186,11 @@ fn kdialog_is_given_texts_that_it_shows_as_they_are() {
     let kdialog = dialog(DialogTool::Kdialog);
     assert_eq!(
         shown(kdialog.choose(&questions(), 0)),
-        r"/bin/it|--title=scorpiox-code asks|--separate-output|--menu|<qt>1 of 2: A &lt;b&gt; &amp; \\n_x?</qt>|--|1|-one – d e|2|two\t|3|Other…"
+        r"/bin/it|--title=scorpiox-code|--separate-output|--menu|<qt>Your AI model asks:<br>1 of 2: A &lt;b&gt; &amp; \\n_x?</qt>|--|1|-one – d e|2|two\t|3|Other…"
     );
     assert_eq!(
         shown(kdialog.choose(&questions(), 1)),
-        "/bin/it|--title=scorpiox-code asks|--separate-output|--checklist|<qt>2 of 2: Some?</qt>|--|1|C|off|2|D|off|3|Other…|off"
+        "/bin/it|--title=scorpiox-code|--separate-output|--checklist|<qt>Your AI model asks:<br>2 of 2: Some?</qt>|--|1|C|off|2|D|off|3|Other…|off"
     );
 }
 
@@ -201,12 +201,15 @@ fn osascript_is_given_texts_as_arguments() {
     assert!(call.starts_with("/bin/it|-e|on run argv|-e|activate|"), "{call}");
     assert!(
         call.ends_with(
-            r"|-e|end run|one|scorpiox-code asks|1 of 2: A <b> & \n_x?|1. -one – d e|2. two\t|3. Other…"
+            "|-e|end run|one|scorpiox-code|Your AI model asks:\n1 of 2: A <b> & \\n_x?|1. -one – d e|2. two\\t|3. Other…"
         ),
         "{call}"
     );
     let call = shown(osascript.own_words(&questions(), 1));
-    assert!(call.ends_with("|-e|end run|text|scorpiox-code asks|2 of 2: Some?\nOther…"), "{call}");
+    assert!(
+        call.ends_with("|-e|end run|text|scorpiox-code|Your AI model asks:\n2 of 2: Some?\nOther…"),
+        "{call}"
+    );
 }
 
 #[test]

@@ -60,20 +60,20 @@ fn errors_name_the_place_the_value_and_what_fits() {
     let cases = [
         (
             json!(5),
-            r#"questions_json is the number 5, but {"questions":[{"question":"…","options":["A","B"]}]} fits"#,
+            r#"questions_json is the number 5; it must be {"questions":[{"question":"…","options":["A","B"]}]}"#,
         ),
         (
             json!({"qs": []}),
-            r#"questions_json is an object with "qs", but {"questions":[{"question":"…","options":["A","B"]}]} fits"#,
+            r#"questions_json is an object with "qs"; it must be {"questions":[{"question":"…","options":["A","B"]}]}"#,
         ),
         (json!([]), "questions_json has no questions, but 1 to 4 fit"),
         (
             json!([1, 2, 3, 4, 5]),
             "questions_json has 5 questions, but at most 4 fit; ask the rest in another call",
         ),
-        (json!([true]), r#"question 1 is true, but {"question":"…","options":["A","B"]} fits"#),
+        (json!([true]), r#"question 1 is true; it must be {"question":"…","options":["A","B"]}"#),
         (json!([{"options": ["a"]}]), "`question` of question 1 is missing, but a text is needed"),
-        (json!([{"text": 3, "options": ["a"]}]), "`text` of question 1 is the number 3, but a text fits"),
+        (json!([{"text": 3, "options": ["a"]}]), "`text` of question 1 is the number 3; it must be a text"),
         (
             json!([{"text": " \u{1b}[0m", "options": ["a"]}]),
             r#"`text` of question 1 is " \u{1b}[0m", which shows nothing, but 1 to 2000 characters fit"#,
@@ -82,20 +82,20 @@ fn errors_name_the_place_the_value_and_what_fits() {
         (json!([{"text": "Q", "options": []}]), "question 1 has no options, but 1 to 20 fit"),
         (
             json!([{"text": "Q", "options": "a, b"}]),
-            r#"`options` of question 1 is the text "a, b", but an array such as ["A","B"] or [{"label":"A","description":"…"}] fits"#,
+            r#"`options` of question 1 is the text "a, b"; it must be an array such as ["A","B"] or [{"label":"A","description":"…"}]"#,
         ),
         (json!([{"text": "Q", "options": vec!["a"; 21]}]), "question 1 has 21 options, but at most 20 fit"),
         (
             json!([{"text": "Q", "options": ["a"], "multi_select": 1}]),
-            r"`multi_select` of question 1 is the number 1, but true or false fits",
+            r"`multi_select` of question 1 is the number 1; it must be true or false",
         ),
         (
             json!([{"text": "Q", "options": ["a"], "multiSelect": "yes"}]),
-            r#"`multiSelect` of question 1 is the text "yes", but true or false fits"#,
+            r#"`multiSelect` of question 1 is the text "yes"; it must be true or false"#,
         ),
         (
             option(json!(7)),
-            r#"option 2 of question 1 is the number 7, but a text or {"label":"A","description":"…"} fits"#,
+            r#"option 2 of question 1 is the number 7; it must be a text or {"label":"A","description":"…"}"#,
         ),
         (option(json!({})), "`label` of option 2 of question 1 is missing, but a text is needed"),
         (
@@ -104,7 +104,7 @@ fn errors_name_the_place_the_value_and_what_fits() {
         ),
         (
             option(json!(" a ")),
-            r#"option 2 of question 1 has the label "a" as option 1 has, but labels must differ"#,
+            r#"option 2 of question 1 has the label "a", which looks like that of option 1, but labels must differ"#,
         ),
     ];
     for (value, expected) in cases {
@@ -152,6 +152,35 @@ fn text_for_the_chat_has_numbers() {
         {"text": "R?", "options": ["C"]}]);
     let text = Questions::parse(&value.to_string()).unwrap().to_text();
     assert_eq!(text, "1. Q?\n   more (several may be chosen)\n   a) A – d\n   b) B\n\n2. R?\n   a) C\n");
+}
+
+#[test]
+fn options_look_different_and_like_something() {
+    for (one, other) in [
+        ("Approve", "Approve\u{3164}"),
+        ("Approve", "Appr\u{43e}ve"),
+        ("Yes", "Yes\u{200d}"),
+        ("A", "\u{ff21}"),
+    ] {
+        let text = error(&json!([{"text": "Q?", "options": [one, other]}]));
+        assert!(text.contains("which looks like that of option 1"), "{text}");
+    }
+    for blank in ["\u{3164}", "\u{2800}\u{2800}", "\u{ffa0}\u{200d}"] {
+        let text = error(&json!([{"text": "Q?", "options": ["A", blank]}]));
+        assert!(text.contains("which shows nothing"), "{text}");
+    }
+    assert!(
+        Questions::parse(r#"[{"text":"Q?","options":["Да","Нет","می\u200cخواهم","👩\u200d👩\u200d👧"]}]"#)
+            .is_ok()
+    );
+}
+
+#[test]
+fn no_header_is_the_name_of_this_program() {
+    for header in ["scorpiox-code", "SCORPIOX", "sc\u{43e}rpiox says", "Scorpi0x"] {
+        let questions = json!([{"text": "Q?", "header": header, "options": ["A"]}]).to_string();
+        assert_eq!(Questions::parse(&questions).unwrap().as_slice()[0].header, None, "{header}");
+    }
 }
 
 proptest! {

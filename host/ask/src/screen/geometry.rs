@@ -15,6 +15,8 @@ const MARGIN_FROM_WIDTH: u16 = 40;
 /// The parts of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Geometry {
+    /// Who asks: no text of theirs gets there.
+    pub(super) asker: Rect,
     pub(super) tabs: Rect,
     pub(super) rules: Option<[Rect; 2]>,
     /// The text of the page.
@@ -34,13 +36,14 @@ impl Geometry {
         let margin = u16::from(width >= MARGIN_FROM_WIDTH);
         let rule = u16::from(height >= RULES_FROM_HEIGHT);
         let row = |y| Rect::new(margin, y, width - 2 * margin, 1);
-        let body_height = height - 2 - 2 * rule;
-        let rules = [Rect::new(0, 1, width, 1), Rect::new(0, height - 2, width, 1)];
+        let body_height = height - 3 - 2 * rule;
+        let rules = [Rect::new(0, 2, width, 1), Rect::new(0, height - 2, width, 1)];
         Some(Self {
-            tabs: row(0),
+            asker: row(0),
+            tabs: row(1),
             rules: (rule > 0).then_some(rules),
-            body: Rect::new(margin, 1 + rule, width - 2 * margin - 1, body_height),
-            scrollbar: Rect::new(width - 1, 1 + rule, 1, body_height),
+            body: Rect::new(margin, 2 + rule, width - 2 * margin - 1, body_height),
+            scrollbar: Rect::new(width - 1, 2 + rule, 1, body_height),
             footer: row(height - 1),
         })
     }

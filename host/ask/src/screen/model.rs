@@ -9,7 +9,7 @@ use super::page::Page;
 use super::place::{Extent, Place};
 use super::wrap::is_uncertain;
 use crate::answers::{Answer, Answers};
-use crate::questions::{Question, Questions};
+use crate::questions::{Asker, Question, Questions};
 
 /// The first item of the review page.
 pub(super) const SEND: usize = 0;
@@ -23,10 +23,23 @@ pub struct Model {
     drafts: Vec<Draft>,
     /// One for each question, and one for the review.
     places: Vec<Place>,
+    /// Whether a key was pressed that nobody types for another program.
+    has_begun: bool,
     tab: usize,
     size: Size,
     has_uncertain_questions: bool,
+    keys: Keys,
     outcome: Option<Answers>,
+}
+
+/// Whether keys do anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// They may be meant for what was there before.
+    ComeTooSoon,
+    Count,
+    /// The questions were taken back.
+    ComeTooLate,
 }
 
 /// An answer that is being made.
@@ -64,7 +77,23 @@ impl Model {
         let drafts: Vec<_> = questions.as_slice().iter().map(empty).collect();
         let places = vec![Place::default(); drafts.len() + 1];
         let has_uncertain_questions = questions.as_slice().iter().any(has_uncertain_widths);
-        Self { questions, drafts, places, tab: 0, size, has_uncertain_questions, outcome: None }
+        let (tab, has_begun, keys, outcome) = (0, false, Keys::Count, None);
+        Self { questions, drafts, places, has_begun, tab, size, has_uncertain_questions, keys, outcome }
+    }
+
+    /// Keys may be meant for what was here a moment ago: they count for nothing until [`Self::settle`].
+    pub fn unsettled(questions: Questions, size: Size) -> Self {
+        Self { keys: Keys::ComeTooSoon, ..Self::new(questions, size) }
+    }
+
+    /// From now on keys are meant for the questions.
+    pub fn settle(&mut self) {
+        self.keys = Keys::Count;
+    }
+
+    /// From now on keys count for nothing: nobody wants the answers any more.
+    pub fn take_back(&mut self) {
+        self.keys = Keys::ComeTooLate;
     }
 
     /// How it ended, once it has.
@@ -75,11 +104,16 @@ impl Model {
     /// Takes in what happened: a key, a paste, a new size.
     pub fn update(&mut self, event: &Event) {
         match event {
+            Event::Key(_) | Event::Paste(_) if self.keys != Keys::Count => {}
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key),
             Event::Paste(text) => self.paste(text),
             Event::Resize(width, height) => self.resize(Size::new(*width, *height)),
             _ => {}
         }
+    }
+
+    pub(super) fn asker(&self) -> &Asker {
+        self.questions.asker()
     }
 
     pub(super) fn questions(&self) -> &[Question] {
@@ -108,6 +142,21 @@ impl Model {
         self.question().is_some_and(|question| self.place().focus == question.options.len())
     }
 
+    /// Whether Enter chooses and sends. Who types for another program presses it, too, after letters
+    /// and digits; but not after keys that move about a page.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Whether the question of the page has an answer.
+    pub(super) fn is_answered(&self) -> bool {
+        self.drafts.get(self.tab).is_some_and(|draft| !draft.is_empty())
+    }
+
+    pub(super) fn keys(&self) -> Keys {
+        self.keys
+    }
+
     /// Whether there is text that terminals may measure differently.
     pub(super) fn has_uncertain_widths(&self) -> bool {
         self.has_uncertain_questions || self.drafts.iter().any(|draft| is_uncertain(draft.other.text()))
@@ -124,6 +173,13 @@ impl Model {
         if self.is_writing() && self.write(key, &extent) {
             return;
         }
+        let moves = match key.code {
+            KeyCode::Down | KeyCode::PageDown | KeyCode::Home | KeyCode::End => true,
+            // On a question it would come first where a shell's last command is fetched.
+            KeyCode::Up => self.question().is_none(),
+            _ => false,
+        };
+        self.has_begun |= moves;
         let place = &mut self.places[self.tab];
         let last = extent.items.len() - 1;
         match key.code {
@@ -138,8 +194,12 @@ impl Model {
             KeyCode::Char(digit @ '1'..='9') => self.pick(digit as usize - '1' as usize, &extent),
             // Who acts on what is not seen is shown it first.
             KeyCode::Enter | KeyCode::Char(' ') if !place.sees_focus(&extent) => place.show(&extent),
-            KeyCode::Enter => self.enter(),
-            KeyCode::Char(' ') => self.space(),
+            KeyCode::Enter if self.has_begun => self.enter(),
+            KeyCode::Char(' ') if self.has_begun => self.space(),
+            // A number chose something, which is seen.
+            KeyCode::Enter if self.drafts.get(self.tab).is_some_and(|draft| !draft.is_empty()) => {
+                self.turn(1)
+            }
             _ => {}
         }
     }

@@ -15,6 +15,7 @@ pub enum Theme {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Plain,
+    Asker,
     Question,
     Detail,
     Focused,
@@ -52,6 +53,7 @@ impl Theme {
         let style = Style::new();
         match role {
             Role::Plain | Role::Tab => style,
+            Role::Asker => self.coloured(style, Color::Cyan),
             Role::Question => style.add_modifier(Modifier::BOLD),
             Role::Detail => style.add_modifier(Modifier::DIM),
             Role::Focused => self.coloured(style, Color::Magenta).add_modifier(Modifier::BOLD),

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::geometry::{Geometry, MIN_HEIGHT, MIN_WIDTH};
-use super::model::Model;
+use super::model::{Keys, Model};
 use super::page::Span;
 use super::theme::{Role, Theme};
 use super::wrap::{fit, width, wrap};
@@ -30,6 +30,8 @@ pub fn view(model: &Model, theme: Theme, frame: &mut Frame<'_>) {
         frame.set_cursor_position(position);
     }
     let buffer = frame.buffer_mut();
+    let asker = fit(&model.asker().to_string(), geometry.asker.width.into());
+    painter.spans(buffer, geometry.asker, &[(asker, Role::Asker)]);
     painter.spans(buffer, geometry.tabs, &tabs(model, geometry.tabs.width.into()));
     for rule in geometry.rules.into_iter().flatten() {
         painter.spans(buffer, rule, &[("─".repeat(rule.width.into()), Role::Detail)]);
@@ -104,7 +106,15 @@ fn tabs(model: &Model, space: usize) -> Vec<Span> {
 
 /// What keys do, as many as there is space for; the most needed stand first.
 fn hints(model: &Model, space: usize) -> String {
+    match model.keys() {
+        Keys::Count => {}
+        Keys::ComeTooSoon => return fit("One moment: keys count when none was pressed for a while", space),
+        Keys::ComeTooLate => return fit("Taken back, nothing is sent: Esc closes", space),
+    }
     let (enter, more): (_, &[&str]) = match model.question() {
+        None if !model.has_begun() => ("Up or Down first", &["Tab first question"]),
+        Some(_) if !model.has_begun() && model.is_answered() => ("Enter next", &["Tab next question"]),
+        Some(_) if !model.has_begun() => ("Down or a number first", &["Tab next question"]),
         None => ("Enter choose", &["Up/Down move", "Tab first question"]),
         Some(_) if model.is_writing() => ("Enter next", &["Up/Down move", "Tab next question"]),
         Some(question) if question.multi_select => {
@@ -115,7 +125,8 @@ fn hints(model: &Model, space: usize) -> String {
     let decline = "Esc decline";
     let needed = [enter, GAP, decline].concat();
     if width(&needed) > space {
-        return fit(&["Enter ok", GAP, "Esc no"].concat(), space);
+        let enter = if model.has_begun() { "Enter ok" } else { "Down first" };
+        return fit(&[enter, GAP, "Esc no"].concat(), space);
     }
     let mut taken = width(&needed);
     let mut hints = vec![enter];

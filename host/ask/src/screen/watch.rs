@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event, KeyCode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -40,6 +40,15 @@ pub(super) struct Watch {
     /// Dropped when the end was noticed.
     noticed: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What comes next.
+pub(super) enum Next {
+    Event(Event),
+    /// Nothing, for as long as was waited.
+    Quiet,
+    /// There will be no more.
+    End,
 }
 
 /// What there is on the terminal.
@@ -79,28 +88,32 @@ impl Watch {
         })
     }
 
-    /// The next event; `None` when there will be no more.
-    pub(super) fn next(&mut self) -> io::Result<Option<Event>> {
+    /// What comes within a time.
+    pub(super) fn next_within(&mut self, time: Duration) -> io::Result<Next> {
+        let end = Instant::now() + time;
         // Events may be left from what was read before.
-        let mut timeout = Some(Timespec::default());
+        let mut left = Duration::ZERO;
         loop {
-            let seen = self.wait(timeout.as_ref())?;
+            let seen = self.wait(&timespec(left))?;
             if seen.is_gone || self.is_ending() {
-                return Ok(None);
+                return Ok(Next::End);
             }
-            timeout = None;
             if event::poll(Duration::ZERO)? {
                 let event = event::read()?;
                 if !(is_escape(&event) && self.drop_rest()?) {
-                    return Ok(Some(event));
+                    return Ok(Next::Event(event));
                 }
+            }
+            left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Next::Quiet);
             }
         }
     }
 
     /// Takes away what belongs to an Escape that is none. Whether there was anything.
     fn drop_rest(&mut self) -> io::Result<bool> {
-        let seen = self.wait(Some(&REST_WITHIN))?;
+        let seen = self.wait(&REST_WITHIN)?;
         if seen.is_gone || !seen.has_input {
             return Ok(false);
         }
@@ -116,10 +129,10 @@ impl Watch {
     }
 
     /// Waits for input or a signal.
-    fn wait(&mut self, timeout: Option<&Timespec>) -> io::Result<Seen> {
+    fn wait(&mut self, timeout: &Timespec) -> io::Result<Seen> {
         let mut sources =
             [PollFd::new(&self.terminal, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
-        match poll(&mut sources, timeout) {
+        match poll(&mut sources, Some(timeout)) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(Seen::default()),
             Err(error) => return Err(error.into()),
@@ -144,7 +157,14 @@ impl Drop for Watch {
     }
 }
 
-fn is_escape(event: &Event) -> bool {
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    }
+}
+
+pub(super) fn is_escape(event: &Event) -> bool {
     event.as_key_press_event().is_some_and(|key| key.code == KeyCode::Esc)
 }
 

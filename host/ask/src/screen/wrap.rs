@@ -1,8 +1,10 @@
 //! Text in lines of a given width, measured in terminal cells.
 //!
-//! Widths are those of the terminal library, so that what is measured here is what is drawn.
+//! Widths are those of the terminal library, so that what is measured here is what is drawn; where
+//! terminals disagree, there is room for the widest.
 
 use ratatui::buffer::CellWidth;
+use scorpiox_text::is_undecided;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Closing punctuation of East Asian text, which does not begin a line.
@@ -12,13 +14,19 @@ const OPENING: &str = "「『（［｛【〈《〔";
 
 /// Cells that a text takes.
 pub(super) fn width(text: &str) -> usize {
-    text.graphemes(true).map(|grapheme| usize::from(grapheme.cell_width())).sum()
+    text.graphemes(true).map(cells).sum()
 }
 
-/// Whether terminals disagree about the cells of a text: flags, families, skin tones.
+/// The most cells that a character, as a reader counts them, takes in any terminal.
+fn cells(grapheme: &str) -> usize {
+    let undecided = grapheme.chars().filter(|c| is_undecided(*c)).count();
+    usize::from(grapheme.cell_width()) + undecided
+}
+
+/// Whether terminals disagree about the cells of a text: flags, families, skin tones, vowel signs.
 pub(super) fn is_uncertain(text: &str) -> bool {
     let is_joined = |grapheme: &str| grapheme.chars().nth(1).is_some() && grapheme.cell_width() > 1;
-    !text.is_ascii() && text.graphemes(true).any(is_joined)
+    !text.is_ascii() && (text.chars().any(is_undecided) || text.graphemes(true).any(is_joined))
 }
 
 /// Breaks lines between words, and between East Asian characters; a word that is longer than
@@ -61,7 +69,7 @@ fn wrap_line(line: &str, max: usize) -> Vec<String> {
 fn cut(text: &str, max: usize) -> (&str, &str) {
     let mut taken = 0;
     for (start, grapheme) in text.grapheme_indices(true) {
-        taken += usize::from(grapheme.cell_width());
+        taken += cells(grapheme);
         if taken > max && start > 0 {
             return text.split_at(start);
         }
@@ -129,8 +137,20 @@ mod tests {
 
     #[test]
     fn joined_emoji_are_uncertain() {
-        assert!(["🇬🇧", "👨‍👩‍👧", "👍🏽", "❤️"].into_iter().all(is_uncertain));
+        assert!(
+            ["🇬🇧", "👨‍👩‍👧", "👍🏽", "❤️", "\u{d4e}", "\u{a8fa}", "\u{995}\u{9be}"].into_iter().all(is_uncertain)
+        );
         assert!(!["plain", "日本語", "e\u{301}", "👍"].into_iter().any(is_uncertain));
+    }
+
+    #[test]
+    fn lines_have_room_for_what_some_terminals_draw_beside() {
+        for c in ["\u{d4e}", "\u{a8fa}", "\u{9be}", "\u{1161}"] {
+            let text = crate::clean::clean_line(&format!("a{}b", format!("{c}{c}{c}x").repeat(20)));
+            for line in wrap(&text, 10) {
+                assert!(line.chars().count() <= 10, "{}", line.escape_unicode());
+            }
+        }
     }
 
     proptest! {

@@ -332,6 +332,53 @@ fn what_is_no_readable_file_of_reasonable_size_is_a_problem() {
 
 #[cfg(unix)]
 #[test]
+fn a_file_that_others_can_change_is_no_word_of_the_persons() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let machine = Machine::new().with("home/.claude/scorpiox-env.txt", "TOOLS=0");
+    let path = machine.path("home/.claude/scorpiox-env.txt");
+    assert!(!machine.load().tools_enabled());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("mode");
+    let settings = machine.load();
+    assert!(settings.tools_enabled());
+    assert!(matches!(settings.problems(), [Problem { kind: ProblemKind::Foreign(_), .. }]));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
+    // Only root can give files away.
+    if chown(&path, Some(12345), None).is_ok() {
+        assert!(machine.load().tools_enabled());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_takes_the_place_of_a_file_is_not_waited_for() {
+    let machine = Machine::new().with("ws/real.txt", "TOOLS=0");
+    let made = std::process::Command::new("mkfifo").arg(machine.path("ws/pipe")).status().expect("mkfifo");
+    assert!(made.success());
+    fs::create_dir_all(machine.path("ws/.scorpiox")).expect("create");
+    let link = machine.path(SCORPIOX);
+    std::os::unix::fs::symlink("../link", &link).expect("link");
+    let other = machine.path("ws/link");
+    std::os::unix::fs::symlink("real.txt", &other).expect("link");
+    // Somebody exchanges what it leads to, all the time; a load that waits never ends.
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut next = ["pipe", "real.txt"].into_iter().cycle();
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let new = machine.path("ws/new");
+                std::os::unix::fs::symlink(next.next().expect("a name"), &new).expect("link");
+                fs::rename(new, &other).expect("rename");
+            }
+        });
+        for _ in 0..2000 {
+            machine.load();
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[cfg(unix)]
+#[test]
 fn a_file_of_the_workspace_that_links_out_of_it_is_not_read() {
     let machine = Machine::new().with("secret", "TOOLS=0\nkey=secret").with("ws/real.txt", "MODEL=inside");
     fs::create_dir_all(machine.path("ws/.scorpiox")).expect("create");

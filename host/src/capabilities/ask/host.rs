@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use scorpiox_ask::{Answers, Questions};
+use scorpiox_ask::{Answers, Asker, Questions};
 use serde_json::json;
 
 use super::Asked;
@@ -29,9 +29,11 @@ impl Host for CallState {
             return Err(invalid(format!("the person was asked {MAX_TIMES} times in this call already")));
         }
         let plugin = self.namespace.strip_prefix("plugin/").unwrap_or(&self.namespace);
-        let questions: Vec<_> = questions.into_iter().map(|asked| question(plugin, asked)).collect();
+        let asker = Asker::Plugin(plugin.to_owned());
+        let questions: Vec<_> = questions.into_iter().map(question).collect();
         let questions =
             Questions::parse(&json!(questions).to_string()).map_err(|error| invalid(error.to_string()))?;
+        let questions = questions.asked_by(asker);
         let nobody = || AskFailure::Guest(Error::Unavailable("nobody can be asked here".to_owned()));
         let counterpart = self.counterpart.as_ref().ok_or_else(nobody)?;
         let begun = Instant::now();
@@ -61,14 +63,13 @@ impl Host for CallState {
 }
 
 /// In the shape of the tool `AskUserQuestion`, which has the checks.
-fn question(plugin: &str, question: Question) -> serde_json::Value {
+fn question(question: Question) -> serde_json::Value {
     let options = question.choices.into_iter().map(|choice| match choice.description {
         Some(description) => json!({"label": choice.label, "description": description}),
         None => json!({"label": choice.label}),
     });
     json!({
-        // The person has to know that it is not this program who asks.
-        "question": format!("The plugin {plugin} asks: {}", question.text),
+        "question": question.text,
         "options": options.collect::<Vec<_>>(),
         "multiSelect": question.several,
     })

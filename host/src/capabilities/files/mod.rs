@@ -6,11 +6,11 @@
 mod host;
 
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::Uses;
-use scorpiox_paths::open_file;
+use scorpiox_paths::{Writable, open_file, resolve};
 
 use super::approved::Approved;
 use super::shell::Shell;
@@ -62,15 +62,13 @@ impl Files {
             return Err(FileError::Invalid(format!("{path:?} is no path of a file")));
         }
         let asked = &self.shell.setup().workspace.join(path);
-        let resolved = asked.canonicalize().map_err(|error| said(asked, &error))?;
-        let checked = self.folder(&resolved, approved);
+        let checked = self.place(asked, approved);
         match &checked {
-            Ok(folder) => uses.note("files", folder.display(), Ok(())),
+            Ok((_, folder)) => uses.note("files", folder.display(), Ok(())),
             Err(denial) => uses.note("files", "", Err(&denial.rule)),
         }
-        checked.map_err(|denial| {
-            let leads = if resolved == *asked { String::new() } else { format!("{path} leads to it: ") };
-            FileError::Denied(format!("{leads}{denial}"))
+        let (resolved, _) = checked.map_err(|denial| {
+            FileError::Denied(format!("{} does not exist, or is {}", shown(asked), denial.rule))
         })?;
         let limit = limit.min(MAX_BYTES);
         let mut file = open_file(&resolved).map_err(|error| said(asked, &error))?;
@@ -85,6 +83,20 @@ impl Files {
             return Err(FileError::TooLarge(bytes.len() as u64));
         }
         Ok(bytes)
+    }
+
+    /// Where a path leads, and the folder in which that may be read. A refusal is the same whether there
+    /// is something or not, and says nothing of where links lead: it would tell what lies elsewhere.
+    fn place(&self, asked: &Path, approved: Option<&Approved>) -> Result<(PathBuf, PathBuf), FileDenial> {
+        // Nothing is opened by it but through no link.
+        if let Ok(resolved) = resolve(asked, &Writable::default())
+            && let Ok(folder) = self.folder(&resolved, approved)
+        {
+            return Ok((resolved, folder));
+        }
+        self.folder(&plainly(asked), approved)?;
+        let rule = "a link, or lies behind one, to what is outside of what may be read, or denied there";
+        Err(FileDenial::new(asked, rule.to_owned()))
     }
 
     /// The folder in which a path may be read.
@@ -102,14 +114,44 @@ impl Files {
     }
 }
 
+/// A path by its words alone.
+fn plainly(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+        plain
+    })
+}
+
+/// Characters of a path that an error repeats.
+const MAX_SHOWN: usize = 200;
+
+fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
+        None => text,
+    }
+}
+
 fn said(path: &Path, error: &io::Error) -> FileError {
-    let path = path.display();
+    let path = shown(path);
     match error.kind() {
-        io::ErrorKind::NotFound => FileError::NotFound(format!("{path} does not exist")),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            FileError::NotFound(format!("{path} does not exist"))
+        }
+        io::ErrorKind::InvalidFilename => FileError::Invalid(format!("{path} is longer than a path can be")),
         io::ErrorKind::InvalidInput => FileError::Invalid(format!("{path} is not a file")),
         io::ErrorKind::PermissionDenied => {
             FileError::Failed(format!("{path} cannot be read by the user of this server"))
         }
-        _ => FileError::Failed(format!("{path} cannot be read: {error}")),
+        _ => {
+            let error = error.to_string();
+            let words = error.split(" (os error").next().unwrap_or_default();
+            FileError::Failed(format!("{path} cannot be read: {words}"))
+        }
     }
 }

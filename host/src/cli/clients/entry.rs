@@ -3,6 +3,7 @@
 //! Invariant: no entry carries a switch that skips a person's questions.
 
 use super::Client;
+use super::merge::Extra;
 
 /// One member of an entry.
 pub(super) struct Member {
@@ -74,5 +75,40 @@ pub(super) fn members(client: Client, command: &str) -> Vec<Member> {
             // Not beside another timeout, which may be shorter.
             member("env", Value::Variable("ANSWER_WITHIN", CLINE_ANSWER_SECONDS.to_string()), Rule::New),
         ],
+    }
+}
+
+/// Members of a project's entry that may stay if the person says so. Whatever else there is, now or in
+/// later clients, may lead to another server, or to a file with more variables.
+const KEPT: [&str; 7] = ["args", "env", "timeout", "disabled", "enabled", "description", "tools"];
+/// Beginnings of variables that decide what code runs, where its policy is, or where it sends what.
+const STEERING: [&str; 13] = [
+    "LD_",
+    "DYLD_",
+    "GLIBC_",
+    "GCONV_",
+    "SCORPIOX_",
+    "HOME",
+    "PATH",
+    "XDG_",
+    "CLAUDE_",
+    "TMUX",
+    "SSL_",
+    "DBUS_",
+    "USERPROFILE",
+];
+
+/// What of a member decides what runs, by name.
+pub(super) fn steering(extra: &Extra) -> Vec<String> {
+    let steers = |name: &String| {
+        let name = name.to_uppercase();
+        STEERING.iter().any(|begin| name.starts_with(begin)) || name.ends_with("_PROXY")
+    };
+    match &*extra.name {
+        // Something that is no object is not for us to read.
+        "env" if extra.inside.is_empty() => vec![extra.name.clone()],
+        "env" => extra.inside.iter().filter(|name| steers(name)).map(|name| format!("env {name}")).collect(),
+        name if KEPT.contains(&name) => Vec::new(),
+        name => vec![name.to_owned()],
     }
 }

@@ -7,6 +7,16 @@ mod yaml;
 
 use super::{Client, ENTRY_NAME, entry};
 
+/// A member of an entry that is there, which is not ours and would stay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Extra {
+    pub(super) name: String,
+    /// As the file has it.
+    pub(super) value: String,
+    /// The names in it, where it is an object.
+    pub(super) inside: Vec<String>,
+}
+
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Why a text is not edited. Starts with the line, to follow a path and a colon.
@@ -59,24 +69,66 @@ pub(super) fn fresh(client: Client, command: &str) -> String {
 
 /// `text` with our entry; the same text when the entry is there.
 pub(super) fn merge(text: &str, client: Client, command: &str) -> Result<String, Refusal> {
+    let (mark, text) = marked(text);
+    let members = entry::members(client, command);
+    let merged = match Format::of(client) {
+        Format::Toml => toml::merge(text, &members),
+        Format::Yaml => yaml::merge(text, &members),
+        Format::Json(servers) => json::merge(text, servers, &members),
+    }?;
+    Ok(format!("{mark}{merged}"))
+}
+
+/// What an entry that is there has beside ours, and [`merge`] keeps.
+pub(super) fn extras(text: &str, client: Client, command: &str) -> Result<Vec<Extra>, Refusal> {
+    let (_, text) = marked(text);
+    let members = entry::members(client, command);
+    match Format::of(client) {
+        Format::Toml => toml::extras(text, &members),
+        Format::Yaml => yaml::extras(text, &members),
+        Format::Json(servers) => json::extras(text, servers, &members),
+    }
+}
+
+/// `text` without our entry; `None` where that is not edited.
+pub(super) fn without(text: &str, client: Client) -> Result<Option<String>, Refusal> {
+    let (mark, text) = marked(text);
+    match Format::of(client) {
+        Format::Toml | Format::Yaml => Ok(None),
+        Format::Json(servers) => Ok(Some(format!("{mark}{}", json::without(text, servers)?))),
+    }
+}
+
+/// How a file is written; JSON with the name of its list of servers.
+enum Format {
+    Json(&'static str),
+    Toml,
+    Yaml,
+}
+
+impl Format {
+    fn of(client: Client) -> Self {
+        match client {
+            Client::Codex => Self::Toml,
+            Client::Continue => Self::Yaml,
+            Client::OpenCode => Self::Json("mcp"),
+            Client::VsCode => Self::Json("servers"),
+            Client::ClaudeDesktop
+            | Client::ClaudeCode
+            | Client::Cursor
+            | Client::Gemini
+            | Client::Qwen
+            | Client::Copilot
+            | Client::Cline => Self::Json("mcpServers"),
+        }
+    }
+}
+
+/// The byte order mark, if there is one, and the text behind it.
+fn marked(text: &str) -> (&'static str, &str) {
     let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(text) => ("\u{feff}", text),
         None => ("", text),
     };
-    let text = if text.trim().is_empty() { "" } else { text };
-    let members = entry::members(client, command);
-    let merged = match client {
-        Client::Codex => toml::merge(text, &members),
-        Client::Continue => yaml::merge(text, &members),
-        Client::OpenCode => json::merge(text, "mcp", &members),
-        Client::VsCode => json::merge(text, "servers", &members),
-        Client::ClaudeDesktop
-        | Client::ClaudeCode
-        | Client::Cursor
-        | Client::Gemini
-        | Client::Qwen
-        | Client::Copilot
-        | Client::Cline => json::merge(text, "mcpServers", &members),
-    }?;
-    Ok(format!("{mark}{merged}"))
+    (mark, if text.trim().is_empty() { "" } else { text })
 }

@@ -17,6 +17,10 @@ const CLIENTS: [Client; 11] = [
     Client::Cline,
 ];
 
+fn write(path: &Path, client: Client, command: &str) -> Result<Written, WriteError> {
+    super::write(path, client, command, Owner::Person)
+}
+
 fn folder() -> TempDir {
     // Canonical, since results name files with links followed.
     TempDir::new_in(fs::canonicalize(std::env::temp_dir()).expect("canonical")).expect("temporary folder")
@@ -157,7 +161,7 @@ fn a_missing_file_is_created_with_its_folders() {
     let folder = folder();
     let path = folder.path().join("a/b/mcp.json");
     let written = write(&path, Client::VsCode, COMMAND).expect("write");
-    assert_eq!(written, Written::Created { path: path.clone() });
+    assert_eq!(written, Written { path: path.clone(), how: How::Created, stayed: Vec::new() });
     assert_eq!(fs::read_to_string(&path).expect("read"), snippet(Client::VsCode, COMMAND));
     assert_eq!(names(&folder.path().join("a/b")), ["mcp.json"]);
 }
@@ -170,7 +174,7 @@ fn a_second_write_changes_nothing_and_makes_no_backup() {
         write(&path, client, COMMAND).expect("write");
         let before = names(folder.path());
         let again = write(&path, client, COMMAND).expect("write");
-        assert_eq!(again, Written::Unchanged { path: path.clone() });
+        assert_eq!(again, Written { path: path.clone(), how: How::Unchanged, stayed: Vec::new() });
         assert_eq!(names(folder.path()), before);
     }
 }
@@ -184,7 +188,7 @@ fn each_change_makes_a_backup_of_its_own() {
         let before = fs::read_to_string(&path).expect("read");
         let backup = folder.path().join(format!("mcp.json.scorpiox-backup-{}", n + 1));
         let written = write(&path, Client::Cursor, command).expect("write");
-        assert_eq!(written, Written::Updated { path: path.clone(), backup: backup.clone() });
+        assert_eq!(written.how, How::Updated { backup: backup.clone() });
         assert_eq!(fs::read_to_string(backup).expect("read"), before);
     }
     assert_eq!(
@@ -232,7 +236,7 @@ fn a_link_is_followed_and_stays_a_link() {
 
     fs::write(&real, "{}\n").expect("write");
     let written = write(&link, Client::Cursor, COMMAND).expect("write");
-    assert!(matches!(written, Written::Updated { path, .. } if path == real));
+    assert_eq!(written.path, real);
     assert!(fs::symlink_metadata(&link).expect("look").is_symlink());
     assert_eq!(fs::read_to_string(&real).expect("read"), snippet(Client::Cursor, COMMAND));
 }
@@ -246,7 +250,7 @@ fn permissions_are_kept_and_the_backup_has_them_too() {
     for mode in [0o600, 0o664] {
         fs::write(&path, "{}").expect("write");
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("permissions");
-        let Written::Updated { backup, .. } = write(&path, Client::Cursor, COMMAND).expect("write") else {
+        let How::Updated { backup } = write(&path, Client::Cursor, COMMAND).expect("write").how else {
             panic!("not updated");
         };
         for file in [&path, &backup] {
@@ -267,4 +271,76 @@ fn what_someone_else_writes_meanwhile_is_not_overwritten() {
     assert!(matches!(file::create(&path, "{}"), Err(WriteError::ChangedMeanwhile { .. })));
     assert_eq!(fs::read_to_string(&path).expect("read"), "{\"theirs\": 1}");
     assert_eq!(names(folder.path()), ["mcp.json"]);
+}
+
+/// What becomes of an entry in a project's file.
+fn in_project(text: &str, client: Client, existing: Option<Existing>) -> Result<String, String> {
+    let folder = folder();
+    let path = folder.path().join("mcp.json");
+    fs::write(&path, text).expect("write");
+    let written = super::write(&path, client, COMMAND, Owner::Project(existing));
+    let after = fs::read_to_string(&path).expect("read");
+    if written.is_err() {
+        assert_eq!(after, text);
+    }
+    written.map(|_| after).map_err(|error| error.to_string())
+}
+
+#[test]
+fn an_entry_that_a_project_brought_is_not_adopted() {
+    let keep = Some(Existing::Keep);
+    let replace = Some(Existing::Replace);
+    for (more, steers) in [
+        (r#""env": {"LD_PRELOAD": ".x/e.so", "TOOL_BASH": "0"}"#, "env LD_PRELOAD"),
+        (r#""env": {"SCORPIOX_HOME": ".x"}"#, "env SCORPIOX_HOME"),
+        (r#""env": {"Path": "."}"#, "env Path"),
+        (r#""env": "${X}""#, "env"),
+        (r#""envFile": ".env""#, "envFile"),
+        (r#""cwd": "/""#, "cwd"),
+        (r#""url": "https://mcp.example.com""#, "url"),
+        (r#""\u0075rl": "https://mcp.example.com""#, "url"),
+        (r#""headersHelper": "touch x""#, "headersHelper"),
+        (r#""type": "http""#, "type"),
+    ] {
+        let text = format!(r#"{{"mcpServers": {{"scorpiox": {{"command": "{COMMAND}", {more}}}}}}}"#);
+        let error = in_project(&text, Client::ClaudeCode, None).expect_err(more);
+        assert!(error.contains("--existing replace") && error.contains("nothing was changed"), "{error}");
+        let error = in_project(&text, Client::ClaudeCode, keep).expect_err(more);
+        assert!(error.contains(&format!("under which policy: {steers};")), "{error}");
+        let replaced = in_project(&text, Client::ClaudeCode, replace).expect("replaced");
+        let expected: serde_json::Value =
+            serde_json::from_str(&snippet(Client::ClaudeCode, COMMAND)).expect("JSON");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&replaced).expect("JSON"), expected, "{more}");
+    }
+    let text = r#"{"servers": {"scorpiox": {"type": "http", "command": "/x", "args": ["--x\u001b[2J"]}}}"#;
+    let error = in_project(text, Client::VsCode, None).expect_err("args");
+    assert!(error.contains("\n  args: [\"--x\\u001b[2J\"]\n"), "{error}");
+    assert!(in_project(text, Client::VsCode, keep).expect("kept").contains("--x"));
+}
+
+#[test]
+fn an_entry_of_a_project_with_nothing_to_decide_is_corrected() {
+    let usual = r#"{"mcpServers": {"scorpiox": {"type": "stdio", "command": "/x", "args": [], "env": {}, "alwaysLoad": false}}}"#;
+    let expected = usual.replace("/x", COMMAND);
+    assert_eq!(in_project(usual, Client::ClaudeCode, None), Ok(expected));
+}
+
+#[test]
+fn what_stays_of_a_persons_entry_is_said() {
+    let folder = folder();
+    for (client, text) in [
+        (Client::Cursor, r#"{"mcpServers": {"scorpiox": {"command": "/x", "env": {"A": "1"}}}}"#),
+        (Client::Codex, "[mcp_servers.scorpiox]\ncommand = \"/x\"\nargs = []\nenv = { A = \"1\" }\n"),
+        (Client::Continue, "mcpServers:\n  - name: scorpiox\n    command: /x\n    env: {\"A\": \"1\"}\n"),
+    ] {
+        let path = folder.path().join(format!("{client:?}"));
+        fs::write(&path, text).expect("write");
+        assert_eq!(
+            write(&path, client, COMMAND).expect("write").stayed,
+            [r#"env: {"A": "1"}"#],
+            "{client:?}"
+        );
+        let refused = super::write(&path, client, COMMAND, Owner::Project(None));
+        assert!(matches!(refused, Err(WriteError::Brought { .. })), "{client:?}");
+    }
 }

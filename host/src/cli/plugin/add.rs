@@ -11,9 +11,10 @@ use scorpiox_plugin::{
     Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginName, Shelf, Status,
 };
 
-use super::decide::{Judged, approved, judge, not_approved};
+use super::decide::{Judged, approved, is_still, judge, not_approved};
 use super::look::Look;
 use crate::cli::environment::Environment;
+use crate::cli::quote::{Shown, shell_word};
 use crate::cli::terminal;
 use crate::instance;
 use crate::plugins::comments;
@@ -38,19 +39,23 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
     // In the order that leaves an approved version as it is until another one is.
     let staged = source.stage(&shelf)?;
     let look = Look::at(environment, staged.installed.clone())?;
-    let judged = judge(&look, yes)?;
+    let judged = judge(environment, &look, yes)?;
     if judged != Judged::Approved && runs(environment, &shelf, &source.name)? {
         let (name, hash) = (&source.name, look.hash());
-        terminal::print(&format!(
+        terminal::print(&Shown::text(&format!(
             "\nNothing was changed: {name} runs as it was approved before. To approve exactly this:\n\
              scorpiox-code plugin add {} --yes {hash}\n",
-            path.display()
-        ));
+            shell_word(path).replace('\n', "\\n")
+        )));
         return Ok(ExitCode::FAILURE);
     }
     let folder = shelf.folder_of(&source.name);
     let _alone = shelf.lock().context("waiting for others who change plugins")?;
+    // What is approved is what was shown, whatever was done to the files while somebody read.
+    let meanwhile = "its files were changed while it was looked at; nothing was approved";
+    ensure!(is_still(&staged.shelf(), &look), "{}: {meanwhile}", source.name);
     replace(&staged.plugin, &folder)?;
+    ensure!(is_still(&shelf, &look), "{}: {meanwhile}", source.name);
     let installed = shelf.find_settled(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
     let look = Look { stamps: installed.settled_stamps().cloned(), installed, ..look };
     match judged {
@@ -123,7 +128,7 @@ impl Source {
         write(&plugin.join(MANIFEST), self.manifest.as_bytes())?;
         write(&plugin.join(&self.component_name), &self.component)?;
         let installed = Shelf::new(&removed.0).find(&self.name).map_err(|why| anyhow!("{why}"))?;
-        Ok(Staged { plugin, installed, _folder: removed })
+        Ok(Staged { plugin, installed, folder: removed })
     }
 }
 
@@ -148,7 +153,14 @@ fn remove_leftovers(folder: &Path) {
 pub(super) struct Staged {
     plugin: PathBuf,
     pub(super) installed: Installed,
-    _folder: Removed,
+    folder: Removed,
+}
+
+impl Staged {
+    /// Where it is the only one.
+    fn shelf(&self) -> Shelf {
+        Shelf::new(&self.folder.0)
+    }
 }
 
 /// A folder that is removed in the end.

@@ -1,7 +1,7 @@
 //! Approving, denying and removing plugins.
 
 use std::fs;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::look::Look;
 use crate::cli::environment::Environment;
+use crate::cli::quote::{Shown, columns, wrapped};
 use crate::cli::terminal;
 
 pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
@@ -20,7 +21,7 @@ pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<
 /// Shows a plugin that is installed, asks, and keeps the answer.
 fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
     let look = Look::at(environment, installed)?;
-    match judge(&look, yes)? {
+    match judge(environment, &look, yes)? {
         Judged::Approved => {
             let shelf = Shelf::new(&environment.own_home);
             let _alone = shelf.lock().context("waiting for others who change plugins")?;
@@ -36,7 +37,7 @@ fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) ->
 }
 
 /// Whether a plugin's files are those that were looked at.
-fn is_still(shelf: &Shelf, look: &Look) -> bool {
+pub(super) fn is_still(shelf: &Shelf, look: &Look) -> bool {
     let is_it = |now: Installed| {
         now.manifest_fingerprint == look.installed.manifest_fingerprint
             && now.read_component().is_ok_and(|bytes| Fingerprint::of(&bytes) == look.component)
@@ -56,9 +57,10 @@ pub(super) enum Judged {
 }
 
 /// Shows a plugin, and asks. The hash of another one is an error.
-pub(super) fn judge(look: &Look, yes: Option<&str>) -> Result<Judged> {
+pub(super) fn judge(environment: &Environment, look: &Look, yes: Option<&str>) -> Result<Judged> {
     let (name, hash) = (&look.installed.name, look.hash());
-    terminal::print(&look.text());
+    let before = replaced(&Ledger::read(&environment.own_home)?, look);
+    terminal::print(&Shown::text(&(look.text() + &before)));
     match yes {
         Some(given) if given == hash.as_str() => Ok(Judged::Approved),
         Some(given) => {
@@ -70,17 +72,44 @@ pub(super) fn judge(look: &Look, yes: Option<&str>) -> Result<Judged> {
     }
 }
 
+/// What is in the place that a plugin would take: nothing of the two need be the same author's.
+fn replaced(ledger: &Ledger, look: &Look) -> String {
+    let Some(Record { decided_at, decision: Decision::Approved(approval) }) =
+        ledger.get(&look.installed.name)
+    else {
+        return String::new();
+    };
+    if approval.component == look.component && approval.manifest == look.installed.manifest_fingerprint {
+        return String::new();
+    }
+    let had: Vec<_> = approval.capabilities.lines().iter().map(|ask| ask.name).collect();
+    let asks = look.installed.manifest.capabilities.lines();
+    let new: Vec<_> = asks.iter().map(|ask| ask.name).filter(|name| !had.contains(name)).collect();
+    let new = if new.is_empty() { "no other rights".to_owned() } else { new.join(", ") };
+    let days = now().saturating_sub(*decided_at) / (24 * 60 * 60);
+    let when = match days {
+        0 => "today".to_owned(),
+        1 => "yesterday".to_owned(),
+        days => format!("{days} days ago"),
+    };
+    let name = &look.installed.name;
+    let said = format!(
+        "It takes the place, and the stored data, of the {name} that was approved {when}; new: {new}"
+    );
+    format!("\n{}\n", wrapped(&said, columns() - 2).join("\n  "))
+}
+
 /// Keeps an approval.
 pub(super) fn approved(environment: &Environment, look: &Look) -> Result<ExitCode> {
     keep(environment, look)?;
-    terminal::print(&format!("{} is approved.\n", look.installed.name));
+    terminal::print(&Shown::line(&format!("{} is approved.", look.installed.name)));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says what comes of a plugin that is installed and not approved.
 pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
     let name = &look.installed.name;
-    terminal::print(&if judged == Judged::NotAsked {
+    terminal::print(&Shown::text(&if judged == Judged::NotAsked {
         format!(
             "\nNot approved: there is no terminal to ask at. To approve exactly this:\n\
              scorpiox-code plugin approve {name} --yes {}\n",
@@ -88,12 +117,12 @@ pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
         )
     } else {
         format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.\n")
-    });
+    }));
     ExitCode::FAILURE
 }
 
 fn keep(environment: &Environment, look: &Look) -> Result<()> {
-    let Look { installed, component, stamps, described, folders } = look;
+    let Look { installed, component, stamps, described, folders, .. } = look;
     let approval = Approval {
         manifest: installed.manifest_fingerprint.clone(),
         component: component.clone(),
@@ -115,7 +144,7 @@ pub(super) fn deny(environment: &Environment, name: &PluginName) -> Result<ExitC
         bail!("there is no plugin {name}");
     }
     set(environment, name, Decision::Denied)?;
-    terminal::print(&format!("{name} does not run.\n"));
+    terminal::print(&Shown::line(&format!("{name} does not run.")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -139,7 +168,8 @@ pub(super) fn remove(environment: &Environment, name: &PluginName) -> Result<Exi
     if !removed && !decided {
         bail!("there is no plugin {name}");
     }
-    terminal::print(&format!("{name} is removed. What it stored in workspaces stays.\n"));
+    let stays = "What it stored in workspaces stays, for whatever plugin has its name next.";
+    terminal::print(&Shown::line(&format!("{name} is removed. {stays}")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -154,8 +184,9 @@ fn can_ask() -> bool {
 }
 
 fn ask(question: &str) -> Result<bool> {
-    terminal::print(question);
-    io::stdout().flush()?;
+    // What was pasted together with the command must not answer what nobody has read yet.
+    ensure!(terminal::forget_input()?, "keys come without a pause, so nothing was asked and nothing changed");
+    terminal::print(&Shown::text(question));
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -9,7 +9,7 @@ use scorpiox_plugin::{Ledger, PluginName, Shelf, Status};
 
 use super::look::standing;
 use crate::cli::environment::Environment;
-use crate::cli::quote::{columns, one_line, visible, width, wrapped};
+use crate::cli::quote::{Shown, columns, one_line, visible, width, wrapped};
 use crate::cli::terminal;
 
 pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
@@ -42,7 +42,7 @@ pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     if text.is_empty() {
         text.push_str("no plugins; `scorpiox-code plugin add FILE` installs one\n");
     }
-    terminal::print(&text);
+    terminal::print(&Shown::text(&text));
     Ok(ExitCode::SUCCESS)
 }
 

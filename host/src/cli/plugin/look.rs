@@ -1,7 +1,7 @@
 //! A plugin as a person has to see it before they decide.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -12,7 +12,7 @@ use scorpiox_plugin::{
 use wasmtime::Engine;
 
 use crate::cli::environment::Environment;
-use crate::cli::quote::{columns, one_line, rows, wrapped};
+use crate::cli::quote::{Shown, columns, one_line, rows, wrapped};
 use crate::cli::terminal;
 use crate::plugins::{Described, describe, pins};
 use crate::runtime::{Kept, pooled_config};
@@ -26,6 +26,7 @@ pub(super) struct Look {
     pub(super) described: Described,
     /// Where the folders that it asks for lead.
     pub(super) folders: Pins,
+    pub(super) home: Option<PathBuf>,
 }
 
 /// Rows of a text of the plugin's that are shown.
@@ -42,7 +43,8 @@ impl Look {
         let described = describe(&engine, &bytes, &installed.manifest, &kept)
             .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;
         let folders = pins(&installed.manifest.capabilities, environment.home.as_deref())?;
-        Ok(Self { component: Fingerprint::of(&bytes), stamps, installed, described, folders })
+        let (component, home) = (Fingerprint::of(&bytes), environment.home.clone());
+        Ok(Self { component, stamps, installed, described, folders, home })
     }
 
     /// Of everything that is approved together.
@@ -60,9 +62,9 @@ impl Look {
 
     /// Folders that are not where they are named, since links lead there.
     fn led_elsewhere(&self) -> impl Iterator<Item = (&str, &Path)> {
-        let named = |folder: &str, place: &Path| match folder.strip_prefix("~/") {
-            Some(inside) => place.ends_with(inside.trim_end_matches('/')),
-            None => place == Path::new(folder),
+        let named = |folder: &str, place: &Path| match (folder.strip_prefix("~/"), &self.home) {
+            (Some(inside), Some(home)) => place == home.join(inside),
+            _ => place == Path::new(folder),
         };
         let all = self.folders.iter().map(|(folder, place)| (folder.as_str(), place.as_path()));
         all.filter(move |(folder, place)| !named(folder, place))
@@ -139,7 +141,10 @@ fn heading(manifest: &Manifest) -> String {
     format!("{}\n", format!("{name} {version}").trim_end())
 }
 
-/// All rights in a few rows that no word of the plugin's is in, whatever stands above.
+/// Names of what a right is about that are shown.
+const MAX_NAMES: usize = 3;
+
+/// All rights in a few rows, whatever stands above. The names in it are of places, each in one piece.
 fn sum(asks: &Asks) -> String {
     let counted = |count: usize, one: &str, many: &str| match count {
         1 => one.to_owned(),
@@ -147,17 +152,28 @@ fn sum(asks: &Asks) -> String {
     };
     let Asks { store, clock, random, ask, files, env, web, shell, sampling } = asks;
     let mut rights = Vec::new();
-    rights.extend(shell.as_ref().map(|_| "run commands, under a profile of your policy".to_owned()));
+    rights.extend(shell.as_ref().map(|shell| {
+        format!("run commands, under the profile {} of your policy", one_line(&shell.profile, MAX_NAME))
+    }));
     for (what, folders) in
         files.iter().flat_map(|files| [("change files in", &files.write), ("read files in", &files.read)])
     {
         let project =
             if folders.iter().any(|folder| folder == WORKSPACE) { ", your project among them" } else { "" };
         let count = (!folders.is_empty()).then(|| counted(folders.len(), "1 folder", "folders"));
-        rights.extend(count.map(|count| format!("{what} {count}{project}")));
+        let names = named(widest_first(folders));
+        rights.extend(count.map(|count| format!("{what} {count}{project}{names}")));
     }
     rights.extend(web.as_ref().map(|web| {
-        format!("send requests to {}", counted(web.hosts.len(), "1 host", "hosts or patterns of hosts"))
+        let (patterns, hosts): (Vec<_>, Vec<_>) = web.hosts.iter().partition(|host| host.contains('*'));
+        let below = patterns.iter().map(|host| format!("every host below {}", host.trim_start_matches("*.")));
+        let names = named(below.chain(hosts.iter().map(|host| (*host).clone())));
+        let count = if patterns.is_empty() {
+            counted(hosts.len(), "1 host", "hosts")
+        } else {
+            counted(web.hosts.len(), "1 pattern of hosts", "hosts or patterns of hosts")
+        };
+        format!("send requests to {count}{names}")
     }));
     rights.extend(env.as_ref().map(|env| {
         format!("see {} of your environment", counted(env.names.len(), "1 variable", "variables"))
@@ -166,13 +182,45 @@ fn sum(asks: &Asks) -> String {
         format!("ask your client's model, {} times a call, for {} tokens", asked.calls, asked.tokens)
     }));
     rights.extend(ask.as_ref().map(|_| "ask you questions".to_owned()));
-    rights.extend(store.as_ref().map(|_| "keep data of its own".to_owned()));
+    rights.extend(
+        store.as_ref().map(|_| "keep data, and see what a plugin of its name kept before".to_owned()),
+    );
     rights.extend(clock.as_ref().map(|_| "know the time".to_owned()));
     rights.extend(random.as_ref().map(|_| "draw random numbers".to_owned()));
     if rights.is_empty() {
         return "\nIn all, nothing: it can compute, and say what it found\n".to_owned();
     }
-    format!("\nIn all, it may\n  {}\n", rights.join("\n  "))
+    let rows = rights.iter().map(|right| wrapped(right, columns().saturating_sub(4)).join("\n    "));
+    format!("\nIn all, it may\n  {}\n", rows.collect::<Vec<_>>().join("\n  "))
+}
+
+/// Columns of one name.
+const MAX_NAME: usize = 40;
+
+/// The first of these, and that there are more.
+fn named(names: impl Iterator<Item = String>) -> String {
+    let mut names: Vec<_> = names.collect();
+    let more = names.len().saturating_sub(MAX_NAMES);
+    names.truncate(MAX_NAMES);
+    if names.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<_> = names.iter().map(|name| one_line(name, MAX_NAME)).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(": {}{more}", shown.join(", "))
+}
+
+/// Folders beside the project, the widest first.
+fn widest_first(folders: &[String]) -> impl Iterator<Item = String> {
+    let mut others: Vec<&str> =
+        folders.iter().map(String::as_str).filter(|folder| *folder != WORKSPACE).collect();
+    others.sort_by_key(|folder| folder.split('/').filter(|part| !part.is_empty()).count());
+    let words = |folder: &str| match folder {
+        "~/" | "~" => "your whole home folder".to_owned(),
+        "/" => "the whole machine".to_owned(),
+        other => other.to_owned(),
+    };
+    others.into_iter().map(words).collect::<Vec<_>>().into_iter()
 }
 
 /// What clients are told of a tool, by which some of them do not ask before each call.
@@ -198,7 +246,7 @@ pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitC
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
     let _ = writeln!(text, "Hash of all of it: {}", look.hash());
-    terminal::print(&text);
+    terminal::print(&Shown::text(&text));
     Ok(ExitCode::SUCCESS)
 }
 

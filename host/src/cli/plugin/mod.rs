@@ -38,7 +38,7 @@ pub(super) enum PluginCommand {
         #[arg(long, value_name = "HASH")]
         yes: Option<String>,
     },
-    /// Let a plugin run that waits, was denied, or changed
+    /// Approve a plugin that waits, was denied, or was changed
     Approve {
         /// The plugin
         #[arg(value_parser = name)]

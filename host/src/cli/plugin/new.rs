@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use scorpiox_plugin::PluginName;
 
+use crate::cli::quote::Shown;
 use crate::cli::terminal;
 
 /// What a plugin is written in.
@@ -96,14 +97,14 @@ pub(super) fn run(language: Language, name: &PluginName) -> Result<ExitCode> {
     };
     template.write(folder, name)?;
     let what = template.language;
-    terminal::print(&format!(
+    terminal::print(&Shown::text(&format!(
         "{name}/ is a plugin in {what}, with a tool {name}.count. What to do next:\n\
          \x20 make -C {name}\n\
          \x20 scorpiox-code plugin add {name}\n\
          \x20 scorpiox-code call {name}.count '{{\"text\": \"one two three\"}}'\n\
          Then change {name}/wit/world.wit and {name}/{}.\n",
         template.source
-    ));
+    )));
     Ok(ExitCode::SUCCESS)
 }
 

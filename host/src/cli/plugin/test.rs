@@ -15,6 +15,7 @@ use super::look::Look;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
 use crate::cli::environment::Environment;
+use crate::cli::quote::Shown;
 use crate::cli::terminal;
 use crate::plugins::held_to;
 use crate::runtime::{Component, Kept, Setup, Ticker};
@@ -29,8 +30,8 @@ pub(super) fn run(
     let staged = Source::read(source)?.stage(&Shelf::new(&environment.own_home))?;
     let look = Look::at(environment, staged.installed.clone())?;
     let Some(tool) = tool else {
-        terminal::print(&look.text());
-        terminal::print("\nIt can be added. Name a tool to call it.\n");
+        terminal::print(&Shown::text(&look.text()));
+        terminal::print(&Shown::text("\nIt can be added. Name a tool to call it.\n"));
         return Ok(ExitCode::SUCCESS);
     };
     let manifest = &look.installed.manifest;
@@ -68,8 +69,8 @@ fn call(environment: &Environment, component: &Component, tool: &str, arguments:
         Ok(finished) => (said(finished.value), ExitCode::SUCCESS),
         Err(fault) => (format!("{tool} has no result: {fault}\n"), ExitCode::FAILURE),
     };
-    terminal::print(&text);
-    terminal::print(&summary(&setup, duration.as_secs_f64() * 1000.0));
+    terminal::print(&Shown::said(&text));
+    terminal::print(&Shown::text(&summary(&setup, duration.as_secs_f64() * 1000.0)));
     Ok(code)
 }
 

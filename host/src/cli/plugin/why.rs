@@ -13,7 +13,7 @@ use crate::capabilities::approved::Approved;
 use crate::capabilities::shell::Shell;
 use crate::capabilities::wasi::{Unwritable, decide};
 use crate::cli::environment::Environment;
-use crate::cli::quote::one_line;
+use crate::cli::quote::{Shown, one_line};
 use crate::cli::{policy, terminal};
 use crate::plugins::{grants, pins};
 
@@ -68,8 +68,8 @@ pub(super) fn run(
     let (asks, folders) = match &status {
         Status::Approved(approval) => (approval.capabilities.clone(), approval.folders.clone()),
         other => {
-            let note = format!("{name} does not run ({}). If it were approved as it is:\n", standing(other));
-            terminal::print(&note);
+            let note = format!("{name} does not run ({}). If it were approved as it is:", standing(other));
+            terminal::print(&Shown::line(&note));
             let asks = installed.manifest.capabilities.clone();
             let folders = pins(&asks, environment.home.as_deref())?;
             (asks, folders)
@@ -85,10 +85,11 @@ pub(super) fn run(
     let mut is_allowed = true;
     for (what, verdict) in verdicts {
         is_allowed &= verdict.is_ok();
-        terminal::print(&match verdict {
-            Ok(why) => format!("{what}: yes. {why}\n"),
-            Err(why) => format!("{what}: no. {why}\n"),
-        });
+        let (word, why) = match verdict {
+            Ok(why) => ("yes", why),
+            Err(why) => ("no", why),
+        };
+        terminal::print(&Shown::line(&format!("{what}: {word}. {why}")));
     }
     Ok(if is_allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -111,8 +111,8 @@ fn the_screen_is_shown_by_the_program_that_runs_whatever_lies_at_its_path_by_now
     fs::write(&own, impostor(&server.program.workspace())).expect("writes");
     fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).expect("sets");
     let id = ask(&mut server, r#"[{"text":"Which?","options":["A","B"]}]"#);
-    tmux.screen_with("Which?");
-    tmux.press(&["Enter"]);
+    tmux.listens_with("Which?");
+    tmux.press(&["Down", "Up", "Enter"]);
     tmux.screen_with("Send");
     tmux.press(&["Enter"]);
     assert_eq!(server.answer(id)["result"]["isError"], false);

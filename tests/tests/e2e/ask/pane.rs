@@ -16,7 +16,7 @@ fn the_questions_get_a_pane_of_their_own() {
     let tmux = Tmux::with_pane(100, 20);
     let mut server = tmux.serve();
     let id = ask(&mut server, TWO);
-    let screen = tmux.screen_with("Which colour?");
+    let screen = tmux.listens_with("Which colour?");
     assert!(screen.contains("Red") && screen.contains("Grün"), "{screen}");
     tmux.press(&["Down", "Enter"]);
     tmux.screen_with("Which sizes?");
@@ -70,7 +70,7 @@ fn an_answer_is_changed_from_the_review() {
     let tmux = Tmux::with_pane(60, 18);
     let mut server = tmux.serve();
     let id = ask(&mut server, TWO);
-    tmux.screen_with("Which colour?");
+    tmux.listens_with("Which colour?");
     tmux.press(&["1", "BTab"]);
     tmux.screen_with("1 question has no answer.");
     tmux.press(&["Down", "Enter"]);
@@ -97,7 +97,7 @@ fn escape_declines() {
     let mut server = tmux.serve();
     let id =
         ask(&mut server, r#"{"questions":[{"text":"Welche Größe? 大小","options":["klein 小","groß 大"]}]}"#);
-    tmux.screen_with("klein 小");
+    tmux.listens_with("klein 小");
     tmux.press(&["Escape"]);
     assert_declined(&server.answer(id));
     tmux.waits_for_one_pane();
@@ -107,13 +107,13 @@ fn escape_declines() {
 fn escape_declines_on_later_pages_and_takes_what_was_chosen_back() {
     for (keys, page) in [
         (&["Down", "Enter"][..], "Which sizes?"),
-        (&["Enter", "End", "x"], "Other: x"),
-        (&["Enter", "Space", "Enter"], "Send"),
+        (&["Down", "Up", "Enter", "End", "x"], "Other: x"),
+        (&["Down", "Enter", "Space", "Enter"], "Send"),
     ] {
         let tmux = Tmux::with_pane(60, 18);
         let mut server = tmux.serve();
         let id = ask(&mut server, TWO);
-        tmux.screen_with("Which colour?");
+        tmux.listens_with("Which colour?");
         tmux.press(keys);
         tmux.screen_with(page);
         tmux.press(&["Escape"]);
@@ -127,8 +127,8 @@ fn to_close_the_pane_is_to_decline() {
     let tmux = Tmux::with_pane(60, 18);
     let mut server = tmux.serve();
     let id = ask(&mut server, TWO);
-    tmux.screen_with("Which colour?");
-    tmux.press(&["Enter"]);
+    tmux.listens_with("Which colour?");
+    tmux.press(&["Down", "Enter"]);
     tmux.screen_with("Which sizes?");
     tmux.close_pane();
     assert_declined(&server.answer(id));
@@ -137,13 +137,57 @@ fn to_close_the_pane_is_to_decline() {
 }
 
 #[test]
-fn a_cancelled_call_closes_its_pane() {
+fn a_cancelled_call_says_so_and_keeps_what_is_typed_until_escape() {
     let tmux = Tmux::with_pane(100, 20);
     let mut server = tmux.serve();
     let id = ask(&mut server, TWO);
-    tmux.screen_with("Which colour?");
+    tmux.listens_with("Which colour?");
+    tmux.press(&["End"]);
     server.notify("notifications/cancelled", json!({"requestId": id}));
+    tmux.screen_with("Taken back, nothing is sent: Esc closes");
+    tmux.write("touch x");
+    tmux.press(&["Enter", "Enter"]);
+    tmux.screen_with("Taken back, nothing is sent: Esc closes");
+    assert_eq!(tmux.panes(), 2);
+    tmux.press(&["Escape"]);
     tmux.waits_for_one_pane();
+}
+
+#[test]
+fn keys_for_what_was_there_before_answer_nothing() {
+    let tmux = Tmux::with_pane(80, 20);
+    let mut server = tmux.serve();
+    let id = ask(&mut server, TWO);
+    // From the first moment on that there is something to be seen, somebody goes on typing.
+    tmux.screen_with("Your AI model asks:");
+    for _ in 0..4 {
+        tmux.write("git commit");
+        tmux.press(&["Enter", "y", "Enter", "2", "Enter", "Enter"]);
+    }
+    let screen = tmux.listens_with("Which colour?");
+    assert!(screen.contains("> 1. ( ) Red") && screen.contains("Down or a number first"), "{screen}");
+    // Afterwards, too, keys that move nothing choose nothing.
+    tmux.write("y");
+    tmux.press(&["Enter", "Space", "Enter", "Down"]);
+    tmux.screen_with("> 2. ( ) Grün");
+    tmux.press(&["Escape"]);
+    assert_declined(&server.answer(id));
+}
+
+#[test]
+fn one_question_stands_at_a_time() {
+    let tmux = Tmux::with_pane(80, 20);
+    let mut server = tmux.serve();
+    let ids = [0, 1, 2].map(|_| ask(&mut server, TWO));
+    for _ in ids {
+        tmux.listens_with("Which colour?");
+        assert_eq!(tmux.panes(), 2);
+        tmux.press(&["Escape"]);
+        tmux.waits_for_one_pane();
+    }
+    for id in ids {
+        assert_declined(&server.answer(id));
+    }
 }
 
 #[test]

@@ -62,8 +62,8 @@ fn escape_in_a_popup_declines() {
     let (inner, outer) = attached(80, 24);
     let mut server = inner.serve();
     let id = ask(&mut server, TWO);
-    outer.screen_with("Which colour?");
-    outer.press(&["Enter"]);
+    outer.listens_with("Which colour?");
+    outer.press(&["Down", "Enter"]);
     outer.screen_with("Which sizes?");
     outer.press(&["Escape"]);
     let answer = server.answer(id);
@@ -74,12 +74,14 @@ fn escape_in_a_popup_declines() {
 }
 
 #[test]
-fn a_cancelled_call_closes_its_popup() {
+fn a_cancelled_call_says_so_in_its_popup() {
     let (inner, outer) = attached(80, 24);
     let mut server = inner.serve();
     let id = ask(&mut server, TWO);
-    outer.screen_with("Which colour?");
+    outer.listens_with("Which colour?");
     server.notify("notifications/cancelled", json!({"requestId": id}));
+    outer.screen_with("Taken back, nothing is sent: Esc closes");
+    outer.press(&["Enter", "Escape"]);
     outer.screen_with(BEHIND);
     assert_eq!(inner.panes(), 1, "it is not asked again in a pane");
 }

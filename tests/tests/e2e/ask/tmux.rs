@@ -13,8 +13,9 @@ use super::program;
 
 /// Longest wait for what shall be seen.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a screen stays as it is before it is written as the expected one.
-const UNCHANGED: Duration = Duration::from_secs(1);
+/// How long a screen stays as it is before it is written as the expected one: longer than keys count for
+/// nothing at first.
+const UNCHANGED: Duration = Duration::from_millis(2500);
 
 /// The lowest pane: it is the one that asks, as soon as there is one.
 const ASKING: &str = "{bottom}";
@@ -84,6 +85,12 @@ impl Tmux {
             let screen = self.text();
             if screen.contains(piece) { Ok(screen) } else { Err(format!("no {piece:?} in:\n{screen}")) }
         })
+    }
+
+    /// The same once keys count.
+    pub(super) fn listens_with(&self, piece: &str) -> String {
+        self.screen_with("Esc decline");
+        self.screen_with(piece)
     }
 
     /// Waits until the pane that asks is as in the file `tests/screens/<name>.txt`.

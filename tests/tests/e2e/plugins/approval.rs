@@ -1,8 +1,10 @@
 //! Nothing runs that nobody approved, and nothing goes on running that changed.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scorpiox_tests::Program;
 use serde_json::json;
 
@@ -197,22 +199,41 @@ fn a_call_of_a_plugin_that_waits_says_so() {
     assert!(err.contains("plugin kinds was denied"), "{err}");
 }
 
-/// Runs the program at a terminal where somebody types `answer`: whether it succeeded, and the screen.
-fn at_a_terminal(program: &Program, arguments: &[&str], answer: &str) -> (bool, String) {
+/// Runs the program at a terminal where somebody types `before` at once, and `answer` to the question:
+/// whether it succeeded, and the screen.
+fn at_a_terminal(program: &Program, arguments: &[&str], before: &str, answer: &str) -> (bool, String) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&person).and_then(|()| unlockpt(&person)).expect("it can be opened");
     let name = ptsname(&person, Vec::new()).expect("a name").into_string().expect("UTF-8");
     let open = || fs::File::options().read(true).write(true).open(&name).expect("opens");
-    let mut command = program.command();
-    let mut child = command.args(arguments).stdin(open()).stdout(open()).spawn().expect("it starts");
-    drop(command);
     let mut person = fs::File::from(person);
-    std::io::Write::write_all(&mut person, answer.as_bytes()).expect("types");
+    let (input, output) = (open(), open());
+    person.write_all(before.as_bytes()).expect("types");
+    let mut command = program.command();
+    let mut child = command.args(arguments).stdin(input).stdout(output).spawn().expect("it starts");
+    drop(command);
+    let mut screen = Vec::new();
+    while !String::from_utf8_lossy(&screen).contains("[y/N] ") {
+        assert!(read_within(&mut person, &mut screen), "{}", String::from_utf8_lossy(&screen));
+    }
+    person.write_all(answer.as_bytes()).expect("types");
+    // To the end of the terminal, which is the end of all that have it.
+    while read_within(&mut person, &mut screen) {}
     let status = child.wait().expect("it ends");
-    let mut screen = [0; 65536];
-    let length = std::io::Read::read(&mut person, &mut screen).unwrap_or(0);
-    (status.success(), String::from_utf8_lossy(&screen[..length]).into_owned())
+    (status.success(), String::from_utf8_lossy(&screen).into_owned())
+}
+
+/// Whether more came, in a time that is bounded.
+fn read_within(person: &mut fs::File, screen: &mut Vec<u8>) -> bool {
+    let patience = Timespec { tv_sec: 30, tv_nsec: 0 };
+    let ready = poll(&mut [PollFd::new(person, PollFlags::IN)], Some(&patience)).expect("a look");
+    let mut bytes = [0; 4096];
+    match person.read(&mut bytes) {
+        Ok(length) if ready > 0 => screen.extend_from_slice(&bytes[..length]),
+        _ => return false,
+    }
+    true
 }
 
 #[test]
@@ -220,13 +241,25 @@ fn a_person_at_a_terminal_is_asked_and_only_yes_is_yes() {
     let program = Program::new();
     let folder = source(&program, "kinds", "", &component());
     for answer in ["n\n", "\n", "what\n", "Yes please\n"] {
-        let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], answer);
+        let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], "", answer);
         assert!(!added && screen.contains("May kinds run, with all of this? [y/N]"), "{answer:?}: {screen}");
         assert_eq!(status(&program), "kinds  waits for approval\n", "{answer:?}");
     }
-    let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], "y\n");
+    let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], "", "y\n");
     assert!(added, "{screen}");
     assert_eq!(status(&program), "kinds  approved\n");
+}
+
+#[test]
+fn what_was_typed_before_the_question_does_not_answer_it() {
+    let program = Program::new();
+    let folder = source(&program, "kinds", "", &component());
+    // Whole lines, and the beginning of one.
+    for before in ["y\n", "y\ny\nyes\n", "\ny\n", "y"] {
+        let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], before, "\n");
+        assert!(!added && screen.contains("kinds does not run"), "{before:?}: {screen}");
+        assert_eq!(status(&program), "kinds  waits for approval\n", "{before:?}");
+    }
 }
 
 #[test]
@@ -265,9 +298,9 @@ fn no_text_of_a_plugin_looks_like_a_part_of_the_question() {
         "{above}"
     );
     let (sum, _) = sum.split_once("\n\n").expect("what to do");
-    let expected = "  run commands, under a profile of your policy\n  change files in 2 folders, your project among them\n  \
-                    send requests to 30 hosts or patterns of hosts\n  know the time";
-    assert_eq!(sum, expected);
+    let expected = "  run commands, under the profile build of your policy\n  change files in 2 folders, your project \
+                    among them: ~/notes\n  send requests to 30 hosts: ";
+    assert!(sum.starts_with(expected) && sum.ends_with(" and 27 more\n  know the time"), "{sum}");
     let (_, shown, _) = program.run(&["plugin", "show", "kinds"]);
     assert!(shown.lines().all(|line| line.chars().count() <= 90), "{shown}");
     for (manifest, expected) in [
@@ -284,6 +317,59 @@ fn no_text_of_a_plugin_looks_like_a_part_of_the_question() {
         assert!(!added.success() && err.contains(expected), "{manifest}: {out}{err}");
         assert!(!err.contains('\u{1b}'), "{err:?}");
     }
+}
+
+#[test]
+fn the_sum_names_what_is_widest() {
+    let program = Program::new();
+    let manifest = "[capabilities.web]\nwhy = \"x\"\nhosts = [\"a.example.com\", \"*.com\"]\n\
+                    [capabilities.files]\nwhy = \"x\"\nwrite = [\"~/a/b/c\", \"~/\"]\nread = [\"/etc\"]\n";
+    let folder = source(&program, "kinds", manifest, &component());
+    let (_, out, err) = program.run(&["plugin", "add", &folder]);
+    let (_, sum) = out.rsplit_once("\nIn all, it may\n").unwrap_or_else(|| panic!("no sum: {out}{err}"));
+    for row in [
+        "  change files in 2 folders: your whole home folder, ~/a/b/c\n",
+        "  read files in 1 folder: /etc\n",
+        "  send requests to 2 hosts or patterns of hosts: every host below com,",
+    ] {
+        assert!(sum.contains(row), "{row}: {sum}");
+    }
+}
+
+#[test]
+fn a_link_to_a_folder_of_the_same_name_elsewhere_is_shown_and_part_of_the_hash() {
+    let program = Program::new();
+    let manifest = "[capabilities.files]\nwhy = \"x\"\nread = [\"~/notes\"]\n";
+    let folder = source(&program, "kinds", manifest, &component());
+    let link = program.home().join("notes");
+    let mut hashes = Vec::new();
+    for place in ["server/private/notes", "other/notes"] {
+        program.put(&format!("{place}/file"), "");
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(program.home().join("..").join(place), &link).expect("a link");
+        let (_, out, err) = program.run(&["plugin", "add", &folder]);
+        assert!(out.contains("which leads to") && out.contains(place), "{out}{err}");
+        hashes.push(shown_hash(&out));
+    }
+    assert_ne!(hashes[0], hashes[1]);
+}
+
+#[test]
+fn what_takes_the_place_of_an_approved_plugin_says_so() {
+    let program = Program::new();
+    install(&program, &source(&program, "kinds", "[capabilities.store]\nwhy = \"x\"\n", &component()));
+    let other = "[capabilities.store]\nwhy = \"x\"\n[capabilities.clock]\nwhy = \"x\"\n";
+    let folder = source(&program, "kinds", other, &another());
+    let (_, out, _) = program.run(&["plugin", "add", &folder]);
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "It takes the place, and the stored data, of the kinds that was approved today; new: clock",
+        "keep data, and see what a plugin of its name kept before",
+    ] {
+        assert!(said.contains(part), "{part}: {out}");
+    }
+    let (_, out, _) = program.run(&["plugin", "remove", "kinds"]);
+    assert!(out.contains("for whatever plugin has its name next"), "{out}");
 }
 
 #[test]

@@ -187,6 +187,12 @@ fn what_it_says_is_shown_without_what_acts_on_a_terminal() {
     let arguments = json!({"text": "a\u{1b}[31m line"}).to_string();
     let (_, _, said) = program.run(&["call", "insider.say", &arguments]);
     assert!(said.contains("a [31m line") && !said.contains("\u{1b}[31m"), "{said:?}");
+    // Whose line it is stands in front: no length pushes it out, and nothing forges the server's own.
+    let arguments = json!({"text": format!("{}\u{202e}\u{2028}x", "y".repeat(5000))}).to_string();
+    let (_, _, said) = program.run(&["call", "insider.say", &arguments]);
+    let lines: Vec<_> = said.lines().filter(|line| line.contains("yyy")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("plugin/insider: yyy"), "{said:?}");
+    assert!(!said.contains(['\u{202e}', '\u{2028}']), "{said:?}");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn what_does_not_fit_is_named_by_its_path() {
     let mut error = |tool: &str, arguments: Value| refused(&server.call(tool, arguments)).to_owned();
     assert_eq!(
         error("kinds.echo.points", json!({"value": [{"x": 1, "y": 1}, {"x": 1, "y": "2.5"}]})),
-        "value[1].y is \"2.5\", but an integer from -2147483648 to 2147483647 fits."
+        "value[1].y is \"2.5\"; it must be an integer from -2147483648 to 2147483647."
     );
     assert_eq!(
         error("kinds.divide", json!({"a": 1})),
@@ -77,7 +77,7 @@ fn what_does_not_fit_is_named_by_its_path() {
     assert_eq!(error("kinds.divide", json!({"a": 1, "b": 2, "c": 3})), "c is not known; known are a, b.");
     assert_eq!(
         error("kinds.echo.hue", json!({"value": "pink"})),
-        "value is \"pink\", but one of red, green, blue fits."
+        "value is \"pink\"; it must be one of red, green, blue."
     );
 }
 

@@ -164,6 +164,38 @@ fn what_lies_outside_of_the_workspace_is_not_read() {
 }
 
 #[test]
+fn nothing_is_told_of_what_lies_elsewhere() {
+    let program = Program::new();
+    let workspace = program.workspace();
+    program.put("home/there.png", dot());
+    symlink(program.home().join("there.png"), workspace.join("to-there.png")).expect("a link");
+    symlink(program.home().join("absent.png"), workspace.join("to-absent.png")).expect("a link");
+    let mut server = start(&program);
+    let mut said = |path: &std::path::Path| {
+        let text = failure(&read(&mut server, path)).to_owned();
+        assert!(!text.contains("leads to"), "{text}");
+        text.replace("there", "it").replace("absent", "it")
+    };
+    let (there, absent) = (program.home().join("there.png"), program.home().join("absent.png"));
+    assert_eq!(said(&there), said(&absent));
+    assert_eq!(said(&workspace.join("to-there.png")), said(&workspace.join("to-absent.png")));
+    drop(server);
+    let (_, out, _) = program.run(&["audit", "--denied"]);
+    assert_eq!(out.lines().filter(|line| line.contains("ReadImage")).count(), 4, "{out}");
+}
+
+#[test]
+fn a_long_path_is_not_repeated_whole() {
+    let program = Program::new();
+    let mut server = start(&program);
+    for path in ["x".repeat(100_000), format!("/{}", "y/".repeat(20_000))] {
+        let result = server.call("ReadImage", json!({ "file_path": path }));
+        let text = failure(&result);
+        assert!(text.chars().count() < 1000 && !text.contains("os error"), "{text}");
+    }
+}
+
+#[test]
 fn what_is_no_image_is_refused_with_the_reason() {
     let program = Program::new();
     let mut server = start(&program);

@@ -4,7 +4,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
 use super::super::entry::{Member, Rule, Value};
-use super::{ENTRY_NAME, Refusal};
+use super::{ENTRY_NAME, Extra, Refusal};
 
 /// `text` with our entry in the object `servers`.
 pub(super) fn merge(text: &str, servers: &str, members: &[Member]) -> Result<String, Refusal> {
@@ -22,6 +22,58 @@ pub(super) fn merge(text: &str, servers: &str, members: &[Member]) -> Result<Str
         Some(existing) => correct(&existing, members)?,
     }
     Ok(root.to_string())
+}
+
+/// What our entry has beside `members`. Empty values say nothing, and neither does the usual kind.
+pub(super) fn extras(text: &str, servers: &str, members: &[Member]) -> Result<Vec<Extra>, Refusal> {
+    let Some(entry) = found(&parse(text)?, servers)? else { return Ok(Vec::new()) };
+    let is_ours = |name: &str| members.iter().any(|own| own.name == name && own.rule != Rule::New);
+    let mut extras = Vec::new();
+    for property in entry.properties() {
+        // A name that cannot be read is not ours.
+        let name = property.decoded_name().unwrap_or_else(|| property.to_string());
+        let value = property.value();
+        let inside = property.object_value().map(|object| object.properties()).unwrap_or_default();
+        let inside: Vec<_> =
+            inside.iter().map(|inner| inner.decoded_name().unwrap_or_else(|| inner.to_string())).collect();
+        let list = value.as_ref().and_then(CstNode::as_array);
+        let is_usual = match &*name {
+            "type" => is_string(value.clone(), "stdio"),
+            "enabled" => value.as_ref().is_some_and(|value| value.as_boolean_lit().is_some()),
+            _ => {
+                list.is_some_and(|list| list.elements().is_empty())
+                    || property.object_value().is_some() && inside.is_empty()
+            }
+        };
+        if !is_usual && !is_ours(&name) {
+            let value = value.map(|value| value.to_string()).unwrap_or_default();
+            extras.push(Extra { name, value, inside });
+        }
+    }
+    Ok(extras)
+}
+
+/// `text` without our entry.
+pub(super) fn without(text: &str, servers: &str) -> Result<String, Refusal> {
+    let root = parse(text)?;
+    if let Some(entry) = found(&root, servers)?
+        && let Some(property) = entry.parent().and_then(|parent| parent.as_object_prop())
+    {
+        property.remove();
+    }
+    Ok(root.to_string())
+}
+
+/// Our entry, if there is one.
+fn found(root: &CstRootNode, servers: &str) -> Result<Option<CstObject>, Refusal> {
+    let top = match root.value() {
+        None => return Ok(None),
+        Some(value) => value.as_object().ok_or_else(|| not_an_object("the file's content", value))?,
+    };
+    match member_object(&top, servers)? {
+        None => Ok(None),
+        Some(list) => member_object(&list, ENTRY_NAME),
+    }
 }
 
 fn parse(json: &str) -> Result<CstRootNode, Refusal> {

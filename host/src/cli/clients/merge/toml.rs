@@ -9,18 +9,14 @@ use toml::de::{DeTable, DeValue};
 
 use super::super::entry::{Member, Rule, Value};
 use super::text::{column_at, line_at, spliced, with_lines_at, written};
-use super::{ENTRY_NAME, Refusal};
+use super::{ENTRY_NAME, Extra, Refusal};
 
 const SERVERS: &str = "mcp_servers";
 const EQUALS: &str = " = ";
 
 /// `text` with our entry in the table of servers.
 pub(super) fn merge(text: &str, members: &[Member]) -> Result<String, Refusal> {
-    let document = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        let (line, column) = (line_at(text, at), column_at(text, at));
-        Refusal::NotValid { line, column, format: "TOML", what: error.message().to_owned() }
-    })?;
+    let document = parse(text)?;
     let merged = match member(document.get_ref(), SERVERS) {
         None => appended(text, members),
         Some(servers) => match member(table(text, SERVERS, servers)?, ENTRY_NAME) {
@@ -37,6 +33,31 @@ pub(super) fn merge(text: &str, members: &[Member]) -> Result<String, Refusal> {
             what: format!("with the entry at its end the file would not be valid: {}", error.message()),
         }),
     }
+}
+
+/// What our entry has beside `members`, but for what is empty.
+pub(super) fn extras(text: &str, members: &[Member]) -> Result<Vec<Extra>, Refusal> {
+    let document = parse(text)?;
+    let Some(servers) = member(document.get_ref(), SERVERS) else { return Ok(Vec::new()) };
+    let Some(entry) = member(table(text, SERVERS, servers)?, ENTRY_NAME) else { return Ok(Vec::new()) };
+    let is_ours = |name: &str| members.iter().any(|own| own.name == name && own.rule != Rule::New);
+    let others = table(text, ENTRY_NAME, entry)?.iter().filter_map(|(name, value)| {
+        let inside: Vec<String> =
+            value.get_ref().as_table().into_iter().flatten().map(|(name, _)| name.to_string()).collect();
+        let is_empty = value.get_ref().as_array().is_some_and(|list| list.is_empty());
+        let value = text.get(value.span()).unwrap_or_default().to_owned();
+        let name = name.get_ref().to_string();
+        (!is_empty && !is_ours(&name)).then_some(Extra { name, value, inside })
+    });
+    Ok(others.collect())
+}
+
+fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Refusal> {
+    DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let (line, column) = (line_at(text, at), column_at(text, at));
+        Refusal::NotValid { line, column, format: "TOML", what: error.message().to_owned() }
+    })
 }
 
 fn member<'a>(table: &'a DeTable<'_>, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {

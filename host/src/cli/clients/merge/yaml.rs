@@ -8,7 +8,7 @@ mod tree;
 
 use super::super::entry::{Member, Rule, Value};
 use super::text::{column_at, line_at, quoted, spliced, with_lines_at, written};
-use super::{ENTRY_NAME, Refusal};
+use super::{ENTRY_NAME, Extra, Refusal};
 use tree::{Meaning, Node, Style};
 
 const SERVERS: &str = "mcpServers";
@@ -35,6 +35,42 @@ pub(super) fn merge(text: &str, members: &[Member]) -> Result<String, Refusal> {
         Ok(Some(now)) if now.means(&expected) => Ok(merged),
         _ => Err(unusual(text, &root, "the list of servers cannot be found with certainty")),
     }
+}
+
+/// What our entry has beside `members`, but for what is empty.
+pub(super) fn extras(text: &str, members: &[Member]) -> Result<Vec<Extra>, Refusal> {
+    let root = tree::read(text)?;
+    let Some(Meaning::Map(pairs)) = root.map(|root| root.meaning) else { return Ok(Vec::new()) };
+    let Some(Meaning::List(items)) = member(text, &pairs, SERVERS)?.map(|servers| &servers.meaning) else {
+        return Ok(Vec::new());
+    };
+    for item in items {
+        let Meaning::Map(pairs) = &item.meaning else { continue };
+        if member(text, pairs, "name")?.is_some_and(|name| name.is_text(ENTRY_NAME)) {
+            return Ok(pairs.iter().filter_map(|(name, value)| extra(text, name, value, members)).collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn extra(text: &str, name: &Node, value: &Node, members: &[Member]) -> Option<Extra> {
+    let written = |node: &Node| text.get(node.span.clone()).unwrap_or_default().to_owned();
+    let word = |node: &Node| match &node.meaning {
+        Meaning::Scalar { text, .. } => text.clone(),
+        _ => written(node),
+    };
+    let is_usual = match &value.meaning {
+        Meaning::List(items) => items.is_empty(),
+        Meaning::Map(pairs) => pairs.is_empty(),
+        Meaning::Scalar { .. } => name.is_text("name") || name.is_text("type") && value.is_text("stdio"),
+        Meaning::Alias(_) => false,
+    };
+    let is_ours = members.iter().any(|own| name.is_text(own.name) && own.rule != Rule::New);
+    let inside = match &value.meaning {
+        Meaning::Map(pairs) => pairs.iter().map(|(name, _)| word(name)).collect(),
+        _ => Vec::new(),
+    };
+    (!is_usual && !is_ours).then(|| Extra { name: word(name), value: written(value), inside })
 }
 
 /// The text with our entry in the list, and the list as it then must be.

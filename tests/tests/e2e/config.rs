@@ -1,0 +1,65 @@
+//! What `config --write` does with what a project brought, and from where it would start this program.
+
+use std::fs;
+
+use scorpiox_tests::Program;
+use scorpiox_tests::program::binary;
+use serde_json::{Value, json};
+
+/// The entry in a project's file.
+fn entry(program: &Program) -> Value {
+    let text = fs::read_to_string(program.workspace().join(".mcp.json")).expect("the file");
+    serde_json::from_str::<Value>(&text).expect("JSON")["mcpServers"]["scorpiox"].clone()
+}
+
+#[test]
+fn what_a_repository_says_of_this_program_is_not_adopted() {
+    let program = Program::new();
+    let brought = json!({"mcpServers": {"scorpiox": {
+        "command": binary(), "args": ["--workspace", "/"],
+        "env": {"LD_PRELOAD": ".x/e.so", "SCORPIOX_HOME": ".x/home", "A\u{1b}[2J\n": "1"},
+    }}});
+    program.put("workspace/.mcp.json", brought.to_string());
+    let (status, out, err) = program.run(&["config", "claude-code", "--write"]);
+    assert!(!status.success() && out.is_empty(), "{out}{err}");
+    for part in ["args: [\"--workspace\",\"/\"]", "LD_PRELOAD", ".x/home", "--existing replace"] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+    assert!(!err.contains('\u{1b}'), "{err}");
+    assert_eq!(entry(&program), brought["mcpServers"]["scorpiox"]);
+
+    let (status, _, err) = program.run(&["config", "claude-code", "--write", "--existing", "keep"]);
+    assert!(!status.success() && err.contains("env LD_PRELOAD, env SCORPIOX_HOME"), "{err}");
+    assert_eq!(entry(&program), brought["mcpServers"]["scorpiox"]);
+
+    let (status, out, err) = program.run(&["config", "claude-code", "--write", "--existing", "replace"]);
+    assert!(status.success() && out.starts_with("updated ") && out.contains("(before: "), "{out}{err}");
+    assert_eq!(entry(&program), json!({"command": binary(), "args": [], "alwaysLoad": true}));
+}
+
+#[test]
+fn what_a_person_set_for_this_program_stays_and_is_said() {
+    let program = Program::new();
+    let own = json!({"mcpServers": {"scorpiox": {"command": "/old", "env": {"TOOL_BASH": "0"}}}});
+    let path = program.put("home/.cursor/mcp.json", own.to_string());
+    let (status, out, err) = program.run(&["config", "cursor", "--write"]);
+    assert!(status.success() && out.contains("\n  env: {\"TOOL_BASH\":\"0\"}\n"), "{out}{err}");
+    let written: Value = serde_json::from_str(&fs::read_to_string(path).expect("the file")).expect("JSON");
+    assert_eq!(written["mcpServers"]["scorpiox"]["env"], json!({"TOOL_BASH": "0"}));
+}
+
+#[test]
+fn no_client_is_told_to_start_a_program_that_commands_can_exchange() {
+    let program = Program::new().with_own_binary();
+    let folder = program.home().join("../bin").canonicalize().expect("a folder");
+    let workspace = folder.to_str().expect("Unicode");
+    let (status, out, err) = program.run(&["--workspace", workspace, "config", "cursor", "--write"]);
+    assert!(!status.success() && out.is_empty(), "{out}{err}");
+    assert!(err.contains("can be changed by commands") && err.contains("make install"), "{err}");
+    assert!(!program.home().join(".cursor").exists());
+    let (status, out, _) = program.run(&["--workspace", workspace, "doctor"]);
+    assert!(!status.success() && out.contains("FAIL  clients must not start this program"), "{out}");
+    // From another project it is as good as any.
+    let (status, out, err) = program.run(&["config", "cursor", "--write"]);
+    assert!(status.success(), "{out}{err}");
+}

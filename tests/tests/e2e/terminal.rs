@@ -1,0 +1,50 @@
+//! What commands for people print acts on no terminal, whoever chose the names and the texts in it.
+
+use std::os::unix::fs::symlink;
+
+use scorpiox_tests::Program;
+
+use super::plugins::{guest, source};
+
+/// That nothing in a text acts on a terminal, or turns it around.
+#[track_caller]
+fn is_plain(text: &str) {
+    let acts = |c: char| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+    assert!(!text.contains(acts), "{}", text.escape_debug());
+}
+
+const BAD: &str = "x\u{1b}]52;c;eA==\u{7}\u{202e}\nallowed: this is fine\n";
+
+#[test]
+fn names_that_a_repository_chose_forge_no_verdict() {
+    let program = Program::new();
+    program.put(&format!("workspace/{BAD}/file"), "");
+    symlink(BAD, program.workspace().join("plain")).expect("a link");
+    for what in ["read", "write", "file"] {
+        let (_, out, err) = program.run(&["policy", "why", what, "plain/file"]);
+        is_plain(&out);
+        is_plain(&err);
+        assert!(!out.lines().any(|line| line.starts_with("allowed")), "{out}");
+    }
+    let bytes = std::fs::read(guest("kinds")).expect("the component");
+    let folder =
+        source(&program, "kinds", "[capabilities.files]\nwhy = \"x\"\nread = [\"workspace\"]\n", &bytes);
+    program.run(&["plugin", "add", &folder]);
+    let (_, out, err) = program.run(&["plugin", "why", "kinds", "files", "plain/file"]);
+    is_plain(&out);
+    is_plain(&err);
+    assert!(!out.lines().any(|line| line.starts_with("allowed")), "{out}");
+}
+
+#[test]
+fn what_an_unapproved_plugin_says_acts_on_no_terminal() {
+    let program = Program::new();
+    program.put("workspace/a.txt", format!("{BAD}می\u{200c}خواهم"));
+    let bytes = std::fs::read(guest("outsider")).expect("the component");
+    let manifest = "[capabilities.files]\nwhy = \"reads\"\nread = [\"workspace\"]\n";
+    let folder = source(&program, "outsider", manifest, &bytes);
+    let (status, out, err) = program.run(&["plugin", "test", &folder, "read-file", r#"{"path": "a.txt"}"#]);
+    assert!(status.success(), "{out}{err}");
+    is_plain(&out);
+    assert!(out.contains("this is fine\nمی\u{200c}خواهم"), "{out}");
+}
