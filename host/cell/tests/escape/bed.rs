@@ -101,7 +101,7 @@ impl Shield {
             let is_above = |inside: &PathBuf| *inside != path && inside.starts_with(&path);
             let hides = self.hide.iter().any(is_above);
             let access = if write { Access::Write } else { Access::Read };
-            if !hides && !(write && self.freeze.iter().any(is_above)) {
+            if !(hides || write && self.freeze.iter().any(is_above)) {
                 granted.push(Granted { path: path.into(), access });
                 continue;
             }

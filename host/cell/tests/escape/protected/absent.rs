@@ -323,6 +323,14 @@ fn a_second_name_of_a_protected_file_is_not_made() {
     });
 }
 
+/// Waits until a file, and what was made before it, is older than the next command by what clocks of file
+/// systems are behind.
+fn grow_old(path: &Path) {
+    let made = path.metadata().and_then(|found| found.created()).expect("a time");
+    let is_old = || made.elapsed().is_ok_and(|age| age > Duration::from_millis(50));
+    assert!(comes_true(Duration::from_secs(5), is_old), "it stays young");
+}
+
 /// Names that count in every folder but those that came with the command.
 #[test]
 fn absent_names_of_all_folders_stay_absent() {
@@ -330,7 +338,7 @@ fn absent_names_of_all_folders_stay_absent() {
         for folder in ["own", "packages/app", "packages/app/node_modules/one"] {
             bed.put(&format!("{folder}/file"), "mine\n");
         }
-        bed.put("own/theirs/.vscode/file", "mine\n");
+        grow_old(&bed.put("own/theirs/.vscode/file", "mine\n"));
         bed.shield.names = vec![".vscode", ".mcp.json"];
         bed.arm("names");
         bed.run("./names each .vscode .mcp.json packages/app/.mcp.json").assert_nothing_escaped();
@@ -393,9 +401,7 @@ fn a_workspace_among_packages_is_a_workspace() {
         let mut bed = Bed::below(tier, &packages);
         let folder = bed.put("own/file", "mine\n");
         bed.shield.names = vec![".vscode"];
-        // Else it would be as young as the command.
-        let age = || folder.metadata().and_then(|found| found.created()).expect("a time").elapsed();
-        comes_true(Duration::from_secs(5), || age().is_ok_and(|age| age > Duration::from_millis(50)));
+        grow_old(&folder);
         bed.attack(r#"must_fail "a folder" mkdir own/.vscode; may "another" mkdir own/other"#);
     }
 }
