@@ -316,7 +316,7 @@ mod tests {
         for name in ["secret/s", "open/t"] {
             fs::create_dir_all(bed.at("home/.claude/skills")).expect("folder");
             let link = name.rsplit('/').next().expect("a name");
-            bed.link(bed.at("elsewhere").join(name), &format!("home/.claude/skills/{link}"));
+            bed.link(bed.at("elsewhere").join(name), format!("home/.claude/skills/{link}"));
         }
         let read = "read = [\"@workspace\", \"~/notes\"]";
         for deny in ["secret/", "~/notes/secret", "~/notes/s*t/s"] {

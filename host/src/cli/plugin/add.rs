@@ -57,7 +57,7 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
     replace(&staged.plugin, &folder)?;
     ensure!(is_still(&shelf, &look), "{}: {meanwhile}", source.name);
     let installed = shelf.find_settled(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
-    let look = Look { stamps: installed.settled_stamps().cloned(), installed, ..look };
+    let look = Look { stamps: installed.settled_stamps().copied(), installed, ..look };
     match judged {
         Judged::Approved => approved(environment, &look),
         judged => Ok(not_approved(&look, judged)),

@@ -127,7 +127,7 @@ fn keep(environment: &Environment, look: &Look) -> Result<()> {
         manifest: installed.manifest_fingerprint.clone(),
         component: component.clone(),
         definitions: described.fingerprint(),
-        stamps: stamps.clone(),
+        stamps: *stamps,
         capabilities: installed.manifest.capabilities.clone(),
         folders: folders.clone(),
         limits: installed.manifest.limits.clone(),

@@ -35,7 +35,7 @@ const MAX_ROWS: usize = 12;
 impl Look {
     /// Looks into a plugin, without giving it anything.
     pub(super) fn at(environment: &Environment, installed: Installed) -> Result<Self> {
-        let stamps = installed.settled_stamps().cloned();
+        let stamps = installed.settled_stamps().copied();
         let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
         // As the server's, so that the code can be kept for it.
         let engine = Engine::new(&pooled_config())?;

@@ -152,7 +152,7 @@ fn instructions(context: &Context, prefix: Option<&str>) -> String {
     ];
     for (names, what) in lists.iter().filter(|(names, _)| !names.is_empty() && is_on(SKILL_TOOL)) {
         let tool = prefixed(prefix, SKILL_TOOL);
-        text.push_str(&format!(" {what} {tool}: {}.", names.join(", ")));
+        text.push_str(&[" ", *what, " ", &*tool, ": ", &*names.join(", "), "."].concat());
     }
     let mut text = crate::hygiene::clean(&text).replace('\n', " ");
     let end = (0..=MAX_INSTRUCTIONS_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));

@@ -223,10 +223,13 @@ impl Special {
             // What is read there is only what may be read, where nothing is hidden.
             let access = if holds(&self.hidden, &path) { Access::List } else { Access::Read };
             granted.push(Granted { path: path.as_path().into(), access });
-            for entry in fs::read_dir(&path)? {
+            // What goes away meanwhile needs no grant.
+            let Some(entries) = if_there(fs::read_dir(&path))? else { continue };
+            for entry in entries {
                 let entry = entry?;
                 // A link grants nothing; what it leads to is granted by its own name.
-                if !entry.file_type()?.is_symlink() {
+                let Some(kind) = if_there(entry.file_type())? else { continue };
+                if !kind.is_symlink() {
                     open.push((entry.path(), write));
                 }
             }
@@ -246,6 +249,14 @@ impl Special {
             _ => None,
         });
         unseen.collect()
+    }
+}
+
+/// Nothing, where there is nothing any more.
+fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
     }
 }
 
