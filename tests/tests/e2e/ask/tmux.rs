@@ -89,7 +89,7 @@ impl Tmux {
 
     /// The same once keys count.
     pub(super) fn listens_with(&self, piece: &str) -> String {
-        self.screen_with("Esc decline");
+        self.screen_with("  Esc ");
         self.screen_with(piece)
     }
 
