@@ -1,5 +1,6 @@
 //! What every test lies in: a workspace with a cell, and a place outside of it to attack.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -318,8 +319,13 @@ impl Bed {
 
     /// Waits until there are this many processes.
     pub(crate) fn processes_when(&self, count: usize) -> Vec<u32> {
-        let are_there = comes_true(Duration::from_secs(20), || self.processes().len() >= count);
-        let found = self.processes();
+        // A process that becomes another program has no environment for a moment: nobody looks twice.
+        let found = RefCell::new(Vec::new());
+        let are_there = comes_true(Duration::from_secs(20), || {
+            found.replace(self.processes());
+            found.borrow().len() >= count
+        });
+        let found = found.into_inner();
         assert!(are_there, "{count} processes, not {found:?}");
         found
     }

@@ -328,18 +328,23 @@ fn an_entry_of_a_project_with_nothing_to_decide_is_corrected() {
 #[test]
 fn what_stays_of_a_persons_entry_is_said() {
     let folder = folder();
-    for (client, text) in [
-        (Client::Cursor, r#"{"mcpServers": {"scorpiox": {"command": "/x", "env": {"A": "1"}}}}"#),
-        (Client::Codex, "[mcp_servers.scorpiox]\ncommand = \"/x\"\nargs = []\nenv = { A = \"1\" }\n"),
-        (Client::Continue, "mcpServers:\n  - name: scorpiox\n    command: /x\n    env: {\"A\": \"1\"}\n"),
+    let json = r#"env: {"A": "1"}"#;
+    for (client, text, stayed) in [
+        (Client::Cursor, r#"{"mcpServers": {"scorpiox": {"command": "/x", "env": {"A": "1"}}}}"#, json),
+        (
+            Client::Codex,
+            "[mcp_servers.scorpiox]\ncommand = \"/x\"\nargs = []\nenv = { A = \"1\" }\n",
+            r#"env: { A = "1" }"#,
+        ),
+        (
+            Client::Continue,
+            "mcpServers:\n  - name: scorpiox\n    command: /x\n    env: {\"A\": \"1\"}\n",
+            json,
+        ),
     ] {
         let path = folder.path().join(format!("{client:?}"));
         fs::write(&path, text).expect("write");
-        assert_eq!(
-            write(&path, client, COMMAND).expect("write").stayed,
-            [r#"env: {"A": "1"}"#],
-            "{client:?}"
-        );
+        assert_eq!(write(&path, client, COMMAND).expect("write").stayed, [stayed], "{client:?}");
         let refused = super::write(&path, client, COMMAND, Owner::Project(None));
         assert!(matches!(refused, Err(WriteError::Brought { .. })), "{client:?}");
     }

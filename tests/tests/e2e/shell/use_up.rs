@@ -205,7 +205,7 @@ impl Small {
     fn over(folder: PathBuf) -> Self {
         fs::create_dir_all(&folder).expect("a folder");
         let mount =
-            Command::new("mount").args(["-t", "tmpfs", "-o", "size=4M", "tmpfs"]).arg(&folder).status();
+            Command::new("mount").args(["-t", "tmpfs", "-o", "size=4M,mode=700", "tmpfs"]).arg(&folder).status();
         assert!(mount.expect("mount runs").success(), "these tests mount file systems: run them as root");
         Self(folder)
     }

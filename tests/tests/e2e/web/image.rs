@@ -179,7 +179,8 @@ fn nothing_is_told_of_what_lies_elsewhere() {
     let (there, absent) = (program.home().join("there.png"), program.home().join("absent.png"));
     assert_eq!(said(&there), said(&absent));
     assert_eq!(said(&workspace.join("to-there.png")), said(&workspace.join("to-absent.png")));
-    drop(server);
+    server.close_input();
+    assert!(server.wait().0.success());
     let (_, out, _) = program.run(&["audit", "--denied"]);
     assert_eq!(out.lines().filter(|line| line.contains("ReadImage")).count(), 4, "{out}");
 }

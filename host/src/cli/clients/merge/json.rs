@@ -43,6 +43,7 @@ pub(super) fn extras(text: &str, servers: &str, members: &[Member]) -> Result<Ve
             _ => {
                 list.is_some_and(|list| list.elements().is_empty())
                     || property.object_value().is_some() && inside.is_empty()
+                    || is_our_variable(&name, &property, members)
             }
         };
         if !is_usual && !is_ours(&name) {
@@ -51,6 +52,18 @@ pub(super) fn extras(text: &str, servers: &str, members: &[Member]) -> Result<Ve
         }
     }
     Ok(extras)
+}
+
+/// Whether a member holds the one variable that a new entry has, and nothing else.
+fn is_our_variable(name: &str, property: &CstObjectProp, members: &[Member]) -> bool {
+    let inside = property.object_value().map(|object| object.properties()).unwrap_or_default();
+    let [only] = inside.as_slice() else { return false };
+    members.iter().filter(|own| own.name == name).any(|own| match &own.value {
+        Value::Variable(variable, value) => {
+            only.decoded_name().as_deref() == Some(variable) && is_string(only.value(), value)
+        }
+        _ => false,
+    })
 }
 
 /// `text` without our entry.
