@@ -34,7 +34,8 @@ pub fn pooled_config() -> wasmtime::Config {
         .max_core_instances_per_component(MAX_CORE_INSTANCES)
         .total_memories(MAX_INSTANCES + MAX_SHIPPED_CALLS * MAX_SHIPPED_MEMORIES)
         .total_tables(MAX_INSTANCES * 2 + MAX_SHIPPED_CALLS * MAX_SHIPPED_TABLES)
-        .total_stacks(instances)
+        // Guests that wait have a stack of their own, and only those of others do: each costs at the start.
+        .total_stacks(MAX_SHIPPED_CALLS)
         .max_memory_size(MAX_MEMORY_BYTES)
         .max_unused_warm_slots(4)
         .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)

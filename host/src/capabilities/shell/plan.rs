@@ -1,5 +1,6 @@
 //! From a profile of the policy to the cell that commands of it run in.
 
+use std::collections::BTreeSet;
 use std::fs::DirBuilder;
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
@@ -122,9 +123,10 @@ pub(super) fn places(setup: &ShellSetup, policy: &Policy) -> Places {
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
     let named = shell.chain(&policy.files.read).flat_map(|rule| places.folders(&rule.place));
     let denied = policy.shell.profiles.values().flat_map(|profile| &profile.deny).chain(&policy.files.deny);
-    let named = named.chain(denied.filter_map(|rule| rule.head(&places)));
+    // Profiles name the same places again and again.
+    let named: BTreeSet<_> = named.chain(denied.filter_map(|rule| rule.head(&places))).collect();
     // What a command may have led elsewhere leads nowhere.
-    let real = named.filter_map(|path| Some((path.clone(), resolve(&path, &writable).ok()?)));
+    let real = named.into_iter().filter_map(|path| resolve(&path, &writable).ok().map(|real| (path, real)));
     let real = real.filter(|(path, real)| path != real).collect();
     Places { real, skills: skills(setup, &writable), ..places }
 }

@@ -75,7 +75,7 @@ fn documents(program: &Program, bodies: Arc<Vec<Vec<u8>>>, effort: Effort) -> Re
     let read = |server: &mut Server, page: usize, round: usize| {
         // No page twice: it would be remembered.
         let arguments = format!(r#"{{"url":"http://127.0.0.1:{site}/{page}/{round}"}}"#);
-        timed_call(server, "ReadDocs", &arguments, "\"status\":200")
+        timed_call(server, "ReadDocs", &arguments, "\"isError\":false")
     };
     let first = read(&mut server, 0, 0)?;
     ensure!(!has_browser()?, "a browser was started for a page that needs none");
