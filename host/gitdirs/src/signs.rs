@@ -14,6 +14,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// and put them back later. So fewer names will do here than git wants, and a configuration is
 /// told by what is in it: that cannot be taken away, once it is guarded.
 #[derive(Debug, Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools)] // a set of names
 pub struct Signs {
     head: bool,
     objects: bool,

@@ -88,7 +88,7 @@ mod tests {
             manifest: plugin.manifest_fingerprint.clone(),
             component: Fingerprint::of(&plugin.read_component().expect("bytes")),
             definitions: Fingerprint::of(b"[]"),
-            stamps: plugin.settled_stamps().cloned(),
+            stamps: plugin.settled_stamps().copied(),
             capabilities: plugin.manifest.capabilities.clone(),
             folders: crate::Pins::new(),
             limits: plugin.manifest.limits.clone(),

@@ -50,7 +50,8 @@ impl Shown {
     /// JSON that means the same.
     pub(super) fn json(json: &str) -> Self {
         // Line feeds stand between its parts alone.
-        Self(json.lines().map(|line| format!("{}\n", escaped_json(line))).collect())
+        let lines: Vec<_> = json.lines().map(|line| format!("{}\n", escaped_json(line))).collect();
+        Self(lines.concat())
     }
 
     /// One after the other.

@@ -134,13 +134,10 @@ impl Transcript {
             };
         }
         let (full_output, problem) = kept(spill.or_else(|| whole_spill(&place, &all)));
-        let (first, last) = match is_whole {
-            true => (first_units(&all, head_units), last_units(&all, tail_units)),
-            false => (
-                first_units(&all[..head_end], head_units),
-                head_end + last_units(&all[head_end..], tail_units),
-            ),
-        };
+        // Neither part goes beyond where something is missing.
+        let (before, after) = if is_whole { (all.len(), 0) } else { (head_end, head_end) };
+        let first = first_units(&all[..before], head_units);
+        let last = after + last_units(&all[after..], tail_units);
         let truncated = total - (first + all.len() - last) as u64;
         let mut text = clean(&all[..first]).text;
         if !text.ends_with('\n') {

@@ -198,7 +198,7 @@ impl Model {
             KeyCode::Char(' ') if self.has_begun => self.space(),
             // A number chose something, which is seen.
             KeyCode::Enter if self.drafts.get(self.tab).is_some_and(|draft| !draft.is_empty()) => {
-                self.turn(1)
+                self.turn(1);
             }
             _ => {}
         }

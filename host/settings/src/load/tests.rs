@@ -350,6 +350,7 @@ fn a_file_that_others_can_change_is_no_word_of_the_persons() {
 
 #[cfg(unix)]
 #[test]
+#[allow(clippy::disallowed_methods)] // a test makes its pipe
 fn a_pipe_that_takes_the_place_of_a_file_is_not_waited_for() {
     let machine = Machine::new().with("ws/real.txt", "TOOLS=0");
     let made = std::process::Command::new("mkfifo").arg(machine.path("ws/pipe")).status().expect("mkfifo");

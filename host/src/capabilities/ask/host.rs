@@ -29,11 +29,11 @@ impl Host for CallState {
             return Err(invalid(format!("the person was asked {MAX_TIMES} times in this call already")));
         }
         let plugin = self.namespace.strip_prefix("plugin/").unwrap_or(&self.namespace);
-        let asker = Asker::Plugin(plugin.to_owned());
+        let who = Asker::Plugin(plugin.to_owned());
         let questions: Vec<_> = questions.into_iter().map(question).collect();
         let questions =
             Questions::parse(&json!(questions).to_string()).map_err(|error| invalid(error.to_string()))?;
-        let questions = questions.asked_by(asker);
+        let questions = questions.asked_by(who);
         let nobody = || AskFailure::Guest(Error::Unavailable("nobody can be asked here".to_owned()));
         let counterpart = self.counterpart.as_ref().ok_or_else(nobody)?;
         let begun = Instant::now();

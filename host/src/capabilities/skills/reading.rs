@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn skill(bed: &Bed, folder: &str) {
-        bed.put(&format!("{folder}/SKILL.md"), "---\nname: x\n---\n");
+        bed.put(format!("{folder}/SKILL.md"), "---\nname: x\n---\n");
     }
 
     fn reading(bed: &Bed) -> (Reading, Uses) {

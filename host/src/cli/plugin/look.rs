@@ -44,7 +44,7 @@ impl Look {
             .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;
         let folders = pins(&installed.manifest.capabilities, environment.home.as_deref())?;
         let (component, home) = (Fingerprint::of(&bytes), environment.home.clone());
-        Ok(Self { component, stamps, installed, described, folders, home })
+        Ok(Self { installed, component, stamps, described, folders, home })
     }
 
     /// Of everything that is approved together.

@@ -122,8 +122,10 @@ fn a_database_of_a_newer_program_is_named_and_not_overwritten() {
     assert_eq!(stored(&file).tasks.len(), 200);
 }
 
+type Damage = Box<dyn Fn(&PathBuf)>;
+
 /// What makes the record of a plan unreadable, and leaves a database or leaves none.
-fn damages() -> Vec<(&'static str, Box<dyn Fn(&PathBuf)>)> {
+fn damages() -> Vec<(&'static str, Damage)> {
     let whole =
         |bytes: &'static [u8]| move |file: &PathBuf| fs::write(file, bytes).expect("it is overwritten");
     let record = |sql: &'static str| {

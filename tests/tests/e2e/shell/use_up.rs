@@ -204,8 +204,10 @@ struct Small(PathBuf);
 impl Small {
     fn over(folder: PathBuf) -> Self {
         fs::create_dir_all(&folder).expect("a folder");
-        let mount =
-            Command::new("mount").args(["-t", "tmpfs", "-o", "size=4M,mode=700", "tmpfs"]).arg(&folder).status();
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=4M,mode=700", "tmpfs"])
+            .arg(&folder)
+            .status();
         assert!(mount.expect("mount runs").success(), "these tests mount file systems: run them as root");
         Self(folder)
     }
