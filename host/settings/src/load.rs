@@ -71,6 +71,9 @@ impl Settings {
     }
 }
 
+/// Folders of a workspace in which commands can change nothing, under any policy.
+const PROTECTED: [&str; 2] = [".claude", ".scorpiox"];
+
 /// The tiers' folders, each once: a workspace can be the home folder.
 fn folders(locations: &Locations) -> Vec<Folder> {
     let Locations { binary_dir, home, workspace } = locations;
@@ -129,9 +132,16 @@ impl Loader<'_> {
 
     /// Takes what a file says. Whether the file exists.
     fn read(&mut self, path: &Path, trust: Trust, kind: Kind) -> bool {
-        // A file that lies in the workspace, wherever its name does, is nobody's word but the workspace's.
-        let in_workspace = || path.canonicalize().is_ok_and(|path| path.starts_with(self.workspace));
-        let trust = if trust == Trust::User && in_workspace() { Trust::Workspace } else { trust };
+        // A file that commands can write, wherever its name lies, is nobody's word but the workspace's. What
+        // lies in a workspace's own folders of settings they cannot: the workspace may be the home folder.
+        let is_writable = |real: PathBuf| {
+            let inside = real.strip_prefix(self.workspace).map(|inside| inside.components().next());
+            inside.is_ok_and(|first| {
+                first.is_none_or(|first| !PROTECTED.contains(&&*first.as_os_str().to_string_lossy()))
+            })
+        };
+        let is_writable = trust == Trust::User && path.canonicalize().is_ok_and(is_writable);
+        let trust = if is_writable { Trust::Workspace } else { trust };
         let before = self.problems.len();
         let the_file = || Origin::File { path: path.to_owned(), line: None };
         let workspaces_own = trust == Trust::Workspace && path.starts_with(self.workspace);

@@ -498,3 +498,17 @@ proptest! {
         prop_assert!(settings.problems().len() <= 2 * (MAX_PROBLEMS_PER_FILE + 1) + 1);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_the_person_s_that_leads_into_the_workspace_is_the_workspace_s() {
+    let machine = Machine::new().with("ws/dots/scorpiox-env.txt", "ADDITIONAL_SKILLS=/a\nTOOL_BASH=0");
+    fs::create_dir_all(machine.path("home")).expect("create");
+    std::os::unix::fs::symlink(machine.path("ws/dots"), machine.path("home/.claude")).expect("link");
+    let settings = machine.load();
+    assert!(settings.additional_skills().is_empty() && !settings.tool_enabled("Bash"));
+    // The same where the person's folder is the workspace.
+    let machine = Machine::new().with(HOME, "ADDITIONAL_SKILLS=/a");
+    let locations = Locations { workspace: machine.path("home/.claude"), ..machine.locations() };
+    assert!(Settings::load(&locations, [("", ""); 0], &TOOLS).additional_skills().is_empty());
+}
