@@ -39,8 +39,9 @@ missing_cargo_is_one_line() {
 
 installs_a_program_that_runs() {
     SCORPIOX_HOME=$folder/home make install >/dev/null 2>&1
+    mkdir -p "$folder/project"
     cmp -s target/release/scorpiox-code "$folder/home/scorpiox-code" &&
-        SCORPIOX_HOME=$folder/home "$folder/home/scorpiox-code" doctor --workspace "$folder" >/dev/null
+        SCORPIOX_HOME=$folder/home "$folder/home/scorpiox-code" doctor --workspace "$folder/project" >/dev/null
 }
 
 check "only what changed is rebuilt" nothing_is_rebuilt
