@@ -26,6 +26,7 @@ mod tests {
         for name in [".mcp.json", ".MCP.json", ".mcp.j\u{17F}on", ".m\u{200C}cp.json", ".mcp.json. ."] {
             assert_eq!(folded(name), ".mcp.json", "{name:?}");
         }
+        assert_eq!(folded("hoo\u{212A}s"), "hooks");
         for name in ["mcp.json", ".mcp.jso", ".mcp.json5", ".mcp-json", "..mcp.json"] {
             assert_ne!(folded(name), ".mcp.json", "{name:?}");
         }

@@ -21,38 +21,16 @@ fn main() {
             cases.len()
         );
         for case in failing {
-            println!(
-                "- {}\n  in     {:?}\n  wanted {:?}\n  got    {:?}",
-                case.name,
-                case.input.trim(),
-                case.wanted,
-                case.got
-            );
+            println!("{case}");
         }
     }
 }
 
 #[allow(clippy::cast_precision_loss)]
 fn articles(pages: &[readability::Measured]) {
-    println!(
-        "| page | F1 | F1 with head | tables | code | links | images | ms |\n|---|---|---|---|---|---|---|---|"
-    );
+    println!("{}", readability::HEADS);
     for page in pages {
-        println!(
-            "| {} | {:.4} | {:.4} | {}/{} | {}/{} | {}/{} | {}/{} | {:.1} |",
-            page.name,
-            page.f1,
-            page.f1_with_head,
-            page.tables.kept,
-            page.tables.wanted,
-            page.code_blocks.kept,
-            page.code_blocks.wanted,
-            page.links.0,
-            page.links.1,
-            page.images.0,
-            page.images.1,
-            page.time.as_secs_f64() * 1000.0
-        );
+        println!("{page}");
     }
     let mean =
         |value: fn(&readability::Measured) -> f64| pages.iter().map(value).sum::<f64>() / pages.len() as f64;

@@ -1,5 +1,6 @@
 //! Mozilla's test pages: the whole pipeline against the content that Readability finds.
 
+use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,6 @@ const ADDRESS: &str = "http://fakehost/test/page.html";
 
 /// How one page came out.
 #[derive(Debug)]
-#[allow(dead_code)] // some of it is for the example, which prints it
 pub struct Measured {
     pub name: String,
     /// Of the content.
@@ -34,6 +34,20 @@ pub struct Measured {
 pub struct Kept {
     pub kept: usize,
     pub wanted: usize,
+}
+
+/// The heads of [`Measured`] as it is displayed.
+pub const HEADS: &str =
+    "| page | F1 | F1 with head | tables | code | links | images | ms |\n|---|---|---|---|---|---|---|---|";
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, f1, f1_with_head, tables, code_blocks, links, images, time } = self;
+        let milliseconds = time.as_secs_f64() * 1000.0;
+        write!(f, "| {name} | {f1:.4} | {f1_with_head:.4} | {}/{} ", tables.kept, tables.wanted)?;
+        write!(f, "| {}/{} | {}/{} ", code_blocks.kept, code_blocks.wanted, links.0, links.1)?;
+        write!(f, "| {}/{} | {milliseconds:.1} |", images.0, images.1)
+    }
 }
 
 /// All pages, by name.

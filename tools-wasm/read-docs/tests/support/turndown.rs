@@ -1,5 +1,6 @@
 //! Turndown's cases: HTML and the markdown it is to become.
 
+use std::fmt;
 use std::path::Path;
 
 use dom_query::Document as Dom;
@@ -9,12 +10,18 @@ use super::rendered::tree;
 
 /// One case.
 #[derive(Debug)]
-#[allow(dead_code)] // some of it is for the example, which prints it
 pub struct Case {
     pub name: String,
     pub input: String,
     pub wanted: String,
     pub got: String,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, input, wanted, got } = self;
+        write!(f, "- {name}\n  in     {:?}\n  wanted {wanted:?}\n  got    {got:?}", input.trim())
+    }
 }
 
 impl Case {
