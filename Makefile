@@ -21,9 +21,11 @@ prerequisites:
 
 # wasmtime is built twice: to compile, for the compiler alone, and to run, for all that runs components.
 # Each is built with the packages that use it, named together, so that cargo chooses the same features
-# for them each time. The host carries the compiler, packed: make knows when that changes, cargo cannot.
+# for them each time. The host carries the compiler, packed, and the helper of cells: make knows when those change,
+# cargo cannot.
 components: prerequisites
 	@scripts/build-guests.sh tools-wasm & guests=$$!; \
+		scripts/build-helper.sh $(COMPONENTS)/helper && \
 		$(CARGO) build --quiet --release -p scorpiox-compiler && \
 		$(CARGO) build --quiet --release -p scorpiox-definitions -p scorpiox-code --bin scorpiox-definitions; host=$$?; \
 		wait $$guests && exit $$host

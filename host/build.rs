@@ -1,4 +1,4 @@
-//! Finds the components that `make build` prepared before the host is compiled.
+//! Finds the components and the helper that `make build` prepared before the host is compiled.
 
 use std::env;
 use std::path::PathBuf;
@@ -21,5 +21,6 @@ fn main() {
             }
         }
     }
+    println!("cargo::rerun-if-changed={}", folder.join("helper").display());
     println!("cargo::rustc-env=SCORPIOX_COMPONENTS={}", folder.display());
 }

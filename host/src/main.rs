@@ -3,10 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Started under another name this is the helper that commands run in: nothing else of
-    // the program happens there.
-    if let Some(code) = scorpiox_cell::helper_main() {
-        return code;
-    }
+    // What the client left open to this program goes to none that it starts.
+    scorpiox_cell::keep_descriptors();
     scorpiox_code::cli::main()
 }

@@ -1,5 +1,5 @@
-//! Runs one command in a cell, for a look by hand: `cell TIER WORKSPACE COMMAND`. Tests start it
-//! as their helper.
+//! Runs one command in a cell, for a look by hand: `cell HELPER TIER WORKSPACE COMMAND`, where HELPER is the
+//! program `scorpiox-cell`.
 
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -7,23 +7,19 @@ use std::process::ExitCode;
 
 use scorpiox_cell::{
     Access, Cell, CellSpec, CommandSpec, Exposed, Granted, Happened, Helper, Limits, Network, Tier,
-    helper_main,
 };
 
 fn main() -> ExitCode {
-    if let Some(code) = helper_main() {
-        return code;
-    }
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, tier, workspace, command] = &arguments[..] else {
-        eprintln!("usage: cell TIER WORKSPACE COMMAND");
+    let [_, helper, tier, workspace, command] = &arguments[..] else {
+        eprintln!("usage: cell HELPER TIER WORKSPACE COMMAND");
         return ExitCode::FAILURE;
     };
     let Some(tier) = [Tier::T1, Tier::T1b, Tier::T2].into_iter().find(|known| known.name() == tier) else {
         eprintln!("tier {tier}: not T1, T1b or T2");
         return ExitCode::FAILURE;
     };
-    match run(tier, Path::new(workspace), command) {
+    match run(Path::new(helper), tier, Path::new(workspace), command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -32,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(tier: Tier, workspace: &Path, command: &str) -> Result<(), Box<dyn std::error::Error>> {
+fn run(helper: &Path, tier: Tier, workspace: &Path, command: &str) -> Result<(), Box<dyn std::error::Error>> {
     let workspace = workspace.canonicalize()?;
     let scratch = std::env::temp_dir().join(format!("cell-{}", std::process::id()));
     std::fs::create_dir(&scratch)?;
@@ -51,7 +47,7 @@ fn run(tier: Tier, workspace: &Path, command: &str) -> Result<(), Box<dyn std::e
         network: Network::Off,
         landlock_at_most: None,
     };
-    let cell = Cell::build(&Helper { program: std::env::current_exe()? }, &spec)?;
+    let cell = Cell::build(&Helper { image: std::fs::read(helper)?.leak() }, &spec)?;
     let mut running = cell.run(
         CommandSpec {
             command: command.to_owned(),

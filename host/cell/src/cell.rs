@@ -1,18 +1,19 @@
 //! A cell, from the host's side.
 
-use std::io;
+use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::fs::MemfdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use crate::packet;
 use crate::running::Running;
 use crate::seam::{CellError, Helper};
 use crate::wire::{Built, CellSpec, CommandSpec, Order};
+use crate::{memory, packet};
 
 /// Size of the pipe that a command's output goes through, in bytes: large enough that a
 /// command that prints much is not switched away from for each piece.
@@ -85,11 +86,12 @@ impl Drop for Cell {
     }
 }
 
-/// Starts the helper. Nothing is done between fork and exec, so the C library need not copy
+/// Starts the helper, from memory: whatever lies on a disk by then is not it. Nothing is done between fork and exec, so the C library need not copy
 /// this process's memory map, however large it is.
 #[allow(clippy::disallowed_methods)] // the one place that starts a program
 fn start(helper: &Helper, socket: OwnedFd) -> io::Result<Child> {
-    Command::new(&helper.program)
+    let program = memory::sealed("helper", MemfdFlags::EXEC, |file| file.write_all(helper.image))?;
+    Command::new(memory::path(&program))
         .arg0(crate::helper::HELPER_NAME)
         .env_clear()
         .stdin(Stdio::from(socket))

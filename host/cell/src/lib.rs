@@ -1,7 +1,7 @@
 //! The sandbox that commands run in, and the helper process that builds it.
 //!
-//! The host ([`Cell`], [`Running`]) starts a helper, which is the same program under
-//! another name ([`helper_main`]). The helper has one thread, little memory,
+//! The host ([`Cell`], [`Running`]) starts a helper: the program `scorpiox-cell` of this crate ([`helper_main`]),
+//! which the host carries. The helper has one thread and little memory, so that a copy of it is made quickly,
 //! and builds the sandbox once: a *warm cell*. For each command it is sent the descriptors of
 //! the output, and makes a supervisor with a shell below it.
 //!
@@ -22,6 +22,8 @@ mod elsewhere;
 #[cfg(target_os = "linux")]
 mod helper;
 #[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
 mod packet;
 #[cfg(target_os = "linux")]
 mod running;
@@ -33,9 +35,9 @@ mod wire;
 pub mod worker;
 
 #[cfg(target_os = "linux")]
-pub use self::{cell::Cell, helper::main as helper_main, running::Running};
+pub use self::{cell::Cell, helper::main as helper_main, running::Running, sys::keep_descriptors};
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Cell, Running, helper_main};
+pub use elsewhere::{Cell, Running, helper_main, keep_descriptors};
 pub use seam::{CellError, Happened, Helper};
 pub use wire::{
     Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, Limits, Names, Network, Outcome,

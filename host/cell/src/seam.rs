@@ -1,14 +1,12 @@
 //! What the host knows of cells on every system.
 
-use std::path::PathBuf;
-
 use crate::wire::{Fault, Outcome};
 
-/// How to start the helper.
-#[derive(Debug, Clone)]
+/// What the helper is started from.
+#[derive(Debug, Clone, Copy)]
 pub struct Helper {
-    /// A program that calls [`crate::helper_main`] before anything else: the running one.
-    pub program: PathBuf,
+    /// The program `scorpiox-cell`, which calls [`crate::helper_main`].
+    pub image: &'static [u8],
 }
 
 /// Why there is no cell, or no command.

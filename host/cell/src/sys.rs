@@ -137,6 +137,12 @@ pub(crate) fn unblock_signals() -> io::Result<()> {
     }
 }
 
+/// What this process was started with, beside its three standard descriptors, goes to no program that it starts.
+pub fn keep_descriptors() {
+    // The helper and workers, for which it matters, see to it themselves.
+    let _ = close_on_exec_from(3);
+}
+
 /// All descriptors from `first` on close when this process executes a program.
 pub(crate) fn close_on_exec_from(first: c_uint) -> io::Result<()> {
     // SAFETY: takes no pointers, and with this flag closes nothing now: descriptors that are

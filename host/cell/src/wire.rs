@@ -151,11 +151,7 @@ pub enum Access {
     List,
     /// Read and execute.
     Read,
-    /// And change files, but make and remove nothing.
-    Fill,
-    /// And remove.
-    Change,
-    /// And make.
+    /// And change, make and remove.
     Write,
 }
 

@@ -24,4 +24,7 @@ pub use obeyed::{MAX_REPOSITORIES, Obeyed, Seen, obeyed};
 pub use signs::Signs;
 
 /// What in a folder of git's decides about programs: hooks, and what names them.
-pub const OBEYED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+///
+/// Git writes a configuration beside it, as `config.lock`, and moves that over it.
+pub const OBEYED: [&str; 6] =
+    ["hooks", "config", "config.lock", "config.worktree", "config.worktree.lock", "commondir"];

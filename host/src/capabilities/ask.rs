@@ -19,8 +19,9 @@ use scorpiox_ask::launch::{Call, Chosen, Dialog, Way, Window};
 use scorpiox_ask::request::{is_asking, read_answer, write_request};
 use scorpiox_ask::{Answers, Questions};
 use scorpiox_audit::Uses;
-use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Helper, Limits, Network, Status, Tier};
+use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Limits, Network, Status, Tier};
 
+use super::helper::HELPER;
 use super::shell::Shell;
 use crate::cancel::Cancel;
 use crate::instance;
@@ -213,8 +214,7 @@ impl Desk {
             network: Network::Host,
             landlock_at_most: None,
         };
-        let helper = Helper { program: setup.program.clone() };
-        let built = Cell::build(&helper, &spec).map_err(|error| error.to_string())?;
+        let built = Cell::build(&HELPER, &spec).map_err(|error| error.to_string())?;
         let mut running = built.run(command(call, at.person)?, None).map_err(|error| error.to_string())?;
         running.wait_until_started().map_err(|error| error.to_string())?;
         let mut output = Vec::new();

@@ -11,6 +11,7 @@ mod bounds;
 pub mod clock;
 mod engines;
 pub mod files;
+mod helper;
 pub mod log;
 mod progress;
 pub mod sampling;

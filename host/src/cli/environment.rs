@@ -57,7 +57,6 @@ impl Environment {
             home: self.home.clone(),
             settings: Arc::clone(&self.settings),
             registry: Arc::clone(&self.registry),
-            program: own_program(),
             durability: self.durability,
             audience: Audience::Model,
         }
@@ -115,10 +114,4 @@ fn durability() -> Result<Durability> {
         Ok("power") => Ok(Durability::Power),
         Ok(other) => anyhow::bail!("SCORPIOX_DURABILITY is {other:?}; use process or power"),
     }
-}
-
-/// This program, whatever lies at its path by now: commands may write where it was built.
-/// Asked for by cells alone, which only Linux has so far.
-pub(super) fn own_program() -> PathBuf {
-    PathBuf::from("/proc/self/exe")
 }

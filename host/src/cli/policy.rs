@@ -260,7 +260,6 @@ pub(super) fn setup(environment: &Environment) -> ShellSetup {
         workspace_name: environment.workspace.name(),
         home: environment.home.clone(),
         own_home: environment.own_home.clone(),
-        program: super::environment::own_program(),
         skills: Arc::new(SkillFolders::new(
             &environment.workspace.path,
             environment.home.as_deref(),

@@ -44,8 +44,6 @@ pub struct Options {
     pub settings: Arc<Settings>,
     /// All tools.
     pub registry: Arc<Registry>,
-    /// This program, which is also its own helper.
-    pub program: PathBuf,
     /// What stored data survives.
     pub durability: Durability,
     /// For whom it answers.
@@ -91,8 +89,7 @@ pub struct Context {
 impl Context {
     /// The context of a server that answers to `output`.
     pub fn new(options: Options, output: Output) -> Self {
-        let Options { workspace, own_home, home, settings, registry, program, durability, audience } =
-            options;
+        let Options { workspace, own_home, home, settings, registry, durability, audience } = options;
         let path = own_home.join("state").join(workspace.state_file_name());
         let skills = Arc::new(SkillFolders::new(
             &workspace.path,
@@ -106,7 +103,6 @@ impl Context {
             workspace_name: workspace.name(),
             home,
             own_home,
-            program,
             skills: Arc::clone(&skills),
         }));
         Self {

@@ -42,14 +42,13 @@ pub fn guest(name: &str, grants: &'static [Capability], limits: Limits) -> Compo
     component
 }
 
-/// The shell of a workspace in `folder`; the program itself is the helper.
+/// The shell of a workspace in `folder`.
 pub fn shell(folder: &Path) -> Shell {
     Shell::new(ShellSetup {
         workspace: folder.join("workspace"),
         workspace_name: "test".to_owned(),
         home: None,
         own_home: folder.join("own"),
-        program: env!("CARGO_BIN_EXE_scorpiox-code").into(),
         skills: Arc::new(SkillFolders::new(folder, None, folder, &[])),
     })
 }
@@ -95,7 +94,6 @@ impl Connected {
             home: None,
             settings: Arc::new(Settings::load(&locations, none, &registry.names())),
             registry,
-            program: env!("CARGO_BIN_EXE_scorpiox-code").into(),
             durability: Durability::Process,
             audience: Audience::Model,
         };

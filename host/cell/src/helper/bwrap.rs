@@ -8,14 +8,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::MemfdFlags;
+use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::process::{Resource, Rlimit};
 use serde::{Deserialize, Serialize};
 
 use super::confine::{DEVICES, ETC};
 use super::covers::Expected;
-use super::reach;
 use super::root::{KERNEL_FACTS, KEYS, SYSTEM, group_text, hosts_text, passwd_text};
 use crate::packet;
 use crate::sys::{self, Side};
@@ -121,12 +120,9 @@ fn arguments(cell: &CellSpec, covers: &[Cover]) -> io::Result<Arguments> {
     for cover in covers {
         put(&mut all, cover)?;
     }
-    // Bubblewrap takes a path: which must still be this program's.
-    let own = std::env::current_exe()?;
-    if reach::identity(&rustix::fs::stat("/proc/self/exe")?) != reach::identity(&rustix::fs::stat(&own)?) {
-        return Err(io::Error::other(format!("{} was replaced; start the server again", own.display())));
-    }
-    all.bind("--ro-bind", &own, Path::new(INNER))?;
+    // This program has no path: it was started from memory.
+    let own = rustix::fs::open("/proc/self/exe", OFlags::RDONLY, Mode::empty())?;
+    all.content("0555", own, Path::new(INNER))?;
     all.words(&["--remount-ro", "/proc", "--remount-ro", "/", "--chdir"])?;
     all.path(cell.workspace.as_path())?;
     Ok(all)
@@ -230,10 +226,14 @@ impl Arguments {
 
     /// A file with this content, which nobody can change.
     fn data(&mut self, mode: &str, content: &str, to: &Path) -> io::Result<()> {
-        // Not closed when bubblewrap starts: it reads the content.
         let file = rustix::fs::memfd_create("data", MemfdFlags::empty())?;
         rustix::io::write(file.as_fd(), content.as_bytes())?;
         rustix::fs::seek(file.as_fd(), rustix::fs::SeekFrom::Start(0))?;
+        self.content(mode, file, to)
+    }
+
+    /// The same, with what a file has that is not closed when bubblewrap starts: it reads it.
+    fn content(&mut self, mode: &str, file: OwnedFd, to: &Path) -> io::Result<()> {
         let number = file.as_raw_fd().to_string();
         self.words(&["--perms", mode, "--ro-bind-data", &number])?;
         self.path(to)?;

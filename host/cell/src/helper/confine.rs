@@ -8,9 +8,9 @@ use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::guard;
-use super::landlock::Rules;
+use super::landlock::{Grant, Rules};
 use crate::sys;
-use crate::wire::{Access, CellSpec, CommandSpec, Cover, Fault, Limits, Network, Tier};
+use crate::wire::{CellSpec, CommandSpec, Cover, Fault, Limits, Network, Tier};
 
 /// Files below `/dev` that every command may use.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -144,12 +144,11 @@ pub(crate) fn capabilities() -> Result<(), Fault> {
 /// and no process but those below it. So it lends nobody its own view of the machine.
 pub(super) fn supervisor(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
     // What these do not grant the command's own cannot.
-    let mut rules =
-        Rules::new(version, cell.network != Network::Host)?.grant(Path::new("/"), Access::Read)?;
+    let mut rules = Rules::new(version, cell.network != Network::Host)?.grant(Path::new("/"), Grant::Read)?;
     for device in DEVICES {
-        rules = rules.grant_system(&Path::new("/dev").join(device), Access::Write)?;
+        rules = rules.grant_system(&Path::new("/dev").join(device), Grant::Write)?;
     }
-    guard::writable_roots(cell, order).iter().try_fold(rules, |rules, root| rules.grant(root, Access::Write))
+    guard::writable_roots(cell, order).iter().try_fold(rules, |rules, root| rules.grant(root, Grant::Write))
 }
 
 /// The Landlock rules of a command.
@@ -158,68 +157,71 @@ pub(super) fn rules(cell: &CellSpec, order: &CommandSpec, version: u32) -> Resul
         return rules_on_shared_tree(cell, order, version);
     }
     // The root was made for commands: all of it may be read.
-    let mut rules = Rules::new(version, false)?.grant(Path::new("/"), Access::Read)?;
+    let mut rules = Rules::new(version, false)?.grant(Path::new("/"), Grant::Read)?;
     for device in DEVICES {
-        rules = rules.grant_system(&Path::new("/dev").join(device), Access::Write)?;
+        rules = rules.grant_system(&Path::new("/dev").join(device), Grant::Write)?;
     }
     let guarded = Guarded::of(cell, order);
     for path in [Path::new("/dev/shm"), Path::new("/tmp"), cell.home.as_path()] {
-        rules = rules.grant_system(path, guarded.access(path, Access::Write))?;
+        rules = rules.grant_system(path, guarded.grant(path, Grant::Write))?;
     }
     for exposed in cell.exposed.iter().filter(|exposed| exposed.write) {
         let path = exposed.path.as_path();
-        rules = rules.grant(path, guarded.access(path, Access::Write))?;
+        rules = rules.grant(path, guarded.grant(path, Grant::Write))?;
     }
     Ok(rules)
 }
 
-/// Folders in which the guard makes names in a command's place, and what it may still do itself.
+/// Folders in which the guard makes names and opens files in a command's place, and what it may still
+/// do itself.
 struct Guarded {
     roots: Vec<PathBuf>,
-    instead: Access,
+    instead: Grant,
 }
 
 impl Guarded {
     fn of(cell: &CellSpec, order: &CommandSpec) -> Self {
         let keeps = order.covers.iter().any(|cover| matches!(cover, Cover::Keep(_)));
-        let instead = if keeps { Access::Fill } else { Access::Change };
+        let instead = if keeps { Grant::Hold } else { Grant::Take };
         Self { roots: guard::guarded_roots(cell, order), instead }
     }
 
     /// What is granted of a path.
-    fn access(&self, path: &Path, access: Access) -> Access {
+    fn grant(&self, path: &Path, grant: impl Into<Grant>) -> Grant {
         let is_guarded = self.roots.iter().any(|root| path.starts_with(root));
-        if access == Access::Write && is_guarded { self.instead } else { access }
+        match grant.into() {
+            Grant::Write if is_guarded => self.instead,
+            grant => grant,
+        }
     }
 }
 
 fn rules_on_shared_tree(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
     let mut rules = Rules::new(version, cell.network != Network::Host)?;
     for device in DEVICES {
-        rules = rules.grant_system(&Path::new("/dev").join(device), Access::Write)?;
+        rules = rules.grant_system(&Path::new("/dev").join(device), Grant::Write)?;
     }
     for fact in MACHINE_FACTS {
-        rules = rules.grant_system(Path::new(fact), Access::Read)?;
+        rules = rules.grant_system(Path::new(fact), Grant::Read)?;
     }
     for name in ETC.iter().chain(&["passwd", "group"]) {
-        rules = rules.grant_system(&Path::new("/etc").join(name), Access::Read)?;
+        rules = rules.grant_system(&Path::new("/etc").join(name), Grant::Read)?;
     }
     if cell.network == Network::Host {
         for name in ["/etc/resolv.conf", "/etc/hosts"] {
-            rules = rules.grant_system(Path::new(name), Access::Read)?;
+            rules = rules.grant_system(Path::new(name), Grant::Read)?;
         }
     }
     let guarded = Guarded::of(cell, order);
     for exposed in cell.exposed.iter().filter(|exposed| exposed.path != cell.workspace) {
-        let (path, access) =
-            (exposed.path.as_path(), if exposed.write { Access::Write } else { Access::Read });
-        rules = rules.grant(path, guarded.access(path, access))?;
+        let (path, access) = (exposed.path.as_path(), if exposed.write { Grant::Write } else { Grant::Read });
+        rules = rules.grant(path, guarded.grant(path, access))?;
     }
     let scratch = cell.scratch.as_path();
-    rules = rules.grant(scratch, guarded.access(scratch, Access::Write))?;
+    rules = rules.grant(scratch, guarded.grant(scratch, Grant::Write))?;
     for granted in &order.granted {
         let path = granted.path.as_path();
-        rules = rules.grant_if_there(path, guarded.access(path, granted.access))?;
+        rules = rules.grant_if_there(path, guarded.grant(path, granted.access))?;
     }
     Ok(rules)
 }

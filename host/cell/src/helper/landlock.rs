@@ -26,6 +26,34 @@ const MAKES: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
 /// What takes a name away, which the guard does where it keeps something.
 const REMOVES: BitFlags<AccessFs> = make_bitflags!(AccessFs::{RemoveFile | RemoveDir});
 
+/// What a path is opened for to change it, which the guard does.
+const CHANGES: BitFlags<AccessFs> = make_bitflags!(AccessFs::{WriteFile | Truncate});
+
+/// What is granted of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grant {
+    /// List folders.
+    List,
+    /// Read and execute.
+    Read,
+    /// And give names to sockets. The guard does all else.
+    Hold,
+    /// And remove.
+    Take,
+    /// And change and make.
+    Write,
+}
+
+impl From<Access> for Grant {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::List => Self::List,
+            Access::Read => Self::Read,
+            Access::Write => Self::Write,
+        }
+    }
+}
+
 /// What a set of rules is for.
 pub(super) struct Rules {
     abi: ABI,
@@ -58,15 +86,15 @@ impl Rules {
 
     /// Grants a file, or a folder with everything below it, which must exist.
     /// No link on the way to it is followed.
-    pub(super) fn grant(self, path: &Path, access: Access) -> Result<Self, Fault> {
+    pub(super) fn grant(self, path: &Path, grant: Grant) -> Result<Self, Fault> {
         let fd = reach::open(path).map_err(|error| reach::fault("granting", path, error))?;
-        self.add(path, &fd, access)
+        self.add(path, &fd, grant)
     }
 
     /// As [`Rules::grant`], for what may have gone since the host looked: then there is nothing to grant.
-    pub(super) fn grant_if_there(self, path: &Path, access: Access) -> Result<Self, Fault> {
+    pub(super) fn grant_if_there(self, path: &Path, grant: Grant) -> Result<Self, Fault> {
         match reach::open(path) {
-            Ok(fd) => self.add(path, &fd, access),
+            Ok(fd) => self.add(path, &fd, grant),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(self),
             Err(error) => Err(reach::fault("granting", path, error)),
         }
@@ -74,22 +102,22 @@ impl Rules {
 
     /// As [`Rules::grant`], for something of the system, which need not be there and may lie
     /// behind links.
-    pub(super) fn grant_system(self, path: &Path, access: Access) -> Result<Self, Fault> {
+    pub(super) fn grant_system(self, path: &Path, grant: Grant) -> Result<Self, Fault> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         match rustix::fs::open(path, flags, Mode::empty()) {
-            Ok(fd) => self.add(path, &fd, access),
+            Ok(fd) => self.add(path, &fd, grant),
             Err(rustix::io::Errno::NOENT) => Ok(self),
             Err(error) => Err(reach::fault("granting", path, error.into())),
         }
     }
 
-    fn add(mut self, path: &Path, fd: &OwnedFd, access: Access) -> Result<Self, Fault> {
+    fn add(mut self, path: &Path, fd: &OwnedFd, grant: Grant) -> Result<Self, Fault> {
         let fault = |error: &dyn std::fmt::Display| {
             Fault::new(format!("granting {} in Landlock", path.display()), error)
         };
         let stat = rustix::fs::fstat(fd).map_err(|error| fault(&error))?;
         let is_folder = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
-        let mut rights = self.rights(access);
+        let mut rights = self.rights(grant);
         if !is_folder {
             rights &= AccessFs::from_file(self.abi);
         }
@@ -101,13 +129,14 @@ impl Rules {
         Ok(self)
     }
 
-    fn rights(&self, access: Access) -> BitFlags<AccessFs> {
-        match access {
-            Access::List => AccessFs::ReadDir.into(),
-            Access::Read => AccessFs::from_read(self.abi),
-            Access::Change => AccessFs::from_all(self.abi) & !AccessFs::IoctlDev & !MAKES,
-            Access::Fill => AccessFs::from_all(self.abi) & !AccessFs::IoctlDev & !MAKES & !REMOVES,
-            Access::Write => AccessFs::from_all(self.abi) & !AccessFs::IoctlDev,
+    fn rights(&self, grant: Grant) -> BitFlags<AccessFs> {
+        let all = AccessFs::from_all(self.abi) & !AccessFs::IoctlDev;
+        match grant {
+            Grant::List => AccessFs::ReadDir.into(),
+            Grant::Read => AccessFs::from_read(self.abi),
+            Grant::Hold => all & !MAKES & !CHANGES & !REMOVES,
+            Grant::Take => all & !MAKES & !CHANGES,
+            Grant::Write => all,
         }
     }
 

@@ -1,5 +1,4 @@
-//! The helper process: this program again, started under another name, with one thread and
-//! nothing else to do. It builds a sandbox once and starts commands in it.
+//! The helper process, with one thread and nothing else to do. It builds a sandbox once and starts commands in it.
 //!
 //! In the order of a command's life: [`namespaces`] and [`root`] build the cell, [`call`]
 //! makes the process that supervises a command, [`covers`] protects paths, [`confine`],
@@ -50,20 +49,15 @@ struct Cell {
     landlock: u32,
 }
 
-/// Does the helper's work, if this process was started as one. Otherwise what this process was
-/// started with, beside its three standard descriptors, goes to no program that it starts.
-pub fn main() -> Option<ExitCode> {
+/// Does the helper's work: all of the program `scorpiox-cell`, which a [`crate::Cell`] starts.
+pub fn main() -> ExitCode {
     let mut arguments = std::env::args();
-    let done = match arguments.next()?.as_str() {
-        HELPER_NAME => take_socket().map_err(Fault::at("taking the socket")).and_then(serve),
-        bwrap::INNER => call::inside(arguments),
-        _ => {
-            // The helper and workers, for which it matters, see to it themselves.
-            let _ = sys::close_on_exec_from(3);
-            return None;
-        }
+    let done = match arguments.next().as_deref() {
+        Some(HELPER_NAME) => take_socket().map_err(Fault::at("taking the socket")).and_then(serve),
+        Some(bwrap::INNER) => call::inside(arguments),
+        _ => Err(Fault::new("starting the helper", "a part of another program, which starts it")),
     };
-    Some(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Standard input is the socket to the host. It is moved away, so that the first three

@@ -3,17 +3,22 @@
 //! questions come here.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::bound::{self, Bounds};
-use super::guard::Guard;
+use super::guard::{Decision, Guard, Pipe};
 use super::tree::Tree;
-use crate::sys::{self, Answer, Ask};
+use crate::sys::{self, Answer, Ask, Question};
 use crate::wire::Names;
 
 /// Most questions that are answered before the supervisor looks at something else.
 const MAX_AT_ONCE: usize = 256;
+/// Most that wait for the reader of a pipe.
+const MAX_WAITING: usize = 64;
+/// How often a reader is looked for.
+const RETRY_TIME: Duration = Duration::from_millis(5);
 
 /// What the supervisor knows to answer.
 #[derive(Debug)]
@@ -21,6 +26,8 @@ pub(super) struct Questions {
     listener: OwnedFd,
     bounds: Bounds,
     guard: Option<Guard>,
+    /// Those who wait for the reader of a pipe.
+    waiting: Vec<(Question, Pipe)>,
 }
 
 /// What is asked about.
@@ -34,7 +41,7 @@ pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
 
 impl Questions {
     pub(super) fn new(listener: OwnedFd, bounds: Bounds, guard: Option<Guard>) -> Self {
-        Self { listener, bounds, guard }
+        Self { listener, bounds, guard, waiting: Vec::new() }
     }
 
     /// Can be read when there is one.
@@ -59,11 +66,34 @@ impl Questions {
         let Ok(question) = sys::question(self.listener.as_fd()) else { return };
         let listener = &self.listener;
         let waits = || sys::still_waits(listener.as_fd(), &question);
-        let by_bounds = self.bounds.decide(question.call, tree);
-        let answer =
-            by_bounds.or_else(|| self.guard.as_mut()?.decide(&question, &waits)).unwrap_or(Answer::Go);
+        let by_bounds = self.bounds.decide(question.call, tree).map(Decision::Now);
+        let decision = by_bounds.or_else(|| self.guard.as_mut()?.decide(&question, &waits));
+        let answer = match decision.unwrap_or(Decision::Now(Answer::Go)) {
+            Decision::Now(answer) => answer,
+            Decision::Later(_) if self.waiting.len() >= MAX_WAITING => Answer::Fail(libc::EMFILE),
+            Decision::Later(pipe) => {
+                self.waiting.push((question, pipe));
+                return;
+            }
+        };
         // Fails when who asked is gone, which is as well.
         let _ = sys::answer(self.listener.as_fd(), &question, &answer);
+    }
+
+    /// Answers those who waited, and need not any more. When to do so again, where somebody waits.
+    pub(super) fn retry(&mut self) -> Option<Duration> {
+        let listener = self.listener.as_fd();
+        self.waiting.retain(|(question, pipe)| {
+            if !sys::still_waits(listener, question) {
+                return false;
+            }
+            let answer = pipe.open();
+            if let Some(answer) = &answer {
+                let _ = sys::answer(listener, question, answer);
+            }
+            answer.is_none()
+        });
+        (!self.waiting.is_empty()).then_some(RETRY_TIME)
     }
 
     /// What came of names that must stay absent. Called when no process of the command is left.

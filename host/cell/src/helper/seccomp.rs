@@ -80,6 +80,11 @@ const OWNER_REQUESTS: [u64; 2] = [0x8901, 0x8902];
 const SET_ID: u64 = 0o6000;
 /// The number of a command's supervisor in its process namespace.
 const SUPERVISOR: u64 = 1;
+/// `TIOCSTI` and `TIOCLINUX`, which push input into a terminal and paste a console's selection. C libraries
+/// disagree about the type of such numbers.
+const TERMINAL_REQUESTS: [u64; 2] = [0x5412, 0x541c];
+/// `PRIO_PROCESS` and `PRIO_PGRP`.
+const PRIORITY: [u64; 2] = [0, 1];
 /// `IOPRIO_WHO_PROCESS` and `IOPRIO_WHO_PGRP`, from the kernel's `ioprio.h`.
 const IO_PRIORITY: [u64; 2] = [1, 2];
 
@@ -166,8 +171,7 @@ fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Bac
         rules.insert(libc::SYS_open_tree, vec![rule(&[(2, MaskedEq(OPEN_TREE_CLONE), OPEN_TREE_CLONE)])?]);
     }
     rules.insert(libc::SYS_unshare, vec![rule(&[(0, MaskedEq(CLONE_NEW | CLONE_NEWTIME), 0)])?]);
-    // Pushing input into a terminal, and pasting a console's selection.
-    let terminal = [libc::TIOCSTI, libc::TIOCLINUX];
+    let terminal = TERMINAL_REQUESTS;
     // Flags and attributes of files, which a descriptor for reading is enough to change.
     let attributes = FILE_REQUESTS.map(|request| (1, Ne, request));
     let mut allowed = [terminal.map(|request| (1, Ne, request)).to_vec(), attributes.to_vec()].concat();
@@ -220,7 +224,7 @@ fn others(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::BackendE
         rules.insert(*call, vec![rule(&[allowed(0)])?]);
     }
     // A process, or the caller's own group; never all of a user.
-    let (process, group) = (u64::from(libc::PRIO_PROCESS), u64::from(libc::PRIO_PGRP));
+    let [process, group] = PRIORITY;
     let priority = vec![rule(&[(0, Eq, process), allowed(1)])?, rule(&[(0, Eq, group), (1, Eq, 0)])?];
     rules.insert(libc::SYS_setpriority, priority);
     let [process, group] = IO_PRIORITY;

@@ -199,6 +199,8 @@ impl<'a> Supervisor<'a> {
 
     /// Waits for a child, the host, or the time.
     fn wait(&mut self, time: Duration) -> Told {
+        let retry_after = self.questions.as_mut().and_then(Questions::retry);
+        let time = retry_after.map_or(time, |retry| time.min(retry));
         let time = Timespec::try_from(time).unwrap_or_default();
         let open = self.questions.as_ref().filter(|_| !self.nobody_asks);
         let watched =

@@ -1,19 +1,20 @@
 //! Starting a worker, and seeing to its end.
 
 use std::fs::File;
-use std::io::{self, PipeReader, Read, Seek};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::io::{self, PipeReader, Read, Seek, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use super::inside::{REFUSED, WORKER_NAME};
 use super::{Work, WorkEnd};
+use crate::memory;
 use crate::seam::CellError;
 
 /// How often it is asked whether to stop.
@@ -23,7 +24,7 @@ const MAX_TEXT_BYTES: usize = 4 * 1024;
 
 /// Does a task, unless `stop` says to leave it. Blocks.
 pub fn run(work: Work<'_>, stop: impl Fn() -> bool) -> Result<WorkEnd, CellError> {
-    let mut output = memory_file("output", MemfdFlags::empty()).map_err(CellError::worker)?;
+    let mut output = memory::new("output", MemfdFlags::empty()).map_err(CellError::worker)?;
     let time = work.bounds.time;
     let mut worker = Worker::start(work, &output).map_err(CellError::worker)?;
     let until = Instant::now().checked_add(time);
@@ -80,12 +81,12 @@ impl Drop for Killed {
 impl Worker {
     #[allow(clippy::disallowed_methods)] // the other place that starts a program: its own, from bytes
     fn start(work: Work<'_>, output: &File) -> io::Result<Self> {
-        let Work { program, task, mut input, bounds } = work;
-        let program = sealed("worker", program, MemfdFlags::EXEC)?;
-        let input = sealed("input", &mut input, MemfdFlags::NOEXEC_SEAL)?;
+        let Work { program, task, input, bounds } = work;
+        let program = memory::sealed("worker", MemfdFlags::EXEC, |file| io::copy(program, file).map(drop))?;
+        let input = memory::sealed("input", MemfdFlags::NOEXEC_SEAL, |file| file.write_all(input))?;
         let (text, theirs) = io::pipe()?;
         rustix::io::ioctl_fionbio(&text, true)?;
-        let child = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()))
+        let child = Command::new(memory::path(&program))
             .arg0(WORKER_NAME)
             .arg(task)
             .arg(std::process::id().to_string())
@@ -138,26 +139,4 @@ impl Worker {
         }
         Ok(())
     }
-}
-
-/// A file in memory with these bytes, which nobody can change any more.
-fn sealed(name: &str, bytes: &mut dyn Read, executable: MemfdFlags) -> io::Result<File> {
-    let mut file = memory_file(name, executable | MemfdFlags::ALLOW_SEALING)?;
-    io::copy(bytes, &mut file)?;
-    file.rewind()?;
-    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
-    Ok(file)
-}
-
-fn memory_file(name: &str, flags: MemfdFlags) -> io::Result<File> {
-    let executable = MemfdFlags::EXEC | MemfdFlags::NOEXEC_SEAL;
-    let made = memfd_create(name, flags | MemfdFlags::CLOEXEC);
-    // Kernels before 6.3 know neither word, and make every such file executable.
-    let made = match made {
-        Err(Errno::INVAL) if flags.intersects(executable) => {
-            memfd_create(name, flags.difference(executable) | MemfdFlags::CLOEXEC)
-        }
-        other => other,
-    };
-    Ok(File::from(made?))
 }

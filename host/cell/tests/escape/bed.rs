@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use scorpiox_cell::{
@@ -209,7 +209,7 @@ impl Bed {
     /// Builds the cell, unless it is there.
     pub(crate) fn cell(&mut self) -> &Cell {
         if self.cell.is_none() {
-            let helper = Helper { program: example() };
+            let helper = Helper { image: image() };
             self.cell = Some(Cell::build(&helper, &self.spec()).expect("a cell in this tier"));
         }
         self.cell.as_ref().expect("it was just built")
@@ -301,10 +301,12 @@ impl Bed {
     /// Runs attacks written in bash, with the words of [`WORDS`].
     #[track_caller]
     pub(crate) fn attack(&mut self, script: &str) -> Finished {
-        let finished = self.run(&format!("{WORDS}\n{script}\necho finished"));
-        finished.assert_nothing_escaped();
-        assert!(!finished.text.contains("BROKEN"), "what is permitted failed: {}", finished.text);
-        finished
+        finish_attack(&mut self.start_attack(script))
+    }
+
+    /// The same, which go on while the test does something else.
+    pub(crate) fn start_attack(&mut self, script: &str) -> Running {
+        self.start(&format!("{WORDS}\n{script}\necho finished"))
     }
 
     /// Ends the cell.
@@ -394,6 +396,15 @@ pub(crate) fn finish(running: &mut Running) -> Finished {
     finished
 }
 
+/// Waits for the end of attacks.
+#[track_caller]
+pub(crate) fn finish_attack(running: &mut Running) -> Finished {
+    let finished = finish(running);
+    finished.assert_nothing_escaped();
+    assert!(!finished.text.contains("BROKEN"), "what is permitted failed: {}", finished.text);
+    finished
+}
+
 /// Waits for something that gives no notice of its change; whether it came true in time.
 pub(crate) fn comes_true(time: Duration, condition: impl Fn() -> bool) -> bool {
     let until = Instant::now() + time;
@@ -443,11 +454,10 @@ pub(crate) fn ground() -> PathBuf {
     target
 }
 
-/// The helper program, which cargo builds with the tests.
-fn example() -> PathBuf {
-    let own = std::env::current_exe().expect("a path");
-    let folder = own.parent().and_then(Path::parent).expect("the target folder");
-    folder.join("examples/cell")
+/// The helper program.
+fn image() -> &'static [u8] {
+    static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
+    IMAGE.get_or_init(|| fs::read(env!("CARGO_BIN_EXE_scorpiox-cell")).expect("the helper"))
 }
 
 /// A program with attacks that a shell cannot do: `attacks/NAME.c`, compiled once.

@@ -9,6 +9,7 @@ use crate::bed::{Bed, Shield, for_each_tier, set_mode};
 
 mod absent;
 mod exchanged;
+mod replaced;
 
 const SETTINGS: &str = "the host's own settings\n";
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use scorpiox_cell::{Cell, CellError, Cover, Granted, Helper, Network, Tier};
+use scorpiox_cell::{Cell, CellError, Cover, Granted, Network, Tier};
 use scorpiox_paths::Writable;
 use scorpiox_policy::{Places, Policy, Profile};
 use scorpiox_proxy::Proxy;
@@ -16,6 +16,7 @@ use super::plan::{self, Plan};
 use super::protect::View;
 use super::survey::Survey;
 use super::writable::writable;
+use crate::capabilities::helper::HELPER;
 
 /// The tiers that confine, best first.
 const TIERS: [Tier; 3] = [Tier::T1, Tier::T1b, Tier::T2];
@@ -106,7 +107,8 @@ impl Ready {
         if self.tier == Tier::None {
             return Ok(Rules::default());
         }
-        let special = View::new(setup, &self.plan.areas, &self.plan.programs).special(&self.survey)?;
+        let view = View::new(setup, &self.plan.areas, &self.plan.programs).in_tier(self.tier);
+        let special = view.special(&self.survey)?;
         let covers = special.covers();
         let granted = match self.tier {
             Tier::T2 => special.granted().map_err(ShellError::io("looking through the workspace"))?,
@@ -183,8 +185,7 @@ fn build(
 ) -> Result<Ready, ShellError> {
     let plan = Plan::new(setup, profile, places, writable, tier)?;
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
-    let helper = Helper { program: setup.program.clone() };
-    let mut cell = Cell::build(&helper, &plan.spec)?;
+    let mut cell = Cell::build(&HELPER, &plan.spec)?;
     let proxy = match cell.take_listener() {
         Some(listener) => Some(plan::proxy(profile, listener).map_err(ShellError::io("starting the proxy"))?),
         None => None,

@@ -63,8 +63,6 @@ pub struct ShellSetup {
     pub home: Option<PathBuf>,
     /// The program's own folder.
     pub own_home: PathBuf,
-    /// This program.
-    pub program: PathBuf,
     /// A name for what belongs to this workspace.
     pub workspace_name: String,
     /// Where skills are looked for.

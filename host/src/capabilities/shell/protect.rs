@@ -9,7 +9,7 @@ mod special;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use scorpiox_cell::Exposed;
+use scorpiox_cell::{Exposed, Tier};
 use scorpiox_gitdirs::{MAX_REPOSITORIES, Seen, obeyed};
 use scorpiox_paths::Trail;
 use scorpiox_policy::PROTECTED;
@@ -50,8 +50,7 @@ pub(crate) struct View<'a> {
 /// What one command has at most.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
-    /// Paths with a rule, and folders above them: each takes it a mount, of which the kernel
-    /// allows 100,000.
+    /// Paths with a rule, and folders above them: each takes it a mount.
     rules: usize,
     /// Repositories that are followed.
     repositories: usize,
@@ -59,9 +58,13 @@ struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
+        // The kernel allows 100,000 mounts.
         Self { rules: 20_000, repositories: MAX_REPOSITORIES }
     }
 }
+
+/// Rules in T1b: bubblewrap takes 9,000 words, of which a rule is up to five.
+const RULES_IN_T1B: usize = 1500;
 
 impl<'a> View<'a> {
     /// Of these areas.
@@ -73,6 +76,14 @@ impl<'a> View<'a> {
             programs,
             bounds: Bounds::default(),
         }
+    }
+
+    /// The same, with as many rules as commands of a tier can have.
+    pub(super) fn in_tier(mut self, tier: Tier) -> Self {
+        if tier == Tier::T1b {
+            self.bounds.rules = RULES_IN_T1B;
+        }
+        self
     }
 }
 

@@ -238,7 +238,6 @@ mod tests {
             workspace: bed.at("ws"),
             home: Some(bed.at("home")),
             own_home: bed.at("home/.scorpiox"),
-            program: "/proc/self/exe".into(),
             workspace_name: "test".to_owned(),
             skills: Arc::new(SkillFolders::new(&bed.at("ws"), None, bed.root(), &[])),
         });

@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use scorpiox_browser::{Browser, BrowserError, Visit, arguments, find};
 use scorpiox_cell::{
-    Cell, CellError, CellSpec, CommandSpec, Exposed, Happened, Helper, Limits, Network, PROXY_PORT, Running,
-    Tier,
+    Cell, CellError, CellSpec, CommandSpec, Exposed, Happened, Limits, Network, PROXY_PORT, Running, Tier,
 };
 use scorpiox_policy::{Redirects, WebPolicy};
 use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
 use scorpiox_web::{Router, Watch, WebError, tell};
 
 use crate::cancel::Cancel;
+use crate::capabilities::helper::HELPER;
 use crate::capabilities::shell::{Shell, cell_tier};
 use crate::instance;
 
@@ -269,7 +269,7 @@ fn cell(tier: Tier, shell: &Shell, program: &Path) -> Result<Cell, CellError> {
         network: Network::Proxy,
         landlock_at_most: None,
     };
-    Cell::build(&Helper { program: setup.program.clone() }, &spec)
+    Cell::build(&HELPER, &spec)
 }
 
 fn start_in(tier: Tier, shell: &Shell, router: &Arc<Router>, program: &Path) -> Result<Warm, String> {

@@ -63,6 +63,10 @@ pub(super) enum Call {
         at: At,
         flags: u32,
     },
+    Truncate {
+        at: At,
+        length: u64,
+    },
     /// A socket gets an address.
     Bind {
         address: u64,
@@ -77,7 +81,8 @@ const CHANGES: u32 = (libc::O_WRONLY | libc::O_RDWR | libc::O_TRUNC).cast_unsign
 #[cfg(target_arch = "x86_64")]
 const CREAT_FLAGS: u32 = (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC).cast_unsigned();
 
-/// Calls that make a name whatever their arguments are, and the one that says with which rights.
+/// Calls that make a name or change a file whatever their arguments are, and the one that says with which
+/// rights.
 const MAKES: &[c_long] = &[
     libc::SYS_mkdirat,
     libc::SYS_mknodat,
@@ -85,6 +90,7 @@ const MAKES: &[c_long] = &[
     libc::SYS_linkat,
     libc::SYS_renameat,
     libc::SYS_renameat2,
+    libc::SYS_truncate,
     libc::SYS_bind,
     libc::SYS_umask,
 ];
@@ -104,17 +110,14 @@ const OPENS: &[(c_long, u32)] = &[(libc::SYS_openat, 2), (libc::SYS_open, 1)];
 #[cfg(not(target_arch = "x86_64"))]
 const OPENS: &[(c_long, u32)] = &[(libc::SYS_openat, 2)];
 
-/// What a guard is to be asked about: all that makes a name, and, if need be, what removes one, or
-/// opens a file to change it. Whatever only reads is not asked about.
-pub(super) fn asks(removing: bool, opening: bool) -> Vec<Ask> {
+/// What a guard is to be asked about: all that makes a name or opens a file to change it, and, if need be,
+/// what removes one. Whatever only reads is not asked about.
+pub(super) fn asks(removing: bool) -> Vec<Ask> {
     let mut calls: Vec<_> = MAKES.iter().chain(LEGACY_MAKES).map(|call| Ask::Always(*call)).collect();
-    let mut bits = CREATES;
     if removing {
         calls.extend(REMOVES.iter().map(|call| Ask::Always(*call)));
     }
-    if opening {
-        bits |= CHANGES;
-    }
+    let bits = CREATES | CHANGES;
     calls.extend(OPENS.iter().map(|(call, argument)| Ask::IfBits { call: *call, argument: *argument, bits }));
     calls
 }
@@ -130,8 +133,7 @@ const fn at(folder: u64, path: u64) -> At {
     At { folder: word(folder).cast_signed(), path }
 }
 
-/// A path of an older call, which names no folder.
-#[cfg(target_arch = "x86_64")]
+/// A path of a call that names no folder.
 const fn here(path: u64) -> At {
     At { folder: libc::AT_FDCWD, path }
 }
@@ -151,6 +153,7 @@ impl Call {
                 Self::Rename { from: at(a[0], a[1]), to: at(a[2], a[3]), flags: word(a[4]) }
             }
             libc::SYS_unlinkat => Self::Remove { at: at(a[0], a[1]), flags: word(a[2]) },
+            libc::SYS_truncate => Self::Truncate { at: here(a[0]), length: a[1] },
             libc::SYS_bind => Self::Bind { address: a[1], length: a[2] },
             libc::SYS_umask => Self::Umask,
             other => return Self::legacy(other, a),

@@ -127,6 +127,11 @@ impl<'a> Caller<'a> {
         self.locate(&Base::Caller(at.folder), &self.text(at.path)?)
     }
 
+    /// The folder that a path leads to which it gave.
+    pub(super) fn folder(&self, at: At) -> io::Result<OwnedFd> {
+        self.checked(self.walk(&Base::Caller(at.folder), &self.text(at.path)?)?)
+    }
+
     /// Where a path leads that is not in its memory.
     pub(super) fn spot_of(&self, path: &[u8]) -> io::Result<Spot> {
         self.locate(&Base::Caller(libc::AT_FDCWD), path)

@@ -7,13 +7,13 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fcntl_setfl, fstat, ftruncate, linkat, mkdirat,
-    mknodat, openat, renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fstat, linkat, mkdirat, mknodat, openat,
+    renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
 use super::absent::Made;
-use super::call::{At, Open, What};
+use super::call::{At, What};
 use super::caller::{Beyond, Caller, MAX_LINKS, Spot};
 use super::places::Ruling;
 use super::{Guard, failed, identity_of};
@@ -41,7 +41,7 @@ impl Umask {
     }
 
     /// Makes the caller's this process's.
-    fn take(&mut self, caller: &Caller<'_>) -> io::Result<()> {
+    pub(super) fn take(&mut self, caller: &Caller<'_>) -> io::Result<()> {
         let wanted = if self.differs { caller.umask()? } else { USUAL_UMASK };
         if self.set != Some(wanted) {
             rustix::process::umask(Mode::from_raw_mode(wanted));
@@ -52,91 +52,6 @@ impl Umask {
 }
 
 impl Guard {
-    pub(super) fn open(&mut self, caller: &Caller<'_>, open: Open) -> io::Result<Answer> {
-        let flags = OFlags::from_bits_retain(open.flags);
-        if flags.intersects(OFlags::PATH | OFlags::DIRECTORY) {
-            return Ok(Answer::Go);
-        }
-        let (mut creates, exclusive) = (flags.contains(OFlags::CREATE), flags.contains(OFlags::EXCL));
-        let follows = !flags.contains(OFlags::NOFOLLOW);
-        let mut spot = caller.spot(open.at)?;
-        for _ in 0..MAX_LINKS {
-            if spot.has_slash() {
-                break;
-            }
-            let ruling = self.places.judge(&spot, Made::File)?;
-            let is_here = matches!(ruling, Ruling::Free);
-            if creates && !matches!(ruling, Ruling::Elsewhere) {
-                if let Some(answer) = self.ruled_out(ruling) {
-                    return Ok(answer);
-                }
-                self.umask.take(caller)?;
-                match make_file(&spot, flags, open.mode) {
-                    Err(Errno::EXIST) if !exclusive => {}
-                    Err(error) => return Ok(failed(error)),
-                    Ok(file) => return Ok(given(file, flags)),
-                }
-            }
-            spot = match caller.beyond(&spot)? {
-                // It went away, and can be made after all.
-                Beyond::Nothing if creates && is_here => continue,
-                Beyond::Itself if is_here => match self.open_existing(&spot, flags)? {
-                    Some(answer) => return Ok(answer),
-                    None if creates => continue,
-                    None => return Ok(failed(Errno::NOENT)),
-                },
-                Beyond::Link(next) if follows => next,
-                Beyond::Open(file) if follows => {
-                    // What is open is opened again, and nothing made where it was.
-                    creates = false;
-                    match caller.place_of(&file)? {
-                        Some(place) => place,
-                        None => break,
-                    }
-                }
-                _ => break,
-            };
-        }
-        Ok(Answer::Go)
-    }
-
-    /// Opens a regular file; what else there is the caller opens by itself, and may have to wait. None
-    /// where it has gone meanwhile.
-    fn open_existing(&self, spot: &Spot, flags: OFlags) -> io::Result<Option<Answer>> {
-        let is_granted = !flags.contains(OFlags::CREATE) && self.places.is_granted(&spot.folder)?;
-        let found = match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => return Ok(None),
-            other => other?,
-        };
-        if is_granted || !FileType::from_raw_mode(found.st_mode).is_file() {
-            return Ok(Some(Answer::Go));
-        }
-        // Where only this looks at it, it is looked at before it is changed.
-        let is_cut_later = self.places.is_shared_tree() && flags.contains(OFlags::TRUNC);
-        let cut = if is_cut_later { OFlags::TRUNC } else { OFlags::empty() };
-        let asked = flags.difference(OFlags::CREATE | OFlags::EXCL | cut);
-        let asked = asked | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match openat(&spot.folder, spot.bare(), asked, Mode::empty()) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Ok(Some(failed(error))),
-        };
-        let stat = fstat(&file)?;
-        if !FileType::from_raw_mode(stat.st_mode).is_file() {
-            return Ok(Some(Answer::Go));
-        }
-        if !self.places.may_change(reach::identity(&stat)) {
-            return Ok(Some(failed(Errno::ACCESS)));
-        }
-        if is_cut_later {
-            ftruncate(&file, 0)?;
-        }
-        if !flags.contains(OFlags::NONBLOCK) {
-            fcntl_setfl(&file, flags)?;
-        }
-        Ok(Some(given(file, flags)))
-    }
-
     pub(super) fn make(&mut self, caller: &Caller<'_>, at: At, what: What) -> io::Result<Answer> {
         let spot = caller.spot(at)?;
         let made = match what {
@@ -144,7 +59,7 @@ impl Guard {
             What::Folder { .. } | What::Symlink { .. } => Made::Other,
         };
         let ruling = self.places.judge(&spot, made)?;
-        if what.is_socket() && matches!(ruling, Ruling::Elsewhere) {
+        if what.is_socket() && matches!(ruling, Ruling::Elsewhere | Ruling::Kept) {
             return Ok(failed(Errno::ACCESS));
         }
         if let Some(answer) = self.ruled_out(ruling) {
@@ -185,7 +100,7 @@ impl Guard {
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
-        if !self.may_link(&source, &file)? {
+        if !self.may_link(caller, &source, &file)? {
             return Ok(Answer::Go);
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -193,21 +108,24 @@ impl Guard {
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }
 
-    /// Whether a file may get a second name. Where there are mounts, they say so; without them it
-    /// must lie where commands may write, or nowhere yet.
-    fn may_link(&self, source: &Source, file: &OwnedFd) -> io::Result<bool> {
+    /// Whether a file may get a second name, by which it could be changed. It must not be what stays as it
+    /// is; without mounts it must lie where commands may write, or nowhere yet.
+    fn may_link(&self, caller: &Caller<'_>, source: &Source, file: &OwnedFd) -> io::Result<bool> {
         if !self.places.may_change(identity_of(file)?) {
             return Ok(false);
         }
-        if !self.places.is_shared_tree() {
-            return Ok(true);
-        }
+        let is_shared = self.places.is_shared_tree();
+        let may_change = |spot: &Spot| match self.places.judge_change(spot)? {
+            Ruling::Free => Ok::<_, io::Error>(true),
+            ruling => Ok(!is_shared && matches!(ruling, Ruling::Elsewhere)),
+        };
         match source {
-            Source::Place(spot) => {
-                Ok(matches!(self.places.judge(spot, Made::File)?, Ruling::Free) && is_at(spot, file)?)
+            Source::Place(spot) => Ok(may_change(spot)? && (!is_shared || is_at(spot, file)?)),
+            Source::OwnDescriptor if fstat(file)?.st_nlink == 0 => Ok(true),
+            Source::OwnDescriptor | Source::Open if is_shared => Ok(false),
+            Source::OwnDescriptor | Source::Open => {
+                caller.place_of(file)?.map_or(Ok(false), |spot| may_change(&spot))
             }
-            Source::OwnDescriptor => Ok(fstat(file)?.st_nlink == 0),
-            Source::Open => Ok(false),
         }
     }
 
@@ -219,9 +137,10 @@ impl Guard {
         let (from, to) = (caller.spot(from)?, caller.spot(to)?);
         let mut elsewhere = 0;
         let exchanges = flags.contains(RenameFlags::EXCHANGE);
-        for (spot, gets_another, what) in [(&from, exchanges, &to), (&to, true, &from)] {
+        for (spot, gets_another, what) in [(&to, true, &from), (&from, exchanges, &to)] {
             match self.places.judge(spot, made_of(what)?)? {
                 Ruling::Elsewhere => elsewhere += 1,
+                Ruling::Kept => return Ok(failed(Errno::ACCESS)),
                 Ruling::Protected(_) if !gets_another => {}
                 ruling => {
                     if let Some(answer) = self.ruled_out(ruling) {
@@ -248,7 +167,7 @@ impl Guard {
 
     pub(super) fn remove(&mut self, caller: &Caller<'_>, at: At, flags: u32) -> io::Result<Answer> {
         let spot = caller.spot(at)?;
-        if self.places.is_granted(&spot.folder)? {
+        if self.places.may_remove(&spot.folder)? {
             return Ok(Answer::Go);
         }
         match self.places.judge(&spot, Made::Other)? {
@@ -275,6 +194,7 @@ impl Guard {
         let spot = caller.spot_of(&path[..end])?;
         match self.places.judge(&spot, Made::Other)? {
             Ruling::Free => Ok(Answer::Go),
+            Ruling::Kept => Ok(failed(Errno::ADDRINUSE)),
             ruling => Ok(self.ruled_out(ruling).unwrap_or(Answer::Go)),
         }
     }
@@ -340,14 +260,4 @@ fn kind(mode: u32) -> FileType {
         0 => FileType::RegularFile,
         _ => FileType::from_raw_mode(mode),
     }
-}
-
-/// Makes a regular file that was not there.
-fn make_file(spot: &Spot, flags: OFlags, mode: u32) -> rustix::io::Result<OwnedFd> {
-    let flags = flags | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(&spot.folder, spot.bare(), flags, Mode::from_raw_mode(mode & 0o7777))
-}
-
-fn given(file: OwnedFd, flags: OFlags) -> Answer {
-    Answer::File { file, closes_on_exec: flags.contains(OFlags::CLOEXEC) }
 }

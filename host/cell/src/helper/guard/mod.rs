@@ -10,14 +10,17 @@
 //! stops it then. Only who asks for nothing special is let go on. The exception are sockets, which
 //! get their names from their owners: see [`sockets`].
 //!
-//! In T2, which has no mounts, the same holds for moving, removing and opening what lies in one
-//! folder with something protected, where Landlock grants all or nothing.
+//! The same holds for opening files to change them: a mount, or what Landlock grants, belongs to a file, and
+//! not to the name that protects it. In T2, which has no mounts, it holds for moving and removing, too, in
+//! folders that have something protected in them, where Landlock grants all or nothing.
 
 mod absent;
 mod call;
 mod caller;
+mod frozen;
 mod made;
 mod mounts;
+mod opened;
 mod places;
 mod sockets;
 mod unpacked;
@@ -27,6 +30,7 @@ use std::path::{Path, PathBuf};
 use self::call::Call;
 use self::caller::Caller;
 use self::made::Umask;
+pub(super) use self::opened::Pipe;
 use self::places::{Places, Ruling};
 pub(super) use self::places::{guarded_roots, writable_roots};
 use super::reach;
@@ -36,6 +40,14 @@ use crate::wire::{CellSpec, CommandSpec, Fault, Names, RawPath};
 /// Most paths of a kind that are told, and their bytes together.
 const MAX_TOLD: usize = 8;
 const MAX_TOLD_BYTES: usize = 3900;
+
+/// What comes of a question.
+#[derive(Debug)]
+pub(super) enum Decision {
+    Now(Answer),
+    /// Who asked waits until somebody reads from a pipe.
+    Later(Pipe),
+}
 
 /// What decides about names that a command makes.
 #[derive(Debug)]
@@ -56,24 +68,25 @@ impl Guard {
 
     /// What it is to be asked about.
     pub(super) fn asks(&self) -> Vec<Ask> {
-        call::asks(self.places.keeps(), self.places.is_shared_tree())
+        call::asks(self.places.keeps())
     }
 
     /// The answer to a question; none where it is not about names. `waits` says whether who asked
     /// still does.
-    pub(super) fn decide(&mut self, question: &Question, waits: &dyn Fn() -> bool) -> Option<Answer> {
+    pub(super) fn decide(&mut self, question: &Question, waits: &dyn Fn() -> bool) -> Option<Decision> {
         let call = Call::of(question)?;
         let caller = Caller::new(question.thread, waits);
         // What cannot be looked at goes on to fail as it would: Landlock does not need to look. But it
         // lets sockets have names, for those that are bound.
         let is_socket = matches!(call, Call::Make { what, .. } if what.is_socket());
         let otherwise = if is_socket { Answer::Fail(libc::EACCES) } else { Answer::Go };
-        Some(self.carry_out(&caller, call).unwrap_or(otherwise))
+        Some(self.carry_out(&caller, call).unwrap_or(Decision::Now(otherwise)))
     }
 
-    fn carry_out(&mut self, caller: &Caller<'_>, call: Call) -> std::io::Result<Answer> {
-        match call {
-            Call::Open(open) => self.open(caller, open),
+    fn carry_out(&mut self, caller: &Caller<'_>, call: Call) -> std::io::Result<Decision> {
+        let answer = match call {
+            Call::Open(open) => return self.open(caller, open),
+            Call::Truncate { at, length } => self.truncate(caller, at, length),
             Call::Make { at, what } => self.make(caller, at, what),
             Call::Link { from, to, flags } => self.link(caller, from, to, flags),
             Call::Rename { from, to, flags } => self.rename(caller, from, to, flags),
@@ -83,7 +96,8 @@ impl Guard {
                 self.umask.may_differ();
                 Ok(Answer::Go)
             }
-        }
+        };
+        answer.map(Decision::Now)
     }
 
     /// Refuses a name that must stay absent, and remembers it for the result.
@@ -96,7 +110,8 @@ impl Guard {
     fn ruled_out(&mut self, ruling: Ruling) -> Option<Answer> {
         match ruling {
             Ruling::Free => None,
-            Ruling::Elsewhere => Some(Answer::Go),
+            // Landlock lets nobody change what lies there. Where it has a mount the kernel says so.
+            Ruling::Elsewhere | Ruling::Kept => Some(Answer::Go),
             Ruling::Protected(path) => Some(self.refuse(&path)),
             Ruling::Closed => Some(Answer::Fail(libc::EACCES)),
         }

@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 
 use super::absent::{Absent, Made, folded};
 use super::caller::{Spot, path_of};
+use super::frozen::Frozen;
 use super::identity_of;
 use super::mounts::{About, Mounts};
 use super::sockets;
@@ -22,8 +23,16 @@ use crate::wire::{Access, CellSpec, CommandSpec, Cover, Exposed, Fault, Tier};
 /// home.
 const IN_MEMORY: [&str; 2] = ["/tmp", "/dev/shm"];
 
+/// What is known of a folder.
+struct Folder {
+    path: PathBuf,
+    about: About,
+    /// About all that is in it.
+    ruling: Ruling,
+}
+
 /// What is said about a name.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Ruling {
     /// It is not for this guard: who asks may do what Landlock lets it.
     Elsewhere,
@@ -31,6 +40,8 @@ pub(super) enum Ruling {
     Free,
     /// It must stay absent: this one, or what it would lie in.
     Protected(PathBuf),
+    /// It is there, or was, and must stay as it is; or what it lies in must.
+    Kept,
     /// Something there is protected.
     Closed,
 }
@@ -41,6 +52,7 @@ pub(super) struct Places {
     roots: Vec<PathBuf>,
     mounts: Mounts,
     absent: Absent,
+    frozen: Frozen,
     unpacked: Unpacked,
     /// Links that stay where they are.
     kept: BTreeSet<Identity>,
@@ -56,7 +68,7 @@ struct SharedTree {
     special: BTreeSet<Identity>,
     /// What must stay where it is: folders above that.
     held: BTreeSet<Identity>,
-    /// Folders that Landlock grants whole: removing and opening need no help there.
+    /// Folders that Landlock grants whole: removing needs no help there.
     granted: Vec<PathBuf>,
 }
 
@@ -87,7 +99,7 @@ pub(in crate::helper) fn writable_roots(cell: &CellSpec, order: &CommandSpec) ->
 /// there by themselves. What holds such a folder is such a folder, since what Landlock grants
 /// holds for all below.
 pub(in crate::helper) fn guarded_roots(cell: &CellSpec, order: &CommandSpec) -> Vec<PathBuf> {
-    let needs = |cover: &&Cover| cell.tier == Tier::T2 || matches!(cover, Cover::Absent(_) | Cover::Keep(_));
+    let needs = |cover: &&Cover| cell.tier == Tier::T2 || !matches!(cover, Cover::Pin(_));
     let mut inside: Vec<_> = order.covers.iter().filter(needs).map(Cover::path).collect();
     if !order.absent_names.is_empty() {
         inside.extend(order.areas.iter().filter(|area| area.write).map(|area| area.path.as_path()));
@@ -106,6 +118,8 @@ impl Places {
         }
         let absent = order.covers.iter().filter(|cover| matches!(cover, Cover::Absent(_)));
         let absent = Absent::new(absent.map(Cover::path))?;
+        let frozen = order.covers.iter().filter(|cover| !matches!(cover, Cover::Absent(_) | Cover::Pin(_)));
+        let frozen = Frozen::new(frozen.map(Cover::path));
         let links = order.covers.iter().filter(|cover| matches!(cover, Cover::Keep(_))).map(Cover::path);
         let mut kept = BTreeSet::new();
         for path in links {
@@ -113,7 +127,7 @@ impl Places {
         }
         let shared = (cell.tier == Tier::T2).then(|| SharedTree::new(cell, order)).transpose()?;
         let unpacked = Unpacked::new(&order.absent_names, &order.packages);
-        Ok(Some(Self { roots, mounts: Mounts::default(), absent, unpacked, kept, shared }))
+        Ok(Some(Self { roots, mounts: Mounts::default(), absent, frozen, unpacked, kept, shared }))
     }
 
     /// Whether something must not be taken away that no mount holds.
@@ -127,33 +141,76 @@ impl Places {
 
     /// About making a name, or putting another thing in its place.
     pub(super) fn judge(&self, spot: &Spot, made: Made) -> io::Result<Ruling> {
-        let about = About::folder(&spot.folder)?;
-        if !self.mounts.hold(&about)? {
-            return Ok(Ruling::Closed);
-        }
-        let path = path_of(&spot.folder)?;
-        if let Some(shared) = &self.shared {
-            match shared.judge_folder(&spot.folder)? {
-                Ruling::Free => {}
-                other => return Ok(other),
-            }
-        } else if !self.roots.iter().any(|root| path.starts_with(root)) {
-            return Ok(Ruling::Elsewhere);
-        }
-        if let Some(above) = self.absent.around(&path) {
-            return Ok(Ruling::Protected(above.to_owned()));
-        }
-        let name = folded(spot.bare());
-        if let Some(absent) = self.absent.at(spot, &name, made)? {
-            return Ok(Ruling::Protected(absent.to_owned()));
-        }
-        if self.unpacked.names(&name) && is_free(spot)? {
-            let inside = self.inside(&path);
-            if !self.unpacked.may_come(spot, inside, about.born) {
+        let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
+        let ruling = self.judge_name(&folder, spot, &name, made)?;
+        if matches!(ruling, Ruling::Free) && self.unpacked.names(&name) && is_free(spot)? {
+            let Folder { path, about, .. } = &folder;
+            if !self.unpacked.may_come(spot, self.inside(path), about.born) {
                 return Ok(Ruling::Protected(path.join(spot.bare())));
             }
         }
-        Ok(Ruling::Free)
+        Ok(ruling)
+    }
+
+    /// About changing a file that is there.
+    pub(super) fn judge_change(&self, spot: &Spot) -> io::Result<Ruling> {
+        let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
+        let ruling = self.judge_name(&folder, spot, &name, Made::File)?;
+        let Folder { path, about, .. } = &folder;
+        let stays = || self.unpacked.names(&name) && !self.unpacked.may_change(self.inside(path), about.born);
+        Ok(if matches!(ruling, Ruling::Free) && stays() { Ruling::Kept } else { ruling })
+    }
+
+    /// About a folder, and so about what has no name there.
+    pub(super) fn judge_folder(&self, folder: &OwnedFd) -> io::Result<Ruling> {
+        Ok(self.folder(folder)?.ruling)
+    }
+
+    fn folder(&self, folder: &OwnedFd) -> io::Result<Folder> {
+        let (about, path) = (About::folder(folder)?, path_of(folder)?);
+        let ruling = if !self.mounts.hold(&about)? {
+            Ruling::Closed
+        } else if let Some(shared) = &self.shared {
+            shared.judge_folder(folder)?
+        } else if self.roots.iter().any(|root| path.starts_with(root)) {
+            Ruling::Free
+        } else {
+            Ruling::Elsewhere
+        };
+        let ruling = match ruling {
+            Ruling::Free => self.judge_path(&path)?,
+            other => other,
+        };
+        Ok(Folder { path, about, ruling })
+    }
+
+    /// About a folder that commands may write to, by what it is and lies in.
+    fn judge_path(&self, path: &Path) -> io::Result<Ruling> {
+        if let Some(above) = self.absent.around(path) {
+            return Ok(Ruling::Protected(above.to_owned()));
+        }
+        let inside = self.inside(path);
+        let root = path.ancestors().nth(inside.iter().count()).unwrap_or(path);
+        let born = |path: &Path| {
+            let folder = reach::open(path)?;
+            About::folder(&folder).map(|about| about.born)
+        };
+        Ok(if self.unpacked.is_around(root, inside, born)? { Ruling::Kept } else { Ruling::Free })
+    }
+
+    fn judge_name(&self, folder: &Folder, spot: &Spot, name: &str, made: Made) -> io::Result<Ruling> {
+        if !matches!(folder.ruling, Ruling::Free) {
+            return Ok(folder.ruling.clone());
+        }
+        if let Some(absent) = self.absent.at(spot, name, made)? {
+            return Ok(Ruling::Protected(absent.to_owned()));
+        }
+        Ok(if self.frozen.hold(&folder.path, name) { Ruling::Kept } else { Ruling::Free })
+    }
+
+    /// Whether something open lies in a mount of the command's.
+    pub(super) fn hold(&self, file: &OwnedFd) -> io::Result<bool> {
+        self.mounts.hold(&About::folder(file)?)
     }
 
     /// A path, as the innermost folder that commands may write to knows it.
@@ -202,8 +259,8 @@ impl Places {
         !self.kept.contains(&file) && !self.shared.as_ref().is_some_and(is_special)
     }
 
-    /// Whether who asks may take away and open by itself what lies in this folder.
-    pub(super) fn is_granted(&self, folder: &OwnedFd) -> io::Result<bool> {
+    /// Whether who asks may take away by itself what lies in this folder.
+    pub(super) fn may_remove(&self, folder: &OwnedFd) -> io::Result<bool> {
         let Some(shared) = &self.shared else { return Ok(self.kept.is_empty()) };
         let path = path_of(folder)?;
         Ok(shared.granted.iter().any(|granted| path.starts_with(granted)))

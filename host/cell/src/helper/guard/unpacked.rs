@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -77,11 +78,42 @@ impl Unpacked {
             came.in_packages = true;
             return true;
         }
-        let is_new = born.is_some_and(|born| born >= self.began);
+        let is_new = self.is_new(born);
         if is_new {
             came.add(spot);
         }
         is_new
+    }
+
+    /// Whether a place that has one of the names may be changed, in a folder made at this time.
+    pub(super) fn may_change(&self, inside: &Path, born: Option<Duration>) -> bool {
+        self.is_new(born) || self.is_packed(inside)
+    }
+
+    /// Whether a folder has one of the names, or lies in one that does, and was there before the command:
+    /// `inside` a folder `root` that commands may write to. `born` says when a folder was made.
+    pub(super) fn is_around(
+        &self,
+        root: &Path,
+        inside: &Path,
+        born: impl Fn(&Path) -> io::Result<Option<Duration>>,
+    ) -> io::Result<bool> {
+        let mut above = root.to_owned();
+        for part in inside {
+            let name = folded(part);
+            if self.packages.contains(&name) {
+                return Ok(false);
+            }
+            if self.names.contains(&name) && !self.is_new(born(&above)?) {
+                return Ok(true);
+            }
+            above.push(part);
+        }
+        Ok(false)
+    }
+
+    fn is_new(&self, born: Option<Duration>) -> bool {
+        born.is_some_and(|born| born >= self.began)
     }
 
     fn is_packed(&self, inside: &Path) -> bool {

@@ -325,7 +325,7 @@ fn a_second_name_of_a_protected_file_is_not_made() {
 
 /// Waits until a file, and what was made before it, is older than the next command by what clocks of file
 /// systems are behind.
-fn grow_old(path: &Path) {
+pub(super) fn grow_old(path: &Path) {
     let made = path.metadata().and_then(|found| found.created()).expect("a time");
     let is_old = || made.elapsed().is_ok_and(|age| age > Duration::from_millis(50));
     assert!(comes_true(Duration::from_secs(5), is_old), "it stays young");
@@ -352,7 +352,7 @@ fn absent_names_of_all_folders_stay_absent() {
             may "what is unpacked" mkdir -p unpacked/deep/.vscode
             may "a file of it" overwrite unpacked/deep/.vscode/settings.json
             may "a package" mkdir packages/app/node_modules/one/.vscode
-            may "what was there" overwrite own/theirs/.vscode/file
+            must_fail "what was there" overwrite own/theirs/.vscode/file
             may "asking for what is there" mkdir -p own/theirs/.vscode
             "#,
         );
