@@ -69,6 +69,12 @@ impl Uses {
         }
     }
 
+    /// Whether something was refused.
+    pub fn was_denied(&self) -> bool {
+        let noted = self.lock();
+        noted.left_out_denied > 0 || noted.uses.iter().any(|used| used.why.is_some())
+    }
+
     /// Notes the memory that the guest took at most. A call may run its guest twice.
     pub fn took_memory(&self, bytes: usize) {
         self.0.memory.fetch_max(bytes as u64, Ordering::Relaxed);

@@ -278,6 +278,10 @@ pub struct Names {
     pub unpacked: Vec<RawPath>,
     /// How many more came like this.
     pub unpacked_others: u32,
+    /// What has the name `.git` and came while the command ran, where it is now. The first few.
+    pub repositories: Vec<RawPath>,
+    /// How many more there are.
+    pub repositories_others: u32,
 }
 
 /// From a command's supervisor to the host.

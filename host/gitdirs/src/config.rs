@@ -67,6 +67,8 @@ pub(crate) struct Named {
     pub words: Vec<NamedWord>,
     /// The work tree, relative to the folder of the repository.
     pub work_trees: Vec<PathBuf>,
+    /// It starts programs: by a command, or by naming hooks.
+    pub starts: bool,
     /// Something was not read: there is more of it than is read.
     pub is_cut: bool,
 }
@@ -112,9 +114,15 @@ impl Named {
                 open.push(path.clone());
                 self.includes.push(path);
             }
-            ("core", "hookspath") => self.hooks.push(path),
+            ("core", "hookspath") => {
+                self.starts = true;
+                self.hooks.push(path);
+            }
             // What it holds is copied into new repositories, hooks too.
-            ("init", "templatedir") => self.hooks.extend([path.join("hooks"), path]),
+            ("init", "templatedir") => {
+                self.starts = true;
+                self.hooks.extend([path.join("hooks"), path]);
+            }
             ("core", "worktree") => self.work_trees.push(path),
             (section, key) => {
                 let is_shell = value.starts_with('!');
@@ -122,6 +130,7 @@ impl Named {
                 if runs || is_shell || value.starts_with("ext::") {
                     // Other aliases are commands of git, which starts no programs by their words.
                     let is_program = is_shell || section != "alias";
+                    self.starts |= is_program;
                     self.note_command(value.trim_start_matches("ext::"), is_program, home);
                 }
             }

@@ -3,7 +3,7 @@
 //! Git is led by more than the name `.git`: that may be a file or a link, a folder needs no name
 //! at all to be a repository, and a configuration names further files. [`Signs`] tells from the
 //! names in a folder whether it is, or could again be made, a folder of git's. [`obeyed`] follows
-//! from such folders whatever git follows.
+//! from such folders whatever git follows. [`starts_programs`] tells whether one repository has anything of that.
 //!
 //! Invariant: every answer is on the safe side. A folder that git would not take yet counts, and so
 //! does a file that git would read only under some condition, or that does not exist yet. What is not
@@ -18,10 +18,12 @@ mod names;
 mod obeyed;
 mod read;
 mod signs;
+mod starts;
 mod words;
 
 pub use obeyed::{MAX_REPOSITORIES, Obeyed, Seen, obeyed};
 pub use signs::Signs;
+pub use starts::starts_programs;
 
 /// What in a folder of git's decides about programs: hooks, and what names them.
 ///

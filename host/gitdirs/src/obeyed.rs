@@ -16,7 +16,7 @@ use crate::{OBEYED, read};
 pub const MAX_REPOSITORIES: usize = 4_000;
 const MAX_MET: usize = 4 * MAX_REPOSITORIES;
 /// Bytes of configurations that are read, of repositories and of the user's.
-const MAX_CONFIG_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// Bytes that are read of a file whose text is a path. What is longer is padded.
 const MAX_PATH_BYTES: u64 = 64 << 10;
 /// Folders that lead to a common one, which leads to another; git follows one.

@@ -117,7 +117,9 @@ enum Command {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    // As clients start it: nothing to parse, and no help text to make.
+    let is_server = std::env::args_os().len() == 1;
+    let cli = if is_server { Cli { workspace: None, command: None } } else { Cli::parse() };
     // Who tries a plugin wants to see what it prints.
     let tries = matches!(&cli.command, Some(Command::Plugin { command }) if command.is_trial());
     logging::start(tries);

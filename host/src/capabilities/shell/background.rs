@@ -4,14 +4,16 @@
 //! its end was read, and ten minutes more.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use scorpiox_audit::Uses;
 use scorpiox_cell::{Happened, Outcome, Tier};
 use scorpiox_proxy::Refusal;
 use scorpiox_transcript::{Cursor, Piece, Ring};
 
+use super::run::{note_hosts, note_names};
 use super::{Request, Shell, ShellError, Started};
 use crate::cancel::{Cancel, Reason};
 
@@ -24,7 +26,27 @@ const MAX_REFUSALS: usize = 32;
 
 /// All tasks of a server.
 #[derive(Debug, Default)]
-pub(super) struct Tasks(Mutex<Table>);
+pub(super) struct Tasks {
+    table: Mutex<Table>,
+    listener: Arc<OnceLock<Listener>>,
+}
+
+/// Who is told of tasks that have ended.
+struct Listener(Box<dyn Fn(Report) + Send + Sync>);
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
+/// A task that has ended.
+pub(crate) struct Report {
+    /// What it was refused, which no call has told.
+    pub uses: Uses,
+    /// How long it ran.
+    pub duration: Duration,
+}
 
 #[derive(Debug, Default)]
 struct Table {
@@ -66,6 +88,8 @@ struct Refusals {
     all: Vec<Refusal>,
     /// How many of them the client was told of.
     told: usize,
+    /// How many of them the record of the call that started it has.
+    recorded: usize,
 }
 
 impl Refusals {
@@ -244,8 +268,9 @@ impl TaskPlace<'_> {
         let Before { since, printed, refusals } = before;
         let mut ring = Ring::new();
         ring.push(printed);
-        let refusals = Refusals { told: refusals.len(), all: refusals };
+        let refusals = Refusals { told: refusals.len(), recorded: refusals.len(), all: refusals };
         let state = State { ring, cursor: Cursor::default(), refusals, ended: None, read_to_end: None };
+        let listener = Arc::clone(&self.0.listener);
         let mut table = self.0.lock();
         table.last_id += 1;
         let task = Arc::new(Task {
@@ -261,8 +286,9 @@ impl TaskPlace<'_> {
             changed: Condvar::new(),
         });
         let follower = Arc::clone(&task);
-        let spawned =
-            thread::Builder::new().name(format!("task-{}", task.id)).spawn(move || follower.follow(started));
+        let spawned = thread::Builder::new()
+            .name(format!("task-{}", task.id))
+            .spawn(move || follower.follow(started, &listener));
         spawned.map_err(|error| Arc::new(ShellError::io("starting a thread for the task")(error)))?;
         table.tasks.insert(task.id, Arc::clone(&task));
         Ok(task.listed())
@@ -306,6 +332,11 @@ impl Tasks {
         })
     }
 
+    /// Tells of each task that ends from now on, in a thread of the task's.
+    pub(super) fn on_end(&self, tell: impl Fn(Report) + Send + Sync + 'static) {
+        let _ = self.listener.set(Listener(Box::new(tell)));
+    }
+
     /// Ends all tasks, without waiting.
     pub(super) fn stop_all(&self) {
         for task in self.lock().tasks.values() {
@@ -315,7 +346,7 @@ impl Tasks {
 
     /// The table, without tasks whose time is over.
     fn lock(&self) -> MutexGuard<'_, Table> {
-        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         table.tasks.retain(|_, task| {
             let state = task.state();
             state.read_to_end.is_none_or(|read| read.elapsed() < KEPT_TIME)
@@ -331,11 +362,25 @@ impl Tasks {
 
 impl Task {
     /// Reads what the command prints until it has ended.
-    fn follow(&self, mut started: Started) {
+    fn follow(&self, mut started: Started, listener: &OnceLock<Listener>) {
         let end = self.drain(&mut started);
         drop(started);
+        if let Some(Listener(tell)) = listener.get() {
+            tell(Report { uses: self.refused(&end), duration: self.started.elapsed() });
+        }
         self.state().ended = Some((end, Instant::now()));
         self.changed.notify_all();
+    }
+
+    /// What it was refused since its call was recorded.
+    fn refused(&self, end: &TaskEnd) -> Uses {
+        let uses = Uses::default();
+        let Refusals { all, recorded, .. } = &self.state().refusals;
+        note_hosts(&uses, all.get(*recorded..).unwrap_or_default());
+        if let TaskEnd::Ended(outcome) = end {
+            note_names(&uses, outcome);
+        }
+        uses
     }
 
     fn drain(&self, started: &mut Started) -> TaskEnd {
@@ -352,7 +397,7 @@ impl Task {
                     None
                 }
                 Ok(Happened::Nothing) => None,
-                Ok(Happened::Done(outcome)) => Some(TaskEnd::Ended(outcome)),
+                Ok(Happened::Done(outcome)) => Some(TaskEnd::Ended(started.judged(outcome))),
                 Err(error) => Some(TaskEnd::Lost(error.to_string())),
             };
             self.state().refusals.add(started.refusals(self.started));

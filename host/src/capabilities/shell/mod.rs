@@ -27,7 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use scorpiox_cell::{CommandSpec, Running, Tier};
+use scorpiox_cell::{CommandSpec, Outcome, RawPath, Running, Tier};
+use scorpiox_gitdirs::starts_programs;
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
 use scorpiox_proxy::{Proxy, Refusal};
@@ -39,6 +40,7 @@ pub use plan::tier as cell_tier;
 pub use run::{As, Completed, GoesOn, Ran, Request, Wait};
 
 use crate::capabilities::skills::SkillFolders;
+pub(crate) use background::Report;
 use background::Tasks;
 use cells::{Cells, Ready, Rules};
 use protect::View;
@@ -91,9 +93,18 @@ pub(crate) struct Started {
     pub proxy: Option<Proxy>,
     /// What was done before it, and is told once: folders that it does not see, and why.
     pub notes: Vec<String>,
+    /// The user's home folder.
+    home: Option<PathBuf>,
 }
 
 impl Started {
+    /// What came of it, with those of the repositories that it made which start programs.
+    fn judged(&self, mut outcome: Outcome) -> Outcome {
+        let starts = |path: &RawPath| starts_programs(path.as_path(), self.home.as_deref());
+        outcome.names.repositories.retain(starts);
+        outcome
+    }
+
     /// Hosts that were refused since then.
     fn refusals(&self, since: Instant) -> Vec<Refusal> {
         let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
@@ -259,7 +270,8 @@ impl Shell {
             As::Client { .. } => notes(&cell.news(unseen), &reopened),
             As::Component { .. } => Vec::new(),
         };
-        Ok(Started { running, tier: cell.tier, profile: profile.name.clone(), cell, proxy, notes })
+        let home = self.setup.home.clone();
+        Ok(Started { running, tier: cell.tier, profile: profile.name.clone(), cell, proxy, notes, home })
     }
 
     /// What stays closed in folders that are opened otherwise than to commands.
@@ -284,6 +296,11 @@ impl Shell {
         let programs = plan::programs_inside(&self.setup, &areas);
         let special = View::new(&self.setup, &areas, &programs).special(&survey)?;
         Ok(special.closes(path, write).map(|why| why.to_string()))
+    }
+
+    /// Tells of each task that ends from now on, in a thread of the task's.
+    pub(crate) fn on_task_end(&self, tell: impl Fn(Report) + Send + Sync + 'static) {
+        self.tasks.on_end(tell);
     }
 
     /// Ends everything that runs, and waits until it is gone.

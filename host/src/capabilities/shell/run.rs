@@ -199,8 +199,9 @@ impl Waited {
     }
 
     fn completed(self, request: &Request, outcome: Outcome) -> Completed {
+        let outcome = self.started.judged(outcome);
         let refusals = self.refusals(request);
-        note_names(request, &outcome);
+        note_names(&request.uses, &outcome);
         let Started { tier, profile, notes, .. } = self.started;
         Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, notes }
     }
@@ -217,18 +218,22 @@ impl Waited {
     /// Hosts that were refused so far, which the call's record has, too.
     fn refusals(&self, request: &Request) -> Vec<Refusal> {
         let refusals = self.started.refusals(self.since);
-        for refusal in &refusals {
-            let host = format_args!("{}:{}", refusal.host, refusal.port);
-            request.uses.note("network", host, Err(&refusal.why));
-        }
+        note_hosts(&request.uses, &refusals);
         refusals
     }
 }
 
-/// Names that the command was not allowed to make, for the call's record.
-fn note_names(request: &Request, outcome: &Outcome) {
+/// Hosts that the command was refused, for its record.
+pub(super) fn note_hosts(uses: &Uses, refusals: &[Refusal]) {
+    for refusal in refusals {
+        uses.note("network", format_args!("{}:{}", refusal.host, refusal.port), Err(&refusal.why));
+    }
+}
+
+/// Names that the command was not allowed to make, for its record.
+pub(super) fn note_names(uses: &Uses, outcome: &Outcome) {
     for path in &outcome.names.refused {
-        request.uses.note("shell", path.as_path().display(), Err("commands cannot make this name"));
+        uses.note("shell", path.as_path().display(), Err("commands cannot make this name"));
     }
 }
 

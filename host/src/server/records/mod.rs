@@ -22,7 +22,7 @@ pub(crate) use recording::Recording;
 use recording::Subject;
 
 use super::dispatch::Request;
-use crate::capabilities::shell::Shell;
+use crate::capabilities::shell::{Report, Shell};
 use crate::tools::Tool;
 
 /// The records of one server.
@@ -65,7 +65,7 @@ impl Records {
     /// For a server that works for this folder.
     pub(crate) fn new(shell: Arc<Shell>, workspace: &Path) -> Arc<Self> {
         let workspace = workspace.display().to_string();
-        Arc::new(Self {
+        let records = Arc::new(Self {
             board: Mutex::new(Some(Board::new(run_folder(&shell.setup().own_home)))),
             shell,
             started: time::now(),
@@ -76,7 +76,13 @@ impl Records {
             audit: OnceLock::new(),
             news: News::default(),
             writer: OnceLock::new(),
-        })
+        });
+        let weak = Arc::downgrade(&records);
+        records.shell.on_task_end(move |Report { uses, duration }| {
+            let Some(records) = weak.upgrade().filter(|_| uses.was_denied()) else { return };
+            records.record_task(&uses, duration);
+        });
+        records
     }
 
     /// A call begins.

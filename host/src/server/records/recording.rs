@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use scorpiox_audit::{Called, ClientName, Entry, LogError, Outcome, Uses, time};
 
@@ -134,6 +134,27 @@ impl<'a> Recording<'a> {
     }
 }
 
+impl Records {
+    /// A command that went on after its call and was refused something since.
+    pub(super) fn record_task(&self, uses: &Uses, duration: Duration) {
+        let Some(audit) = self.audit() else { return };
+        let began = time::now().saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+        let entry = Entry {
+            time: began,
+            origin: &self.origin,
+            client: None,
+            tool: TASK,
+            component: None,
+            uses,
+            duration,
+            outcome: Outcome::Ok,
+            arguments: None,
+        };
+        audit.spool.push(|out| entry.push(out));
+        audit.drain();
+    }
+}
+
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
         if !self.is_finished {
@@ -159,6 +180,8 @@ impl Audit {
     }
 }
 
+/// What a line about a background command is called, which is no call.
+const TASK: &str = "background command";
 const NOT_RECORDED: &str = "not-recorded";
 const BUILT_IN: &str = "built-in";
 

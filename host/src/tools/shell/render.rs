@@ -183,7 +183,14 @@ fn about_names(names: &Names) -> impl Iterator<Item = String> {
              at it before"
         )
     });
-    refused.into_iter().chain(unpacked)
+    let repositories = named(&names.repositories, names.repositories_others).map(|paths| {
+        format!(
+            "new: {paths}: git starts the programs that this repository names, when it is used there, and at `git \
+             status` in a repository around it that has it in its index; the person should look at its config and \
+             hooks before"
+        )
+    });
+    refused.into_iter().chain(unpacked).chain(repositories)
 }
 
 /// Some paths, and how many others there are.

@@ -55,6 +55,21 @@ fn every_kind_of_call_has_a_line() {
 }
 
 #[test]
+fn what_a_background_command_is_refused_is_recorded_when_it_ends() {
+    let program = Program::new();
+    let mut server = start(&program);
+    server.call("BackgroundBash", json!({ "command": "true" }));
+    server.call("BackgroundBash", json!({ "command": "mkdir .idea; true" }));
+    let lines = lines(&program, 3);
+    let [first, second, ended] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!((&first["tool"], &second["tool"]), (&json!("BackgroundBash"), &json!("BackgroundBash")));
+    assert_eq!((&ended["tool"], &ended["outcome"]), (&json!("background command"), &json!("ok")));
+    let refused = ended["uses"].as_array().and_then(|uses| uses.first()).expect("a use");
+    assert_eq!((&refused["capability"], &refused["allowed"]), (&json!("shell"), &json!(false)), "{ended}");
+    assert!(refused["what"].as_str().is_some_and(|what| what.ends_with("/.idea")), "{ended}");
+}
+
+#[test]
 fn a_client_of_either_era_is_named_without_control_characters() {
     let program = Program::new();
     let mut server = program.start();

@@ -82,6 +82,9 @@ impl Guard {
                 symlinkat(OsStr::from_bytes(&caller.text(text)?), &spot.folder, spot.name())
             }
         };
+        if done.is_ok() {
+            self.places.made(&spot);
+        }
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }
 
@@ -105,6 +108,9 @@ impl Guard {
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
+        if done.is_ok() {
+            self.places.made(&spot);
+        }
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }
 

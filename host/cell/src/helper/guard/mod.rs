@@ -17,6 +17,7 @@
 mod absent;
 mod call;
 mod caller;
+mod came;
 mod frozen;
 mod made;
 mod mounts;
@@ -39,7 +40,7 @@ use crate::wire::{CellSpec, CommandSpec, Fault, Names, RawPath};
 
 /// Most paths of a kind that are told, and their bytes together.
 const MAX_TOLD: usize = 8;
-const MAX_TOLD_BYTES: usize = 3900;
+const MAX_TOLD_BYTES: usize = 2500;
 
 /// What comes of a question.
 #[derive(Debug)]
@@ -122,16 +123,14 @@ impl Guard {
         if self.sockets {
             self.places.remove_sockets();
         }
-        let (unpacked, others) = self.places.unpacked();
-        let mut told = Told::default();
-        for path in &unpacked {
-            told.add(path);
-        }
-        let untold = u32::try_from(unpacked.len() - told.0.len()).unwrap_or(u32::MAX);
+        let (unpacked, unpacked_others) = Told::of(self.places.unpacked());
+        let (repositories, repositories_others) = Told::of(self.places.repositories());
         Names {
             refused: self.refused.into_paths(),
-            unpacked: told.into_paths(),
-            unpacked_others: others.saturating_add(untold),
+            unpacked,
+            unpacked_others,
+            repositories,
+            repositories_others,
         }
     }
 }
@@ -141,6 +140,16 @@ impl Guard {
 struct Told(Vec<PathBuf>);
 
 impl Told {
+    /// The first few of these, and how many there are beside them.
+    fn of((paths, others): (Vec<PathBuf>, u32)) -> (Vec<RawPath>, u32) {
+        let mut told = Self::default();
+        for path in &paths {
+            told.add(path);
+        }
+        let untold = u32::try_from(paths.len() - told.0.len()).unwrap_or(u32::MAX);
+        (told.into_paths(), others.saturating_add(untold))
+    }
+
     fn add(&mut self, path: &Path) {
         let bytes: usize = self.0.iter().map(|path| path.as_os_str().len()).sum();
         let is_told = self.0.len() < MAX_TOLD && bytes + path.as_os_str().len() < MAX_TOLD_BYTES;

@@ -82,7 +82,10 @@ impl Guard {
                 match make_file(&spot, flags, mode) {
                     Err(Errno::EXIST) if !exclusive => {}
                     Err(error) => return Ok(Opened::Answer(failed(error))),
-                    Ok(file) => return Ok(Opened::File(file)),
+                    Ok(file) => {
+                        self.places.made(&spot);
+                        return Ok(Opened::File(file));
+                    }
                 }
             }
             spot = match caller.beyond(&spot)? {

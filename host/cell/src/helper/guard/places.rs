@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 
 use super::absent::{Absent, Made, folded};
 use super::caller::{Spot, path_of};
+use super::came::Came;
 use super::frozen::Frozen;
 use super::identity_of;
 use super::mounts::{About, Mounts};
@@ -30,6 +31,9 @@ struct Folder {
     /// About all that is in it.
     ruling: Ruling,
 }
+
+/// What git looks for, as [`folded`] gives it.
+const REPOSITORY: &str = ".git";
 
 /// What is said about a name.
 #[derive(Debug, Clone)]
@@ -54,6 +58,8 @@ pub(super) struct Places {
     absent: Absent,
     frozen: Frozen,
     unpacked: Unpacked,
+    /// What was made with the name of a repository.
+    repositories: Came,
     /// Links that stay where they are.
     kept: BTreeSet<Identity>,
     shared: Option<SharedTree>,
@@ -127,7 +133,16 @@ impl Places {
         }
         let shared = (cell.tier == Tier::T2).then(|| SharedTree::new(cell, order)).transpose()?;
         let unpacked = Unpacked::new(&order.absent_names, &order.packages);
-        Ok(Some(Self { roots, mounts: Mounts::default(), absent, frozen, unpacked, kept, shared }))
+        Ok(Some(Self {
+            roots,
+            mounts: Mounts::default(),
+            absent,
+            frozen,
+            unpacked,
+            repositories: Came::default(),
+            kept,
+            shared,
+        }))
     }
 
     /// Whether something must not be taken away that no mount holds.
@@ -143,13 +158,18 @@ impl Places {
     pub(super) fn judge(&self, spot: &Spot, made: Made) -> io::Result<Ruling> {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
         let ruling = self.judge_name(&folder, spot, &name, made)?;
-        if matches!(ruling, Ruling::Free) && self.unpacked.names(&name) && is_free(spot)? {
-            let Folder { path, about, .. } = &folder;
-            if !self.unpacked.may_come(spot, self.inside(path), about.born) {
-                return Ok(Ruling::Protected(path.join(spot.bare())));
-            }
+        if !matches!(ruling, Ruling::Free) || !self.unpacked.names(&name) {
+            return Ok(ruling);
         }
-        Ok(ruling)
+        let Folder { path, about, .. } = &folder;
+        let inside = self.inside(path);
+        Ok(if !is_free(spot)? {
+            if self.unpacked.may_change(inside, about.born) { Ruling::Free } else { Ruling::Kept }
+        } else if self.unpacked.may_come(spot, inside, about.born) {
+            Ruling::Free
+        } else {
+            Ruling::Protected(path.join(spot.bare()))
+        })
     }
 
     /// About changing a file that is there.
@@ -219,8 +239,16 @@ impl Places {
         inside.min_by_key(|inside| inside.as_os_str().len()).unwrap_or(path)
     }
 
+    /// A name was made.
+    pub(super) fn made(&self, spot: &Spot) {
+        if folded(spot.bare()) == REPOSITORY {
+            self.repositories.add(spot);
+        }
+    }
+
     /// Something was moved, which may have brought names along.
     pub(super) fn moved(&self, from: &Spot, to: &Spot) {
+        self.made(to);
         if !self.unpacked.came_in_packages() {
             return;
         }
@@ -233,6 +261,11 @@ impl Places {
     /// more there are.
     pub(super) fn unpacked(&self) -> (Vec<PathBuf>, u32) {
         self.unpacked.found(|path| self.inside(path))
+    }
+
+    /// What is there now of what was made with the name of a repository.
+    pub(super) fn repositories(&self) -> (Vec<PathBuf>, u32) {
+        self.repositories.found()
     }
 
     /// About what lies at a place, if anything does: whether it may be moved or removed, or
@@ -352,7 +385,7 @@ impl SharedTree {
     }
 }
 
-/// Whether nothing has this name. What has it is protected as anything else is.
+/// Whether nothing has this name.
 fn is_free(spot: &Spot) -> io::Result<bool> {
     match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(_) => Ok(false),

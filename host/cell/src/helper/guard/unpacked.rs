@@ -4,23 +4,19 @@
 //! Such a folder can be moved, and be given the name of one that was there. So what came is told when
 //! the command has ended, with the path that it has by then.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, statat};
-
 use super::absent::folded;
-use super::caller::{Spot, path_of};
+use super::caller::Spot;
+use super::came::Came;
 
 /// File systems take the time from a clock that is behind by up to one tick.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
-/// Most folders that are held to see where they are in the end.
-const MAX_HELD: usize = 64;
 
 /// The names, and what came of them.
 #[derive(Debug)]
@@ -30,27 +26,9 @@ pub(super) struct Unpacked {
     packages: BTreeSet<String>,
     /// When the command began.
     began: Duration,
-    came: RefCell<Came>,
-}
-
-/// What came.
-#[derive(Debug, Default)]
-struct Came {
-    /// The folder, and the name in it.
-    places: Vec<(OwnedFd, OsString)>,
-    /// How many more, of which nothing else is known.
-    others: u32,
-    in_packages: bool,
-}
-
-impl Came {
-    fn add(&mut self, spot: &Spot) {
-        let folder = (self.places.len() < MAX_HELD).then(|| spot.folder.try_clone());
-        match folder {
-            Some(Ok(folder)) => self.places.push((folder, spot.bare().to_owned())),
-            _ => self.others = self.others.saturating_add(1),
-        }
-    }
+    came: Came,
+    /// Something came in a package.
+    in_packages: Cell<bool>,
 }
 
 impl Unpacked {
@@ -61,7 +39,8 @@ impl Unpacked {
             names: fold(names),
             packages: fold(packages),
             began: now.saturating_sub(CLOCK_TICK),
-            came: RefCell::default(),
+            came: Came::default(),
+            in_packages: Cell::default(),
         }
     }
 
@@ -73,14 +52,13 @@ impl Unpacked {
     /// Whether a place may get one of the names: in a folder at this path, as the folder knows it that
     /// commands may write to, made at this time.
     pub(super) fn may_come(&self, spot: &Spot, inside: &Path, born: Option<Duration>) -> bool {
-        let mut came = self.came.borrow_mut();
         if self.is_packed(inside) {
-            came.in_packages = true;
+            self.in_packages.set(true);
             return true;
         }
         let is_new = self.is_new(born);
         if is_new {
-            came.add(spot);
+            self.came.add(spot);
         }
         is_new
     }
@@ -122,27 +100,20 @@ impl Unpacked {
 
     /// Whether there is one among packages.
     pub(super) fn came_in_packages(&self) -> bool {
-        self.came.borrow().in_packages
+        self.in_packages.get()
     }
 
     /// Something was moved, and may have left the packages with names in it.
     pub(super) fn moved(&self, from: &Path, to: &Spot, to_path: &Path) {
         if self.is_packed(from) && !self.is_packed(to_path) {
-            self.came.borrow_mut().add(to);
+            self.came.add(to);
         }
     }
 
     /// What is there of it now, but among packages: all that is known, and how many more came.
     pub(super) fn found(&self, inside: impl Fn(&Path) -> &Path) -> (Vec<PathBuf>, u32) {
-        let came = self.came.borrow();
-        let place = |(folder, name): &(OwnedFd, OsString)| {
-            statat(folder, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            Some(path_of(folder).ok()?.join(name))
-        };
-        let mut paths: Vec<_> = came.places.iter().filter_map(place).collect();
+        let (mut paths, others) = self.came.found();
         paths.retain(|path| !self.is_packed(inside(path)));
-        paths.sort();
-        paths.dedup();
-        (paths, came.others)
+        (paths, others)
     }
 }

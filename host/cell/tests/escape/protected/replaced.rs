@@ -105,7 +105,8 @@ fn what_comes_to_an_absent_name_is_protected() {
         bed.shield.absent = vec![bed.at(".git/config.lock"), bed.at(".claude")];
         bed.shield.names = vec![".vscode"];
         grow_old(&bed.at("sub"));
-        let made = [".git/config.lock", ".claude/settings.local.json", "sub/.vscode/tasks.json"];
+        bed.shield.names.push(".mcp.json");
+        let made = [".git/config.lock", ".claude/settings.local.json", "sub/.vscode/tasks.json", "sub/.mcp.json"];
         let change = |bed: &Bed| made.iter().for_each(|name| drop(bed.put(name, NEW)));
         attack_after(bed, change, &format!("for path in {}; do {CHANGES} done", made.join(" ")));
         for name in made {
