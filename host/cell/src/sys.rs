@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::convert::Infallible;
-use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
+use std::ffi::{CStr, OsString, c_char, c_int, c_long, c_uint, c_void};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -365,7 +365,18 @@ pub(crate) enum Answer {
     /// It was made by who answers.
     Done,
     /// It was made by who answers, and gives this file.
-    File { file: OwnedFd, closes_on_exec: bool },
+    File(Given),
+}
+
+/// A file for who asked.
+#[derive(Debug)]
+pub(crate) struct Given {
+    pub file: OwnedFd,
+    pub closes_on_exec: bool,
+    /// It is to be emptied.
+    pub cut: bool,
+    /// Where it was made, if it was: the folder and its name.
+    pub made: Option<(OwnedFd, OsString)>,
 }
 
 /// The next question, which is waited for.
@@ -394,45 +405,43 @@ pub(crate) fn still_waits(questions: BorrowedFd<'_>, question: &Question) -> boo
 }
 
 /// Answers a question.
-pub(crate) fn answer(questions: BorrowedFd<'_>, question: &Question, answer: &Answer) -> io::Result<()> {
+pub(crate) fn answer(questions: BorrowedFd<'_>, question: &Question, answer: Answer) -> io::Result<()> {
     /// `SECCOMP_USER_NOTIF_FLAG_CONTINUE`, of the type that the structure has.
     const CONTINUE: u32 = 1;
-    let (error, flags) = match answer {
-        Answer::Go => (0, CONTINUE),
-        Answer::Fail(error) => (-error, 0),
-        Answer::Done => (0, 0),
-        Answer::File { file, closes_on_exec } => {
-            return hand_over(questions, question, file.as_raw_fd(), *closes_on_exec);
-        }
+    let (val, error, flags) = match answer {
+        Answer::Go => (0, 0, CONTINUE),
+        Answer::Fail(error) => (0, -error, 0),
+        Answer::Done => (0, 0, 0),
+        Answer::File(given) => match hand_over(questions, question, given) {
+            Ok(number) => (number.into(), 0, 0),
+            Err(error) => (0, -error.raw_os_error().unwrap_or(libc::EIO), 0),
+        },
     };
-    let mut said = libc::seccomp_notif_resp { id: question.id, val: 0, error, flags };
+    let mut said = libc::seccomp_notif_resp { id: question.id, val, error, flags };
     // SAFETY: the kernel reads this structure, which outlives the call.
     check(unsafe { libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut said) })
 }
 
-/// Gives a file to who asked, as the result of the call.
-fn hand_over(
-    questions: BorrowedFd<'_>,
-    question: &Question,
-    file: c_int,
-    closes_on_exec: bool,
-) -> io::Result<()> {
-    /// `SECCOMP_ADDFD_FLAG_SEND`, of the type that the structure has.
-    const SEND: u32 = 2;
+/// Gives a file to who asked; the number that it has there. It is nobody else's when this returns: a program that
+/// somebody has open for writing is not started.
+fn hand_over(questions: BorrowedFd<'_>, question: &Question, given: Given) -> io::Result<c_int> {
+    let Given { file, closes_on_exec, cut, made } = given;
     let newfd_flags = if closes_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 };
-    let srcfd = u32::try_from(file).map_err(io::Error::other)?;
-    let added = libc::seccomp_notif_addfd { id: question.id, flags: SEND, srcfd, newfd: 0, newfd_flags };
+    let srcfd = u32::try_from(file.as_raw_fd()).map_err(io::Error::other)?;
+    let added = libc::seccomp_notif_addfd { id: question.id, flags: 0, srcfd, newfd: 0, newfd_flags };
     // SAFETY: the kernel reads this structure, which outlives the call, and takes a reference of
     // its own to the file.
-    let done =
+    let number =
         unsafe { libc::ioctl(questions.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const added) };
-    match check(done) {
-        // Without an answer it would wait for ever: it has no room for another descriptor, or
-        // something of the system forbids it this file. ENOENT: it has gone.
-        Err(error) if error.raw_os_error() != Some(libc::ENOENT) => {
-            let error = error.raw_os_error().unwrap_or(libc::EIO);
-            answer(questions, question, &Answer::Fail(error))
-        }
-        other => other,
+    // It has no room for another descriptor, or something of the system forbids it this file; or it has gone. Then
+    // nothing was done.
+    if let (Err(error), Some((folder, name))) = (check(number), &made) {
+        let _ = rustix::fs::unlinkat(folder, name.as_os_str(), rustix::fs::AtFlags::empty());
+        return Err(error);
     }
+    check(number)?;
+    if cut {
+        rustix::fs::ftruncate(&file, 0)?;
+    }
+    Ok(number)
 }

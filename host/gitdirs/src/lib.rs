@@ -26,7 +26,4 @@ pub use signs::Signs;
 pub use starts::starts_programs;
 
 /// What in a folder of git's decides about programs: hooks, and what names them.
-///
-/// Git writes a configuration beside it, as `config.lock`, and moves that over it.
-pub const OBEYED: [&str; 6] =
-    ["hooks", "config", "config.lock", "config.worktree", "config.worktree.lock", "commondir"];
+pub const OBEYED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];

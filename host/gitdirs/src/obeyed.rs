@@ -199,17 +199,9 @@ impl Walk<'_> {
         }
         for named in users.iter().chain(self.met.values().flat_map(|met| &met.named)) {
             names.add_files(named.includes.iter().cloned());
-            names.add_files(named.includes.iter().map(|file| lock_of(file)));
         }
         names.end()
     }
-}
-
-/// Where git writes what becomes a configuration.
-fn lock_of(file: &Path) -> PathBuf {
-    let mut lock = file.as_os_str().to_owned();
-    lock.push(".lock");
-    lock.into()
 }
 
 /// The path in a `.git` file.

@@ -53,11 +53,10 @@ impl Plan {
         tier: Tier,
     ) -> Result<Self, ShellError> {
         let outputs = outputs(setup);
-        let scratch =
-            setup.own_home.join("tmp").join(format!("{}-{}", setup.workspace_name, instance::name()));
-        // A folder of its own for each cell: one that ends takes its folder along.
+        // A folder of its own for each cell: one that ends takes its folder along, and nothing stays.
         let number = CELLS.fetch_add(1, Ordering::Relaxed);
-        let scratch = scratch.join(format!("{}-{number}", profile.name));
+        let name = format!("{}-{}-{}-{number}", setup.workspace_name, instance::name(), profile.name);
+        let scratch = setup.own_home.join("tmp").join(name);
         if is_own(&setup.workspace, &setup.own_home) {
             return Err(ShellError::Unenforceable(format!(
                 "the workspace {} is where this program keeps what was decided; open another folder",

@@ -1,6 +1,6 @@
 //! Names that must stay absent, each at its own path.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +18,9 @@ use crate::wire::Fault;
 pub(super) enum Made {
     /// A regular file: nothing lies below it.
     File,
-    /// Anything else.
+    /// An empty folder.
+    Folder,
+    /// Anything else: a link, or a folder that is moved with what is in it.
     Other,
 }
 
@@ -44,13 +46,22 @@ pub(super) struct Absent {
     paths: HashSet<OsString>,
     names: BTreeSet<String>,
     places: BTreeMap<(Identity, String), Place>,
+    /// The same by the folders' paths: another folder may come in the place of one.
+    by_path: HashMap<PathBuf, BTreeMap<String, Place>>,
 }
 
-#[derive(Debug)]
-struct Place {
-    path: PathBuf,
+/// A place that is watched.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub path: PathBuf,
     /// A file lies there, and may be replaced by another one.
     takes_files: bool,
+}
+
+impl Place {
+    pub(super) fn refuses(&self, made: Made) -> bool {
+        made != Made::File || !self.takes_files
+    }
 }
 
 impl Absent {
@@ -71,8 +82,12 @@ impl Absent {
     fn watch(&mut self, Watched { path, folder, name, is_file }: Watched) {
         self.paths.insert(path.as_os_str().to_owned());
         self.names.insert(name.clone());
-        let place = self.places.entry((folder, name));
-        place.or_insert(Place { path, takes_files: true }).takes_files &= is_file;
+        let place = self.places.entry((folder, name.clone()));
+        let place = place.or_insert(Place { path, takes_files: true });
+        place.takes_files &= is_file;
+        if let Some(folder) = place.path.parent() {
+            self.by_path.entry(folder.to_owned()).or_default().insert(name, place.clone());
+        }
     }
 
     /// The one that a folder is, or lies in.
@@ -81,14 +96,22 @@ impl Absent {
         above.find(|path| !self.paths.is_empty() && self.paths.contains(path.as_os_str()))
     }
 
-    /// The one that is at a place, if that must not be made there.
-    pub(super) fn at(&self, spot: &Spot, name: &str, made: Made) -> io::Result<Option<&Path>> {
+    /// What is watched at a place, in the folder at this path.
+    pub(super) fn at(&self, spot: &Spot, folder: &Path, name: &str) -> io::Result<Option<&Place>> {
         if !self.names.contains(name) {
             return Ok(None);
         }
-        let place = self.places.get(&(identity_of(&spot.folder)?, name.to_owned()));
-        let refused = place.filter(|place| made == Made::Other || !place.takes_files);
-        Ok(refused.map(|place| place.path.as_path()))
+        let by_path = self.by_path.get(folder).and_then(|names| names.get(name));
+        Ok(match by_path {
+            Some(place) => Some(place),
+            None => self.places.get(&(identity_of(&spot.folder)?, name.to_owned())),
+        })
+    }
+
+    /// Whether it becomes one of them: git writes a configuration beside it.
+    pub(super) fn is_lock(&self, folder: &Path, name: &str) -> bool {
+        let names = self.by_path.get(folder);
+        name.strip_suffix(".lock").is_some_and(|name| names.is_some_and(|names| names.contains_key(name)))
     }
 
     /// Whether this is one of them, in whatever spelling.

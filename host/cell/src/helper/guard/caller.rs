@@ -3,6 +3,7 @@
 //! The supervisor has the caller's root and mounts: neither can be changed by a command. What is
 //! read of a caller's memory is read once; what it says later does not matter.
 
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -32,6 +33,8 @@ pub(super) struct Caller<'a> {
     thread: u32,
     /// Whether it still waits for the answer.
     waits: &'a dyn Fn() -> bool,
+    /// Links that were followed for it, in all its paths.
+    links: Cell<usize>,
 }
 
 /// A place where a name can be.
@@ -67,13 +70,20 @@ enum Base<'a> {
 
 impl<'a> Caller<'a> {
     pub(super) fn new(thread: u32, waits: &'a dyn Fn() -> bool) -> Self {
-        Self { thread, waits }
+        Self { thread, waits, links: Cell::default() }
     }
 
     /// That what was just looked up by its number is about it: numbers are given again when a
     /// thread has ended.
     fn checked<T>(&self, found: T) -> io::Result<T> {
         if (self.waits)() { Ok(found) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    /// Another link is followed. All of a question's count together, and who has gone is left alone: paths can be
+    /// made that take long.
+    fn count_link(&self) -> io::Result<()> {
+        self.links.set(self.links.get() + 1);
+        if self.links.get() > MAX_LINKS { Err(Errno::LOOP.into()) } else { self.checked(()) }
     }
 
     /// Text in its memory, up to the first NUL.
@@ -143,7 +153,7 @@ impl<'a> Caller<'a> {
             Err(Errno::INVAL) => Ok(Beyond::Itself),
             Err(Errno::NOENT) => Ok(Beyond::Nothing),
             Err(error) => Err(error.into()),
-            Ok(text) => match self.link(spot.folder.as_fd(), spot.bare(), text.into_bytes())? {
+            Ok(text) => match self.counted_link(spot.folder.as_fd(), spot.bare(), text.into_bytes())? {
                 Link::Text(text) => Ok(Beyond::Link(self.locate(&Base::Folder(&spot.folder), &text)?)),
                 Link::Open => {
                     let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -192,7 +202,6 @@ impl<'a> Caller<'a> {
     /// The folder that a path leads to, part by part: what links say about who asks must not be
     /// said about this process.
     fn walk(&self, begin: &Base<'_>, path: &[u8]) -> io::Result<OwnedFd> {
-        let mut links = 0;
         let mut here = match begin {
             _ if path.first() == Some(&b'/') => root()?,
             Base::Folder(folder) => folder.try_clone()?,
@@ -209,10 +218,6 @@ impl<'a> Caller<'a> {
             here = match openat(&here, OsStr::from_bytes(&part), FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(folder) => folder,
                 Err(Errno::NOTDIR | Errno::LOOP) => {
-                    links += 1;
-                    if links > MAX_LINKS {
-                        return Err(Errno::LOOP.into());
-                    }
                     match self.link_at(here.as_fd(), OsStr::from_bytes(&part))? {
                         Link::Open => open_folder(here.as_fd(), &part)?,
                         Link::Text(text) => {
@@ -233,7 +238,12 @@ impl<'a> Caller<'a> {
             Err(Errno::INVAL) => return Err(Errno::NOTDIR.into()),
             other => other?,
         };
-        self.link(folder, name, text.into_bytes())
+        self.counted_link(folder, name, text.into_bytes())
+    }
+
+    fn counted_link(&self, folder: BorrowedFd<'_>, name: &OsStr, text: Vec<u8>) -> io::Result<Link> {
+        self.count_link()?;
+        self.link(folder, name, text)
     }
 
     /// What a link means to who asks. In `/proc` some say who reads them, and the text of others is no
@@ -282,8 +292,8 @@ pub(super) enum Beyond {
     Open(OwnedFd),
 }
 
-/// Most links that are followed one after the other, as the kernel has it.
-pub(super) const MAX_LINKS: usize = 40;
+/// Most links that are followed for one call, as the kernel has it.
+const MAX_LINKS: usize = 40;
 
 /// The names in a path.
 fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::absent::Made;
 use super::call::{At, What};
-use super::caller::{Beyond, Caller, MAX_LINKS, Spot};
+use super::caller::{Beyond, Caller, Spot};
 use super::places::Ruling;
 use super::{Guard, failed, identity_of};
 use crate::helper::reach;
@@ -56,7 +56,8 @@ impl Guard {
         let spot = caller.spot(at)?;
         let made = match what {
             What::Node { mode } => Made::of(kind(mode)),
-            What::Folder { .. } | What::Symlink { .. } => Made::Other,
+            What::Folder { .. } => Made::Folder,
+            What::Symlink { .. } => Made::Other,
         };
         let ruling = self.places.judge(&spot, made)?;
         if what.is_socket() && matches!(ruling, Ruling::Elsewhere | Ruling::Kept) {
@@ -224,20 +225,17 @@ fn find_source(
         return Ok(Ok((Source::OwnDescriptor, caller.descriptor(from.folder)?)));
     }
     let mut spot = caller.spot(from)?;
-    let mut links = 0;
     // With a slash behind it, it is a folder or nothing.
     while flags.contains(AtFlags::SYMLINK_FOLLOW) && !spot.has_slash() {
         spot = match caller.beyond(&spot)? {
             Beyond::Nothing => return Ok(Err(Errno::NOENT)),
             Beyond::Itself => break,
-            Beyond::Link(_) if links == MAX_LINKS => return Ok(Err(Errno::LOOP)),
             Beyond::Link(next) => next,
             Beyond::Open(file) if caller.is_own_descriptor(&spot)? => {
                 return Ok(Ok((Source::OwnDescriptor, file)));
             }
             Beyond::Open(file) => return Ok(Ok((Source::Open, file))),
         };
-        links += 1;
     }
     let asked = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = openat(&spot.folder, spot.name(), asked, Mode::empty());

@@ -23,6 +23,7 @@ mod made;
 mod mounts;
 mod opened;
 mod places;
+mod repositories;
 mod sockets;
 mod unpacked;
 
@@ -56,6 +57,8 @@ pub(super) struct Guard {
     places: Places,
     umask: Umask,
     refused: Told,
+    /// Longest file of the command.
+    file_size: u64,
     /// Whether a socket may have been made, which the caller does by itself.
     sockets: bool,
 }
@@ -64,7 +67,14 @@ impl Guard {
     /// The guard of a command; none where nothing needs one.
     pub(super) fn new(cell: &CellSpec, order: &CommandSpec) -> Result<Option<Self>, Fault> {
         let Some(places) = Places::new(cell, order)? else { return Ok(None) };
-        Ok(Some(Self { places, umask: Umask::default(), refused: Told::default(), sockets: false }))
+        let file_size = order.limits.file_size;
+        Ok(Some(Self {
+            places,
+            umask: Umask::default(),
+            refused: Told::default(),
+            file_size,
+            sockets: false,
+        }))
     }
 
     /// What it is to be asked about.
@@ -81,7 +91,14 @@ impl Guard {
         // lets sockets have names, for those that are bound.
         let is_socket = matches!(call, Call::Make { what, .. } if what.is_socket());
         let otherwise = if is_socket { Answer::Fail(libc::EACCES) } else { Answer::Go };
-        Some(self.carry_out(&caller, call).unwrap_or(Decision::Now(otherwise)))
+        Some(match self.carry_out(&caller, call) {
+            Ok(decision) => decision,
+            // What it lies in may be there by the time that the kernel would look.
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
+                Decision::Now(Answer::Fail(libc::ENOENT))
+            }
+            Err(_) => Decision::Now(otherwise),
+        })
     }
 
     fn carry_out(&mut self, caller: &Caller<'_>, call: Call) -> std::io::Result<Decision> {

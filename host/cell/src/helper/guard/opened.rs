@@ -4,20 +4,26 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fcntl_setfl, fstat, ftruncate, openat, statat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, fstat, ftruncate, openat};
 use rustix::io::Errno;
 
 use super::absent::Made;
 use super::call::{At, Open};
-use super::caller::{Beyond, Caller, MAX_LINKS, Spot};
+use super::caller::{Beyond, Caller, Spot};
 use super::places::Ruling;
 use super::{Decision, Guard, failed};
 use crate::helper::reach;
-use crate::sys::Answer;
+use crate::sys::{Answer, Given};
+
+/// Most steps to a file that others make, remove and replace by links meanwhile.
+const MAX_STEPS: usize = 64;
 
 /// What was found at the end of a path.
 enum Opened {
+    /// As it was: nothing is cut yet.
     File(OwnedFd),
+    /// It was not there.
+    New(OwnedFd, Spot),
     Pipe(Pipe),
     Answer(Answer),
 }
@@ -32,7 +38,15 @@ impl Guard {
             return Ok(Decision::Now(Answer::Go));
         }
         Ok(match self.find_file(caller, open.at, flags, open.mode)? {
-            Opened::File(file) => Decision::Now(given(file, flags)),
+            Opened::File(file) => {
+                let cut = flags.contains(OFlags::TRUNC) && may_write(flags);
+                Decision::Now(Answer::File(Given { cut, ..given(file, flags) }))
+            }
+            Opened::New(file, spot) => {
+                let name = spot.bare().to_owned();
+                let made = Some((spot.folder, name));
+                Decision::Now(Answer::File(Given { made, ..given(file, flags) }))
+            }
             Opened::Pipe(pipe) => pipe.first_try(),
             Opened::Answer(answer) => Decision::Now(answer),
         })
@@ -40,9 +54,12 @@ impl Guard {
 
     /// Changes the length of a file by its path.
     pub(super) fn truncate(&mut self, caller: &Caller<'_>, at: At, length: u64) -> io::Result<Answer> {
+        if length > self.file_size {
+            return Ok(failed(Errno::FBIG));
+        }
         Ok(match self.find_file(caller, at, OFlags::WRONLY | OFlags::NONBLOCK, 0)? {
             Opened::File(file) => ftruncate(&file, length).map_or_else(failed, |()| Answer::Done),
-            Opened::Pipe(_) => failed(Errno::INVAL),
+            Opened::Pipe(_) | Opened::New(..) => failed(Errno::INVAL),
             Opened::Answer(answer) => answer,
         })
     }
@@ -57,7 +74,7 @@ impl Guard {
         self.umask.take(caller)?;
         let mode = Mode::from_raw_mode(open.mode & 0o7777);
         Ok(match openat(&folder, ".", flags | OFlags::CLOEXEC, mode) {
-            Ok(file) => given(file, flags),
+            Ok(file) => Answer::File(given(file, flags)),
             Err(error) => failed(error),
         })
     }
@@ -67,13 +84,17 @@ impl Guard {
         let (mut creates, exclusive) = (flags.contains(OFlags::CREATE), flags.contains(OFlags::EXCL));
         let follows = !flags.contains(OFlags::NOFOLLOW);
         let mut spot = caller.spot(at)?;
-        for _ in 0..MAX_LINKS {
+        for _ in 0..MAX_STEPS {
             if spot.has_slash() {
                 break;
             }
             let ruling =
                 if creates { self.places.judge(&spot, Made::File) } else { self.places.judge_change(&spot) }?;
             let is_here = matches!(ruling, Ruling::Free);
+            if creates && exclusive && !is_here {
+                // There is something, or nothing may come.
+                return Ok(Opened::Answer(self.ruled_out(ruling).unwrap_or(Answer::Go)));
+            }
             if creates && !matches!(ruling, Ruling::Elsewhere) {
                 if let Some(answer) = self.ruled_out(ruling) {
                     return Ok(Opened::Answer(answer));
@@ -84,13 +105,15 @@ impl Guard {
                     Err(error) => return Ok(Opened::Answer(failed(error))),
                     Ok(file) => {
                         self.places.made(&spot);
-                        return Ok(Opened::File(file));
+                        return Ok(Opened::New(file, spot));
                     }
                 }
             }
             spot = match caller.beyond(&spot)? {
                 // It went away, and can be made after all.
                 Beyond::Nothing if creates && is_here => continue,
+                // It may be there by the time that the kernel would look.
+                Beyond::Nothing if is_here => return Ok(Opened::Answer(failed(Errno::NOENT))),
                 Beyond::Itself if is_here => {
                     if creates && !matches!(self.places.judge_change(&spot)?, Ruling::Free) {
                         break;
@@ -120,39 +143,23 @@ impl Guard {
     /// Opens a regular file or a pipe; what else there is the caller opens by itself. None where it has
     /// gone meanwhile.
     fn open_existing(&self, spot: &Spot, flags: OFlags) -> io::Result<Option<Opened>> {
-        let found = match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
+        let path = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match openat(&spot.folder, spot.bare(), path, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(None),
             other => other?,
         };
-        let kind = FileType::from_raw_mode(found.st_mode);
-        if !(kind.is_file() || kind.is_fifo()) {
-            return Ok(Some(Opened::Answer(Answer::Go)));
-        }
-        // Where only this looks at it, it is looked at before it is changed.
-        let is_cut_later = self.places.is_shared_tree() && flags.contains(OFlags::TRUNC);
-        let cut = if is_cut_later { OFlags::TRUNC } else { OFlags::empty() };
-        let asked = asked(flags).difference(cut) | OFlags::NOFOLLOW;
-        let asked = if kind.is_fifo() { OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC } else { asked };
-        let file = match openat(&spot.folder, spot.bare(), asked, Mode::empty()) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Ok(Some(Opened::Answer(failed(error)))),
-        };
         let stat = fstat(&file)?;
-        if FileType::from_raw_mode(stat.st_mode) != kind {
-            return Ok(Some(Opened::Answer(Answer::Go)));
-        }
+        // It is looked at before anything is done to it.
         if !self.places.may_change(reach::identity(&stat)) {
             return Ok(Some(Opened::Answer(failed(Errno::ACCESS))));
         }
-        if kind.is_fifo() {
-            return Ok(Some(Opened::Pipe(Pipe { file, flags })));
-        }
-        if is_cut_later {
-            ftruncate(&file, 0)?;
-        }
-        may_wait(&file, flags)?;
-        Ok(Some(Opened::File(file)))
+        Ok(Some(match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => open_itself(&file, flags),
+            FileType::Fifo => Opened::Pipe(Pipe { file, flags }),
+            // What Landlock says comes before what it is.
+            FileType::Socket => Opened::Answer(failed(Errno::NXIO)),
+            _ => Opened::Answer(Answer::Go),
+        }))
     }
 
     /// Opens what the caller has open and what has no name any more.
@@ -164,13 +171,7 @@ impl Guard {
         {
             return Ok(Opened::Answer(Answer::Go));
         }
-        Ok(match openat(CWD, itself(file), asked(flags), Mode::empty()) {
-            Ok(file) => {
-                may_wait(&file, flags)?;
-                Opened::File(file)
-            }
-            Err(error) => Opened::Answer(failed(error)),
-        })
+        Ok(open_itself(file, flags))
     }
 }
 
@@ -194,7 +195,7 @@ impl Pipe {
     pub(in crate::helper) fn open(&self) -> Option<Answer> {
         let opened = openat(CWD, itself(&self.file), asked(self.flags), Mode::empty());
         match opened.and_then(|file| may_wait(&file, self.flags).map(|()| file)) {
-            Ok(file) => Some(given(file, self.flags)),
+            Ok(file) => Some(Answer::File(given(file, self.flags))),
             Err(Errno::NXIO) if !self.flags.contains(OFlags::NONBLOCK) => None,
             Err(error) => Some(failed(error)),
         }
@@ -207,6 +208,10 @@ fn asked(flags: OFlags) -> OFlags {
     flags | OFlags::NONBLOCK | OFlags::CLOEXEC
 }
 
+fn may_write(flags: OFlags) -> bool {
+    flags.intersects(OFlags::WRONLY | OFlags::RDWR)
+}
+
 /// Lets the caller wait for what it reads and writes, if it asked for that.
 fn may_wait(file: &OwnedFd, flags: OFlags) -> rustix::io::Result<()> {
     if flags.contains(OFlags::NONBLOCK) { Ok(()) } else { fcntl_setfl(file, flags) }
@@ -217,12 +222,22 @@ fn itself(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Makes a regular file that was not there.
+/// Opens what a descriptor is of. It is cut when it is given, but by who may only read, who cannot cut it then.
+fn open_itself(file: &OwnedFd, flags: OFlags) -> Opened {
+    let asked = if may_write(flags) { asked(flags).difference(OFlags::TRUNC) } else { asked(flags) };
+    let opened = openat(CWD, itself(file), asked, Mode::empty());
+    match opened.and_then(|file| may_wait(&file, flags).map(|()| file)) {
+        Ok(file) => Opened::File(file),
+        Err(error) => Opened::Answer(failed(error)),
+    }
+}
+
+/// Makes a regular file that was not there; no link is followed.
 fn make_file(spot: &Spot, flags: OFlags, mode: u32) -> rustix::io::Result<OwnedFd> {
-    let flags = flags | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = flags | OFlags::EXCL | OFlags::CLOEXEC;
     openat(&spot.folder, spot.bare(), flags, Mode::from_raw_mode(mode & 0o7777))
 }
 
-fn given(file: OwnedFd, flags: OFlags) -> Answer {
-    Answer::File { file, closes_on_exec: flags.contains(OFlags::CLOEXEC) }
+fn given(file: OwnedFd, flags: OFlags) -> Given {
+    Given { file, closes_on_exec: flags.contains(OFlags::CLOEXEC), cut: false, made: None }
 }

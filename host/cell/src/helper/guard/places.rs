@@ -11,10 +11,10 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 
 use super::absent::{Absent, Made, folded};
 use super::caller::{Spot, path_of};
-use super::came::Came;
 use super::frozen::Frozen;
 use super::identity_of;
 use super::mounts::{About, Mounts};
+use super::repositories::Repositories;
 use super::sockets;
 use super::unpacked::Unpacked;
 use crate::helper::reach::{self, Identity, Walk};
@@ -31,9 +31,6 @@ struct Folder {
     /// About all that is in it.
     ruling: Ruling,
 }
-
-/// What git looks for, as [`folded`] gives it.
-const REPOSITORY: &str = ".git";
 
 /// What is said about a name.
 #[derive(Debug, Clone)]
@@ -58,8 +55,7 @@ pub(super) struct Places {
     absent: Absent,
     frozen: Frozen,
     unpacked: Unpacked,
-    /// What was made with the name of a repository.
-    repositories: Came,
+    repositories: Repositories,
     /// Links that stay where they are.
     kept: BTreeSet<Identity>,
     shared: Option<SharedTree>,
@@ -125,7 +121,9 @@ impl Places {
         let absent = order.covers.iter().filter(|cover| matches!(cover, Cover::Absent(_)));
         let absent = Absent::new(absent.map(Cover::path))?;
         let frozen = order.covers.iter().filter(|cover| !matches!(cover, Cover::Absent(_) | Cover::Pin(_)));
-        let frozen = Frozen::new(frozen.map(Cover::path));
+        let absences = order.covers.iter().filter(|cover| matches!(cover, Cover::Absent(_)));
+        let frozen =
+            Frozen::new(&writable_roots(cell, order), frozen.map(Cover::path), absences.map(Cover::path));
         let links = order.covers.iter().filter(|cover| matches!(cover, Cover::Keep(_))).map(Cover::path);
         let mut kept = BTreeSet::new();
         for path in links {
@@ -139,7 +137,7 @@ impl Places {
             absent,
             frozen,
             unpacked,
-            repositories: Came::default(),
+            repositories: Repositories::new(order.covers.iter().map(Cover::path)),
             kept,
             shared,
         }))
@@ -164,7 +162,7 @@ impl Places {
         let Folder { path, about, .. } = &folder;
         let inside = self.inside(path);
         Ok(if !is_free(spot)? {
-            if self.unpacked.may_change(inside, about.born) { Ruling::Free } else { Ruling::Kept }
+            if self.unpacked.may_change(about.born) { Ruling::Free } else { Ruling::Kept }
         } else if self.unpacked.may_come(spot, inside, about.born) {
             Ruling::Free
         } else {
@@ -176,8 +174,8 @@ impl Places {
     pub(super) fn judge_change(&self, spot: &Spot) -> io::Result<Ruling> {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
         let ruling = self.judge_name(&folder, spot, &name, Made::File)?;
-        let Folder { path, about, .. } = &folder;
-        let stays = || self.unpacked.names(&name) && !self.unpacked.may_change(self.inside(path), about.born);
+        let Folder { about, .. } = &folder;
+        let stays = || self.unpacked.names(&name) && !self.unpacked.may_change(about.born);
         Ok(if matches!(ruling, Ruling::Free) && stays() { Ruling::Kept } else { ruling })
     }
 
@@ -215,17 +213,26 @@ impl Places {
             let folder = reach::open(path)?;
             About::folder(&folder).map(|about| about.born)
         };
-        Ok(if self.unpacked.is_around(root, inside, born)? { Ruling::Kept } else { Ruling::Free })
+        let is_new = |path: &Path| Ok(self.unpacked.is_new(born(path)?));
+        let is_closed = self.unpacked.is_around(root, inside, born)?
+            || self.repositories.is_anothers(root, inside, is_new)?;
+        Ok(if is_closed { Ruling::Kept } else { Ruling::Free })
     }
 
     fn judge_name(&self, folder: &Folder, spot: &Spot, name: &str, made: Made) -> io::Result<Ruling> {
         if !matches!(folder.ruling, Ruling::Free) {
             return Ok(folder.ruling.clone());
         }
-        if let Some(absent) = self.absent.at(spot, name, made)? {
-            return Ok(Ruling::Protected(absent.to_owned()));
+        if let Some(place) = self.absent.at(spot, &folder.path, name)? {
+            let ruling =
+                if place.refuses(made) { Ruling::Protected(place.path.clone()) } else { Ruling::Free };
+            return Ok(ruling);
         }
-        Ok(if self.frozen.hold(&folder.path, name) { Ruling::Kept } else { Ruling::Free })
+        let stays = self.frozen.hold((&folder.path, identity_of(&spot.folder)?), name)
+            || self.absent.is_lock(&folder.path, name)
+            || self.repositories.holds_anothers(spot, name)?
+            || made != Made::Folder && self.frozen.lie_below(&folder.path, name);
+        Ok(if stays { Ruling::Kept } else { Ruling::Free })
     }
 
     /// Whether something open lies in a mount of the command's.
@@ -241,9 +248,7 @@ impl Places {
 
     /// A name was made.
     pub(super) fn made(&self, spot: &Spot) {
-        if folded(spot.bare()) == REPOSITORY {
-            self.repositories.add(spot);
-        }
+        self.repositories.made(spot);
     }
 
     /// Something was moved, which may have brought names along.

@@ -63,9 +63,10 @@ impl Unpacked {
         is_new
     }
 
-    /// Whether a place that has one of the names may be changed, in a folder made at this time.
-    pub(super) fn may_change(&self, inside: &Path, born: Option<Duration>) -> bool {
-        self.is_new(born) || self.is_packed(inside)
+    /// Whether what has one of the names may be changed, in a folder made at this time. Among packages, too, where
+    /// any folder can be moved to.
+    pub(super) fn may_change(&self, born: Option<Duration>) -> bool {
+        self.is_new(born)
     }
 
     /// Whether a folder has one of the names, or lies in one that does, and was there before the command:
@@ -79,9 +80,6 @@ impl Unpacked {
         let mut above = root.to_owned();
         for part in inside {
             let name = folded(part);
-            if self.packages.contains(&name) {
-                return Ok(false);
-            }
             if self.names.contains(&name) && !self.is_new(born(&above)?) {
                 return Ok(true);
             }
@@ -90,7 +88,8 @@ impl Unpacked {
         Ok(false)
     }
 
-    fn is_new(&self, born: Option<Duration>) -> bool {
+    /// Whether something came to be since the command began.
+    pub(super) fn is_new(&self, born: Option<Duration>) -> bool {
         born.is_some_and(|born| born >= self.began)
     }
 
