@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::deny::DenyRule;
-use crate::hosts::HostRule;
 use crate::place::{PathRule, Place};
 use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 use crate::shell::ShellPolicy;
@@ -23,38 +22,21 @@ struct Builtin {
 
 enum Mode {
     Off,
-    Registries,
+    /// The hosts that the operator lists: a host that takes packages is a way out for data.
+    Listed,
     Open,
 }
 
 const PROFILES: [Builtin; 4] = [
     Builtin { name: DEFAULT_PROFILE, read: PROGRAMS, write: PROJECT, network: Mode::Off },
     Builtin { name: READONLY, read: PROGRAMS_AND_PROJECT, write: &[Place::Tmp], network: Mode::Off },
-    Builtin { name: "build", read: PROGRAMS, write: PROJECT, network: Mode::Registries },
+    Builtin { name: "build", read: PROGRAMS, write: PROJECT, network: Mode::Listed },
     Builtin { name: "open", read: PROGRAMS, write: PROJECT, network: Mode::Open },
 ];
 
 const PROGRAMS: &[Place] = &[Place::System, Place::Toolchains, Place::Skills];
 const PROGRAMS_AND_PROJECT: &[Place] = &[Place::System, Place::Toolchains, Place::Skills, Place::Workspace];
 const PROJECT: &[Place] = &[Place::Workspace, Place::Tmp];
-
-/// Where package managers fetch from.
-const REGISTRIES: &[&str] = &[
-    "crates.io",
-    "index.crates.io",
-    "static.crates.io",
-    "static.rust-lang.org",
-    "registry.npmjs.org",
-    "pypi.org",
-    "files.pythonhosted.org",
-    "proxy.golang.org",
-    "sum.golang.org",
-    "repo.maven.apache.org",
-    "rubygems.org",
-    "github.com",
-    "codeload.github.com",
-    "objects.githubusercontent.com",
-];
 
 const DENIED: &[&str] = &["**/.env*"];
 const PASSED: &[&str] = &["LANG", "LC_ALL", "TZ"];
@@ -107,10 +89,7 @@ fn network(mode: &Mode) -> Network {
     match mode {
         Mode::Off => Network::Off,
         Mode::Open => Network::Open,
-        Mode::Registries => {
-            let hosts = REGISTRIES.iter().filter_map(|host| HostRule::parse(host, Source::Builtin).ok());
-            Network::Allowlist { hosts: hosts.collect() }
-        }
+        Mode::Listed => Network::Allowlist { hosts: Vec::new() },
     }
 }
 
@@ -119,11 +98,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_glob_and_host_of_the_built_in_profiles_is_valid() {
+    fn every_glob_of_the_built_in_profiles_is_valid_and_none_names_a_host() {
         let profiles = profiles();
         assert_eq!(profiles.keys().collect::<Vec<_>>(), ["build", "open", "readonly", "workspace"]);
         assert!(profiles.values().all(|profile| profile.deny.len() == DENIED.len()));
-        let Network::Allowlist { hosts } = &profiles["build"].network.value else { panic!("no list") };
-        assert_eq!(hosts.iter().map(HostRule::to_string).collect::<Vec<_>>(), REGISTRIES);
+        assert_eq!(profiles["build"].network.value, Network::Allowlist { hosts: Vec::new() });
     }
 }

@@ -22,6 +22,8 @@ pub struct ClientTraits {
     pub result_chars: usize,
     /// The same of a tool whose size it lets the server say.
     pub sized_chars: usize,
+    /// Most characters of a text as JSON, where the client cuts that.
+    pub json_chars: Option<usize>,
     /// Its model sees images. Others get their base64 as text, which helps nobody.
     pub shows_images: bool,
     /// Where a result has data, its model sees that and no text.
@@ -36,6 +38,7 @@ const OTHER: ClientTraits = ClientTraits {
     name: "",
     result_chars: RESULT_CHARS,
     sized_chars: RESULT_CHARS,
+    json_chars: None,
     shows_images: true,
     shows_data_alone: false,
     prefix: None,
@@ -54,11 +57,13 @@ static TABLE: [ClientTraits; 4] = [
     },
     ClientTraits { name: "codex-mcp-client", shows_data_alone: true, ..OTHER },
     ClientTraits { name: "continue-cli-client", shows_images: false, prefix: Some("scorpiox_"), ..OTHER },
-    // It keeps 8,000 characters of a result as JSON, in which line feeds and quotes are two.
+    // It keeps 8,000 characters of a result as JSON, in which line feeds and quotes are two. Some of them are
+    // what stands around the text.
     ClientTraits {
         name: "@cline/core",
         result_chars: 7_000,
         sized_chars: 7_000,
+        json_chars: Some(7_800),
         shows_images: false,
         ..OTHER
     },

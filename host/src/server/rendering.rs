@@ -78,6 +78,28 @@ impl Manner {
     }
 }
 
+impl Manner {
+    /// A text that leaves room for so many characters more.
+    fn fit<'a>(&self, text: Cow<'a, str>, room: usize, place: impl FnOnce() -> SpillPlace) -> Cow<'a, str> {
+        let mut most = self.chars - room;
+        if let Some(json) = self.traits.json_chars {
+            // How much is left of a text that is cut cannot be said before.
+            while let length = json_length(&fit(Cow::Borrowed(&*text), most, SpillPlace::none))
+                && length > json - room
+            {
+                most = (most - 1).min(most * (json - room) / length);
+            }
+        }
+        fit(text, most, place)
+    }
+}
+
+/// How many characters a text has in JSON, as JavaScript counts and writes them.
+fn json_length(text: &str) -> usize {
+    let is_escaped = |c: &char| matches!(c, '"' | '\\' | '\n' | '\r' | '\t');
+    length(text) + text.chars().filter(is_escaped).count()
+}
+
 fn chars(traits: &ClientTraits, tool: &Tool) -> usize {
     if tool.marks.whole { traits.sized_chars } else { traits.result_chars }
 }
@@ -114,7 +136,7 @@ impl<'a> Body<'a> {
         let structured = outcome.as_ref().ok().filter(|_| manner.structured);
         Self {
             manner,
-            text: fit(joined(texts), manner.chars - MESSAGE_CHARS, place),
+            text: manner.fit(joined(texts), MESSAGE_CHARS, place),
             rest,
             structured: structured.and_then(|output| structured_content(output.structured.as_deref()?)),
             is_error: outcome.as_ref().map_or(true, |output| output.is_error),
@@ -132,7 +154,9 @@ impl<'a> Body<'a> {
         if self.is_data_alone() && self.manner.is_others {
             return 0;
         }
-        self.manner.chars.saturating_sub(length(&self.text))
+        let Manner { traits, chars, .. } = self.manner;
+        let in_json = traits.json_chars.map(|json| json.saturating_sub(json_length(&self.text)));
+        chars.saturating_sub(length(&self.text)).min(in_json.unwrap_or(usize::MAX))
     }
 
     /// The whole result.
@@ -140,8 +164,7 @@ impl<'a> Body<'a> {
         let is_data_alone = self.is_data_alone();
         let texts = messages.iter().map(|message| hygiene::clean(&message.text));
         let own = (!self.text.is_empty()).then_some(self.text);
-        let most = self.manner.chars;
-        let text = fit(joined(own.into_iter().chain(texts).collect()), most, SpillPlace::none);
+        let text = self.manner.fit(joined(own.into_iter().chain(texts).collect()), 0, SpillPlace::none);
         let is_alone = self.rest.is_empty();
         let text = (!text.is_empty() || is_alone).then(|| Content::text(text));
         ToolResult {

@@ -87,6 +87,7 @@ fn calls(program: &Program, site: &Site) -> Vec<(&'static str, Value)> {
         ("Bash", json!({"command": "for i in $(seq 20000); do printf '日本語\\n'; done"})),
         ("Bash", json!({"command": "head -c 500000 /dev/urandom | base64 -w 0 >&2; exit 3"})),
         ("Bash", json!({"command": format!("exit 1; {}", "x".repeat(140_000))})),
+        ("Bash", json!({"command": "for i in $(seq 20000); do printf '\"\\\\\n'; done"})),
         ("ReadBgOutput", json!({"task_id": 1})),
         ("ReadBgOutput", json!({"task_id": 999})),
         ("ListBgTasks", json!({})),
@@ -123,7 +124,7 @@ const PAGED: [&str; 5] = ["ReadDocs", "WebSearch", "InvokeSkill", "SearchSkills"
 fn no_result_has_more_than_its_client_shows() {
     let site = site();
     std::thread::scope(|scope| {
-        for (name, most) in [("tests", CHARS), ("@cline/core", 7000)] {
+        for (name, most, most_of_json) in [("tests", CHARS, usize::MAX), ("@cline/core", 7000, 8000)] {
             let site = &site;
             scope.spawn(move || {
                 let program = prepared(site);
@@ -136,6 +137,8 @@ fn no_result_has_more_than_its_client_shows() {
                     let arguments: String = arguments.to_string().chars().take(80).collect();
                     assert!(length(text) <= most, "{name}: {tool} {arguments}: {}", length(text));
                     assert!(!text.is_empty(), "{tool} {arguments}");
+                    let json = length(&json!({"content": [{"type": "text", "text": text}]}).to_string());
+                    assert!(json <= most_of_json, "{name}: {tool} {arguments}: {json} of JSON");
                     // What is cut by the tool itself loses no part that it would not have chosen.
                     let is_giant = arguments.contains("\"task_id\":1");
                     if PAGED.contains(&tool) && !is_giant {
