@@ -37,6 +37,7 @@ impl Environment {
         };
         let workspace = Workspace::find(sources, home.as_deref(), &own_home)?;
         refuse_links(&links, &own_home, &workspace.path)?;
+        refuse_brought_along(&own_home, &workspace)?;
         refuse_others(&own_home)?;
         let binary = env::current_exe().context("this program's own path is unknown")?;
         let locations = Locations {
@@ -89,6 +90,22 @@ fn refuse_links(links: &[PathBuf], own_home: &Path, workspace: &Path) -> Result<
             link.display()
         ),
     }
+}
+
+/// What a repository brings along is nobody's decision, and neither is what its settings point to.
+fn refuse_brought_along(own_home: &Path, workspace: &Workspace) -> Result<()> {
+    let wanted = workspace.instead_of.as_ref().unwrap_or(&workspace.path);
+    let lies_inside = own_home.starts_with(&workspace.path);
+    let is_around = path("SCORPIOX_HOME").is_some() && wanted.starts_with(own_home);
+    if lies_inside || is_around {
+        bail!(
+            "{}, where policy and plugins are kept, lies in the workspace {} or around it, and must not come from \
+             what is worked on; set SCORPIOX_HOME to a folder apart from it, or leave it out",
+            own_home.display(),
+            wanted.display()
+        );
+    }
+    Ok(())
 }
 
 /// What others may have put there is nobody's decision, and what is written there is theirs to read.

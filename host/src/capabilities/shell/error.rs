@@ -9,7 +9,7 @@ use super::survey::SurveyError;
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
     /// The policy cannot be used.
-    #[error("Commands, pages and files are refused until the policy is mended: {0}")]
+    #[error("All tools are refused until the policy is mended: {0}")]
     Policy(Problem),
     /// A profile that the policy does not have.
     #[error("there is no shell profile {name:?}; there are {}", .known.join(", "))]

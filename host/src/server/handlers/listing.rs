@@ -211,7 +211,7 @@ impl Of<'_> {
         Listed {
             name: scope.name(&definition.name),
             title: features.titles.then_some(&definition.title),
-            description: self.renamed(hygiene::clean(&definition.description)),
+            description: self.with_refusal(self.renamed(hygiene::clean(&definition.description))),
             input_schema: self.schema(),
             output_schema: definition.output_schema.as_deref().filter(|_| has_data),
             annotations: features.annotations.then_some(Annotations {
@@ -222,6 +222,14 @@ impl Of<'_> {
                 open_world_hint: definition.hints.open_world,
             }),
             meta: Meta::of(*marks).filter(|_| features.titles),
+        }
+    }
+
+    /// A description that begins with why calls will fail, where they will.
+    fn with_refusal<'t>(&self, description: Cow<'t, str>) -> Cow<'t, str> {
+        match self.scope.context.shell().policy() {
+            Ok(_) => description,
+            Err(error) => format!("{}\n\n{description}", hygiene::clean(&error.to_string())).into(),
         }
     }
 

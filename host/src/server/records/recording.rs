@@ -68,8 +68,14 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Refuses the call where no line could be written of it, and the operator wants no such call.
+    /// Refuses the call where the operator's policy cannot be used, and where no line could be written of it and
+    /// the operator wants no such call.
     pub(crate) fn permit(&self) -> Result<(), Failure> {
+        // Nobody knows what it says of this tool.
+        if let Err(error) = self.records.shell.policy() {
+            self.fault.set(Some(NO_POLICY));
+            return Err(Failure(error.to_string()));
+        }
         match self.records.audit() {
             Some(audit) if audit.required => audit.spool.check().map_err(|error| {
                 self.fault.set(Some(NOT_RECORDED));
@@ -89,7 +95,7 @@ impl<'a> Recording<'a> {
         match self.fault.get() {
             None => Outcome::Error,
             Some("cancelled") => Outcome::Cancelled,
-            Some(kind @ ("busy" | NOT_RECORDED)) => Outcome::Refused(kind),
+            Some(kind @ ("busy" | NOT_RECORDED | NO_POLICY)) => Outcome::Refused(kind),
             Some(kind) => Outcome::Fault(kind),
         }
     }
@@ -183,6 +189,7 @@ impl Audit {
 /// What a line about a background command is called, which is no call.
 const TASK: &str = "background command";
 const NOT_RECORDED: &str = "not-recorded";
+const NO_POLICY: &str = "policy";
 const BUILT_IN: &str = "built-in";
 
 fn refusal(what: &str, error: &LogError) -> Failure {

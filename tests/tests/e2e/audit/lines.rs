@@ -221,8 +221,10 @@ fn a_policy_that_cannot_be_used_records_as_without_one() {
     let program = with_policy("[audit]\nenabled = false\nenabeld = false\n");
     let mut server = start(&program);
     server.call("Bash", json!({ "command": "true" }));
-    create(&mut server, "a task");
-    assert_eq!(lines(&program, 2)[0]["outcome"], "error");
+    server.call("ListBgTasks", json!({}));
+    for line in lines(&program, 2) {
+        assert_eq!((&line["outcome"], &line["fault"]), (&json!("refused"), &json!("policy")), "{line}");
+    }
     assert!(fs::exists(folder(&program)).expect("a folder"));
 }
 

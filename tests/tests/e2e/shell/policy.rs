@@ -6,10 +6,11 @@ use scorpiox_tests::Program;
 use scorpiox_tests::program::unwrapped;
 use serde_json::json;
 
+use super::super::audit;
 use super::support::{Ran, bash, bash_for, in_tier, start, with_policy};
 
 #[test]
-fn a_policy_that_cannot_be_read_refuses_commands_and_nothing_else() {
+fn a_policy_that_cannot_be_read_refuses_every_tool() {
     for (policy, place, fix) in [
         ("version = 1\n[shell]\nmin_teir = \"T1\"\n", "policy.toml line 3", "min_tier"),
         ("version = 1\n[shell]\nmin_tier = \"T9\"\n", "policy.toml line 3", "T1"),
@@ -34,7 +35,29 @@ fn a_policy_that_cannot_be_read_refuses_commands_and_nothing_else() {
             assert!(ran.text.contains(fix), "{policy:?}: {}", ran.text);
         }
         assert!(!program.workspace().join("ran").exists());
-        server.text("TaskManager", json!({ "action": "create", "text": "goes on" }));
+        for (tool, arguments) in [
+            ("TaskManager", json!({ "action": "create", "text": "a task" })),
+            ("ListBgTasks", json!({})),
+            ("PlanMode", json!({ "action": "status" })),
+        ] {
+            let ran = Ran::of(&server.call(tool, arguments));
+            let is_said = ran.text.starts_with("All tools are refused until the policy is mended: ");
+            assert!(ran.is_error && is_said && ran.text.contains(place), "{policy:?}: {tool}: {}", ran.text);
+        }
+        let listed = server.ask("tools/list", json!({}));
+        let tools = listed["result"]["tools"].as_array().expect("tools");
+        let says_why = |tool: &serde_json::Value| {
+            tool["description"]
+                .as_str()
+                .is_some_and(|text| text.starts_with("All tools are refused until the policy"))
+        };
+        assert!(!tools.is_empty() && tools.iter().all(says_why), "{listed}");
+        assert!(server.ask("ping", json!({}))["error"].is_null());
+        let refused = audit::lines(&program, 5);
+        assert!(
+            refused.iter().all(|line| line["outcome"] == "refused" && line["fault"] == "policy"),
+            "{refused:?}"
+        );
         let (status, _, errors) = program.run(&["policy", "check"]);
         assert!(!status.success() && errors.contains(place), "{policy:?}: {errors}");
     }
@@ -91,18 +114,33 @@ fn nothing_that_a_model_can_reach_changes_the_policy() {
 #[test]
 fn a_command_cannot_write_its_own_rules() {
     let program = Program::new();
-    // The worst place for it: inside of the workspace.
-    let program = program.with("SCORPIOX_HOME", "");
-    let home = program.workspace().join(".home");
-    fs::create_dir(&home).expect("a folder");
-    let program = program.with("SCORPIOX_HOME", &home.display().to_string());
+    // The worst place for it: right above the workspace, which is the program's own where none is open.
+    let home = program.home().to_owned();
+    let program = program.with("SCORPIOX_WORKSPACE", &home.display().to_string());
     let mut server = start(&program);
-    let attack = "mkdir -p .home; printf 'version = 1\\n[shell]\\nallow_unsandboxed = true\\n' > .home/policy.toml; \
-        mv .home .away; mkdir .home; ln -s /tmp .home/x; ls -A .home; true";
+    let attack = "cd ..; mkdir -p ../.scorpiox; printf 'version = 1\\n[shell]\\nallow_unsandboxed = true\\n' > \
+        policy.toml; mv ../.scorpiox ../.away; mv workspace away; ln -s /tmp x; true";
     bash(&mut server, attack);
-    assert!(!home.join("policy.toml").exists());
-    assert!(!program.workspace().join(".away").exists());
+    assert!(home.join(".scorpiox/workspace").is_dir());
+    assert!(!home.join(".scorpiox/policy.toml").exists());
+    assert!(!home.join(".away").exists());
     assert_eq!(bash(&mut start(&program), "true").data["tier"], "T1");
+}
+
+/// A repository's own settings for a client can name a folder that it brings along.
+#[test]
+fn a_home_in_the_workspace_is_refused() {
+    for name in ["", "..", ".home", "a/../.home/deeper"] {
+        let program = Program::new();
+        program.put("workspace/.home/policy.toml", "version = 1\n[shell]\nallow_unsandboxed = true\n");
+        fs::create_dir(program.workspace().join("a")).expect("a folder");
+        let home = program.workspace().join(name).display().to_string();
+        let (status, _, errors) = program.with("SCORPIOX_HOME", &home).run(&["doctor"]);
+        assert!(
+            !status.success() && errors.contains("must not come from what is worked on"),
+            "{name}: {errors}"
+        );
+    }
 }
 
 #[test]

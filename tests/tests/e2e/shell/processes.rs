@@ -194,6 +194,9 @@ fn the_next_command_works_after_the_helper_was_killed() {
         let [(helper, _)] = children[..] else { panic!("one helper: {helpers:?}") };
         let pid = Pid::from_raw(i32::try_from(*helper).expect("a number")).expect("a process");
         kill_process(pid, Signal::KILL).expect("it is there");
+        let stat = || std::fs::read_to_string(format!("/proc/{helper}/stat")).unwrap_or_default();
+        let is_gone = || stat().is_empty() || stat().contains(") Z ");
+        assert!(comes_true(Duration::from_secs(10), is_gone), "{}", stat());
         assert_eq!(bash(server, "echo again").succeeded(), "again\n");
         let listed = server.call("ListBgTasks", json!({}));
         let status = &listed["structuredContent"]["tasks"][0]["status"];

@@ -273,12 +273,17 @@ fn a_new_repository_that_starts_programs_is_told() {
         repository(program);
         let make = "mkdir -p n/hooks n/objects n/refs && echo 'ref: refs/heads/x' > n/HEAD && : > \
                     n/hooks/pre-commit.sample && mkdir -p sub && mv n sub/.git";
-        let ran = bash(server, &format!("printf '[core]\\n\\tbare = false\\n' > c; {make} && mv c sub/.git/config"));
+        let ran = bash(
+            server,
+            &format!("printf '[core]\\n\\tbare = false\\n' > c; {make} && mv c sub/.git/config"),
+        );
         assert!(ran.exit_code() == 0 && !ran.text.contains("new: "), "{}", ran.text);
-        let evil = "mkdir -p a/.git && printf '[core]\\n\\tfsmonitor = x; false\\n' > a/.git/config && mv a moved";
+        let evil =
+            "mkdir -p a/.git && printf '[core]\\n\\tfsmonitor = x; false\\n' > a/.git/config && mv a moved";
         let ran = bash(server, evil);
         assert!(ran.text.contains("new: ") && ran.text.contains("/moved/.git"), "{}", ran.text);
-        let task = background(server, "mkdir -p b/.git/hooks && echo x > b/.git/hooks/post-index-change; echo over");
+        let task =
+            background(server, "mkdir -p b/.git/hooks && echo x > b/.git/hooks/post-index-change; echo over");
         read_until(server, task, "/b/.git: git starts");
     });
 }
