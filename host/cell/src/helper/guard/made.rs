@@ -84,7 +84,7 @@ impl Guard {
             }
         };
         if done.is_ok() {
-            self.places.made(&spot);
+            self.places.made(&spot, !matches!(what, What::Folder { .. }));
         }
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }
@@ -110,7 +110,7 @@ impl Guard {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
         if done.is_ok() {
-            self.places.made(&spot);
+            self.places.made(&spot, true);
         }
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }

@@ -104,7 +104,7 @@ impl Guard {
                     Err(Errno::EXIST) if !exclusive => {}
                     Err(error) => return Ok(Opened::Answer(failed(error))),
                     Ok(file) => {
-                        self.places.made(&spot);
+                        self.places.made(&spot, true);
                         return Ok(Opened::New(file, spot));
                     }
                 }

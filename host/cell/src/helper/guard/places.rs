@@ -246,14 +246,14 @@ impl Places {
         inside.min_by_key(|inside| inside.as_os_str().len()).unwrap_or(path)
     }
 
-    /// A name was made.
-    pub(super) fn made(&self, spot: &Spot) {
-        self.repositories.made(spot);
+    /// A name was made: that of a file, or of what may be a folder.
+    pub(super) fn made(&self, spot: &Spot, is_file: bool) {
+        self.repositories.made(spot, is_file);
     }
 
     /// Something was moved, which may have brought names along.
     pub(super) fn moved(&self, from: &Spot, to: &Spot) {
-        self.made(to);
+        self.made(to, false);
         if !self.unpacked.came_in_packages() {
             return;
         }

@@ -38,11 +38,14 @@ impl Repositories {
         Self { came: Came::default(), known: RefCell::new(known) }
     }
 
-    /// The command made a name.
-    pub(super) fn made(&self, spot: &Spot) {
+    /// The command made a name: that of a file, or of what may be a folder.
+    pub(super) fn made(&self, spot: &Spot, is_file: bool) {
         let is_repository = folded(spot.bare()) == NAME;
         if is_repository {
             self.came.add(spot);
+        } else if is_file {
+            // Most of what commands make.
+            return;
         }
         if let Ok(found) = statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW)
             && (is_repository || FileType::from_raw_mode(found.st_mode).is_dir())
