@@ -21,7 +21,7 @@ mod stamp;
 mod trail;
 
 pub use folder::{Folder, Identity, Kind, open_file};
-pub use resolve::{Unresolved, Writable, resolve};
+pub use resolve::{Resolver, Unresolved, Writable, resolve};
 pub use stamp::{FINE_STEP, Stamp};
 pub use trail::{Lost, Trail};
 

@@ -1,5 +1,6 @@
 //! Where a path leads, as far as only its owner can have decided that.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -53,15 +54,36 @@ pub enum Unresolved {
 /// Where an absolute path leads: without links, to be opened by [`crate::Folder::open`]. What is
 /// not there yet stays as it was written. A link that lies where commands can write is refused.
 pub fn resolve(path: &Path, writable: &Writable) -> Result<PathBuf, Unresolved> {
-    if !path.is_absolute() {
-        return Err(Unresolved::Relative(path.to_owned()));
+    Resolver::new(writable).resolve(path)
+}
+
+/// Resolves many paths at one moment: what they have in common is looked at once.
+#[derive(Debug)]
+pub struct Resolver<'a> {
+    writable: &'a Writable,
+    folders: HashSet<PathBuf>,
+}
+
+impl<'a> Resolver<'a> {
+    /// For this moment. Do not keep it: what it has looked at may be another thing later.
+    pub fn new(writable: &'a Writable) -> Self {
+        Self { writable, folders: HashSet::new() }
     }
-    let is_theirs = |link: &Path| !link.parent().is_some_and(|folder| writable.covers(folder));
-    Trail::follow_where(path, is_theirs).map(|trail| trail.end).map_err(|lost| match lost {
-        Lost::Link(link) => Unresolved::Link(link),
-        Lost::TooManyLinks(path) => Unresolved::TooManyLinks(path),
-        Lost::Io { path, error } => Unresolved::Io { path, error },
-    })
+
+    /// As [`resolve`].
+    pub fn resolve(&mut self, path: &Path) -> Result<PathBuf, Unresolved> {
+        if !path.is_absolute() {
+            return Err(Unresolved::Relative(path.to_owned()));
+        }
+        let writable = self.writable;
+        let is_theirs = |link: &Path| !link.parent().is_some_and(|folder| writable.covers(folder));
+        let trail = Trail::follow_knowing(path, is_theirs, &mut self.folders);
+        trail.map(|trail| trail.end).map_err(|lost| match lost {
+            Lost::Link(link) => Unresolved::Link(link),
+            Lost::TooManyLinks(path) => Unresolved::TooManyLinks(path),
+            Lost::Io { path, error } => Unresolved::Io { path, error },
+        })
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! The one place that walks links. Whether a link may be followed is for the caller to say.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -58,6 +59,15 @@ impl Trail {
 
     /// Follows an absolute path through links that `follows` accepts, each by its path.
     pub fn follow_where(path: &Path, follows: impl Fn(&Path) -> bool) -> Result<Self, Lost> {
+        Self::follow_knowing(path, follows, &mut HashSet::new())
+    }
+
+    /// The same, without a look at what is known to be a folder; adds to that.
+    pub(crate) fn follow_knowing(
+        path: &Path,
+        follows: impl Fn(&Path) -> bool,
+        folders: &mut HashSet<PathBuf>,
+    ) -> Result<Self, Lost> {
         let mut trail = Self { links: Vec::new(), end: PathBuf::from("/"), exists: true, blocked: None };
         let mut ahead = parts(path);
         // Parts of the end that do not exist.
@@ -72,6 +82,10 @@ impl Trail {
             let next = trail.end.join(&name);
             if missing > 0 {
                 missing += 1;
+                trail.end = next;
+                continue;
+            }
+            if folders.contains(&next) {
                 trail.end = next;
                 continue;
             }
@@ -90,7 +104,12 @@ impl Trail {
                     }
                     ahead.extend(parts(&target));
                 }
-                Ok(_) => trail.end = next,
+                Ok(found) => {
+                    if found.is_dir() {
+                        folders.insert(next.clone());
+                    }
+                    trail.end = next;
+                }
                 Err(error) if is_absence(&error) => {
                     missing = 1;
                     trail.blocked = (error.kind() == io::ErrorKind::NotADirectory).then(|| trail.end.clone());

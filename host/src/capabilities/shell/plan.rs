@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
-use scorpiox_paths::{Lost, Trail, Writable, resolve};
+use scorpiox_paths::{Lost, Resolver, Trail, Writable, resolve};
 use scorpiox_policy::{
     DenyRule, HostDecision, HostRules, Network as NetworkRule, Place, Places, Policy, Profile, TOOLCHAINS,
     Tier as MinTier,
@@ -125,7 +125,8 @@ pub(super) fn places(setup: &ShellSetup, policy: &Policy) -> Places {
     // Profiles name the same places again and again.
     let named: BTreeSet<_> = named.chain(denied.filter_map(|rule| rule.head(&places))).collect();
     // What a command may have led elsewhere leads nowhere.
-    let real = named.into_iter().filter_map(|path| resolve(&path, &writable).ok().map(|real| (path, real)));
+    let mut resolver = Resolver::new(&writable);
+    let real = named.into_iter().filter_map(|path| resolver.resolve(&path).ok().map(|real| (path, real)));
     let real = real.filter(|(path, real)| path != real).collect();
     Places { real, skills: skills(setup, &writable), ..places }
 }
