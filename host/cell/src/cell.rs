@@ -86,7 +86,9 @@ impl Drop for Cell {
     }
 }
 
-/// Starts the helper, from memory: whatever lies on a disk by then is not it. Nothing is done between fork and exec, so the C library need not copy
+/// Starts the helper, from memory: whatever lies on a disk by then is not it.
+///
+/// Nothing is done between fork and exec, so the C library need not copy
 /// this process's memory map, however large it is.
 #[allow(clippy::disallowed_methods)] // the one place that starts a program
 fn start(helper: &Helper, socket: OwnedFd) -> io::Result<Child> {

@@ -108,10 +108,10 @@ impl Absent {
         })
     }
 
-    /// Whether it becomes one of them: git writes a configuration beside it.
+    /// Whether it becomes one of them.
     pub(super) fn is_lock(&self, folder: &Path, name: &str) -> bool {
         let names = self.by_path.get(folder);
-        name.strip_suffix(".lock").is_some_and(|name| names.is_some_and(|names| names.contains_key(name)))
+        what_becomes(name).is_some_and(|name| names.is_some_and(|names| names.contains_key(name)))
     }
 
     /// Whether this is one of them, in whatever spelling.
@@ -150,6 +150,11 @@ fn find(path: &Path, walk: &mut Walk) -> io::Result<Option<Watched>> {
 /// Whether a folder above is missing, or no folder.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// What gets the name of a file that git writes first and moves then, if this is such a one's.
+pub(super) fn what_becomes(name: &str) -> Option<&str> {
+    name.strip_suffix(".lock")
 }
 
 /// A name as the least particular of file systems compares it, so that names are refused that would be

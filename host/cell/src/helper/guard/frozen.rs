@@ -7,12 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::absent::folded;
+use super::absent::{folded, what_becomes};
 use super::identity_of;
 use crate::helper::reach::{Identity, Walk};
-
-/// Git writes a configuration beside it, under its name and this, and moves that over it.
-const LOCK: &str = ".lock";
 
 /// Names by the paths of their folders, in whatever spelling.
 #[derive(Debug, Default)]
@@ -85,7 +82,7 @@ impl Frozen {
                 || self.places.get(&identity).is_some_and(|names| names.contains(name))
         };
         is_one(name)
-            || name.strip_suffix(LOCK).is_some_and(is_one)
+            || what_becomes(name).is_some_and(is_one)
             || path.ancestors().any(|above| self.paths.contains(above.as_os_str()))
     }
 
