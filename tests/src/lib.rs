@@ -3,6 +3,7 @@
 
 pub mod container;
 pub mod conversation;
+pub mod managed;
 pub mod program;
 pub mod schema;
 pub mod site;

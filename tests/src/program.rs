@@ -128,7 +128,7 @@ impl Program {
     /// Starts a program of its own instead, which lies in the folder `bin` beside `home`.
     pub fn with_own_binary(mut self) -> Self {
         let own = self.folder.path().join("bin/scorpiox-code");
-        std::fs::create_dir(own.parent().expect("a folder")).expect("a folder");
+        std::fs::create_dir_all(own.parent().expect("a folder")).expect("a folder");
         if std::fs::hard_link(binary(), &own).is_err() {
             std::fs::copy(binary(), &own).expect("a copy");
         }
@@ -252,6 +252,12 @@ impl Started {
             }
         });
         Self { child, input, lines, next_id: 1, received: Vec::new() }
+    }
+
+    /// Sends a message to a program that may have ended already; whether it took it.
+    pub fn try_send(&mut self, message: &Value) -> bool {
+        let input = self.input.as_mut().expect("the input is open");
+        input.write_all(format!("{message}\n").as_bytes()).and_then(|()| input.flush()).is_ok()
     }
 
     /// Sends raw bytes.

@@ -1,6 +1,7 @@
 //! Whether a repository starts programs.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::config::Named;
@@ -20,7 +21,7 @@ pub fn starts_programs(path: &Path, home: Option<&Path>) -> bool {
     obeyed.files.iter().any(|file| match file.file_name().and_then(|name| name.to_str()) {
         Some("config" | "config.worktree") => {
             let named = Named::read(file, home, &mut left);
-            named.starts || named.is_cut
+            named.starts || named.is_cut || is_closed(File::open(file).map(drop))
         }
         _ => holds_hooks(file),
     })
@@ -28,8 +29,16 @@ pub fn starts_programs(path: &Path, home: Option<&Path>) -> bool {
 
 /// Whether a folder has files that are no examples.
 fn holds_hooks(folder: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(folder) else { return false };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return is_closed(Err(error)),
+    };
     entries.flatten().any(|entry| !entry.file_name().as_encoded_bytes().ends_with(b".sample"))
+}
+
+/// Whether something is there and cannot be looked at: whoever closed it can open it again.
+fn is_closed(looked: io::Result<()>) -> bool {
+    looked.is_err_and(|error| !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
 }
 
 #[cfg(test)]

@@ -14,12 +14,14 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod account;
 mod folder;
 pub mod programs;
 mod resolve;
 mod stamp;
 mod trail;
 
+pub use account::account_home;
 pub use folder::{Folder, Identity, Kind, open_file};
 pub use resolve::{Resolver, Unresolved, Writable, resolve};
 pub use stamp::{FINE_STEP, Stamp};

@@ -21,6 +21,11 @@ impl Fingerprint {
         Self::written(&Sha256::digest(bytes))
     }
 
+    /// Of a plugin, from those of its manifest, its component and its tools' definitions.
+    pub fn of_plugin(manifest: &Self, component: &Self, definitions: &Self) -> Self {
+        Self::of([manifest.as_str(), component.as_str(), definitions.as_str()].join(" ").as_bytes())
+    }
+
     /// Of all that is read, which is never in memory at once.
     pub fn of_all(mut bytes: impl Read) -> io::Result<Self> {
         let mut hasher = Sha256::new();

@@ -70,6 +70,13 @@ pub struct Approval {
     pub tools: Box<RawValue>,
 }
 
+impl Approval {
+    /// Of everything that was approved together, the same on each machine: what a policy lists.
+    pub fn content(&self) -> Fingerprint {
+        Fingerprint::of_plugin(&self.manifest, &self.component, &self.definitions)
+    }
+}
+
 /// Decisions that cannot be read or kept. No plugin runs then.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {

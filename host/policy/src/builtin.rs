@@ -89,7 +89,7 @@ fn network(mode: &Mode) -> Network {
     match mode {
         Mode::Off => Network::Off,
         Mode::Open => Network::Open,
-        Mode::Listed => Network::Allowlist { hosts: Vec::new() },
+        Mode::Listed => Network::Allowlist { hosts: Vec::new(), allow_private: Vec::new() },
     }
 }
 
@@ -102,6 +102,9 @@ mod tests {
         let profiles = profiles();
         assert_eq!(profiles.keys().collect::<Vec<_>>(), ["build", "open", "readonly", "workspace"]);
         assert!(profiles.values().all(|profile| profile.deny.len() == DENIED.len()));
-        assert_eq!(profiles["build"].network.value, Network::Allowlist { hosts: Vec::new() });
+        assert_eq!(
+            profiles["build"].network.value,
+            Network::Allowlist { hosts: Vec::new(), allow_private: Vec::new() }
+        );
     }
 }

@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use crate::problem::{Invalid, shorten};
 use crate::source::Source;
+use crate::web::NetworkRule;
 
 /// Longest name in DNS, in bytes, without the final dot.
 const MAX_NAME_BYTES: usize = 253;
@@ -72,6 +73,11 @@ impl HostRule {
             (HostPattern::Address(own), Host::Address(address)) => own == address,
             _ => false,
         }
+    }
+
+    /// Whether all that it is about lies in a network.
+    pub(crate) fn is_in(&self, network: &NetworkRule) -> bool {
+        matches!(self.pattern, HostPattern::Address(address) if network.contains(address))
     }
 
     /// What both rules allow, if anything.

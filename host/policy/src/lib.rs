@@ -1,13 +1,15 @@
 //! The operator's policy.toml: what each tool may touch.
 //!
-//! Reading order: `load` gets the text, `parse` turns it into the types of `shell`,
+//! Reading order: `layers` reads the two files there can be (`managed` says which text can be trusted to be the
+//! machine's, `load` which to be the person's), `parse` turns it into the types of `shell`,
 //! `profile`, `place`, `deny` and `hosts` over the defaults of `builtin`; `why` explains a
-//! decision about a path, `narrow` intersects two profiles, `render` shows everything.
+//! decision about a path, `narrow` intersects two profiles, `meet` two policies, `render` shows everything.
 //!
 //! Invariants:
 //! - The file is taken whole or not at all, and every part of it is understood.
 //! - Everything in use knows the line it comes from.
-//! - Nothing here reads more than the one file, and nothing looks at the environment.
+//! - Nothing here reads more than the two files, and nothing looks at the environment.
+//! - A person's own file narrows what holds for all users of the machine, and never widens it.
 //!   Links are not followed: paths that are asked about are resolved already.
 //!
 //! Enforcement is left to the sandbox and the proxy.
@@ -19,7 +21,11 @@ mod builtin;
 mod deny;
 mod files;
 mod hosts;
+mod layers;
 mod load;
+mod managed;
+mod meet;
+mod names;
 mod narrow;
 mod parse;
 mod place;
@@ -27,11 +33,14 @@ mod problem;
 mod profile;
 mod render;
 mod search;
+mod seen;
 mod shell;
 mod source;
 mod tier;
+mod tools;
 mod web;
 mod why;
+mod workspaces;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,6 +49,9 @@ pub use audit::AuditPolicy;
 pub use deny::{DenyRule, DenySet};
 pub use files::{FileDenial, FilesPolicy};
 pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules, covers};
+pub use layers::{Files, Loaded};
+pub use managed::MANAGED_FILE;
+pub use names::NamePattern;
 pub use place::{
     PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name,
     is_name, is_protected_name,
@@ -48,11 +60,14 @@ pub use problem::{Invalid, Problem};
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;
 pub use search::{EnginePolicy, SearchPolicy};
+pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
 pub use source::{Source, Sourced};
 pub use tier::{Tier, UnknownTier};
+pub use tools::{Approve, PluginPattern, PluginsPolicy, Rules, ToolsPolicy};
 pub use web::{NetworkRule, Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
 pub use why::Verdict;
+pub use workspaces::WorkspacesPolicy;
 
 /// Largest file that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -69,6 +84,12 @@ pub struct Policy {
     pub files: FilesPolicy,
     /// `[search]`: search engines.
     pub search: SearchPolicy,
+    /// `[tools]`: which tools may be called.
+    pub tools: ToolsPolicy,
+    /// `[plugins]`: which plugins may be installed and run.
+    pub plugins: PluginsPolicy,
+    /// `[workspaces]`: which folders may be worked on.
+    pub workspaces: WorkspacesPolicy,
     /// `[audit]`: what is recorded of calls.
     pub audit: AuditPolicy,
     /// `[grant."NAME"]`: what single components are narrowed to, by name (`plugin/NAME` for a plugin).
@@ -83,6 +104,9 @@ impl Policy {
             web: WebPolicy::builtin(),
             files: FilesPolicy::builtin(builtin::denied()),
             search: SearchPolicy::default(),
+            tools: ToolsPolicy::builtin(),
+            plugins: PluginsPolicy::builtin(),
+            workspaces: WorkspacesPolicy::builtin(),
             audit: AuditPolicy::builtin(),
             grants: BTreeMap::new(),
         }
@@ -90,10 +114,10 @@ impl Policy {
 
     /// Reads the text of a file; `path` is for messages only.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Problem> {
-        parse::policy(text, path)
+        parse::policy(text, path, source::Layer::Own, Self::builtin())
     }
 
-    /// Reads a file; an absent one gives [`Policy::builtin`]. A file that cannot be read,
+    /// Reads one file; an absent one gives [`Policy::builtin`]. A file that cannot be read,
     /// is larger than [`MAX_FILE_BYTES`], or that others than its owner (the process's
     /// user, or root) can write is a [`Problem`].
     pub fn load(path: &Path) -> Result<Self, Problem> {

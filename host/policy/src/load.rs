@@ -9,9 +9,7 @@ use crate::problem::Problem;
 
 /// The file's text; `None` when there is no file.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
-    let unreadable = |error: &std::io::Error| {
-        problem(path, format!("cannot be read ({error})"), "make it readable for the user of this process")
-    };
+    let unreadable = |error: &std::io::Error| self::unreadable(path, error);
     match path.metadata() {
         // Asked before opening, since to open a pipe is to wait for its writer.
         Ok(metadata) if !metadata.is_file() => {
@@ -27,12 +25,21 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     // Of the opened file, not of what has the name by now.
     trusted(path, &file.metadata().map_err(|error| unreadable(&error))?)?;
+    read_whole(path, file).map(Some)
+}
+
+/// All of an opened file; `path` is for messages.
+pub(crate) fn read_whole(path: &Path, file: File) -> Result<String, Problem> {
     let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(problem(path, "is larger than 1 MiB".into(), "remove what is no policy"));
     }
-    String::from_utf8(bytes).map(Some).map_err(|error| not_utf8(path, &error))
+    String::from_utf8(bytes).map_err(|error| not_utf8(path, &error))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
+    problem(path, format!("cannot be read ({error})"), "make it readable for the user of this process")
 }
 
 fn problem(path: &Path, what: String, fix: impl Into<String>) -> Problem {

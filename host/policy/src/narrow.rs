@@ -64,7 +64,11 @@ fn is_protected(place: &Place, profile: &Profile, places: Option<&Places>) -> bo
     })
 }
 
-fn meet_all(own: &[PathRule], by: &[PathRule], places: Option<&Places>) -> Vec<PathRule> {
+/// What both lists cover.
+pub(crate) fn meet_all(own: &[PathRule], by: &[PathRule], places: Option<&Places>) -> Vec<PathRule> {
+    if own == by {
+        return own.to_vec();
+    }
     let mut met: Vec<PathRule> = Vec::new();
     for a in own {
         for b in by {
@@ -139,14 +143,19 @@ fn network(own: &Sourced<Network>, by: &Sourced<Network>) -> Sourced<Network> {
     match (&own.value, &by.value) {
         (Network::Off, _) | (_, Network::Open) => own.clone(),
         (_, Network::Off) | (Network::Open, _) => by.clone(),
-        (Network::Allowlist { hosts: a }, Network::Allowlist { hosts: b }) => {
+        (
+            Network::Allowlist { hosts: a, allow_private: near },
+            Network::Allowlist { hosts: b, allow_private: other_near },
+        ) => {
             let mut hosts: Vec<HostRule> = Vec::new();
             for rule in a.iter().flat_map(|one| b.iter().filter_map(|other| one.meet(other))) {
                 if hosts.iter().all(|other| (&other.pattern, other.port) != (&rule.pattern, rule.port)) {
                     hosts.push(rule);
                 }
             }
-            Sourced::new(Network::Allowlist { hosts }, by.source)
+            let networks = near.iter().flat_map(|one| other_near.iter().filter_map(|other| one.meet(other)));
+            let allow_private = networks.collect();
+            Sourced::new(Network::Allowlist { hosts, allow_private }, by.source)
         }
     }
 }

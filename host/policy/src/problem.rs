@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::managed::MANAGED_FILE;
+
 /// Longest piece of a file that is repeated in a message, in characters.
 const MAX_SHOWN_CHARS: usize = 60;
 /// Names longer than this are not compared: the comparison takes quadratic time.
@@ -38,7 +40,11 @@ impl Invalid {
     }
 }
 
+/// The name of a person's own file, and the whole path of the one for all users.
 fn file_name(path: &Path) -> String {
+    if path == Path::new(MANAGED_FILE) {
+        return MANAGED_FILE.to_owned();
+    }
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 

@@ -8,6 +8,7 @@ use crate::deny::{DenyRule, DenySet};
 use crate::hosts::HostRule;
 use crate::place::{PathRule, Place, Places, has_protected_name};
 use crate::source::{Source, Sourced};
+use crate::web::NetworkRule;
 
 /// The profile that plans are made under; it never writes and has no network.
 pub const READONLY: &str = "readonly";
@@ -76,6 +77,8 @@ pub enum Network {
     Allowlist {
         /// The hosts; with none, nothing is reached.
         hosts: Vec<HostRule>,
+        /// Networks in which those hosts may be, although they are not of the public internet.
+        allow_private: Vec<NetworkRule>,
     },
     /// What the machine reaches.
     Open,

@@ -10,6 +10,7 @@ use crate::profile::{Network, Profile};
 use crate::search::EnginePolicy;
 use crate::shell::ShellPolicy;
 use crate::source::Source;
+use crate::tools::Rules;
 use crate::web::WebPolicy;
 use crate::why::quote;
 
@@ -29,14 +30,33 @@ pub fn render(policy: &Policy) -> String {
     for (name, engine) in &policy.search.engines {
         search(&mut page, name, engine);
     }
+    page.text.push_str("\n[tools]\n");
+    rules(&mut page, &policy.tools);
+    page.text.push_str("\n[plugins]\n");
+    rules(&mut page, &policy.plugins.rules);
+    page.line(&format!("approve = \"{}\"", policy.plugins.approve.value), policy.plugins.approve.source);
+    if let Some(allow) = &policy.workspaces.allow {
+        page.text.push_str("\n[workspaces]\n");
+        let allow: Vec<_> = allow.iter().map(|rule| (rule.place.to_string(), rule.source)).collect();
+        page.list("allow", &allow, policy.workspaces.origin);
+    }
     audit(&mut page, &policy.audit);
     for (name, grant) in &policy.grants {
         page.header(&format!("grant.{}", quote(name)), grant.source);
-        if let Some(shell) = &grant.shell {
+        for shell in &grant.shell {
             page.line(&format!("shell.profile = {}", quote(&shell.profile)), shell.source);
         }
     }
     page.text
+}
+
+fn rules<T: std::fmt::Display>(page: &mut Page, rules: &Rules<T>) {
+    for (key, listed, origin) in
+        [("allow", &rules.allow, rules.allow_origin), ("deny", &rules.deny, rules.deny_origin)]
+    {
+        let listed: Vec<_> = listed.iter().map(|rule| (rule.value.to_string(), rule.source)).collect();
+        page.list(key, &listed, origin);
+    }
 }
 
 fn web(page: &mut Page, web: &WebPolicy) {
@@ -150,9 +170,11 @@ fn profile_lines(page: &mut Page, profile: &Profile) {
     let deny: Vec<_> = profile.deny.iter().map(|rule| (rule.glob().to_owned(), rule.source)).collect();
     page.list("deny", &deny, origins.deny);
     page.line(&format!("network.mode = \"{}\"", profile.network.value), profile.network.source);
-    if let Network::Allowlist { hosts } = &profile.network.value {
+    if let Network::Allowlist { hosts, allow_private } = &profile.network.value {
         let hosts: Vec<_> = hosts.iter().map(|rule| (rule.to_string(), rule.source)).collect();
         page.list("network.hosts", &hosts, profile.network.source);
+        let near: Vec<_> = allow_private.iter().map(|rule| (rule.to_string(), rule.source)).collect();
+        page.list("network.allow_private", &near, profile.network.source);
     }
     env(page, profile);
     limits(page, profile);

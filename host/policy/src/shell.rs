@@ -27,8 +27,8 @@ pub struct ShellPolicy {
 /// What one component may do less than others: rights of a grant only narrow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Commands; `None` leaves them as they are.
-    pub shell: Option<ShellGrant>,
+    /// Commands, each entry narrowing them; with none they are left as they are.
+    pub shell: Vec<ShellGrant>,
     /// Where the grant stands.
     pub source: Source,
 }

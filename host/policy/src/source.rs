@@ -2,12 +2,16 @@
 
 use std::fmt;
 
+use crate::managed::MANAGED_FILE;
+
 /// Who gave a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// The program's own default.
     Builtin,
-    /// A line of the operator's file, from 1.
+    /// A line, from 1, of the file that holds for all users of the machine.
+    Managed(usize),
+    /// A line, from 1, of the person's own file.
     Line(usize),
 }
 
@@ -15,7 +19,26 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Builtin => f.write_str("built-in"),
+            Self::Managed(line) => write!(f, "{MANAGED_FILE} line {line}"),
             Self::Line(line) => write!(f, "policy.toml line {line}"),
+        }
+    }
+}
+
+/// Which of the files a text is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layer {
+    /// The one that holds for all users of the machine.
+    Managed,
+    /// The person's own.
+    Own,
+}
+
+impl Layer {
+    pub(crate) const fn line(self, line: usize) -> Source {
+        match self {
+            Self::Managed => Source::Managed(line),
+            Self::Own => Source::Line(line),
         }
     }
 }

@@ -105,8 +105,15 @@ impl NetworkRule {
 
     /// Whether an address is one of them.
     pub fn contains(&self, address: IpAddr) -> bool {
-        let masked = Self { address, ..*self }.first();
-        masked == self.address
+        address.is_ipv4() == self.address.is_ipv4() && Self { address, ..*self }.first() == self.address
+    }
+
+    /// The addresses that both are about, if there are any.
+    pub(crate) fn meet(&self, other: &Self) -> Option<Self> {
+        if self.contains(other.address) && other.prefix >= self.prefix {
+            return Some(*other);
+        }
+        (other.contains(self.address) && self.prefix >= other.prefix).then_some(*self)
     }
 
     /// The address with all bits behind the prefix cleared.
@@ -163,11 +170,51 @@ impl WebRule {
         Ok(Self { pattern, source })
     }
 
-    fn covers(&self, host: &Host, port: u16) -> bool {
+    /// Whether the rule is about a host.
+    fn covers(&self, host: &Host) -> bool {
         match &self.pattern {
             WebPattern::All => true,
-            WebPattern::Host(rule) => rule.covers_host(host) && rule.port.is_none_or(|own| own == port),
+            WebPattern::Host(rule) => rule.covers_host(host),
             WebPattern::Network(rule) => matches!(host, Host::Address(address) if rule.contains(*address)),
+        }
+    }
+
+    /// Whether it allows a port. Only a host has some of its own: 80 and 443, when it names none.
+    fn allows_port(&self, port: u16) -> bool {
+        match &self.pattern {
+            WebPattern::Host(rule) => rule.covers_port(port),
+            WebPattern::All | WebPattern::Network(_) => true,
+        }
+    }
+
+    /// Whether it denies a port: without one it denies all.
+    fn denies_port(&self, port: u16) -> bool {
+        match &self.pattern {
+            WebPattern::Host(rule) => rule.port.is_none_or(|own| own == port),
+            WebPattern::All | WebPattern::Network(_) => true,
+        }
+    }
+
+    /// What both rules are about, if anything. A name and a network are about nothing in common: which
+    /// addresses a name has is known only when it is asked for.
+    pub(crate) fn meet(&self, other: &Self) -> Option<Self> {
+        match (&self.pattern, &other.pattern) {
+            (_, WebPattern::All) => Some(self.clone()),
+            (WebPattern::All, _) => Some(other.clone()),
+            (WebPattern::Host(one), WebPattern::Host(two)) => {
+                let met = one.meet(two)?;
+                Some(Self { source: met.source, pattern: WebPattern::Host(met) })
+            }
+            (WebPattern::Network(one), WebPattern::Network(two)) => {
+                let met = one.meet(two)?;
+                Some(Self { source: met.source, pattern: WebPattern::Network(met) })
+            }
+            (WebPattern::Host(host), WebPattern::Network(network)) => {
+                host.is_in(network).then(|| self.clone())
+            }
+            (WebPattern::Network(network), WebPattern::Host(host)) => {
+                host.is_in(network).then(|| other.clone())
+            }
         }
     }
 }
@@ -213,16 +260,20 @@ impl WebPolicy {
             )),
             Odd::Address(None) => WebDenial(format!("\"{}\" is no plain address", shorten(host))),
         })?;
-        if let Some(rule) = self.deny.iter().find(|rule| rule.covers(&parsed, port)) {
+        if let Some(rule) = self.deny.iter().find(|rule| rule.covers(&parsed) && rule.denies_port(port)) {
             return Err(denied_by(host, rule));
         }
-        if let Some(rule) = self.allow.iter().find(|rule| rule.covers(&parsed, port)) {
+        let mut about = self.allow.iter().filter(|rule| rule.covers(&parsed)).peekable();
+        let on_other_ports = about.peek().copied();
+        if let Some(rule) = about.find(|rule| rule.allows_port(port)) {
             return Ok(WebVerdict::Allowed(rule));
         }
         let networks = self.allow.iter().any(|rule| matches!(rule.pattern, WebPattern::Network(_)));
         match parsed {
             Host::Name(_) if networks => Ok(WebVerdict::ByAddress),
-            _ => Err(self.not_listed(host)),
+            _ => {
+                Err(on_other_ports.map_or_else(|| self.not_listed(host), |rule| other_port(host, port, rule)))
+            }
         }
     }
 
@@ -254,6 +305,14 @@ impl WebPolicy {
             self.allow_origin
         ))
     }
+}
+
+fn other_port(host: &str, port: u16, rule: &WebRule) -> WebDenial {
+    WebDenial(format!(
+        "port {port} of {host} is not allowed by \"{rule}\" in `allow` of [web] ({}); the operator can add \"{host}:{port}\" \
+         to it in policy.toml",
+        rule.source
+    ))
 }
 
 fn denied_by(host: &str, rule: &WebRule) -> WebDenial {

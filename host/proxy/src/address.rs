@@ -7,9 +7,28 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub struct AddressPolicy {
     /// Networks that may be reached even so: an address and the length of its prefix.
     pub allow: Vec<(IpAddr, u8)>,
+    /// What the operator writes those networks into, for messages.
+    pub key: &'static str,
 }
 
 impl AddressPolicy {
+    /// Refuses what is not of the public internet, but for these networks.
+    pub fn new(allow: Vec<(IpAddr, u8)>, key: &'static str) -> Self {
+        Self { allow, key }
+    }
+
+    /// What the operator can write to have an address reached; empty where there is no place for it.
+    pub fn remedy(&self, address: IpAddr) -> String {
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        let Self { key, .. } = self;
+        if key.is_empty() {
+            return String::new();
+        }
+        format!(
+            "; the operator can allow it with `allow_private = [\"{address}/{bits}\"]` in {key} of policy.toml"
+        )
+    }
+
     /// Whether an address may be connected to; if not, what it is.
     pub fn check(&self, address: IpAddr) -> Result<(), &'static str> {
         if self.allow.iter().any(|(network, prefix)| contains(*network, *prefix, address)) {
@@ -140,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_operator_may_except_a_network() {
-        let policy = AddressPolicy { allow: vec![("10.1.0.0".parse().expect("an address"), 16)] };
+        let policy = AddressPolicy::new(vec![("10.1.0.0".parse().expect("an address"), 16)], "");
         assert!(policy.check("10.1.2.3".parse().expect("an address")).is_ok());
         assert!(policy.check("10.2.2.3".parse().expect("an address")).is_err());
         assert!(policy.check("::ffff:10.1.2.3".parse().expect("an address")).is_err());

@@ -168,7 +168,8 @@ fn connect(host: &str, port: u16, shared: &Shared) -> Result<TcpStream, NoWay> {
         let decided = shared.rules.decide_address(host, port, address.ip());
         decided.map_err(|denied| refuse(denied.to_string()))?;
         if let Err(kind) = shared.addresses.check(address.ip()) {
-            return Err(refuse(format!("its address {} is {kind}", address.ip())));
+            let remedy = shared.addresses.remedy(address.ip());
+            return Err(refuse(format!("its address {} is {kind}{remedy}", address.ip())));
         }
     }
     let mut last = "it has no address".to_owned();

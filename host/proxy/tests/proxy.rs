@@ -51,7 +51,7 @@ fn setting(answers: Vec<Vec<IpAddr>>, limits: Limits) -> Setting {
     let at = listener.local_addr().expect("an address");
     let rules = Arc::new(Good::default());
     let resolver = Arc::new(Answers(answers, AtomicUsize::new(0)));
-    let addresses = AddressPolicy { allow: vec![(LOCAL, 32)] };
+    let addresses = AddressPolicy::new(vec![(LOCAL, 32)], "[web]");
     let proxy =
         Proxy::start(listener, Arc::clone(&rules) as _, Arc::clone(&resolver) as _, addresses, limits);
     Setting { proxy: Some(proxy.expect("it starts")), at, rules, resolver }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use scorpiox_cell::{CellError, Tier};
+use scorpiox_policy::MANAGED_FILE;
 use scorpiox_rpc::Output;
 use scorpiox_web::Fetcher;
 
@@ -14,7 +15,7 @@ use super::quote::{Shown, columns, wrapped};
 use super::terminal;
 use crate::cancel::Cancel;
 use crate::capabilities::ask::ways_here;
-use crate::capabilities::shell::ShellError;
+use crate::capabilities::shell::{Shell, ShellError};
 use crate::capabilities::web::browser;
 use crate::database::Mode;
 use crate::runtime::Component;
@@ -155,11 +156,8 @@ fn granted(context: &Context, component: &Component) -> Result<String, String> {
 fn shell(report: &mut Report, context: &Context) {
     report.section("Shell");
     let shell = context.shell();
-    let path = shell.setup().own_home.join("policy.toml");
-    match shell.policy() {
-        Err(error) => return report.bad(error),
-        Ok(_) if path.exists() => report.good(format_args!("policy {}", path.display())),
-        Ok(_) => report.good(format_args!("policy: the built-in one; {} would change it", path.display())),
+    if policy_files(report, shell).is_none() {
+        return;
     }
     match shell.tier() {
         Ok(tier @ Tier::None) => {
@@ -178,6 +176,32 @@ fn shell(report: &mut Report, context: &Context) {
         },
     }
     shell.shut_down();
+}
+
+/// Which files the policy is read from, and who could change them; nothing where it cannot be used.
+fn policy_files(report: &mut Report, shell: &Shell) -> Option<()> {
+    let loaded = match shell.loaded() {
+        Err(error) => {
+            report.bad(error);
+            return None;
+        }
+        Ok(loaded) => loaded,
+    };
+    let own = shell.setup().own_policy();
+    for file in &loaded.files {
+        let who = if *file == own { "you can change it" } else { "only root can change it" };
+        report.good(format_args!("policy {}: {who}", file.display()));
+    }
+    if loaded.files.is_empty() {
+        report.good(format_args!("policy: the built-in one; {} would change it", own.display()));
+    }
+    if !loaded.is_managed {
+        report.note(format_args!(
+            "no policy holds for all users of this machine: whoever starts the server can choose another \
+             SCORPIOX_HOME and with it another policy; {MANAGED_FILE} would hold for all"
+        ));
+    }
+    Some(())
 }
 
 /// Whether pages can be fetched and shown.

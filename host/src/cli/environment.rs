@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use scorpiox_paths::{Trail, others_can_change};
+use scorpiox_paths::{Trail, account_home, others_can_change};
+use scorpiox_policy::MANAGED_FILE;
 use scorpiox_settings::{Locations, Settings};
 
 use crate::database::Durability;
@@ -22,12 +23,14 @@ pub(super) struct Environment {
     pub(super) durability: Durability,
     pub(super) settings: Arc<Settings>,
     pub(super) registry: Arc<Registry>,
+    /// Whether nothing is allowed without a policy that holds for all users of the machine.
+    pub(super) is_managed_required: bool,
 }
 
 impl Environment {
-    pub(super) fn read(workspace: Option<PathBuf>) -> Result<Self> {
+    pub(super) fn read(workspace: Option<PathBuf>, is_managed_required: bool) -> Result<Self> {
         // Paths are compared with it, and those pass through no links.
-        let home = env::home_dir().filter(|home| !home.as_os_str().is_empty()).map(resolved);
+        let home = home()?.filter(|home| !home.as_os_str().is_empty()).map(resolved);
         let (own_home, links) = own_home(home.as_ref())?;
         let sources = Sources {
             argument: workspace,
@@ -47,7 +50,16 @@ impl Environment {
         };
         let registry = Arc::new(Registry::new(tools::builtin()));
         let settings = Arc::new(Settings::load(&locations, env::vars_os(), &registry.names()));
-        Ok(Self { binary, home, own_home, workspace, durability: durability()?, settings, registry })
+        Ok(Self {
+            binary,
+            home,
+            own_home,
+            workspace,
+            durability: durability()?,
+            settings,
+            registry,
+            is_managed_required,
+        })
     }
 
     /// What a server is made from.
@@ -60,8 +72,18 @@ impl Environment {
             registry: Arc::clone(&self.registry),
             durability: self.durability,
             audience: Audience::Model,
+            is_managed_required: self.is_managed_required,
         }
     }
+}
+
+/// The user's home folder. What a policy for all users says of `~/` holds in the account's own, wherever the
+/// environment says it is.
+fn home() -> Result<Option<PathBuf>> {
+    if Path::new(MANAGED_FILE).symlink_metadata().is_err() {
+        return Ok(env::home_dir());
+    }
+    account_home().context("the home folder of this account is not known")
 }
 
 fn path(variable: &str) -> Option<PathBuf> {

@@ -22,7 +22,7 @@ mod tools;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use clients::{Client, Existing};
 use environment::Environment;
@@ -38,8 +38,19 @@ struct Cli {
     #[arg(long, global = true, value_name = "FOLDER")]
     workspace: Option<PathBuf>,
 
+    /// Refuse every tool where no policy holds for all users of the machine
+    #[arg(long, global = true, value_name = "WHEN")]
+    managed: Option<Managed>,
+
     #[command(subcommand)]
     command: Option<Command>,
+}
+
+/// When there has to be a policy for all users of the machine.
+#[derive(Clone, Copy, ValueEnum)]
+enum Managed {
+    /// Always
+    Required,
 }
 
 const AFTER_HELP: &str = "\
@@ -119,7 +130,7 @@ enum Command {
 pub fn main() -> ExitCode {
     // As clients start it: nothing to parse, and no help text to make.
     let is_server = std::env::args_os().len() == 1;
-    let cli = if is_server { Cli { workspace: None, command: None } } else { Cli::parse() };
+    let cli = if is_server { Cli { workspace: None, managed: None, command: None } } else { Cli::parse() };
     // Who tries a plugin wants to see what it prints.
     let tries = matches!(&cli.command, Some(Command::Plugin { command }) if command.is_trial());
     logging::start(tries);
@@ -130,7 +141,9 @@ pub fn main() -> ExitCode {
     // What was recorded of a folder is asked for also when the folder is gone.
     let is_asked_for = matches!(cli.command, Some(Command::Audit(_)));
     let workspace = cli.workspace.clone().filter(|_| !is_asked_for);
-    let outcome = Environment::read(workspace).and_then(|environment| match cli.command {
+    let is_managed_required = matches!(cli.managed, Some(Managed::Required));
+    let environment = Environment::read(workspace, is_managed_required);
+    let outcome = environment.and_then(|environment| match cli.command {
         None => serve::run(&environment),
         Some(Command::Doctor) => Ok(doctor::run(&environment)),
         Some(Command::Tools) => Ok(tools::run(&environment)),

@@ -7,7 +7,6 @@
 
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
-use std::path::Path;
 
 use scorpiox_audit::text::escaped_json;
 use scorpiox_text::{MAX_MARKS, is_deceptive, is_mark, most_columns};
@@ -63,16 +62,6 @@ impl Shown {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-/// A path as one word for a shell.
-pub(super) fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Columns of the terminal that is printed to; 80 for what is no terminal.
@@ -268,8 +257,6 @@ mod tests {
         assert_eq!(fitted("  a bb cc dd", Some(8)), "  a bb\n    cc\n    dd\n");
         assert_eq!(Shown::line(bad).as_str().lines().count(), 1);
         assert_eq!(Shown::line("a").and(&Shown::line("b")).as_str(), "a\nb\n");
-        assert_eq!(shell_word(Path::new("/a/b-1.wasm")), "/a/b-1.wasm");
-        assert_eq!(shell_word(Path::new("a b'; x")), r"'a b'\''; x'");
     }
 
     #[test]

@@ -2,22 +2,31 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use super::environment::Environment;
 use super::quote::Shown;
-use super::terminal;
+use super::{policy, terminal};
 use crate::capabilities::Capability;
 use crate::capabilities::approved::Approved;
+use crate::capabilities::shell::Shell;
 use crate::plugins::Plugins;
 use crate::tools::{Kind, Tool};
 
 pub(super) fn run(environment: &Environment) -> ExitCode {
     let mut text = String::new();
-    let plugins = Plugins::new(&environment.own_home).tools();
+    let shell = Arc::new(Shell::new(policy::setup(environment)));
+    let plugins = Plugins::new(Arc::clone(&shell)).tools();
     for tool in environment.registry.tools().chain(&plugins) {
         let settings = &environment.settings;
         let on = settings.tools_enabled() && settings.tool_enabled(&tool.name);
-        let state = if on { state(tool) } else { "  (switched off)" };
+        // What is wrong with the policy is said where a tool is called, and by `doctor`.
+        let closed = shell.policy().ok().and_then(|policy| policy.tools.check_tool(&tool.name).err());
+        let state = match closed {
+            Some(why) => format!("  (closed: {why})"),
+            None if on => state(tool).to_owned(),
+            None => "  (switched off)".to_owned(),
+        };
         let _ = writeln!(text, "{}{state}", tool.name);
         match &tool.kind {
             Kind::Native(tool) => {

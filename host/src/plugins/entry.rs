@@ -42,6 +42,11 @@ impl Entry {
         self.decided_at == decided_at && pinned(&self.approval) == pinned(approval)
     }
 
+    /// What was approved.
+    pub(super) fn approval(&self) -> &Approval {
+        &self.approval
+    }
+
     /// Whether this component was approved.
     pub(super) fn is_for(&self, component: &Fingerprint) -> bool {
         self.approval.component == *component

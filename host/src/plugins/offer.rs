@@ -4,20 +4,22 @@
 //! large component that changed delays who needs it, and lists, which must say whether it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use scorpiox_paths::Stamp;
-use scorpiox_plugin::{Decision, Fingerprint, Ledger, PluginName, Shelf, Status};
+use scorpiox_plugin::{Approval, Decision, Fingerprint, Ledger, PluginName, Shelf, Status};
 
 use super::entry::Entry;
+use crate::capabilities::shell::Shell;
 use crate::runtime::Kept;
 use crate::tools::Tool;
 
 /// The plugins of a server. Nothing is read before the first look.
 pub struct Plugins {
-    own_home: PathBuf,
+    /// Has the operator's policy, and knows where this program's own folder is.
+    shell: Arc<Shell>,
     shelf: Shelf,
     kept: Kept,
     state: Mutex<State>,
@@ -34,13 +36,13 @@ struct State {
 
 impl Plugins {
     /// The plugins in a program's own folder.
-    pub fn new(own_home: &Path) -> Self {
-        Self {
-            own_home: own_home.to_owned(),
-            shelf: Shelf::new(own_home),
-            kept: Kept::new(own_home),
-            state: Mutex::default(),
-        }
+    pub fn new(shell: Arc<Shell>) -> Self {
+        let own_home = &shell.setup().own_home;
+        Self { shelf: Shelf::new(own_home), kept: Kept::new(own_home), state: Mutex::default(), shell }
+    }
+
+    fn own_home(&self) -> &Path {
+        &self.shell.setup().own_home
     }
 
     /// All tools, in the order of the plugins' names.
@@ -67,9 +69,9 @@ impl Plugins {
         let (plugin, _) = tool.split_once('.')?;
         let name = PluginName::try_from(plugin.to_owned()).ok()?;
         let installed = self.shelf.find(&name).ok()?;
-        let ledger = Ledger::read(&self.own_home).ok()?;
+        let ledger = Ledger::read(self.own_home()).ok()?;
         match Status::of(&installed, ledger.get(&name)) {
-            Status::Approved(_) => None,
+            Status::Approved(approval) => self.closed_by_policy(&name, approval),
             Status::Waiting => Some(format!(
                 "plugin {name} waits for approval, which the user can give with scorpiox-code plugin approve {name}"
             )),
@@ -80,13 +82,24 @@ impl Plugins {
         }
     }
 
+    /// Why the operator wants a plugin not to run, whatever a person approved; `None` also under a policy that
+    /// cannot be used, which every call is told of.
+    fn closed_by_policy(&self, name: &PluginName, approval: &Approval) -> Option<String> {
+        let plugins = &self.shell.policy().ok()?.plugins;
+        plugins.check(name.as_str(), approval.content().as_str()).err()
+    }
+
     fn entries(&self) -> Vec<Arc<Entry>> {
         self.with_state(|state| state.entries.values().cloned().collect())
     }
 
     /// The tools of one plugin, if it may run.
     fn offered(&self, entry: &Entry) -> Vec<Arc<Tool>> {
-        entry.tools(&self.shelf, &self.kept).unwrap_or_else(|why| {
+        let offered = match self.closed_by_policy(&entry.name, entry.approval()) {
+            None => entry.tools(&self.shelf, &self.kept),
+            Some(why) => Err(why),
+        };
+        offered.unwrap_or_else(|why| {
             self.lock(|state| state.say(format!("plugin {} does not run: {why}", entry.name)));
             Vec::new()
         })
@@ -95,7 +108,7 @@ impl Plugins {
     /// Does something with the decisions as they are on disk.
     fn with_state<T>(&self, with: impl FnOnce(&State) -> T) -> T {
         self.lock(|state| {
-            state.refresh(&self.own_home);
+            state.refresh(self.own_home());
             with(state)
         })
     }

@@ -48,6 +48,8 @@ pub struct Options {
     pub durability: Durability,
     /// For whom it answers.
     pub audience: Audience,
+    /// Whether nothing is allowed without a policy that holds for all users of the machine.
+    pub is_managed_required: bool,
 }
 
 /// Who reads the results.
@@ -89,7 +91,16 @@ pub struct Context {
 impl Context {
     /// The context of a server that answers to `output`.
     pub fn new(options: Options, output: Output) -> Self {
-        let Options { workspace, own_home, home, settings, registry, durability, audience } = options;
+        let Options {
+            workspace,
+            own_home,
+            home,
+            settings,
+            registry,
+            durability,
+            audience,
+            is_managed_required,
+        } = options;
         let path = own_home.join("state").join(workspace.state_file_name());
         let skills = Arc::new(SkillFolders::new(
             &workspace.path,
@@ -97,14 +108,15 @@ impl Context {
             &own_home,
             settings.additional_skills(),
         ));
-        let plugins = Plugins::new(&own_home);
         let shell = Arc::new(Shell::new(ShellSetup {
             workspace: workspace.path.clone(),
             workspace_name: workspace.name(),
             home,
             own_home,
             skills: Arc::clone(&skills),
+            is_managed_required,
         }));
+        let plugins = Plugins::new(Arc::clone(&shell));
         Self {
             web: Arc::new(Web::new(Arc::clone(&shell))),
             files: Arc::new(Files::new(Arc::clone(&shell))),
@@ -153,7 +165,15 @@ impl Context {
     }
 
     pub(crate) fn is_on(&self, tool: &Tool) -> bool {
-        self.settings.tools_enabled() && self.settings.tool_enabled(&tool.name)
+        self.settings.tools_enabled()
+            && self.settings.tool_enabled(&tool.name)
+            && self.closed_by_policy(&tool.name).is_none()
+    }
+
+    /// Why the operator wants nobody to call a tool; `None` also under a policy that cannot be used, which
+    /// every call is told of.
+    pub(crate) fn closed_by_policy(&self, tool: &str) -> Option<String> {
+        self.shell.policy().ok()?.tools.check_tool(tool).err()
     }
 
     /// Where commands run.

@@ -97,7 +97,11 @@ fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
     // The client may have been told of it by its name with a prefix.
     let bare = scope.prefix().and_then(|prefix| name.strip_prefix(prefix));
     let why_not = || [Some(name), bare].into_iter().flatten().find_map(|n| scope.context.plugins.why_not(n));
-    RpcError::invalid_params(if let Some(why) = why_not() {
+    let closed = scope.context.closed_by_policy(bare.unwrap_or(name));
+    let closed = closed.filter(|_| tools.iter().any(|tool| Some(&*tool.name) == bare || *tool.name == *name));
+    RpcError::invalid_params(if let Some(why) = closed {
+        format!("{why}; nobody can call it")
+    } else if let Some(why) = why_not() {
         format!("tool {shown:?} is not there: {why}")
     } else if on.len() > MAX_NAMED {
         let named = on[..MAX_NAMED].join(", ");

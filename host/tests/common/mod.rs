@@ -50,6 +50,7 @@ pub fn shell(folder: &Path) -> Shell {
         home: None,
         own_home: folder.join("own"),
         skills: Arc::new(SkillFolders::new(folder, None, folder, &[])),
+        is_managed_required: false,
     })
 }
 
@@ -95,6 +96,7 @@ impl Connected {
             settings: Arc::new(Settings::load(&locations, none, &registry.names())),
             registry,
             durability: Durability::Process,
+            is_managed_required: false,
             audience: Audience::Model,
         };
         let (requests, input) = memory::pipe(1024 * 1024);

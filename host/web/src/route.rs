@@ -56,7 +56,7 @@ impl Router {
     /// A router under this policy.
     pub fn new(policy: WebPolicy, resolver: Arc<dyn Resolve>) -> Self {
         let allow = policy.allow_private.iter().map(|rule| (rule.address, rule.prefix)).collect();
-        Self { policy, addresses: AddressPolicy { allow }, resolver, checked: Mutex::default() }
+        Self { policy, addresses: AddressPolicy::new(allow, "[web]"), resolver, checked: Mutex::default() }
     }
 
     /// The policy.
@@ -148,9 +148,8 @@ impl Router {
         self.addresses.check(address).map_err(|kind| {
             let of = if host == address.to_string() { String::new() } else { format!(" ({address})") };
             WebError::Denied(format!(
-                "{host}{of} is an address {kind}, which is not reached; the operator can allow it with \
-                 `allow_private = [\"{address}/{}\"]` in [web] of policy.toml",
-                if address.is_ipv4() { 32 } else { 128 }
+                "{host}{of} is an address {kind}, which is not reached{}",
+                self.addresses.remedy(address)
             ))
         })
     }

@@ -10,6 +10,7 @@ mod cli;
 mod config;
 mod conversations;
 mod faults;
+mod managed;
 mod plugins;
 mod revisions;
 mod seen;

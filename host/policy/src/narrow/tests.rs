@@ -75,7 +75,7 @@ fn what_was_narrowed_by_readonly_is_read_only() {
 fn the_weaker_network_wins_and_lists_meet() {
     let list = |hosts: &str| profile(&format!("network = {{ mode = 'allowlist', hosts = [{hosts}] }}"));
     let (a, b) = (list("'*.a.org', 'b.org', 'c.org:80'"), list("'x.a.org:443', 'b.org', 'c.org', 'd.org'"));
-    let Network::Allowlist { hosts } = a.narrowed(&b).network.value else { panic!("no list") };
+    let Network::Allowlist { hosts, .. } = a.narrowed(&b).network.value else { panic!("no list") };
     assert_eq!(
         hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
         ["x.a.org:443", "b.org", "c.org:80"]
@@ -155,7 +155,7 @@ fn reaches(profile: &Profile, host: &str, port: u16) -> bool {
     match &profile.network.value {
         Network::Off => false,
         Network::Open => true,
-        Network::Allowlist { hosts } => {
+        Network::Allowlist { hosts, .. } => {
             matches!(HostRules::from(hosts.clone()).decide(host, port), HostDecision::Allowed(_))
         }
     }

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::problem::{Invalid, Problem, shorten, suggest};
-use crate::source::Source;
+use crate::source::{Layer, Source};
 
 /// Most entries of one list: each is checked against each path or host.
 const MAX_LIST: usize = 256;
@@ -15,13 +15,14 @@ const MAX_LIST: usize = 256;
 pub(super) struct Document<'a> {
     text: &'a str,
     path: &'a Path,
+    layer: Layer,
     lines: Vec<usize>,
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(text: &'a str, path: &'a Path) -> Self {
+    pub(super) fn new(text: &'a str, path: &'a Path, layer: Layer) -> Self {
         let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
-        Self { text, path, lines: std::iter::once(0).chain(after_breaks).collect() }
+        Self { text, path, layer, lines: std::iter::once(0).chain(after_breaks).collect() }
     }
 
     pub(super) fn parse(&self) -> Result<Spanned<DeTable<'a>>, Problem> {
@@ -134,12 +135,12 @@ impl<'a> Entry<'a> {
     }
 
     pub(super) fn source(&self) -> Source {
-        Source::Line(self.line())
+        self.document.layer.line(self.line())
     }
 
     /// The line of the key, which for a table is its header.
     pub(super) fn key_source(&self) -> Source {
-        Source::Line(self.key_line)
+        self.document.layer.line(self.key_line)
     }
 
     pub(super) fn problem(&self, what: impl Into<String>, fix: impl Into<String>) -> Problem {

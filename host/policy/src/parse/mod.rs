@@ -5,6 +5,7 @@ mod audit;
 mod document;
 mod profile;
 mod shell;
+mod tools;
 mod value;
 mod web;
 
@@ -13,6 +14,7 @@ use std::path::Path;
 use crate::Policy;
 use crate::problem::{Invalid, Problem};
 use crate::shell::{Grant, ShellGrant};
+use crate::source::Layer;
 
 use document::{Document, Entry, Section};
 pub(crate) use value::show_size;
@@ -23,16 +25,31 @@ const VERSION: i64 = 1;
 const MAX_GRANT_CHARS: usize = 128;
 
 /// Each table at the top, with what reads it: a new tool is one line here.
-const KEYS: &[&str] = &["version", "shell", "web", "files", "search", "audit", "grant"];
+const KEYS: &[&str] = &[
+    "version",
+    "min_version",
+    "shell",
+    "web",
+    "files",
+    "search",
+    "tools",
+    "plugins",
+    "workspaces",
+    "audit",
+    "grant",
+];
 
-pub(crate) fn policy(text: &str, path: &Path) -> Result<Policy, Problem> {
-    let document = Document::new(text, path);
+/// Reads a text over what holds without it.
+pub(crate) fn policy(text: &str, path: &Path, layer: Layer, mut policy: Policy) -> Result<Policy, Problem> {
+    let document = Document::new(text, path, layer);
     let table = document.parse()?;
     let top = Section::top(&document, table.get_ref());
     // Before unknown keys: another version may have others.
     version(&document, &top)?;
+    if let Some(entry) = top.get("min_version") {
+        tools::min_version(&entry)?;
+    }
     top.only(KEYS)?;
-    let mut policy = Policy::builtin();
     if let Some(entry) = top.get("shell") {
         shell::read(&entry.section("[shell]")?, &mut policy.shell)?;
     }
@@ -44,6 +61,15 @@ pub(crate) fn policy(text: &str, path: &Path) -> Result<Policy, Problem> {
     }
     if let Some(entry) = top.get("search") {
         web::read_search(&entry.section("[search]")?, &mut policy.search)?;
+    }
+    if let Some(entry) = top.get("tools") {
+        tools::read(&entry.section("[tools]")?, &mut policy.tools)?;
+    }
+    if let Some(entry) = top.get("plugins") {
+        tools::read_plugins(&entry.section("[plugins]")?, &mut policy.plugins)?;
+    }
+    if let Some(entry) = top.get("workspaces") {
+        tools::read_workspaces(&entry.section("[workspaces]")?, &mut policy.workspaces)?;
     }
     if let Some(entry) = top.get("audit") {
         audit::read(&entry.section("[audit]")?, &mut policy.audit)?;
@@ -91,7 +117,7 @@ fn grant(name: &str, entry: &Entry<'_>, policy: &Policy) -> Result<Grant, Proble
     let section = entry.section(&format!("[grant.\"{}\"]", crate::problem::shorten(name)))?;
     section.only(&["shell"])?;
     let shell = section.get("shell").map(|entry| shell_grant(&section, &entry, policy)).transpose()?;
-    Ok(Grant { shell, source: entry.key_source() })
+    Ok(Grant { shell: shell.into_iter().collect(), source: entry.key_source() })
 }
 
 fn shell_grant(grant: &Section<'_>, entry: &Entry<'_>, policy: &Policy) -> Result<ShellGrant, Problem> {

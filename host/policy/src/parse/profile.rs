@@ -11,6 +11,7 @@ use crate::place::{PathRule, Place};
 use crate::problem::{Invalid, Problem, shorten, suggest};
 use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 use crate::source::{Source, Sourced};
+use crate::web::NetworkRule;
 
 const KEYS: &[&str] = &["read", "write", "deny", "network", "env", "limits"];
 const LIMITS: &[&str] = &["processes", "memory", "open_files", "file_size", "tmp"];
@@ -107,7 +108,7 @@ fn writable(text: &str, profile: &str) -> Result<Place, Invalid> {
 
 fn network(entry: &Entry<'_>, table: &Section<'_>, profile: &str) -> Result<Sourced<Network>, Problem> {
     const FIX: &str = "write \"off\", \"allowlist\" or \"open\"";
-    table.only(&["mode", "hosts"])?;
+    table.only(&["mode", "hosts", "allow_private"])?;
     let Some(mode) = table.get("mode") else {
         return Err(entry.problem(format!("{} has no `mode`", table.name()), format!("{FIX} as its `mode`")));
     };
@@ -118,14 +119,15 @@ fn network(entry: &Entry<'_>, table: &Section<'_>, profile: &str) -> Result<Sour
             mode.problem(what, "write \"off\", or use another profile: plans are made under this one")
         );
     }
-    let hosts = table.get("hosts");
-    let network = match (word, hosts) {
-        ("allowlist", hosts) => {
-            Network::Allowlist { hosts: hosts.map_or(Ok(vec![]), |entry| host_list(&entry))? }
-        }
-        ("off" | "open", Some(hosts)) => {
-            let what = format!("{} has no meaning when `mode` is \"{word}\"", hosts.label());
-            return Err(hosts.problem(what, "remove it, or write `mode = \"allowlist\"`"));
+    let (hosts, private) = (table.get("hosts"), table.get("allow_private"));
+    let network = match (word, hosts.as_ref().or(private.as_ref())) {
+        ("allowlist", _) => Network::Allowlist {
+            hosts: hosts.map_or(Ok(vec![]), |entry| host_list(&entry))?,
+            allow_private: private.map_or(Ok(vec![]), |entry| networks(&entry))?,
+        },
+        ("off" | "open", Some(listed)) => {
+            let what = format!("{} has no meaning when `mode` is \"{word}\"", listed.label());
+            return Err(listed.problem(what, "remove it, or write `mode = \"allowlist\"`"));
         }
         ("off", None) => Network::Off,
         ("open", None) => Network::Open,
@@ -140,6 +142,12 @@ fn network(entry: &Entry<'_>, table: &Section<'_>, profile: &str) -> Result<Sour
 fn host_list(entry: &Entry<'_>) -> Result<Vec<HostRule>, Problem> {
     let rule = |item: &Entry<'_>, text: &str| HostRule::parse(text, item.source());
     list(entry, "write a list of hosts, such as [\"example.com\", \"*.example.org\"]", rule)
+}
+
+/// A list of networks that are not of the public internet.
+pub(super) fn networks(entry: &Entry<'_>) -> Result<Vec<NetworkRule>, Problem> {
+    let rule = |item: &Entry<'_>, text: &str| NetworkRule::parse(text, item.source());
+    list(entry, "write a list of networks, such as [\"10.1.0.0/16\"]", rule)
 }
 
 fn env(section: &Section<'_>, env: &mut EnvRules, origins: &mut Origins) -> Result<(), Problem> {

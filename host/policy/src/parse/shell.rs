@@ -57,8 +57,8 @@ fn timeouts(section: &Section<'_>, shell: &mut ShellPolicy) -> Result<(), Proble
     };
     let shown = |key: &str, timeout: &Sourced<Duration>| {
         let at = match timeout.source {
-            Source::Builtin => "built-in".to_owned(),
             Source::Line(line) => format!("line {line}"),
+            other => other.to_string(),
         };
         format!("`{key}` ({}, {at})", timeout.value.as_millis())
     };

@@ -43,6 +43,38 @@ fn a_file_needs_the_version_it_is_written_for() {
 }
 
 #[test]
+fn a_file_for_a_newer_program_is_refused_before_anything_else_in_it() {
+    says(
+        "min_version = '999.0.0'\n[newer]",
+        &format!(
+            "line 2: `min_version` is 999.0.0, and this program is {}; install the newer one",
+            env!("CARGO_PKG_VERSION")
+        ),
+    );
+    says("min_version = 'new'", "line 2: `min_version` is \"new\"; write a version such as \"0.1.0\"");
+    assert_eq!(parse("version = 1\nmin_version = '0.0.1'"), Ok(Policy::builtin()));
+}
+
+#[test]
+fn rules_for_tools_and_plugins_and_workspaces_are_read() {
+    let policy = parse(
+        "version = 1\n[tools]\ndeny = ['Bash']\n[plugins]\napprove = 'policy'\n[workspaces]\nallow = ['~/src']",
+    );
+    let policy = policy.unwrap();
+    assert!(policy.tools.check_tool("Bash").is_err());
+    assert_eq!(policy.plugins.approve.source, Source::Line(5));
+    assert_eq!(policy.workspaces.allow.unwrap()[0].place.to_string(), "~/src");
+    says(
+        "[plugins]\napprove = 'all'",
+        "line 3: unknown word \"all\" for `approve` in [plugins]; known words are `person`, `policy`",
+    );
+    says(
+        "[workspaces]\nallow = ['@workspace']",
+        "line 3: `allow` in [workspaces]: @workspace is no folder that holds workspaces; write an absolute path, or one that begins with ~/",
+    );
+}
+
+#[test]
 fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     says(
         "\n\n\n[shell.profile.workspace]\n\nraed = []",
@@ -51,12 +83,12 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     );
     says(
         "[shel]",
-        "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `shell`, `web`, \
-         `files`, `search`, `audit`, `grant`",
+        "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `min_version`, \
+         `shell`, `web`, `files`, `search`, `tools`, `plugins`, `workspaces`, `audit`, `grant`",
     );
     profile_says(
         "network = { mode = 'off', host = [] }",
-        "unknown key `host` in [shell.profile.workspace.network]; did you mean `hosts`? known keys are `mode`, `hosts`",
+        "unknown key `host` in [shell.profile.workspace.network]; did you mean `hosts`? known keys are `mode`, `hosts`, `allow_private`",
     );
     profile_says(
         "env = { posix = [] }",
@@ -198,8 +230,8 @@ fn a_grant_names_a_profile_that_exists() {
         parse("version = 1\n[grant.x]\nshell = { profile = 'mine' }\n[grant.y]\n[shell.profile.mine]")
             .unwrap();
     let shell = ShellGrant { profile: "mine".into(), source: Source::Line(3) };
-    assert_eq!(policy.grants["x"], Grant { shell: Some(shell), source: Source::Line(2) });
-    assert_eq!(policy.grants["y"], Grant { shell: None, source: Source::Line(4) });
+    assert_eq!(policy.grants["x"], Grant { shell: vec![shell], source: Source::Line(2) });
+    assert_eq!(policy.grants["y"], Grant { shell: vec![], source: Source::Line(4) });
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use super::document::{Entry, Section};
 use super::list;
-use super::profile::paths;
+use super::profile::{networks, paths};
 use crate::deny::DenyRule;
 use crate::files::FilesPolicy;
 use crate::place::Place;
 use crate::problem::{Problem, shorten, suggest};
 use crate::search::{EnginePolicy, SearchPolicy};
 use crate::source::Sourced;
-use crate::web::{NetworkRule, Redirects, WebPolicy, WebRule};
+use crate::web::{Redirects, WebPolicy, WebRule};
 
 const SWITCH: &str = "write true or false";
 
@@ -34,8 +34,7 @@ pub(super) fn read(section: &Section<'_>, web: &mut WebPolicy) -> Result<(), Pro
         (web.deny, web.deny_origin) = (rules(&entry)?, entry.source());
     }
     if let Some(entry) = section.get("allow_private") {
-        let network = |item: &Entry<'_>, text: &str| NetworkRule::parse(text, item.source());
-        web.allow_private = list(&entry, "write a list of networks, such as [\"10.1.0.0/16\"]", network)?;
+        web.allow_private = networks(&entry)?;
         web.private_origin = entry.source();
     }
     if let Some(entry) = section.get("redirects") {

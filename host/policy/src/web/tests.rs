@@ -30,7 +30,14 @@ fn without_a_line_every_host_may_be_asked_for() {
 fn deny_wins_over_allow_and_wildcards_match_below() {
     let policy = policy("allow = [\"*.example.com\", \"example.com\"]\ndeny = [\"secret.example.com\"]");
     assert!(policy.check_host("example.com", 443).is_ok());
-    assert!(policy.check_host("a.b.example.com", 8443).is_ok(), "any port");
+    assert!(policy.check_host("a.b.example.com", 80).is_ok());
+    assert_eq!(
+        policy.check_host("example.com", 8443).unwrap_err().to_string(),
+        "port 8443 of example.com is not allowed by \"example.com\" in `allow` of [web] (policy.toml line 3); the \
+         operator can add \"example.com:8443\" to it in policy.toml"
+    );
+    // What is denied is so on every port.
+    assert!(policy.check_host("secret.example.com", 8443).unwrap_err().to_string().contains("is denied by"));
     assert_eq!(
         refused(&policy, "secret.example.com"),
         "secret.example.com is denied by \"secret.example.com\" in `deny` of [web] (policy.toml line 4)"

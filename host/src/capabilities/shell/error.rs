@@ -11,6 +11,9 @@ pub enum ShellError {
     /// The policy cannot be used.
     #[error("All tools are refused until the policy is mended: {0}")]
     Policy(Problem),
+    /// The policy does not allow to work on this folder.
+    #[error("All tools are refused: {0}")]
+    NotAWorkspace(String),
     /// A profile that the policy does not have.
     #[error("there is no shell profile {name:?}; there are {}", .known.join(", "))]
     NoProfile {
@@ -99,6 +102,7 @@ impl ShellError {
         matches!(
             self,
             Self::Policy(_)
+                | Self::NotAWorkspace(_)
                 | Self::NoProfile { .. }
                 | Self::NotGranted(_)
                 | Self::NoTier(_)

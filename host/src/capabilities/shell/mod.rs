@@ -30,12 +30,13 @@ use std::time::{Duration, Instant};
 use scorpiox_cell::{CommandSpec, Outcome, RawPath, Running, Tier};
 use scorpiox_gitdirs::starts_programs;
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
-use scorpiox_policy::{DenySet, Places, Policy, Profile};
+use scorpiox_policy::{DenySet, Files, Loaded, MANAGED_FILE, Places, Policy, Profile};
 use scorpiox_proxy::{Proxy, Refusal};
 
 pub use background::{Begun, Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use host::{ShellFailure, ShellView};
+pub(crate) use plan::PRIVATE_KEY;
 pub use plan::tier as cell_tier;
 pub use run::{As, Completed, GoesOn, Ran, Request, Wait};
 
@@ -53,6 +54,8 @@ const TRIES: u32 = 20;
 const MAX_SURVEYS: usize = 16;
 /// Most folders that are named as not seen.
 const MAX_NOTES: usize = 5;
+/// The name of a person's own policy.
+const POLICY_FILE: &str = "policy.toml";
 /// Longest command, in bytes: what the kernel takes as one argument.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
@@ -69,13 +72,22 @@ pub struct ShellSetup {
     pub workspace_name: String,
     /// Where skills are looked for.
     pub skills: Arc<SkillFolders>,
+    /// Whether nothing is allowed without a policy that holds for all users of the machine.
+    pub is_managed_required: bool,
+}
+
+impl ShellSetup {
+    /// The person's own policy.
+    pub fn own_policy(&self) -> PathBuf {
+        self.own_home.join(POLICY_FILE)
+    }
 }
 
 /// The shell of one server. Does nothing until the first command.
 #[derive(Debug)]
 pub struct Shell {
     setup: ShellSetup,
-    policy: OnceLock<Result<Policy, Arc<ShellError>>>,
+    policy: OnceLock<Result<Loaded, Arc<ShellError>>>,
     cells: Cells,
     tasks: Tasks,
     /// Of folders that plugins may write.
@@ -124,16 +136,40 @@ impl Shell {
         }
     }
 
+    /// The shell of a server under a policy that was read already.
+    pub fn under(setup: ShellSetup, loaded: Loaded) -> Self {
+        let shell = Self::new(setup);
+        _ = shell.policy.set(Ok(loaded));
+        shell
+    }
+
     /// The operator's policy, read when it is first asked for.
     pub fn policy(&self) -> Result<&Policy, Arc<ShellError>> {
-        let read = || {
-            let path = self.setup.own_home.join("policy.toml");
-            plan::check_policy_place(&self.setup, &path)?;
-            let policy = Policy::load(&path).map_err(|problem| Arc::new(ShellError::Policy(problem)))?;
-            self.setup.skills.set_writable(writable::writable(&self.setup, &policy));
-            Ok(policy)
+        self.loaded().map(|loaded| &loaded.policy)
+    }
+
+    /// The operator's policy, with what it was read from.
+    pub fn loaded(&self) -> Result<&Loaded, Arc<ShellError>> {
+        self.policy.get_or_init(|| self.load()).as_ref().map_err(Arc::clone)
+    }
+
+    fn load(&self) -> Result<Loaded, Arc<ShellError>> {
+        let own = self.setup.own_policy();
+        plan::check_policy_place(&self.setup, &own)?;
+        let files = Files {
+            managed: Path::new(MANAGED_FILE),
+            is_managed_required: self.setup.is_managed_required,
+            own: &own,
         };
-        self.policy.get_or_init(read).as_ref().map_err(Arc::clone)
+        let places = plan::usual_places(&self.setup);
+        let loaded =
+            Loaded::read(&files, &places).map_err(|problem| Arc::new(ShellError::Policy(problem)))?;
+        let workspaces = &loaded.policy.workspaces;
+        workspaces
+            .check(&self.setup.workspace, &places)
+            .map_err(|why| Arc::new(ShellError::NotAWorkspace(why)))?;
+        self.setup.skills.set_writable(writable::writable(&self.setup, &loaded.policy));
+        Ok(loaded)
     }
 
     /// What the shell knows about this server.
@@ -175,9 +211,9 @@ impl Shell {
             As::Client { read_only: true } => self.profile(READ_ONLY_PROFILE),
             As::Component { name, profile, read_only } => {
                 let grants = &self.policy()?.grants;
-                let granted = grants.get(&**name).and_then(|grant| grant.shell.as_ref());
-                let granted = granted.map(|granted| &granted.profile);
-                if profile.is_none() && granted.is_none() {
+                let granted = grants.get(&**name).map(|grant| grant.shell.as_slice()).unwrap_or_default();
+                let granted = granted.iter().map(|granted| &granted.profile);
+                if profile.is_none() && granted.len() == 0 {
                     return Err(Arc::new(ShellError::NotGranted(name.to_string())));
                 }
                 let mut own = self.profile(if *read_only { READ_ONLY_PROFILE } else { DEFAULT_PROFILE })?;

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
 use scorpiox_paths::{Lost, Resolver, Trail, Writable, resolve};
 use scorpiox_policy::{
-    DenyRule, HostDecision, HostRules, Network as NetworkRule, Place, Places, Policy, Profile, TOOLCHAINS,
-    Tier as MinTier,
+    DenyRule, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places, Policy, Profile,
+    TOOLCHAINS, Tier as MinTier,
 };
 use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
 
@@ -24,6 +24,8 @@ use super::writable::writable;
 use crate::instance;
 use crate::workspace::is_own;
 
+/// What the operator writes private networks into that commands may reach.
+pub(crate) const PRIVATE_KEY: &str = "`network` of the profile";
 /// The home folder of commands, in memory.
 const HOME: &str = "/home/user";
 
@@ -224,7 +226,8 @@ fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> 
     }
     let mut others = existing(&places.toolchains);
     others.push(setup.own_home.clone());
-    let policy = Trail::follow(&setup.own_home.join("policy.toml"));
+    others.extend(Path::new(MANAGED_FILE).parent().map(Path::to_owned));
+    let policy = Trail::follow(&setup.own_policy());
     others.extend(policy.into_iter().flat_map(|trail| trail.links.into_iter().chain([trail.end])));
     let meets = |other: &PathBuf| other.starts_with(path) || path.starts_with(other);
     match others.iter().find(|other| meets(other)) {
@@ -299,16 +302,18 @@ pub(super) fn survey(profile: &Profile, places: &Places, areas: &[Area]) -> Surv
 
 /// The proxy of a profile with a list of hosts.
 pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result<Proxy> {
-    let hosts = match &profile.network.value {
-        NetworkRule::Allowlist { hosts } => hosts.clone(),
-        NetworkRule::Off | NetworkRule::Open => Vec::new(),
+    let (hosts, near) = match &profile.network.value {
+        NetworkRule::Allowlist { hosts, allow_private } => (hosts.clone(), allow_private.as_slice()),
+        NetworkRule::Off | NetworkRule::Open => (Vec::new(), [].as_slice()),
     };
+    let addresses =
+        AddressPolicy::new(near.iter().map(|rule| (rule.address, rule.prefix)).collect(), PRIVATE_KEY);
     let rules = Arc::new(Hosts(HostRules::from(hosts)));
     Proxy::start(
         listener,
         rules,
         Arc::new(SystemResolver::default()),
-        AddressPolicy::default(),
+        addresses,
         scorpiox_proxy::Limits::default(),
     )
 }

@@ -240,6 +240,7 @@ mod tests {
             own_home: bed.at("home/.scorpiox"),
             workspace_name: "test".to_owned(),
             skills: Arc::new(SkillFolders::new(&bed.at("ws"), None, bed.root(), &[])),
+            is_managed_required: false,
         });
         let uses = Uses::default();
         (Reading::new(Arc::new(shell), uses.clone()), uses)

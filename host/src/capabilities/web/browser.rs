@@ -345,7 +345,7 @@ fn proxy(router: &Arc<Router>, listener: TcpListener) -> std::io::Result<Proxy> 
         listener,
         Arc::new(Pages(policy.clone())),
         Arc::new(SystemResolver::default()),
-        AddressPolicy { allow },
+        AddressPolicy::new(allow, "[web]"),
         scorpiox_proxy::Limits::default(),
     )
 }

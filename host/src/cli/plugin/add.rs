@@ -14,7 +14,7 @@ use scorpiox_plugin::{
 use super::decide::{Judged, approved, is_still, judge, not_approved};
 use super::look::Look;
 use crate::cli::environment::Environment;
-use crate::cli::quote::{Shown, shell_word};
+use crate::cli::quote::Shown;
 use crate::cli::terminal;
 use crate::instance;
 use crate::plugins::comments;
@@ -41,11 +41,9 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
     let look = Look::at(environment, staged.installed.clone())?;
     let judged = judge(environment, &look, yes)?;
     if judged != Judged::Approved && runs(environment, &shelf, &source.name)? {
-        let (name, hash) = (&source.name, look.hash());
         terminal::print(&Shown::text(&format!(
-            "\nNothing was changed: {name} runs as it was approved before. To approve exactly this:\n\
-             scorpiox-code plugin add {} --yes {hash}\n",
-            shell_word(path).replace('\n', "\\n")
+            "\nNothing was changed: {} runs as it was approved before.\n",
+            source.name
         )));
         return Ok(ExitCode::FAILURE);
     }
@@ -62,6 +60,14 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
         Judged::Approved => approved(environment, &look),
         judged => Ok(not_approved(&look, judged)),
     }
+}
+
+/// Prints what `--yes` takes for a plugin, and a policy's list: for who reviewed it, and tells others.
+pub(super) fn hash(environment: &Environment, path: &Path) -> Result<ExitCode> {
+    let staged = Source::read(path)?.stage(&Shelf::new(&environment.own_home))?;
+    let look = Look::at(environment, staged.installed.clone())?;
+    terminal::print(&Shown::line(look.hash().as_str()));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Whether a plugin of that name is there and may run.

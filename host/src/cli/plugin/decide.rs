@@ -7,12 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_plugin::{Approval, Decision, Fingerprint, Installed, Ledger, PluginName, Record, Shelf};
+use scorpiox_policy::Approve;
 use serde_json::value::RawValue;
 
 use super::look::Look;
+use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
 use crate::cli::quote::{Shown, columns, wrapped};
-use crate::cli::terminal;
+use crate::cli::{policy, terminal};
 
 pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
     decide(environment, find(environment, name)?, yes)
@@ -54,6 +56,8 @@ pub(super) enum Judged {
     Refused,
     /// There was nobody to ask.
     NotAsked,
+    /// No person may approve it.
+    OfThePolicyAlone,
 }
 
 /// Shows a plugin, and asks. The hash of another one is an error.
@@ -61,6 +65,9 @@ pub(super) fn judge(environment: &Environment, look: &Look, yes: Option<&str>) -
     let (name, hash) = (&look.installed.name, look.hash());
     let before = replaced(&Ledger::read(&environment.own_home)?, look);
     terminal::print(&Shown::text(&(look.text() + &before)));
+    if let Some(judged) = judged_by_policy(environment, look)? {
+        return Ok(judged);
+    }
     match yes {
         Some(given) if given == hash.as_str() => Ok(Judged::Approved),
         Some(given) => {
@@ -70,6 +77,31 @@ pub(super) fn judge(environment: &Environment, look: &Look, yes: Option<&str>) -
         None if ask(&format!("\nMay {name} run, with all of this? [y/N] "))? => Ok(Judged::Approved),
         None => Ok(Judged::Refused),
     }
+}
+
+/// What the operator's policy says, where it leaves nothing to a person.
+fn judged_by_policy(environment: &Environment, look: &Look) -> Result<Option<Judged>> {
+    let shell = Shell::new(policy::setup(environment));
+    let plugins = &shell.policy()?.plugins;
+    let (name, content) = (look.installed.name.as_str(), look.content());
+    if let Err(why) = plugins.check(name, content.as_str()) {
+        bail!("{why}; nothing was changed")
+    }
+    if let Some(rule) = plugins.approves(name, content.as_str()) {
+        let text =
+            format!("\nThe policy approves it: `allow` of [plugins] has {} ({}).", rule.value, rule.source);
+        terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
+        return Ok(Some(Judged::Approved));
+    }
+    if plugins.approve.value == Approve::Person {
+        return Ok(None);
+    }
+    let text = format!(
+        "\nNot approved: `approve` of [plugins] ({}) leaves that to the policy, which does not list {name} with its hash.",
+        plugins.approve.source
+    );
+    terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
+    Ok(Some(Judged::OfThePolicyAlone))
 }
 
 /// What is in the place that a plugin would take: nothing of the two need be the same author's.
@@ -109,15 +141,15 @@ pub(super) fn approved(environment: &Environment, look: &Look) -> Result<ExitCod
 /// Says what comes of a plugin that is installed and not approved.
 pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
     let name = &look.installed.name;
-    terminal::print(&Shown::text(&if judged == Judged::NotAsked {
+    let said = if judged == Judged::NotAsked {
         format!(
-            "\nNot approved: there is no terminal to ask at. To approve exactly this:\n\
-             scorpiox-code plugin approve {name} --yes {}\n",
-            look.hash()
+            "Not approved: there is no terminal to ask at. Run `scorpiox-code plugin approve {name}` at one, or give \
+             --yes the hash that came from who reviewed it."
         )
     } else {
-        format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.\n")
-    }));
+        format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.")
+    };
+    terminal::print(&Shown::text(&format!("\n{}\n", wrapped(&said, columns()).join("\n"))));
     ExitCode::FAILURE
 }
 

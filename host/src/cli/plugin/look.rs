@@ -47,17 +47,25 @@ impl Look {
         Ok(Self { installed, component, stamps, described, folders, home })
     }
 
-    /// Of everything that is approved together.
-    pub(super) fn hash(&self) -> Fingerprint {
+    /// Of the plugin, the same on each machine: what a policy lists.
+    pub(super) fn content(&self) -> Fingerprint {
         let Self { installed, component, described, .. } = self;
-        let mut parts =
-            [installed.manifest_fingerprint.as_str(), component.as_str(), described.fingerprint().as_str()]
-                .join(" ");
-        // Where folders are is another thing on each machine; where links lead is part of what is seen.
+        Fingerprint::of_plugin(&installed.manifest_fingerprint, component, &described.fingerprint())
+    }
+
+    /// Of everything that is approved together. Where folders are is another thing on each machine; where links
+    /// lead is part of what is seen.
+    pub(super) fn hash(&self) -> Fingerprint {
+        let mut elsewhere = String::new();
         for (folder, place) in self.led_elsewhere() {
-            let _ = write!(parts, " {folder:?} {}", place.display());
+            let _ = write!(elsewhere, " {folder:?} {}", place.display());
         }
-        Fingerprint::of(parts.as_bytes())
+        let content = self.content();
+        if elsewhere.is_empty() {
+            content
+        } else {
+            Fingerprint::of(format!("{content}{elsewhere}").as_bytes())
+        }
     }
 
     /// Folders that are not where they are named, since links lead there.

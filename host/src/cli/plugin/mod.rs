@@ -34,16 +34,21 @@ pub(super) enum PluginCommand {
     Add {
         /// A component (.wasm), or a folder with plugin.toml
         source: PathBuf,
-        /// Approve without asking, if this is the hash that is shown
+        /// Approve without asking, if this is its hash, which somebody who reviewed it gave you
         #[arg(long, value_name = "HASH")]
         yes: Option<String>,
+    },
+    /// Print the hash that `--yes` and policies take, for who reviewed a plugin
+    Hash {
+        /// A component (.wasm), or a folder with plugin.toml
+        source: PathBuf,
     },
     /// Approve a plugin that waits, was denied, or was changed
     Approve {
         /// The plugin
         #[arg(value_parser = name)]
         name: PluginName,
-        /// Approve without asking, if this is the hash that is shown
+        /// Approve without asking, if this is its hash, which somebody who reviewed it gave you
         #[arg(long, value_name = "HASH")]
         yes: Option<String>,
     },
@@ -100,6 +105,7 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
     match command {
         PluginCommand::New { lang, name } => new::run(lang, &name),
         PluginCommand::Add { source, yes } => add::run(environment, &source, yes.as_deref()),
+        PluginCommand::Hash { source } => add::hash(environment, &source),
         PluginCommand::Approve { name, yes } => decide::approve(environment, &name, yes.as_deref()),
         PluginCommand::Deny { name } => decide::deny(environment, &name),
         PluginCommand::List => list::run(environment),

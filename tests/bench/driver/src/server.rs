@@ -86,12 +86,11 @@ impl Program {
     pub fn install(&self, component: &Path) -> Result<f64> {
         let begin = Instant::now();
         let mut look = self.command();
-        let output = look.args(["plugin", "add"]).arg(component).output()?;
+        let output = look.args(["plugin", "hash"]).arg(component).output()?;
         let time = begin.elapsed();
+        ensure!(output.status.success(), "no hash: {}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let hash = text.split("--yes ").nth(1).and_then(|rest| rest.split_whitespace().next());
-        let hash =
-            hash.with_context(|| format!("no hash: {text}{}", String::from_utf8_lossy(&output.stderr)))?;
+        let hash = text.trim();
         let mut approve = self.command();
         let approved = approve.args(["plugin", "add"]).arg(component).args(["--yes", hash]).output()?;
         ensure!(approved.status.success(), "not approved: {}", String::from_utf8_lossy(&approved.stderr));

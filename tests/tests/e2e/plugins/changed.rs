@@ -9,7 +9,7 @@ use scorpiox_tests::schema::Schema;
 use scorpiox_tests::{Next, Program, Started};
 use serde_json::{Value, json};
 
-use super::{impostor_as, install, kinds, listed, shown_hash, source};
+use super::{hash_of, impostor_as, install, kinds, listed, source};
 
 const CHANGED: &str = "notifications/tools/list_changed";
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -52,8 +52,9 @@ fn each_change_is_told_once() {
     assert_eq!(hello["capabilities"]["tools"], json!({ "listChanged": true }));
     // The program's own folder is not even there.
     assert!(listed(&mut server).is_empty());
-    let (_, out, _) = program.run(&["plugin", "add", &plugin(&program)]);
-    let hash = shown_hash(&out);
+    let source = plugin(&program);
+    program.run(&["plugin", "add", &source]);
+    let hash = hash_of(&program, &source);
     let approve = ["plugin", "approve", "kinds", "--yes", &hash];
     let mut changes = 0;
     let mut changed = |server: &mut Started, has_tools: bool| {
@@ -110,7 +111,7 @@ fn what_clients_see_unchanged_is_not_told() {
     let program = Program::new();
     let source = plugin(&program);
     install(&program, &source);
-    let hash = shown_hash(&program.run(&["plugin", "approve", "kinds"]).1);
+    let hash = hash_of(&program, &source);
     let mut server = program.start();
     server.initialize("2025-11-25");
     assert!(!listed(&mut server).is_empty());

@@ -22,10 +22,11 @@ use std::path::{Path, PathBuf};
 use scorpiox_tests::{Program, Started};
 use serde_json::Value;
 
-/// The hash that `--yes` takes, as it is shown.
-pub(crate) fn shown_hash(out: &str) -> String {
-    let after = out.split("--yes ").nth(1).unwrap_or_else(|| panic!("no hash in {out}"));
-    after.split_whitespace().next().expect("a hash").to_owned()
+/// The hash that `--yes` takes for what is installed from a source.
+pub(crate) fn hash_of(program: &Program, source: &str) -> String {
+    let (status, out, err) = program.run(&["plugin", "hash", source]);
+    assert!(status.success() && out.trim().len() == 64, "{out}{err}");
+    out.trim().to_owned()
 }
 
 /// The component of functions of all kinds.
@@ -62,9 +63,8 @@ pub(crate) fn source(program: &Program, name: &str, manifest: &str, component: &
 
 /// Installs and approves a plugin as a script does.
 pub(crate) fn install(program: &Program, source: &str) {
-    let (_, out, err) = program.run(&["plugin", "add", source]);
-    let hash = shown_hash(&out);
-    let (status, out, _) = program.run(&["plugin", "add", source, "--yes", &hash]);
+    let hash = hash_of(program, source);
+    let (status, out, err) = program.run(&["plugin", "add", source, "--yes", &hash]);
     assert!(status.success(), "{out}{err}");
 }
 

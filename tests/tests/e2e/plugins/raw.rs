@@ -92,8 +92,9 @@ fn a_component_of_many_instances_and_memories_is_bounded() {
     let (added, out, err) = program.run(&["plugin", "add", &source]);
     assert!(!added.success());
     // Refused now, or when it is called; never with a crash.
-    if let Some(hash) = out.split("--yes ").nth(1).map(str::trim) {
-        assert!(program.run(&["plugin", "approve", "raw", "--yes", hash]).0.success(), "{out}{err}");
+    let (looked, hash, _) = program.run(&["plugin", "hash", &source]);
+    if looked.success() {
+        assert!(program.run(&["plugin", "approve", "raw", "--yes", hash.trim()]).0.success(), "{out}{err}");
         let mut server = program.start();
         server.initialize("2025-11-25");
         let answer = server.call("raw.give", json!({}));

@@ -7,7 +7,7 @@ use std::process::Command;
 use scorpiox_tests::Program;
 use serde_json::json;
 
-use super::{listed, refused, shown_hash, source};
+use super::{hash_of, listed, refused, source};
 
 /// What the languages' tools download and compile, kept from run to run.
 fn tools() -> PathBuf {
@@ -41,7 +41,7 @@ fn comes_alive(language: &str) {
     make(&folder);
     let (_, out, err) = program.run(&["plugin", "add", "demo"]);
     assert!(err.is_empty() && out.contains("nothing: it can compute, and say what it found"), "{out}{err}");
-    let hash = shown_hash(&out);
+    let hash = hash_of(&program, "demo");
     let (added, out, err) = program.run(&["plugin", "add", "demo", "--yes", &hash]);
     assert!(added.success(), "{out}{err}");
     let mut server = program.start();

@@ -123,7 +123,10 @@ fn a_network_has_a_mode_and_hosts_only_with_a_list() {
     }
     for network in ["{ mode = 'allowlist' }", "{ mode = 'allowlist', hosts = [] }"] {
         let policy = parse(&format!("version = 1\n[shell.profile.workspace]\nnetwork = {network}")).unwrap();
-        assert_eq!(policy.shell.profiles["workspace"].network.value, Network::Allowlist { hosts: vec![] });
+        assert_eq!(
+            policy.shell.profiles["workspace"].network.value,
+            Network::Allowlist { hosts: vec![], allow_private: vec![] }
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use scorpiox_tests::Program;
 use serde_json::json;
 
 use super::{outsider, try_to};
-use crate::plugins::{guest, install, shown_hash, source};
+use crate::plugins::{guest, hash_of, install, source};
 
 /// A workspace with a folder in it, and a folder of the person's outside of it.
 fn beds() -> (Program, String, String) {
@@ -75,7 +75,7 @@ fn a_link_of_the_person_is_shown_before_it_is_approved_and_counts_as_it_was() {
     let folder = source(&program, "outsider", manifest, &bytes);
     let (_, shown, _) = program.run(&["plugin", "add", &folder]);
     assert!(shown.contains("which leads to") && shown.contains("home/private"), "{shown}");
-    let hash = shown_hash(&shown);
+    let hash = hash_of(&program, &folder);
     // Where it leads is part of what is approved.
     fs::remove_file(home.join("notes")).expect("removes");
     symlink("/etc", home.join("notes")).expect("a link");

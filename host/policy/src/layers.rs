@@ -1,0 +1,84 @@
+//! The two files, and what comes of both.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::place::Places;
+use crate::problem::Problem;
+use crate::source::Layer;
+use crate::{Policy, load, managed, parse, seen};
+
+/// Where the files are.
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'a> {
+    /// The one that holds for all users of the machine.
+    pub managed: &'a Path,
+    /// Whether nothing is allowed without that one.
+    pub is_managed_required: bool,
+    /// The person's own.
+    pub own: &'a Path,
+}
+
+/// What holds, and what it was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loaded {
+    /// What holds.
+    pub policy: Policy,
+    /// The files that were read, the strongest first; with none, the built-in policy holds.
+    pub files: Vec<PathBuf>,
+    /// Whether there is one that holds for all users of the machine.
+    pub is_managed: bool,
+    /// SHA-256 of their texts, in hexadecimal digits; of nothing, where there are none.
+    pub hash: String,
+}
+
+impl Loaded {
+    /// A policy that was read from one file, to be tried.
+    pub fn of(policy: Policy) -> Self {
+        Self { policy, files: Vec::new(), is_managed: false, hash: String::new() }
+    }
+
+    /// Reads both files. The person's own narrows what holds for all, key by key, and never widens
+    /// it; `places` say which paths lie in one another. A file that is there in any form and cannot
+    /// be used is a problem, and so is a person's own that was there and is gone.
+    pub fn read(files: &Files<'_>, places: &Places) -> Result<Self, Problem> {
+        let managed = managed::text(files.managed)?;
+        let own = load::text(files.own)?;
+        match &own {
+            Some(_) => seen::remember(files.own),
+            None => seen::check_absent(files.own)?,
+        }
+        if managed.is_none() && files.is_managed_required {
+            return Err(Problem {
+                path: files.managed.to_owned(),
+                line: None,
+                what: "is not there, and this server was started with `--managed required`".to_owned(),
+                fix: "ask who manages this machine".to_owned(),
+            });
+        }
+        let mut read = Vec::new();
+        let mut hash = Sha256::new();
+        let mut policy = Policy::builtin();
+        if let Some(text) = &managed {
+            policy = parse::policy(text, files.managed, Layer::Managed, policy)?;
+            read.push(files.managed.to_owned());
+            hash.update(text);
+        }
+        if let Some(text) = &own {
+            // What it does not say is what holds for all.
+            let narrower = parse::policy(text, files.own, Layer::Own, policy.clone())?;
+            policy = if managed.is_some() { policy.narrowed_by(&narrower, places) } else { narrower };
+            read.push(files.own.to_owned());
+            // No text has this byte, so that two pairs of texts are never alike.
+            hash.update([0xff]);
+            hash.update(text);
+        }
+        let hash = hash.finalize().iter().fold(String::new(), |mut text, byte| {
+            _ = write!(text, "{byte:02x}");
+            text
+        });
+        Ok(Self { policy, files: read, is_managed: managed.is_some(), hash })
+    }
+}

@@ -1,0 +1,120 @@
+//! The file that holds for all users of the machine: nobody but root can have written it, nor led
+//! the way to it elsewhere.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+
+use scorpiox_paths::{Trail, open_file};
+
+use crate::load::read_whole;
+use crate::problem::Problem;
+
+/// Where it is.
+#[cfg(target_os = "macos")]
+pub const MANAGED_FILE: &str = "/Library/Application Support/scorpiox/policy.toml";
+/// Where it is.
+#[cfg(windows)]
+pub const MANAGED_FILE: &str = r"C:\ProgramData\scorpiox\policy.toml";
+/// Where it is.
+#[cfg(not(any(target_os = "macos", windows)))]
+pub const MANAGED_FILE: &str = "/etc/scorpiox/policy.toml";
+
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// The file's text; `None` where there is none. What cannot be looked at is a problem: it may be there.
+pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
+    let mend = "ask who manages this machine";
+    let unreadable = |error: &dyn std::fmt::Display| problem(path, format!("cannot be read ({error})"), mend);
+    let trail = Trail::follow(path).map_err(|lost| unreadable(&lost))?;
+    if let Some(blocked) = &trail.blocked {
+        return Err(problem(path, format!("cannot be there: {} is no folder", blocked.display()), mend));
+    }
+    if !trail.exists {
+        // A link that leads nowhere is no absent file: somebody meant one to be there.
+        return match trail.links.last() {
+            None => Ok(None),
+            Some(link) => Err(problem(path, format!("is not where the link {} leads", link.display()), mend)),
+        };
+    }
+    for folder in trail.links.iter().chain([&trail.end]).flat_map(|path| path.ancestors().skip(1)) {
+        let about = folder.symlink_metadata().map_err(|error| unreadable(&error))?;
+        if let Some(why) = not_roots(&about) {
+            let what = format!("cannot be trusted: the folder {} {why}", folder.display());
+            return Err(problem(
+                path,
+                what,
+                format!("make it root's, and run `chmod go-w {}`", folder.display()),
+            ));
+        }
+    }
+    let file = open_file(&trail.end).map_err(|error| unreadable(&error))?;
+    // Of the opened file, not of what has the name by now.
+    if let Some(why) = not_roots(&file.metadata().map_err(|error| unreadable(&error))?) {
+        let fix =
+            format!("run `chown root {0}` and `chmod go-w {0}` as root, if it is the policy", path.display());
+        return Err(problem(path, why, fix));
+    }
+    read_whole(path, file).map(Some)
+}
+
+/// Why others than root can change it.
+#[cfg(unix)]
+fn not_roots(about: &Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    if about.uid() != 0 {
+        return Some(format!("is owned by user {}, not by root", about.uid()));
+    }
+    let mode = about.mode() & 0o7777;
+    (mode & WRITABLE_BY_OTHERS != 0).then(|| format!("can be written by others than root (mode {mode:04o})"))
+}
+
+fn problem(path: &Path, what: String, fix: impl Into<String>) -> Problem {
+    Problem { path: PathBuf::from(path), line: None, what, fix: fix.into() }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_file_below_a_folder_that_others_can_write_is_not_trusted() {
+        // Folders for temporary files are such ones.
+        let dir = tempfile::tempdir_in("/tmp").unwrap();
+        let path = dir.path().join("policy.toml");
+        assert_eq!(text(&path), Ok(None));
+        fs::write(&path, "version = 1").unwrap();
+        let said = text(&path).unwrap_err().to_string();
+        assert!(said.contains("the folder /tmp can be written by others than root (mode 1777)"), "{said}");
+    }
+
+    #[test]
+    fn what_may_be_there_is_not_taken_for_absent() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("scorpiox/policy.toml");
+        symlink("nowhere", dir.path().join("scorpiox")).unwrap();
+        assert!(text(&path).unwrap_err().what.contains("is not where the link"));
+        fs::remove_file(dir.path().join("scorpiox")).unwrap();
+        fs::write(dir.path().join("scorpiox"), "").unwrap();
+        assert!(text(&path).unwrap_err().what.contains("is no folder"));
+    }
+
+    #[test]
+    fn only_what_is_roots_and_closed_to_others_is_roots() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "").unwrap();
+        let why = |mode: u32, user: u32| {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            chown(&path, Some(user), None).ok()?;
+            Some(not_roots(&path.metadata().unwrap()))
+        };
+        // Only root can give files away; for others there is nothing to see here.
+        let Some(root) = why(0o644, 0) else { return };
+        assert_eq!(root, None);
+        assert!(why(0o664, 0).unwrap().unwrap().contains("mode 0664"));
+        assert!(why(0o644, 12345).unwrap().unwrap().contains("owned by user 12345"));
+    }
+}

@@ -1,0 +1,213 @@
+//! What two policies both allow, key by key.
+
+use std::collections::BTreeMap;
+
+use crate::Policy;
+use crate::audit::AuditPolicy;
+use crate::deny::DenyRule;
+use crate::files::FilesPolicy;
+use crate::narrow::meet_all;
+use crate::place::{PathRule, Places};
+use crate::profile::{DEFAULT_PROFILE, Profile};
+use crate::search::{EnginePolicy, SearchPolicy};
+use crate::shell::{Grant, ShellPolicy};
+use crate::source::{Source, Sourced};
+use crate::tools::{PluginsPolicy, Rules};
+use crate::web::{Redirects, WebPolicy};
+use crate::workspaces::WorkspacesPolicy;
+
+impl Policy {
+    /// What this policy and another, which was read over it, both allow. Where they say the same it is this
+    /// one's word.
+    pub(crate) fn narrowed_by(&self, by: &Self, places: &Places) -> Self {
+        Self {
+            shell: shell(&self.shell, &by.shell, places),
+            web: web(&self.web, &by.web),
+            files: files(&self.files, &by.files, places),
+            search: search(&self.search, &by.search),
+            audit: audit(&self.audit, &by.audit),
+            grants: grants(&self.grants, &by.grants),
+            tools: rules(&self.tools, &by.tools, |one, other| one.meet(other)),
+            plugins: PluginsPolicy {
+                rules: rules(&self.plugins.rules, &by.plugins.rules, |one, other| one.meet(other)),
+                approve: most(&self.plugins.approve, &by.plugins.approve),
+            },
+            workspaces: workspaces(&self.workspaces, &by.workspaces, places),
+        }
+    }
+}
+
+/// The smaller value, with its source.
+fn least<T: Ord + Clone>(own: &Sourced<T>, by: &Sourced<T>) -> Sourced<T> {
+    if by.value < own.value { by.clone() } else { own.clone() }
+}
+
+/// The larger value, with its source.
+fn most<T: Ord + Clone>(own: &Sourced<T>, by: &Sourced<T>) -> Sourced<T> {
+    if by.value > own.value { by.clone() } else { own.clone() }
+}
+
+/// What both lists have, and where the one stands that decides.
+fn both<T: Clone + PartialEq>(
+    (own, origin): (&[T], Source),
+    (by, narrower): (&[T], Source),
+    meet: impl Fn(&T, &T) -> Option<T>,
+) -> (Vec<T>, Source) {
+    if own == by {
+        return (own.to_vec(), origin);
+    }
+    let mut met: Vec<T> = Vec::new();
+    for rule in own.iter().flat_map(|one| by.iter().filter_map(|other| meet(one, other))) {
+        if !met.contains(&rule) {
+            met.push(rule);
+        }
+    }
+    (met, narrower)
+}
+
+/// What either list has.
+fn either<T: Clone>(
+    (own, origin): (&[T], Source),
+    (by, narrower): (&[T], Source),
+    same: impl Fn(&T, &T) -> bool,
+) -> (Vec<T>, Source) {
+    let more: Vec<_> = by.iter().filter(|rule| !own.iter().any(|other| same(rule, other))).cloned().collect();
+    let origin = if more.is_empty() { origin } else { narrower };
+    (own.iter().cloned().chain(more).collect(), origin)
+}
+
+fn shell(own: &ShellPolicy, by: &ShellPolicy, places: &Places) -> ShellPolicy {
+    let mut profiles = own.profiles.clone();
+    for (name, narrower) in &by.profiles {
+        // One of the person's own is made from the default one, and opens no more than that.
+        let Some(wider) = own.profiles.get(name).or_else(|| own.profiles.get(DEFAULT_PROFILE)) else {
+            continue;
+        };
+        if wider == narrower {
+            continue;
+        }
+        let narrowed = wider.narrowed_at(narrower, places);
+        profiles.insert(name.clone(), Profile { name: name.clone(), ..narrowed });
+    }
+    ShellPolicy {
+        min_tier: most(&own.min_tier, &by.min_tier),
+        allow_unsandboxed: least(&own.allow_unsandboxed, &by.allow_unsandboxed),
+        default_timeout: least(&own.default_timeout, &by.default_timeout),
+        max_timeout: least(&own.max_timeout, &by.max_timeout),
+        max_background_tasks: least(&own.max_background_tasks, &by.max_background_tasks),
+        profiles,
+    }
+}
+
+fn web(own: &WebPolicy, by: &WebPolicy) -> WebPolicy {
+    let (allow, allow_origin) =
+        both((&own.allow, own.allow_origin), (&by.allow, by.allow_origin), |one, other| one.meet(other));
+    let (deny, deny_origin) =
+        either((&own.deny, own.deny_origin), (&by.deny, by.deny_origin), |one, other| {
+            one.pattern == other.pattern
+        });
+    let (allow_private, private_origin) = both(
+        (&own.allow_private, own.private_origin),
+        (&by.allow_private, by.private_origin),
+        |one, other| one.meet(other),
+    );
+    let strict = |redirects: &Sourced<Redirects>| redirects.value == Redirects::SameHost;
+    WebPolicy {
+        enabled: least(&own.enabled, &by.enabled),
+        allow,
+        allow_origin,
+        deny,
+        deny_origin,
+        allow_private,
+        private_origin,
+        redirects: if strict(&own.redirects) { own.redirects.clone() } else { by.redirects.clone() },
+        browser: least(&own.browser, &by.browser),
+        // A program that was chosen for all is nobody's to choose.
+        browser_path: own.browser_path.clone().or_else(|| by.browser_path.clone()),
+    }
+}
+
+fn files(own: &FilesPolicy, by: &FilesPolicy, places: &Places) -> FilesPolicy {
+    let (deny, deny_origin) =
+        either((&own.deny, own.deny_origin), (&by.deny, by.deny_origin), DenyRule::says_no_more_than);
+    let (read, read_origin) = paths((&own.read, own.read_origin), (&by.read, by.read_origin), places);
+    FilesPolicy { read, read_origin, deny, deny_origin }
+}
+
+fn paths(own: (&[PathRule], Source), by: (&[PathRule], Source), places: &Places) -> (Vec<PathRule>, Source) {
+    if own.0 == by.0 { (own.0.to_vec(), own.1) } else { (meet_all(own.0, by.0, Some(places)), by.1) }
+}
+
+fn workspaces(own: &WorkspacesPolicy, by: &WorkspacesPolicy, places: &Places) -> WorkspacesPolicy {
+    let allow = match (&own.allow, &by.allow) {
+        (None, other) | (other, None) => other.clone(),
+        (Some(one), Some(other)) => Some(meet_all(one, other, Some(places))),
+    };
+    let origin = if own.allow == allow { own.origin } else { by.origin };
+    WorkspacesPolicy { allow, origin }
+}
+
+fn search(own: &SearchPolicy, by: &SearchPolicy) -> SearchPolicy {
+    let mut engines = by.engines.clone();
+    for (name, decided) in &own.engines {
+        let wish = engines.remove(name);
+        let wish = wish.as_ref();
+        let enabled = match (&decided.enabled, wish.and_then(|wish| wish.enabled.as_ref())) {
+            (Some(one), Some(other)) => Some(least(one, other)),
+            (one, other) => one.as_ref().or(other).cloned(),
+        };
+        // Where questions go is not the person's to change, once it is decided.
+        let base_url = decided.base_url.as_ref().or(wish.and_then(|wish| wish.base_url.as_ref())).cloned();
+        let key = decided.key.as_ref().or(wish.and_then(|wish| wish.key.as_ref())).cloned();
+        engines.insert(name.clone(), EnginePolicy { enabled, base_url, key, source: decided.source });
+    }
+    SearchPolicy { engines }
+}
+
+/// Never less is recorded, and nothing is kept for a shorter time.
+fn audit(own: &AuditPolicy, by: &AuditPolicy) -> AuditPolicy {
+    AuditPolicy {
+        enabled: most(&own.enabled, &by.enabled),
+        arguments: most(&own.arguments, &by.arguments),
+        required: most(&own.required, &by.required),
+        max_file_size: most(&own.max_file_size, &by.max_file_size),
+        max_files: most(&own.max_files, &by.max_files),
+    }
+}
+
+/// A component's commands run under every profile that either policy names for it.
+fn grants(own: &BTreeMap<String, Grant>, by: &BTreeMap<String, Grant>) -> BTreeMap<String, Grant> {
+    let mut grants = by.clone();
+    for (name, decided) in own {
+        let mut grant = decided.clone();
+        let wish = grants.remove(name).map(|wish| wish.shell).unwrap_or_default();
+        grant.shell.extend(wish.into_iter().filter(|shell| !decided.shell.contains(shell)));
+        // One that grants no commands says so for all.
+        if decided.shell.is_empty() {
+            grant.shell.clear();
+        }
+        grants.insert(name.clone(), grant);
+    }
+    grants
+}
+
+fn rules<T: Clone + PartialEq>(
+    own: &Rules<T>,
+    by: &Rules<T>,
+    meet: impl Fn(&T, &T) -> Option<T>,
+) -> Rules<T> {
+    let narrower = |one: &Sourced<T>, other: &Sourced<T>| {
+        let value = meet(&one.value, &other.value)?;
+        let source = if value == one.value { one.source } else { other.source };
+        Some(Sourced { value, source })
+    };
+    let (allow, allow_origin) = both((&own.allow, own.allow_origin), (&by.allow, by.allow_origin), narrower);
+    let (deny, deny_origin) =
+        either((&own.deny, own.deny_origin), (&by.deny, by.deny_origin), |one, other| {
+            one.value == other.value
+        });
+    Rules { allow, allow_origin, deny, deny_origin }
+}
+
+#[cfg(test)]
+mod tests;

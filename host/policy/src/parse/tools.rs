@@ -1,0 +1,95 @@
+//! `[tools]`, `[plugins]`, `[workspaces]` and `min_version`.
+
+use super::document::{Entry, Section};
+use super::list;
+use super::profile::paths;
+use crate::names::NamePattern;
+use crate::place::Place;
+use crate::problem::{Invalid, Problem, shorten, suggest};
+use crate::source::Sourced;
+use crate::tools::{Approve, PluginPattern, PluginsPolicy, Rules, ToolsPolicy};
+use crate::workspaces::WorkspacesPolicy;
+
+/// This program's version: all its crates have one.
+const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Lays `[tools]` over the defaults.
+pub(super) fn read(section: &Section<'_>, tools: &mut ToolsPolicy) -> Result<(), Problem> {
+    section.only(&["allow", "deny"])?;
+    let fix = "write a list of tools, such as [\"Bash\", \"weather_*\"]";
+    rules(section, tools, fix, |text| NamePattern::parse(text, "tool"))
+}
+
+/// Lays `[plugins]` over the defaults.
+pub(super) fn read_plugins(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem> {
+    section.only(&["allow", "deny", "approve"])?;
+    let fix = "write a list of plugins, such as [\"weather\", \"notes@sha256:…\"]";
+    rules(section, &mut plugins.rules, fix, PluginPattern::parse)?;
+    if let Some(entry) = section.get("approve") {
+        let approve = match entry.text("write \"person\" or \"policy\"")? {
+            "person" => Approve::Person,
+            "policy" => Approve::Policy,
+            word => {
+                let what = format!("unknown word \"{}\" for {}", shorten(word), entry.label());
+                return Err(entry.problem(what, suggest(word, "words", Approve::WORDS)));
+            }
+        };
+        plugins.approve = Sourced::new(approve, entry.source());
+    }
+    Ok(())
+}
+
+fn rules<T>(
+    section: &Section<'_>,
+    rules: &mut Rules<T>,
+    fix: &str,
+    parse: impl Fn(&str) -> Result<T, Invalid>,
+) -> Result<(), Problem> {
+    let rule = |item: &Entry<'_>, text: &str| Ok(Sourced::new(parse(text)?, item.source()));
+    if let Some(entry) = section.get("allow") {
+        (rules.allow, rules.allow_origin) = (list(&entry, fix, rule)?, entry.source());
+    }
+    if let Some(entry) = section.get("deny") {
+        (rules.deny, rules.deny_origin) = (list(&entry, fix, rule)?, entry.source());
+    }
+    Ok(())
+}
+
+/// Lays `[workspaces]` over the defaults.
+pub(super) fn read_workspaces(
+    section: &Section<'_>,
+    workspaces: &mut WorkspacesPolicy,
+) -> Result<(), Problem> {
+    section.only(&["allow"])?;
+    if let Some(entry) = section.get("allow") {
+        let folder = |text: &str| match Place::parse(text)? {
+            place @ Place::Path(_) => Ok(place),
+            place => Err(Invalid::new(
+                format!("{place} is no folder that holds workspaces"),
+                "write an absolute path, or one that begins with ~/",
+            )),
+        };
+        workspaces.allow = Some(paths(&entry, folder)?);
+        workspaces.origin = entry.source();
+    }
+    Ok(())
+}
+
+/// Refuses a file that is written for a newer program.
+pub(super) fn min_version(entry: &Entry<'_>) -> Result<(), Problem> {
+    let fix = "write a version such as \"0.1.0\"";
+    let text = entry.text(fix)?;
+    let Some(wanted) = numbers(text) else {
+        return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(text)), fix));
+    };
+    if numbers(OWN_VERSION).is_some_and(|own| own >= wanted) {
+        return Ok(());
+    }
+    let what = format!("{} is {text}, and this program is {OWN_VERSION}", entry.label());
+    Err(entry.problem(what, "install the newer one"))
+}
+
+fn numbers(version: &str) -> Option<[u64; 3]> {
+    let parts: Vec<u64> = version.split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    parts.try_into().ok()
+}

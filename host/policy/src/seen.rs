@@ -1,0 +1,41 @@
+//! That a person's policy was there: once it was, its absence is no decision for the built-in one.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::problem::Problem;
+
+const TEXT: &str = "\
+This folder has had a policy.toml. Without it every tool is refused, so that a file which was lost, or moved
+by mistake, does not open what it closed. `scorpiox-code policy forget` removes this note.
+";
+
+/// The note beside a person's file.
+pub fn note(own: &Path) -> PathBuf {
+    own.with_file_name("policy.seen")
+}
+
+/// Leaves the note. Where it cannot be written the policy holds all the same.
+pub(crate) fn remember(own: &Path) {
+    let note = note(own);
+    if note.symlink_metadata().is_ok() {
+        return;
+    }
+    if let Ok(mut file) = OpenOptions::new().write(true).create_new(true).open(&note) {
+        _ = file.write_all(TEXT.as_bytes());
+    }
+}
+
+/// Refuses that a file is absent which was there.
+pub(crate) fn check_absent(own: &Path) -> Result<(), Problem> {
+    match note(own).symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        _ => Err(Problem {
+            path: own.to_owned(),
+            line: None,
+            what: "is gone: it was in use here".to_owned(),
+            fix: "put it back, or run `scorpiox-code policy forget` to go on without it".to_owned(),
+        }),
+    }
+}

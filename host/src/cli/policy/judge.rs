@@ -1,0 +1,269 @@
+//! What the policy says of one thing, as it would be decided when it comes to it.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use scorpiox_policy::{
+    Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Verdict, WebVerdict,
+};
+use scorpiox_proxy::{AddressPolicy, Resolve as _, SystemResolver};
+use scorpiox_web::{Fetcher, Router};
+
+use super::What;
+use crate::capabilities::shell::{PRIVATE_KEY, Shell};
+use crate::cli::environment::Environment;
+
+/// How long a name may take to be looked up.
+const LOOKUP_TIME: Duration = Duration::from_secs(5);
+
+/// Whether names of hosts are looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// As a connection would, so that the addresses are judged, too.
+    LookedUp,
+    /// The rules alone decide, on a machine that need not reach the hosts.
+    AsWritten,
+}
+
+/// Who asks.
+pub(super) struct Judge<'a> {
+    environment: &'a Environment,
+    shell: &'a Shell,
+    policy: &'a Policy,
+    names: Names,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(environment: &'a Environment, shell: &'a Shell, names: Names) -> Result<Self> {
+        Ok(Self { environment, shell, policy: shell.policy()?, names })
+    }
+
+    /// The decision; `profile` is that of commands.
+    pub(super) fn verdict(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
+        // As commands have it: `readonly` shows nothing that the default profile does not.
+        let profile = || self.shell.profile(profile);
+        match what {
+            What::Read => self.path(&*profile()?, subject, Access::Read),
+            What::Write => self.path(&*profile()?, subject, Access::Write),
+            What::Host => self.host(&*profile()?, subject),
+            What::Url => Ok(self.url(subject)),
+            What::File => self.file(subject),
+            What::Tool => Ok(said(
+                self.policy
+                    .tools
+                    .check_tool(subject)
+                    .map(|rule| format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source)),
+            )),
+            What::Plugin => Ok(self.plugin(subject)),
+            What::Workspace => self.workspace(subject),
+            What::Command => {
+                bail!("commands are not judged by their text; ask what they may read, write and reach")
+            }
+        }
+    }
+
+    /// The subject, as it is decided about.
+    pub(super) fn shown(&self, what: What, subject: &str) -> String {
+        match what {
+            What::Read | What::Write | What::File | What::Workspace => {
+                self.asked(subject).display().to_string()
+            }
+            What::Host => split_port(subject)
+                .map_or_else(|_| subject.to_owned(), |(name, port)| format!("{name}:{port}")),
+            _ => subject.to_owned(),
+        }
+    }
+
+    fn path(&self, profile: &Profile, subject: &str, access: Access) -> Result<Verdict> {
+        let path = self.asked(subject);
+        let (places, resolved) = (self.shell.places()?, resolve(&path));
+        let verdict = if resolved.symlink_metadata().is_ok() {
+            profile.why_existing(&resolved, access, &places)
+        } else {
+            profile.why_path(&resolved, access, &places)
+        };
+        if !verdict.allowed {
+            return Ok(verdict);
+        }
+        // Rules that no line of the policy has, since they come from what lies in the folders.
+        Ok(match self.shell.closes(profile, &resolved, access == Access::Write)? {
+            Some(why) => denied(format!("{} is closed (built-in): {why}", resolved.display())),
+            None => verdict,
+        })
+    }
+
+    /// The path that is asked about: in the home folder, in the workspace, or absolute.
+    fn asked(&self, subject: &str) -> PathBuf {
+        match (subject.strip_prefix("~/"), &self.environment.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => self.shell.setup().workspace.join(subject),
+        }
+    }
+
+    fn host(&self, profile: &Profile, subject: &str) -> Result<Verdict> {
+        let (name, port) = split_port(subject)?;
+        Ok(match &profile.network.value {
+            Network::Off => Verdict {
+                allowed: false,
+                because: format!(
+                    "the network of profile {} is off ({})",
+                    profile.name, profile.network.source
+                ),
+                would_allow: Some("network = { mode = \"allowlist\", hosts = [\"…\"] }".to_owned()),
+            },
+            Network::Open => allowed(format!(
+                "the network of profile {} is open ({})",
+                profile.name, profile.network.source
+            )),
+            Network::Allowlist { hosts, allow_private } => {
+                match HostRules::from(hosts.clone()).decide(name, port) {
+                    HostDecision::Denied(denial) => denied(denial.to_string()),
+                    HostDecision::Allowed(rule) => self.at_its_addresses(
+                        name,
+                        port,
+                        allow_private,
+                        &format!("{rule} is listed ({})", rule.source),
+                    ),
+                }
+            }
+        })
+    }
+
+    /// A host that is listed, where its addresses are.
+    fn at_its_addresses(&self, name: &str, port: u16, private: &[NetworkRule], listed: &str) -> Verdict {
+        let literal = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let found: Vec<IpAddr> = match (literal, self.names) {
+            (Ok(address), _) => vec![address],
+            (Err(_), Names::AsWritten) => Vec::new(),
+            (Err(_), Names::LookedUp) => match SystemResolver::default().resolve(name, port, LOOKUP_TIME) {
+                Ok(found) => found.iter().map(|address| address.ip()).collect(),
+                Err(error) => {
+                    return allowed(format!("{listed}; it cannot be looked up at present: {error}"));
+                }
+            },
+        };
+        let networks = private.iter().map(|rule| (rule.address, rule.prefix)).collect();
+        let addresses = AddressPolicy::new(networks, PRIVATE_KEY);
+        for address in &found {
+            if let Err(kind) = addresses.check(*address) {
+                return denied(format!(
+                    "{listed}, but its address {address} is {kind}{}",
+                    addresses.remedy(*address)
+                ));
+            }
+        }
+        let rule = private.iter().find(|rule| found.iter().any(|address| rule.contains(*address)));
+        allowed(match rule {
+            Some(rule) => format!("{listed}; `allow_private` has {rule} ({})", rule.source),
+            None => format!("{listed}; private addresses are refused even so"),
+        })
+    }
+
+    fn url(&self, subject: &str) -> Verdict {
+        let web = &self.policy.web;
+        let fetcher = Fetcher::new(web.clone());
+        let url = match Router::parse(subject) {
+            Ok(url) => url,
+            Err(error) => return denied(error.to_string()),
+        };
+        match fetcher.router().check_host(&url, None) {
+            Err(error) => return denied(error.to_string()),
+            Ok(WebVerdict::Allowed(rule)) if self.names == Names::AsWritten => {
+                return allowed(format!("`allow` of [web] has {rule} ({})", rule.source));
+            }
+            Ok(_) => {}
+        }
+        match fetcher.router().route(&url, None) {
+            Err(error) => denied(error.to_string()),
+            Ok(route) => {
+                let found: Vec<_> = route.addresses.iter().map(|address| address.ip().to_string()).collect();
+                let private = web
+                    .allow_private
+                    .iter()
+                    .find(|rule| route.addresses.iter().any(|address| rule.contains(address.ip())));
+                let private = private.map(|rule| format!("; `allow_private` has {rule} ({})", rule.source));
+                allowed(format!(
+                    "`allow` of [web] ({}) covers {}, which is at {}{}",
+                    web.allow_origin,
+                    route.host,
+                    found.join(", "),
+                    private.unwrap_or_default()
+                ))
+            }
+        }
+    }
+
+    fn file(&self, subject: &str) -> Result<Verdict> {
+        let places = self.shell.places()?;
+        let files = &self.policy.files;
+        let checked = files.check(&resolve(&self.asked(subject)), &places);
+        Ok(said(
+            checked.map_err(|denial| denial.to_string()).map(|folder| {
+                format!("`read` of [files] ({}) covers {}", files.read_origin, folder.display())
+            }),
+        ))
+    }
+
+    fn plugin(&self, subject: &str) -> Verdict {
+        let (name, hash) = subject.split_once("@sha256:").unwrap_or((subject, ""));
+        said(self.policy.plugins.check(name, hash).map(|rule| {
+            format!(
+                "`allow` of [plugins] has \"{}\" ({}); {} approves it (`approve`, {})",
+                rule.value,
+                rule.source,
+                self.policy.plugins.approve.value,
+                self.policy.plugins.approve.source
+            )
+        }))
+    }
+
+    fn workspace(&self, subject: &str) -> Result<Verdict> {
+        let (workspaces, path) = (&self.policy.workspaces, resolve(&self.asked(subject)));
+        Ok(said(workspaces.check(&path, &self.shell.places()?).map(|()| match &workspaces.allow {
+            None => format!("[workspaces] has no `allow` ({})", workspaces.origin),
+            Some(_) => format!("`allow` of [workspaces] ({}) covers {}", workspaces.origin, path.display()),
+        })))
+    }
+}
+
+fn allowed(because: String) -> Verdict {
+    Verdict { allowed: true, because, would_allow: None }
+}
+
+fn denied(because: String) -> Verdict {
+    Verdict { allowed: false, because, would_allow: None }
+}
+
+fn said(decided: Result<String, String>) -> Verdict {
+    decided.map_or_else(denied, allowed)
+}
+
+/// A host and its port; without one that of encrypted HTTP.
+fn split_port(subject: &str) -> Result<(&str, u16)> {
+    match subject.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
+            Ok((name, port.parse().with_context(|| format!("{port:?} is no port"))?))
+        }
+        _ => Ok((subject, 443)),
+    }
+}
+
+/// The path without links, as far as it exists.
+pub(in crate::cli) fn resolve(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    let mut existing = path;
+    loop {
+        if let Ok(found) = existing.canonicalize() {
+            return rest.iter().rev().fold(found, |path, name| path.join(name));
+        }
+        match (existing.parent(), existing.file_name()) {
+            (Some(parent), Some(name)) => {
+                rest.push(name);
+                existing = parent;
+            }
+            _ => return path.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The program on a machine whose administrator put a policy there for all users.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::program::Program;
+
+/// Somebody who is nobody else here.
+const USER: u32 = 65534;
+
+/// Puts the policy into `/etc/scorpiox`, for this program alone, and starts it as a user who is not root, after
+/// that user has run a script, whose failures do not count.
+///
+/// The other files of `/etc` are the machine's. Where the tests are not root's, they are as the user who runs them
+/// sees them in a namespace, in which that user cannot but be root.
+pub fn managed(program: Program, policy: &str, script: &str) -> Program {
+    laid_out(program, &[("policy.toml", policy, 0o644)], script)
+}
+
+/// The same with these files, and their modes.
+pub fn laid_out(program: Program, files: &[(&str, &str, u32)], script: &str) -> Program {
+    // Where the program lies may be closed to that user.
+    let program = program.with_own_binary();
+    for (name, text, mode) in files {
+        let path = program.put(&format!("etc/scorpiox/{name}"), text);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(*mode)).expect("sets");
+    }
+    let etc = program.put("etc/scorpiox/.keep", "").parent().and_then(Path::parent).expect("it").to_owned();
+    let root = etc.parent().expect("the test's folder").to_owned();
+    let script_path = program.put("bin/first", format!("#!/bin/bash\n{script}\ntrue\n"));
+    std::fs::set_permissions(&script_path, std::fs::Permissions::from_mode(0o755)).expect("sets");
+    let is_root = rustix::process::geteuid().is_root();
+    let (map, user) = if is_root {
+        ("", format!("setpriv --reuid={USER} --regid={USER} --clear-groups"))
+    } else {
+        ("--map-root-user", String::new())
+    };
+    // What the user's are the user must have.
+    let own = if is_root {
+        format!(
+            "find '{0}' -mindepth 1 -maxdepth 1 ! -name etc ! -name bin -exec chown -R {USER}:{USER} {{}} +\n\
+             chmod 755 '{0}' '{0}/bin'",
+            root.display()
+        )
+    } else {
+        String::new()
+    };
+    program.after(&format!(
+        "[ \"$1\" = inside ] || exec unshare --mount {map} \"$0\" inside \"$@\"; shift\n\
+         mount -t overlay overlay -o 'lowerdir={}:/etc' /etc\n{own}\n\
+         {user} '{}' >&2 || true\nexec {user} '{}' \"$@\"",
+        etc.display(),
+        script_path.display(),
+        root.join("bin/scorpiox-code").display(),
+    ))
+}

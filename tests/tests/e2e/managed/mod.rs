@@ -1,0 +1,41 @@
+//! A policy that holds for all users of the machine.
+
+mod broken;
+mod narrowed;
+mod weaken;
+
+use scorpiox_tests::{Program, Started};
+use serde_json::json;
+
+/// What is closed in it, and each use of it recorded.
+const CLOSED: &str = "version = 1\n\
+    [shell.profile.workspace]\nread = [\"@system\"]\ndeny = [\"**/.env*\", \"**/secret\"]\n\
+    [web]\nenabled = false\n[files]\ndeny = [\"**/.env*\", \"**/secret\"]\n\
+    [tools]\ndeny = [\"WebSearch\"]\n[plugins]\nallow = []\n[audit]\nrequired = true\n";
+
+/// The policy, which allows to work in the program's workspace alone.
+fn closed(program: &Program) -> String {
+    format!("{CLOSED}[workspaces]\nallow = [\"{}\"]\n", program.workspace().display())
+}
+
+const SECRET: &str = "the-secret-itself";
+
+/// A program with something to be kept closed in its workspace, and outside.
+fn program() -> Program {
+    let program = Program::new();
+    program.put("workspace/secret", SECRET);
+    program.put("outside/secret", SECRET);
+    program.put("outside/notes", SECRET);
+    let own = program.home().join(".scorpiox").display().to_string();
+    program.put("home/.scorpiox/note", "");
+    program.with("SCORPIOX_HOME", &own)
+}
+
+/// The text of a call's result, or of its error.
+fn told(server: &mut Started, tool: &str, arguments: serde_json::Value) -> String {
+    let answer = server.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+    match answer["error"]["message"].as_str() {
+        Some(message) => message.to_owned(),
+        None => answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
+    }
+}
