@@ -290,9 +290,22 @@ fn a_second_name_changes_no_protected_file() {
 fn what_lies_nowhere_and_what_is_the_machines_is_left_alone() {
     for_each_tier(|bed| {
         bed.put("own/file", "mine\n");
-        let null = state(Path::new("/dev/null"));
+        let devices = ["null", "zero", "full", "random", "urandom"].map(|name| Path::new("/dev").join(name));
+        let modes = || devices.each_ref().map(|path| state(path).0);
+        let before = modes();
         bed.attack(
-            r"
+            r#"
+            may "write to a device" bash -c 'echo x > /dev/null && cat /dev/null && head -c 9 /dev/zero /dev/urandom'
+            # Bubblewrap mounts no device read-only. They are root's, which needs no bubblewrap.
+            [ "$TIER" = T1b ] && [ "$(id -u)" = 0 ] && devices= || devices="null zero full random urandom"
+            for device in $devices; do
+                # The mode that it has, so that the machine keeps it where this works.
+                must_fail "the mode of $device" chmod "$(stat -c %a /dev/$device)" /dev/$device
+                must_fail "the owner of $device" chown "$(id -u)" /dev/$device
+                must_fail "the time of $device" perl -e 'utime(undef, undef, $ARGV[0]) or exit 1' /dev/$device
+                must_fail "the mode of $device, open" perl -e \
+                    'open(my $f, "<", $ARGV[0]); chmod((stat $f)[2] & 07777, $f) or exit 1' /dev/$device
+            done
             python3 - <<'P'
 import os, socket
 pipe, other = os.pipe()
@@ -304,9 +317,9 @@ for fd in [0, 1, 2, pipe, other, ours.fileno(), os.memfd_create('x')]:
         except OSError as error:
             print(fd, 'left', error)
 P
-            ",
+            "#,
         );
-        assert_eq!(state(Path::new("/dev/null")), null);
+        assert_eq!(modes(), before);
     });
 }
 

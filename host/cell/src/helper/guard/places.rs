@@ -181,8 +181,8 @@ impl Places {
         self.judge_there(spot, Made::File)
     }
 
-    /// About giving what is there another mode, other times or another owner. `Made::Folder` is any folder: it keeps what is
-    /// in it.
+    /// About giving what is there another mode, other times or another owner. `Made::Folder` is any folder: it
+    /// keeps what is in it.
     pub(super) fn judge_attributes(&self, spot: &Spot, what: Made) -> io::Result<Ruling> {
         let path = path_of(&spot.folder)?;
         if self.roots.iter().any(|root| path.starts_with(root)) {
