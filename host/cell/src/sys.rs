@@ -238,7 +238,7 @@ pub(crate) enum Ask {
 }
 
 impl Ask {
-    fn call(self) -> c_long {
+    pub(crate) fn call(self) -> c_long {
         match self {
             Self::Always(call) | Self::IfBits { call, .. } | Self::Ignore { call, .. } => call,
         }
@@ -348,7 +348,7 @@ const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 /// A thread that waits for an answer.
 #[derive(Debug)]
 pub(crate) struct Question {
-    id: u64,
+    pub id: u64,
     /// Its number, as this process sees it.
     pub thread: u32,
     pub call: c_long,

@@ -157,7 +157,10 @@ fn take(cell: &CellSpec) -> Result<Vec<Detached>, Fault> {
     }
     for name in DEVICES {
         let path = Path::new("/dev").join(name);
-        taken.push(detach(&path, &path, libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC)?);
+        // What is written to a device does not change the file system: only its mode and its times are kept,
+        // which root's commands could change otherwise.
+        let attributes = READ_ONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC;
+        taken.push(detach(&path, &path, attributes)?);
     }
     for exposed in &cell.exposed {
         let path = exposed.path.as_path();

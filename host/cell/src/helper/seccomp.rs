@@ -8,8 +8,8 @@ use seccompiler::{
 };
 
 use super::syscalls::{
-    ALWAYS, LEGACY_MODES, MODES, ON_PROCESS, OPENS, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES, OWN_MOUNTS,
-    OWN_SIGNALS, WATCHES,
+    ALWAYS, ATTRIBUTES, LEGACY_MODES, MODES, ON_PROCESS, OPENS, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES,
+    OWN_MOUNTS, OWN_SIGNALS, WATCHES,
 };
 use crate::wire::{Fault, Network, Tier};
 
@@ -135,6 +135,8 @@ fn all(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
         rules.extend(groups.iter().copied().flatten().map(|call| (*call, Vec::new())));
     };
     allow(ALWAYS);
+    // Where files are shared the guard is asked about each of these, always: see `Guard::asks`.
+    allow(ATTRIBUTES);
     allow(OWN_SIGNALS);
     if shared.mounts {
         allow(OWN_MOUNTS);
@@ -201,10 +203,7 @@ fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Bac
 fn modes(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
     use SeccompCmpOp::MaskedEq;
     for (call, mode) in MODES.iter().chain(LEGACY_MODES) {
-        // Those that are not allowed at all stay so.
-        if let Some(allowed) = rules.get_mut(call) {
-            *allowed = vec![rule(&[(*mode, MaskedEq(SET_ID), 0)])?];
-        }
+        rules.insert(*call, vec![rule(&[(*mode, MaskedEq(SET_ID), 0)])?]);
     }
     let creates = number(libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY));
     for (call, flags, mode) in OPENS {

@@ -95,15 +95,23 @@ const FILES: &[c_long] = &[
     libc::SYS_flistxattr,
 ];
 
-/// Changing what is known about a file. Landlock does not look at these, so they are left
-/// out where it is the only wall.
-const METADATA: &[c_long] = &[
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    SYS_FCHMODAT2,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_utimensat,
+/// Giving a file another mode, other times or another owner. Landlock does not look at these: where it is the
+/// only wall, the supervisor makes each of them in the caller's place, or nobody does.
+pub(super) const ATTRIBUTES: &[&[c_long]] = &[
+    &[
+        libc::SYS_fchmod,
+        libc::SYS_fchmodat,
+        SYS_FCHMODAT2,
+        libc::SYS_utimensat,
+        libc::SYS_fchown,
+        libc::SYS_fchownat,
+    ],
+    LEGACY_ATTRIBUTES,
+];
+
+/// Extended attributes. Landlock does not look at these either, so they are left out where it is the only
+/// wall.
+const EXTENDED_ATTRIBUTES: &[c_long] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
@@ -327,18 +335,18 @@ const LEGACY: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY: &[c_long] = &[];
 
-/// Older spellings of [`METADATA`].
+/// Older spellings of [`ATTRIBUTES`].
 #[cfg(target_arch = "x86_64")]
-const LEGACY_METADATA: &[c_long] = &[
+const LEGACY_ATTRIBUTES: &[c_long] = &[
     libc::SYS_chmod,
-    libc::SYS_chown,
-    libc::SYS_lchown,
     libc::SYS_utime,
     libc::SYS_utimes,
     libc::SYS_futimesat,
+    libc::SYS_chown,
+    libc::SYS_lchown,
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const LEGACY_METADATA: &[c_long] = &[];
+const LEGACY_ATTRIBUTES: &[c_long] = &[];
 
 /// What the helper does for each command. Each of these asks for `CAP_SYS_ADMIN` before it
 /// changes anything, which no command has; `fsconfig` needs a descriptor that only who has it gets.
@@ -354,7 +362,7 @@ const SETUP: &[c_long] = &[
 ];
 
 /// Linux 6.6; the same number everywhere.
-const SYS_FCHMODAT2: c_long = 452;
+pub(super) const SYS_FCHMODAT2: c_long = 452;
 
 /// Notices about changes of a file or folder.
 pub(super) const WATCHES: &[&[c_long]] =
@@ -395,7 +403,7 @@ pub(super) const ALWAYS: &[&[c_long]] =
 /// Where the helper makes mounts for each command.
 pub(super) const OWN_MOUNTS: &[&[c_long]] = &[SETUP];
 /// Where commands see only files that are theirs.
-pub(super) const OWN_FILES: &[&[c_long]] = &[METADATA, LEGACY_METADATA];
+pub(super) const OWN_FILES: &[&[c_long]] = &[EXTENDED_ATTRIBUTES];
 /// Where signals and keys of messages reach only the command's own processes.
 pub(super) const OWN_SIGNALS: &[&[c_long]] = &[SIGNALS_OUT];
 /// Where System V objects and queues are the command's own.

@@ -28,12 +28,10 @@ const PRECIOUS_MODE: u32 = 0o640;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Bash functions: `must_fail` for what must not work; `may` for the same thing done where it is
-/// permitted, so that an attack that cannot work anywhere is noticed. Changing what is known
-/// about a file is permitted nowhere in T2, so `may_change` says nothing there.
+/// permitted, so that an attack that cannot work anywhere is noticed.
 const WORDS: &str = r#"
 must_fail() { if "${@:2}" >/dev/null 2>&1; then echo "ESCAPED $1"; else echo "refused $1"; fi; }
 may() { if "${@:2}" >/dev/null 2>&1; then echo "worked $1"; else echo "BROKEN $1"; fi; }
-may_change() { [ "$TIER" = T2 ] || may "$@"; }
 write() { echo changed >> "$1"; }
 overwrite() { echo changed > "$1"; }
 link() { perl -e 'link($ARGV[0], $ARGV[1]) or exit 1' -- "$1" "$2"; }

@@ -46,7 +46,8 @@ for base in ['/proc/self', '/proc//self', '/proc/./self', '/proc/../proc/self', 
                     pass
             for act in [lambda: os.mkdir(path + '.new'), lambda: os.symlink('x', path + '.new'),
                         lambda: os.link('own/file', path + '.new'), lambda: os.link(path, 'own/taken'),
-                        lambda: os.rename(path, 'own/taken'), lambda: os.rename('own/file', path)]:
+                        lambda: os.rename(path, 'own/taken'), lambda: os.rename('own/file', path),
+                        lambda: os.chmod(path, 0o777), lambda: os.utime(path)]:
                 try:
                     act()
                     print('ESCAPED', path)

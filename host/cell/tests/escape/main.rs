@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod attributes;
 mod bed;
 mod deputy;
 mod files;

@@ -1,7 +1,8 @@
-//! System calls that make, move or remove names, and what they are given.
+//! System calls that make, move or remove names or change files, and what they are given.
 
 use libc::c_long;
 
+use crate::helper::syscalls::{ATTRIBUTES, SYS_FCHMODAT2};
 use crate::sys::{Ask, Question};
 
 /// A path, as a caller gives it: an address in its memory, and the folder that it begins at.
@@ -41,6 +42,34 @@ pub(super) struct Open {
     pub mode: u32,
 }
 
+/// Which file gets another mode, other times or another owner.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Which {
+    /// What the caller has open under this number.
+    Open(i32),
+    /// What a path leads to, as these flags have it.
+    Path(At, u32),
+}
+
+/// What a file gets.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Attributes {
+    Mode(u32),
+    Times(Times),
+    /// Its owner and its group; the highest number is for what it has.
+    Owner(u32, u32),
+}
+
+/// The address of a pair of times, which is 0 for now.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Times {
+    Nanoseconds(u64),
+    #[cfg(target_arch = "x86_64")]
+    Microseconds(u64),
+    #[cfg(target_arch = "x86_64")]
+    Seconds(u64),
+}
+
 /// A call that is asked about.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Call {
@@ -72,6 +101,10 @@ pub(super) enum Call {
         address: u64,
         length: u64,
     },
+    Change {
+        which: Which,
+        attributes: Attributes,
+    },
     Umask,
 }
 
@@ -80,6 +113,9 @@ const CREATES: u32 = libc::O_CREAT.cast_unsigned();
 const CHANGES: u32 = (libc::O_WRONLY | libc::O_RDWR | libc::O_TRUNC).cast_unsigned();
 #[cfg(target_arch = "x86_64")]
 const CREAT_FLAGS: u32 = (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC).cast_unsigned();
+
+#[cfg(target_arch = "x86_64")]
+const NO_LINK: u32 = libc::AT_SYMLINK_NOFOLLOW.cast_unsigned();
 
 /// Calls that make a name or change a file whatever their arguments are, and the one that says with which
 /// rights.
@@ -122,6 +158,11 @@ pub(super) fn asks(removing: bool) -> Vec<Ask> {
     calls
 }
 
+/// What a guard is to be asked about where nothing else looks at who gives files other attributes.
+pub(super) fn asks_about_attributes() -> impl Iterator<Item = Ask> {
+    ATTRIBUTES.iter().copied().flatten().map(|call| Ask::Always(*call))
+}
+
 /// The low half of an argument, which is all that the kernel takes of a number.
 #[allow(clippy::cast_possible_truncation)]
 const fn word(argument: u64) -> u32 {
@@ -136,6 +177,26 @@ const fn at(folder: u64, path: u64) -> At {
 /// A path of a call that names no folder.
 const fn here(path: u64) -> At {
     At { folder: libc::AT_FDCWD, path }
+}
+
+/// What a call is about that takes a descriptor alone when it is given no path.
+const fn which(folder: u64, path: u64, flags: u64) -> Which {
+    match path {
+        0 => Which::Open(word(folder).cast_signed()),
+        _ => Which::Path(at(folder, path), word(flags)),
+    }
+}
+
+const fn mode(which: Which, mode: u64) -> Call {
+    Call::Change { which, attributes: Attributes::Mode(word(mode)) }
+}
+
+const fn times(which: Which, times: Times) -> Call {
+    Call::Change { which, attributes: Attributes::Times(times) }
+}
+
+const fn owner(which: Which, user: u64, group: u64) -> Call {
+    Call::Change { which, attributes: Attributes::Owner(word(user), word(group)) }
 }
 
 impl Call {
@@ -156,6 +217,12 @@ impl Call {
             libc::SYS_truncate => Self::Truncate { at: here(a[0]), length: a[1] },
             libc::SYS_bind => Self::Bind { address: a[1], length: a[2] },
             libc::SYS_umask => Self::Umask,
+            libc::SYS_fchmod => mode(Which::Open(word(a[0]).cast_signed()), a[1]),
+            libc::SYS_fchmodat => mode(Which::Path(at(a[0], a[1]), 0), a[2]),
+            SYS_FCHMODAT2 => mode(Which::Path(at(a[0], a[1]), word(a[3])), a[2]),
+            libc::SYS_fchown => owner(Which::Open(word(a[0]).cast_signed()), a[1], a[2]),
+            libc::SYS_fchownat => owner(Which::Path(at(a[0], a[1]), word(a[4])), a[2], a[3]),
+            libc::SYS_utimensat => times(which(a[0], a[1], a[3]), Times::Nanoseconds(a[2])),
             other => return Self::legacy(other, a),
         })
     }
@@ -172,6 +239,12 @@ impl Call {
             libc::SYS_rename => Self::Rename { from: here(a[0]), to: here(a[1]), flags: 0 },
             libc::SYS_unlink => Self::Remove { at: here(a[0]), flags: 0 },
             libc::SYS_rmdir => Self::Remove { at: here(a[0]), flags: libc::AT_REMOVEDIR.cast_unsigned() },
+            libc::SYS_chmod => mode(Which::Path(here(a[0]), 0), a[1]),
+            libc::SYS_chown => owner(Which::Path(here(a[0]), 0), a[1], a[2]),
+            libc::SYS_lchown => owner(Which::Path(here(a[0]), NO_LINK), a[1], a[2]),
+            libc::SYS_utime => times(Which::Path(here(a[0]), 0), Times::Seconds(a[1])),
+            libc::SYS_utimes => times(Which::Path(here(a[0]), 0), Times::Microseconds(a[1])),
+            libc::SYS_futimesat => times(which(a[0], a[1], 0), Times::Microseconds(a[2])),
             _ => return None,
         })
     }
@@ -179,5 +252,19 @@ impl Call {
     #[cfg(not(target_arch = "x86_64"))]
     fn legacy(_: c_long, _: [u64; 6]) -> Option<Self> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is asked about and not known goes on as if nobody had to look at it.
+    #[test]
+    fn every_call_that_is_asked_about_is_known() {
+        for ask in asks(true).into_iter().chain(asks_about_attributes()) {
+            let question = Question { id: 0, thread: 0, call: ask.call(), arguments: [0; 6] };
+            assert!(Call::of(&question).is_some(), "{ask:?}");
+        }
     }
 }

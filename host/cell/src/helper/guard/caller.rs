@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, readlinkat, stat, statat,
+    AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, readlinkat, stat, statat,
 };
 use rustix::io::Errno;
 
@@ -129,7 +129,41 @@ impl<'a> Caller<'a> {
     /// One of its descriptors, for itself.
     pub(super) fn descriptor(&self, number: i32) -> io::Result<OwnedFd> {
         let path = format!("/proc/{}/fd/{number}", self.thread);
-        self.checked(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+        match openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+            Err(Errno::NOENT) => self.checked(Err(Errno::BADF.into()))?,
+            opened => self.checked(opened?),
+        }
+    }
+
+    /// What a path leads to that it gave, whatever that is, as these flags have it.
+    pub(super) fn file(&self, at: At, flags: AtFlags) -> io::Result<OwnedFd> {
+        let (mut folder, mut path) = (None, self.text(at.path)?);
+        if path.is_empty() {
+            return match at.folder {
+                _ if !flags.contains(AtFlags::EMPTY_PATH) => Err(Errno::NOENT.into()),
+                libc::AT_FDCWD => self.checked(self.walk(&Base::Caller(at.folder), b".")?),
+                number => self.descriptor(number),
+            };
+        }
+        loop {
+            let begin = folder.as_ref().map_or(Base::Caller(at.folder), Base::Folder);
+            if is_nameless(&path) {
+                return self.checked(self.walk(&begin, &path)?);
+            }
+            let spot = self.locate(&begin, &path)?;
+            let asked = OFlags::PATH | OFlags::CLOEXEC;
+            let file = openat(&spot.folder, spot.name(), asked | OFlags::NOFOLLOW, Mode::empty())?;
+            let is_link = FileType::from_raw_mode(fstat(&file)?.st_mode).is_symlink();
+            if !is_link || flags.contains(AtFlags::SYMLINK_NOFOLLOW) {
+                return self.checked(file);
+            }
+            match self.link_at(spot.folder.as_fd(), spot.name())? {
+                Link::Text(text) => (folder, path) = (Some(spot.folder), text),
+                Link::Open => {
+                    return self.checked(openat(&spot.folder, spot.name(), asked, Mode::empty())?);
+                }
+            }
+        }
     }
 
     /// Where a path leads that it gave.
@@ -177,6 +211,13 @@ impl<'a> Caller<'a> {
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Where something open lay that has no name any more.
+    pub(super) fn former_place_of(&self, file: &OwnedFd) -> io::Result<Option<Spot>> {
+        let path = path_of(file)?;
+        let path = path.as_os_str().as_bytes().strip_suffix(b" (deleted)");
+        path.filter(|path| path.first() == Some(&b'/')).map(|path| self.spot_of(path)).transpose()
     }
 
     /// Whether a place is one of its own descriptors.
@@ -294,6 +335,11 @@ pub(super) enum Beyond {
 
 /// Most links that are followed for one call, as the kernel has it.
 const MAX_LINKS: usize = 40;
+
+/// Whether a path ends in no name that something has in its folder. It leads to a folder, then.
+fn is_nameless(path: &[u8]) -> bool {
+    matches!(path.rsplit(|byte| *byte == b'/').next(), None | Some(b"" | b"." | b".."))
+}
 
 /// The names in a path.
 fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {

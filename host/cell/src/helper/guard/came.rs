@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, statat};
+use rustix::io::Errno;
 
 use super::caller::{Spot, path_of};
 
@@ -38,8 +39,11 @@ impl Came {
     pub(super) fn found(&self) -> (Vec<PathBuf>, u32) {
         let places = self.0.borrow();
         let place = |(folder, name): &(OwnedFd, OsString)| {
-            statat(folder, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            Some(path_of(folder).ok()?.join(name))
+            match statat(folder, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => None,
+                // Also in a folder that was closed, which the next command can open.
+                _ => Some(path_of(folder).ok()?.join(name)),
+            }
         };
         let mut paths: Vec<_> = places.held.iter().filter_map(place).collect();
         paths.sort();

@@ -12,12 +12,14 @@
 //!
 //! The same holds for opening files to change them: a mount, or what Landlock grants, belongs to a file, and
 //! not to the name that protects it. In T2, which has no mounts, it holds for moving and removing, too, in
-//! folders that have something protected in them, where Landlock grants all or nothing.
+//! folders that have something protected in them, where Landlock grants all or nothing. And there no mount says
+//! who may give a file another mode, other times or another owner, which Landlock does not look at: [`changed`].
 
 mod absent;
 mod call;
 mod caller;
 mod came;
+mod changed;
 mod frozen;
 mod made;
 mod mounts;
@@ -79,7 +81,11 @@ impl Guard {
 
     /// What it is to be asked about.
     pub(super) fn asks(&self) -> Vec<Ask> {
-        call::asks(self.places.keeps())
+        let mut asks = if self.places.hold_names() { call::asks(self.places.keeps()) } else { Vec::new() };
+        if self.places.is_shared_tree() {
+            asks.extend(call::asks_about_attributes());
+        }
+        asks
     }
 
     /// The answer to a question; none where it is not about names. `waits` says whether who asked
@@ -110,6 +116,7 @@ impl Guard {
             Call::Rename { from, to, flags } => self.rename(caller, from, to, flags),
             Call::Remove { at, flags } => self.remove(caller, at, flags),
             Call::Bind { address, length } => self.bind(caller, address, length),
+            Call::Change { which, attributes } => Ok(self.change(caller, which, attributes)),
             Call::Umask => {
                 self.umask.may_differ();
                 Ok(Answer::Go)

@@ -218,7 +218,7 @@ fn may_wait(file: &OwnedFd, flags: OFlags) -> rustix::io::Result<()> {
 }
 
 /// A way to what is open, as a path.
-fn itself(file: &OwnedFd) -> String {
+pub(super) fn itself(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 

@@ -112,10 +112,11 @@ pub(in crate::helper) fn guarded_roots(cell: &CellSpec, order: &CommandSpec) -> 
 }
 
 impl Places {
-    /// The places of a command; none where nothing is guarded.
+    /// The places of a command; none where nothing is guarded. Modes, times and owners always are where files
+    /// are shared.
     pub(super) fn new(cell: &CellSpec, order: &CommandSpec) -> Result<Option<Self>, Fault> {
         let roots = guarded_roots(cell, order);
-        if roots.is_empty() {
+        if roots.is_empty() && cell.tier != Tier::T2 {
             return Ok(None);
         }
         let absent = order.covers.iter().filter(|cover| matches!(cover, Cover::Absent(_)));
@@ -152,6 +153,11 @@ impl Places {
         self.shared.is_some()
     }
 
+    /// Whether there are names that a command does not make by itself.
+    pub(super) fn hold_names(&self) -> bool {
+        !self.roots.is_empty()
+    }
+
     /// About making a name, or putting another thing in its place.
     pub(super) fn judge(&self, spot: &Spot, made: Made) -> io::Result<Ruling> {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
@@ -172,8 +178,28 @@ impl Places {
 
     /// About changing a file that is there.
     pub(super) fn judge_change(&self, spot: &Spot) -> io::Result<Ruling> {
+        self.judge_there(spot, Made::File)
+    }
+
+    /// About giving what is there another mode, other times or another owner. `Made::Folder` is any folder: it
+    /// keeps what is in it.
+    pub(super) fn judge_attributes(&self, spot: &Spot, what: Made) -> io::Result<Ruling> {
+        let path = path_of(&spot.folder)?;
+        if self.roots.iter().any(|root| path.starts_with(root)) {
+            return self.judge_there(spot, what);
+        }
+        // Where commands make all names by themselves none counts.
+        self.judge_area(&spot.folder, &path, &About::folder(&spot.folder)?)
+    }
+
+    /// Whether this is a folder that commands may write to as a whole, where files are shared.
+    pub(super) fn is_root(&self, folder: Identity) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.roots.contains(&folder))
+    }
+
+    fn judge_there(&self, spot: &Spot, what: Made) -> io::Result<Ruling> {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
-        let ruling = self.judge_name(&folder, spot, &name, Made::File)?;
+        let ruling = self.judge_name(&folder, spot, &name, what)?;
         let Folder { about, .. } = &folder;
         let stays = || self.unpacked.names(&name) && !self.unpacked.may_change(about.born);
         Ok(if matches!(ruling, Ruling::Free) && stays() { Ruling::Kept } else { ruling })
@@ -186,7 +212,16 @@ impl Places {
 
     fn folder(&self, folder: &OwnedFd) -> io::Result<Folder> {
         let (about, path) = (About::folder(folder)?, path_of(folder)?);
-        let ruling = if !self.mounts.hold(&about)? {
+        let ruling = match self.judge_area(folder, &path, &about)? {
+            Ruling::Free => self.judge_path(&path)?,
+            other => other,
+        };
+        Ok(Folder { path, about, ruling })
+    }
+
+    /// About a folder, by the one that commands may write to which it lies in.
+    fn judge_area(&self, folder: &OwnedFd, path: &Path, about: &About) -> io::Result<Ruling> {
+        Ok(if !self.mounts.hold(about)? {
             Ruling::Closed
         } else if let Some(shared) = &self.shared {
             shared.judge_folder(folder)?
@@ -194,12 +229,7 @@ impl Places {
             Ruling::Free
         } else {
             Ruling::Elsewhere
-        };
-        let ruling = match ruling {
-            Ruling::Free => self.judge_path(&path)?,
-            other => other,
-        };
-        Ok(Folder { path, about, ruling })
+        })
     }
 
     /// About a folder that commands may write to, by what it is and lies in.

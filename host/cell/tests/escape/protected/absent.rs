@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal};
 use scorpiox_cell::{Ended, RawPath, Status, Tier};
 
 use super::names;
-use crate::bed::{Bed, Finished, Shield, comes_true, finish, for_each_tier, parent_of};
+use crate::bed::{Bed, Finished, Shield, comes_true, finish, for_each_tier, parent_of, set_mode};
 
 /// Names that nothing has, with places to take something from.
 fn with_absent_names(bed: &mut Bed) -> Vec<PathBuf> {
@@ -383,9 +383,11 @@ fn names_that_come_by_moving_folders_are_told() {
             mkdir node_modules; mv carried node_modules/; mkdir node_modules/carried/.vscode
             mv node_modules/carried carried
             mkdir -p node_modules/new/.vscode gone/.vscode; rm -r gone
+            mkdir -p closed/.vscode; chmod 000 closed
             ",
         );
-        assert_eq!(unpacked(bed, &finished), ["carried", "swapped/.vscode"]);
+        assert_eq!(unpacked(bed, &finished), ["carried", "closed/.vscode", "swapped/.vscode"]);
+        set_mode(&bed.at("closed"), 0o755);
         let finished = bed.run("mkdir -p node_modules/more/.vscode; ls > node_modules/list");
         assert!(unpacked(bed, &finished).is_empty(), "packages bring such names along");
     });

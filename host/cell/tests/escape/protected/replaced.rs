@@ -235,7 +235,8 @@ os.write(fd, b"text")
 here = os.open(".", os.O_RDONLY)
 os.link(f"/proc/self/fd/{fd}", "named", src_dir_fd=here, dst_dir_fd=here, follow_symlinks=True)
 assert open("named").read() == "text"'
-            may_change "link what is open" link_open file another
+            # Landlock has no rule about a descriptor's file.
+            [ "$TIER" = T2 ] || may "link what is open" link_open file another
             mkfifo pipe
             (sleep 0.2; cat pipe > got) &
             may "wait for the reader of a pipe" bash -c 'echo through > pipe'
