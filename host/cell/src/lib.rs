@@ -40,8 +40,8 @@ pub use self::{cell::Cell, helper::main as helper_main, running::Running, sys::k
 pub use elsewhere::{Cell, Running, helper_main, keep_descriptors};
 pub use seam::{CellError, Happened, Helper};
 pub use wire::{
-    Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, Limits, Names, Network, Outcome,
-    RawPath, Status, Tier,
+    Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, HomeLink, Limits, Names, Network,
+    Outcome, RawPath, Status, Tier,
 };
 
 /// Where the host's proxy listens in a cell's own network.

@@ -92,6 +92,8 @@ pub struct CellSpec {
     /// The home folder of commands: a folder in memory in T1 and T1b, and one that exists in
     /// T2, unless it is among `exposed`.
     pub home: RawPath,
+    /// Links in that folder: names that people know from their own one.
+    pub home_links: Vec<HomeLink>,
     /// A folder for temporary files, for tiers that cannot make one of their own at `/tmp`.
     pub scratch: RawPath,
     /// Size of `/tmp`, in bytes.
@@ -108,6 +110,15 @@ impl CellSpec {
     pub(crate) fn shows_below(&self, path: &std::path::Path) -> bool {
         self.exposed.iter().any(|exposed| exposed.path.as_path().starts_with(path))
     }
+}
+
+/// A link in the home folder of commands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HomeLink {
+    /// Where it is, relative to that folder and without `..`.
+    pub inside: RawPath,
+    /// Where it leads.
+    pub target: RawPath,
 }
 
 /// What is different about a path in the workspace while a command runs.

@@ -18,7 +18,8 @@ enum Base {
     /// Each folder that the policy opens: see [`DenySet::new`].
     Folders,
     Home,
-    Root,
+    /// Each of those folders, and the machine's own root.
+    Roots,
 }
 
 /// One glob of `deny`, checked and compiled.
@@ -45,9 +46,10 @@ impl PartialEq for DenyRule {
 impl Eq for DenyRule {}
 
 impl DenyRule {
-    /// Reads a glob: relative to each folder that is opened, or to `/` or `~/` when it begins so.
-    /// `*` and `?` do not match `/`, `**` does; letters of both cases match, as on the least
-    /// particular disk.
+    /// Reads a glob. A name alone, such as `secrets/` or `*.pem`, is meant at any depth of each folder
+    /// that is opened. One with a `/` inside is relative to each of those folders; one that begins with `/`
+    /// is, too, and to the machine's root; one that begins with `~/` to the home folder. `*` and `?` do
+    /// not match `/`, `**` does; letters of both cases match, as on the least particular disk.
     pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
         let shown = shorten(text);
         let invalid = |why: &str, fix: &str| Err(Invalid::new(format!("glob \"{shown}\" {why}"), fix));
@@ -68,6 +70,13 @@ impl DenyRule {
         }
         let (base, pattern) = split_base(text);
         let pattern = pattern.trim_end_matches('/');
+        let at_any_depth;
+        let pattern = if base == Base::Folders && !pattern.is_empty() && !pattern.contains('/') {
+            at_any_depth = format!("**/{pattern}");
+            &*at_any_depth
+        } else {
+            pattern
+        };
         let matcher = match compile(pattern) {
             Ok(matcher) => matcher,
             Err(why) => return invalid(&format!("is not valid: {why}"), "write a glob such as \"**/.env*\""),
@@ -96,15 +105,15 @@ impl DenyRule {
         match self.base {
             Base::Folders => None,
             Base::Home => Some(places.home.as_ref()?.join(&self.named)),
-            Base::Root => Some(Path::new("/").join(&self.named)),
+            Base::Roots => Some(Path::new("/").join(&self.named)),
         }
     }
 
     /// The same glob, relative to these places wherever it is taken.
     pub(crate) fn tied_to(&self, places: &[Place]) -> Self {
         let within = match self.base {
-            Base::Folders => Some(self.within.clone().unwrap_or_else(|| places.to_vec())),
-            Base::Home | Base::Root => None,
+            Base::Folders | Base::Roots => Some(self.within.clone().unwrap_or_else(|| places.to_vec())),
+            Base::Home => None,
         };
         Self { within, ..self.clone() }
     }
@@ -119,7 +128,7 @@ fn split_base(text: &str) -> (Base, &str) {
     if let Some(rest) = text.strip_prefix("~/") {
         (Base::Home, rest)
     } else if let Some(rest) = text.strip_prefix('/') {
-        (Base::Root, rest)
+        (Base::Roots, rest)
     } else {
         (Base::Folders, text)
     }
@@ -187,11 +196,14 @@ impl DenySet {
     pub fn new(rules: &[DenyRule], folders: &[PathBuf], places: &Places) -> Self {
         let folders: Arc<[PathBuf]> = folders.into();
         let based = rules.iter().map(|rule| {
-            let bases = match (&rule.base, &rule.within) {
-                (Base::Root, _) => Arc::from([PathBuf::from("/")]),
-                (Base::Home, _) => places.home.iter().cloned().collect(),
-                (Base::Folders, Some(within)) => folders_of(within, places).into(),
-                (Base::Folders, None) => Arc::clone(&folders),
+            let opened = || match &rule.within {
+                Some(within) => folders_of(within, places).into(),
+                None => Arc::clone(&folders),
+            };
+            let bases = match rule.base {
+                Base::Folders => opened(),
+                Base::Home => places.home.iter().cloned().collect(),
+                Base::Roots => [PathBuf::from("/")].into_iter().chain(opened().iter().cloned()).collect(),
             };
             let real = rule.head(places).and_then(|head| places.real.get(&head).cloned());
             Based { rule: rule.clone(), bases, real }
@@ -264,12 +276,25 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stays_in_its_folder_and_a_folder_covers_all_below_it() {
-        let keys = set(&["*.pem", "secrets/"]);
-        assert!(closes(&keys, "a.pem"));
-        assert!(!closes(&keys, "x/a.pem"));
+    fn a_name_alone_is_meant_at_any_depth_and_a_folder_covers_all_below_it() {
+        let keys = set(&["*.pem", "secrets/", "conf/*.key"]);
+        assert!(closes(&keys, "a.pem") && closes(&keys, "x/a.pem"));
         assert_eq!(keys.matches(Path::new("/w/secrets/deep/key")).unwrap().glob(), "secrets/");
-        assert!(!closes(&keys, "secrets-not"));
+        assert!(closes(&keys, "x/secrets/key") && !closes(&keys, "secrets-not"));
+        // With a folder before it, it is meant where that folder is.
+        assert!(
+            closes(&keys, "conf/a.key") && !closes(&keys, "x/conf/a.key") && !closes(&keys, "conf/x/a.key")
+        );
+    }
+
+    #[test]
+    fn a_glob_that_begins_with_a_slash_is_meant_at_the_root_of_each_folder_and_of_the_machine() {
+        let keys = set(&["/secrets/"]);
+        assert!(closes(&keys, "secrets/key") && !closes(&keys, "x/secrets/key"));
+        for path in ["/srv/data/secrets/key", "/secrets/key"] {
+            assert!(keys.matches(Path::new(path)).is_some(), "{path}");
+        }
+        assert!(keys.matches(Path::new("/srv/secrets/key")).is_none());
     }
 
     #[test]
@@ -278,7 +303,8 @@ mod tests {
         let matched = |path: &str| keys.matches(Path::new(path)).map(DenyRule::glob);
         assert_eq!(matched("/srv/a/key"), Some("/srv/*/key"));
         assert_eq!(matched("/home/me/.ssh/id"), Some("~/.ssh"));
-        assert_eq!(matched("/w/srv/a/key"), None);
+        assert_eq!(matched("/w/srv/a/key"), Some("/srv/*/key"));
+        assert_eq!(matched("/other/srv/a/key"), None);
     }
 
     #[test]
@@ -311,7 +337,7 @@ mod tests {
         assert_eq!(matched("/w/a.pem"), Some("*.pem"));
         assert_eq!(matched("/srv/data/a.pem"), Some("*.pem"));
         assert_eq!(matched("/srv/data/x/.env.local"), Some("**/.env*"));
-        for path in ["/srv/data/x/a.pem", "/elsewhere/a.pem", "/srv/.env", "/usr/lib/.env"] {
+        for path in ["/elsewhere/a.pem", "/srv/.env", "/usr/lib/.env"] {
             assert_eq!(matched(path), None, "{path}");
         }
     }

@@ -210,6 +210,7 @@ impl Desk {
             exposed: Vec::new(),
             home: folder.as_path().into(),
             scratch: folder.join(format!("asks-{}", instance::name())).into(),
+            home_links: Vec::new(),
             tmp_bytes: 0,
             network: Network::Host,
             landlock_at_most: None,

@@ -57,6 +57,15 @@ impl Client {
     }
 }
 
+/// What a client starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// The program, by its absolute path.
+    pub program: String,
+    /// What decides which policy holds, where a person chose that: with none, args that are there stay.
+    pub arguments: Vec<String>,
+}
+
 /// What becomes of members that an entry of the project's own file has beside ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Existing {
@@ -142,10 +151,9 @@ fn open_code_file(folder: &Path) -> PathBuf {
     if with_comments.exists() { with_comments } else { folder.join("opencode.json") }
 }
 
-/// A whole configuration file with nothing but our entry, to paste from. `command` is
-/// the path of the binary.
-pub fn snippet(client: Client, command: &str) -> String {
-    merge::fresh(client, command)
+/// A whole configuration file with nothing but our entry, to paste from.
+pub fn snippet(client: Client, start: &Start) -> String {
+    merge::fresh(client, start)
 }
 
 /// What [`write`] did.
@@ -271,17 +279,17 @@ pub enum WriteError {
 /// Of a person's entry that exists, what decides which program is started is set, and what the client
 /// needs is added; `args`, `env` and all else they may have chosen stay. An entry that the project
 /// brought may be anybody's: what it has besides is refused, until the person says what they want.
-pub fn write(path: &Path, client: Client, command: &str, owner: Owner) -> Result<Written, WriteError> {
+pub fn write(path: &Path, client: Client, start: &Start, owner: Owner) -> Result<Written, WriteError> {
     let Some(original) = file::read(path)? else {
         if client == Client::Continue {
             return Err(WriteError::Missing { path: path.to_owned(), client: "Continue" });
         }
-        file::create(path, &merge::fresh(client, command))?;
+        file::create(path, &merge::fresh(client, start))?;
         return Ok(Written { path: path.to_owned(), how: How::Created, stayed: Vec::new() });
     };
     let path = original.path.clone();
     let refused = |refusal| WriteError::Refused { path: path.clone(), refusal };
-    let mut extras = merge::extras(&original.text, client, command).map_err(refused)?;
+    let mut extras = merge::extras(&original.text, client, start).map_err(refused)?;
     let mut text = original.text.clone();
     match owner {
         Owner::Project(None) if !extras.is_empty() => {
@@ -300,7 +308,7 @@ pub fn write(path: &Path, client: Client, command: &str, owner: Owner) -> Result
         }
         Owner::Person | Owner::Project(_) => {}
     }
-    let merged = merge::merge(&text, client, command).map_err(refused)?;
+    let merged = merge::merge(&text, client, start).map_err(refused)?;
     let stayed = shown(&extras);
     if merged == original.text {
         return Ok(Written { path, how: How::Unchanged, stayed });

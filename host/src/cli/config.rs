@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use scorpiox_paths::{Writable, programs, resolve};
 
-use super::clients::{self, Client, Existing, How, Owner, Surroundings, Written};
+use super::clients::{self, Client, Existing, How, Owner, Start, Surroundings, Written};
 use super::environment::Environment;
 use super::quote::Shown;
 use super::{policy, terminal};
@@ -24,7 +24,8 @@ pub(super) fn run(
     let workspace = &environment.workspace.path;
     let around = Surroundings { home, workspace, variable: &variable };
     let path = clients::config_path(client, &around);
-    let command = environment.binary.to_str().context("this program's path is not valid Unicode")?;
+    let program = environment.binary.to_str().context("this program's path is not valid Unicode")?.to_owned();
+    let start = Start { program, arguments: environment.chosen()? };
     if write {
         // A project may bring a link in the place of its own file: not to be written through.
         resolve(&path, &Writable::new([workspace.clone()]))
@@ -32,9 +33,9 @@ pub(super) fn run(
         check_program(environment).context("no client is told to start this program")?;
         let is_of_project = client.is_of_project() || path.starts_with(workspace);
         let owner = if is_of_project { Owner::Project(existing) } else { Owner::Person };
-        terminal::print(&said(&clients::write(&path, client, command, owner)?));
+        terminal::print(&said(&clients::write(&path, client, &start, owner)?));
     } else {
-        let snippet = clients::snippet(client, command);
+        let snippet = clients::snippet(client, &start);
         terminal::complain(&format!("Put this into {} (or run again with --write):", path.display()));
         terminal::print(&Shown::text(&format!("{}\n", snippet.trim_end())));
     }

@@ -25,13 +25,29 @@ pub(super) struct Environment {
     pub(super) registry: Arc<Registry>,
     /// Whether nothing is allowed without a policy that holds for all users of the machine.
     pub(super) is_managed_required: bool,
+    is_home_named: bool,
+    is_workspace_named: bool,
+}
+
+/// What the arguments name.
+#[derive(Default)]
+pub(super) struct Named {
+    /// The program's own folder.
+    pub(super) home: Option<PathBuf>,
+    /// The project's folder.
+    pub(super) workspace: Option<PathBuf>,
+    /// Whether nothing is allowed without a policy that holds for all users of the machine.
+    pub(super) is_managed_required: bool,
 }
 
 impl Environment {
-    pub(super) fn read(workspace: Option<PathBuf>, is_managed_required: bool) -> Result<Self> {
+    pub(super) fn read(named: Named) -> Result<Self> {
+        let Named { home: named_home, workspace, is_managed_required } = named;
         // Paths are compared with it, and those pass through no links.
         let home = home()?.filter(|home| !home.as_os_str().is_empty()).map(resolved);
-        let (own_home, links) = own_home(home.as_ref())?;
+        let (own_home, links) = own_home(home.as_ref(), named_home.as_deref())?;
+        let is_home_named = named_home.is_some() || path("SCORPIOX_HOME").is_some();
+        let is_workspace_named = workspace.is_some() || path("SCORPIOX_WORKSPACE").is_some();
         let sources = Sources {
             argument: workspace,
             scorpiox: path("SCORPIOX_WORKSPACE"),
@@ -40,7 +56,7 @@ impl Environment {
         };
         let workspace = Workspace::find(sources, home.as_deref(), &own_home)?;
         refuse_links(&links, &own_home, &workspace.path)?;
-        refuse_brought_along(&own_home, &workspace)?;
+        refuse_brought_along(&own_home, is_home_named, &workspace)?;
         refuse_others(&own_home)?;
         let binary = env::current_exe().context("this program's own path is unknown")?;
         let locations = Locations {
@@ -59,7 +75,30 @@ impl Environment {
             settings,
             registry,
             is_managed_required,
+            is_home_named,
+            is_workspace_named,
         })
+    }
+
+    /// Arguments with which a client starts the program under the policy that holds here: for what a person
+    /// chose.
+    pub(super) fn chosen(&self) -> Result<Vec<String>> {
+        let folders = [
+            (self.is_home_named, "--home", &self.own_home),
+            (self.is_workspace_named, "--workspace", &self.workspace.path),
+        ];
+        let mut arguments = Vec::new();
+        for (is_named, option, folder) in folders {
+            if is_named {
+                let folder =
+                    folder.to_str().with_context(|| format!("{} is not valid Unicode", folder.display()))?;
+                arguments.extend([option.to_owned(), folder.to_owned()]);
+            }
+        }
+        if self.is_managed_required {
+            arguments.extend(["--managed", "required"].map(str::to_owned));
+        }
+        Ok(arguments)
     }
 
     /// What a server is made from.
@@ -92,9 +131,9 @@ fn path(variable: &str) -> Option<PathBuf> {
 
 /// Where this program's own folder is, also if it is yet to be made: what protects it compares
 /// paths. And the links that lead to it.
-fn own_home(home: Option<&PathBuf>) -> Result<(PathBuf, Vec<PathBuf>)> {
-    let named = match path("SCORPIOX_HOME") {
-        Some(own) => std::path::absolute(&own).with_context(|| format!("SCORPIOX_HOME={}", own.display()))?,
+fn own_home(home: Option<&PathBuf>, argument: Option<&Path>) -> Result<(PathBuf, Vec<PathBuf>)> {
+    let named = match argument.map(Path::to_owned).or_else(|| path("SCORPIOX_HOME")) {
+        Some(own) => std::path::absolute(&own).with_context(|| format!("the folder {}", own.display()))?,
         None => home.context("there is no home folder; set HOME or SCORPIOX_HOME")?.join(".scorpiox"),
     };
     let trail = Trail::follow(&named).with_context(|| format!("{} cannot be reached", named.display()))?;
@@ -115,10 +154,10 @@ fn refuse_links(links: &[PathBuf], own_home: &Path, workspace: &Path) -> Result<
 }
 
 /// What a repository brings along is nobody's decision, and neither is what its settings point to.
-fn refuse_brought_along(own_home: &Path, workspace: &Workspace) -> Result<()> {
+fn refuse_brought_along(own_home: &Path, is_named: bool, workspace: &Workspace) -> Result<()> {
     let wanted = workspace.instead_of.as_ref().unwrap_or(&workspace.path);
     let lies_inside = own_home.starts_with(&workspace.path);
-    let is_around = path("SCORPIOX_HOME").is_some() && wanted.starts_with(own_home);
+    let is_around = is_named && wanted.starts_with(own_home);
     if lies_inside || is_around {
         bail!(
             "{}, where policy and plugins are kept, lies in the workspace {} or around it, and must not come from \

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use clients::{Client, Existing};
-use environment::Environment;
+use environment::{Environment, Named};
 
 /// An MCP server whose tools run in WebAssembly sandboxes.
 ///
@@ -37,6 +37,10 @@ struct Cli {
     /// The project's folder [default: `SCORPIOX_WORKSPACE`, `CLAUDE_PROJECT_DIR`, the working directory]
     #[arg(long, global = true, value_name = "FOLDER")]
     workspace: Option<PathBuf>,
+
+    /// The program's own folder [default: `SCORPIOX_HOME`, ~/.scorpiox]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    home: Option<PathBuf>,
 
     /// Refuse every tool where no policy holds for all users of the machine
     #[arg(long, global = true, value_name = "WHEN")]
@@ -130,7 +134,11 @@ enum Command {
 pub fn main() -> ExitCode {
     // As clients start it: nothing to parse, and no help text to make.
     let is_server = std::env::args_os().len() == 1;
-    let cli = if is_server { Cli { workspace: None, managed: None, command: None } } else { Cli::parse() };
+    let cli = if is_server {
+        Cli { workspace: None, home: None, managed: None, command: None }
+    } else {
+        Cli::parse()
+    };
     // Who tries a plugin wants to see what it prints.
     let tries = matches!(&cli.command, Some(Command::Plugin { command }) if command.is_trial());
     logging::start(tries);
@@ -142,7 +150,7 @@ pub fn main() -> ExitCode {
     let is_asked_for = matches!(cli.command, Some(Command::Audit(_)));
     let workspace = cli.workspace.clone().filter(|_| !is_asked_for);
     let is_managed_required = matches!(cli.managed, Some(Managed::Required));
-    let environment = Environment::read(workspace, is_managed_required);
+    let environment = Environment::read(Named { home: cli.home, workspace, is_managed_required });
     let outcome = environment.and_then(|environment| match cli.command {
         None => serve::run(&environment),
         Some(Command::Doctor) => Ok(doctor::run(&environment)),

@@ -5,6 +5,7 @@ mod background;
 mod compatibility;
 mod exchanged;
 mod git;
+mod home;
 mod network;
 mod output;
 mod plan;

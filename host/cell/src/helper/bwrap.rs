@@ -181,7 +181,11 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
     // What commands leave in /tmp is there for the next one, as long as the server runs.
     all.bind("--bind", cell.scratch.as_path(), Path::new("/tmp"))?;
     all.words(&["--perms", "0700", "--size", &size, "--tmpfs"])?;
-    all.path(cell.home.as_path())
+    all.path(cell.home.as_path())?;
+    for link in &cell.home_links {
+        all.bind("--symlink", link.target.as_path(), &cell.home.as_path().join(link.inside.as_path()))?;
+    }
+    Ok(())
 }
 
 fn put(all: &mut Arguments, cover: &Cover) -> io::Result<()> {

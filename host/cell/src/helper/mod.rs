@@ -126,6 +126,7 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
             namespaces::bound_buffers(&spec);
         }
         Tier::T2 => {
+            root::link_home(spec.home.as_path(), &spec)?;
             rustix::process::chdir(spec.workspace.as_path()).map_err(Fault::at("entering the workspace"))?;
             // What outlives its supervisor comes here, and ends with the cell.
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))

@@ -311,5 +311,22 @@ fn folders_in_memory(cell: &CellSpec) -> Result<(), Fault> {
         };
         make().map_err(|error| Fault::new(format!("making {} in memory", path.display()), error))?;
     }
+    let home = cell.home.as_path();
+    link_home(home.strip_prefix("/").unwrap_or(home), cell)
+}
+
+/// The links of commands' home folder, in the folder that is to be it.
+pub(super) fn link_home(home: &Path, cell: &CellSpec) -> Result<(), Fault> {
+    for link in &cell.home_links {
+        let at = home.join(link.inside.as_path());
+        let make = || {
+            fs::create_dir_all(at.parent().unwrap_or(home))?;
+            match std::os::unix::fs::symlink(link.target.as_path(), &at) {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+                made => made,
+            }
+        };
+        make().map_err(|error| Fault::new(format!("linking {}", at.display()), error))?;
+    }
     Ok(())
 }

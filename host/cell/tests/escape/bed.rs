@@ -228,6 +228,7 @@ impl Bed {
             exposed,
             home: home.into(),
             scratch: self.scratch.as_path().into(),
+            home_links: Vec::new(),
             tmp_bytes: 64 << 20,
             network: Network::Off,
             landlock_at_most: self.landlock_at_most,

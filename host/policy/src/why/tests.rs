@@ -207,12 +207,12 @@ fn deny_holds_in_every_folder_that_is_opened() {
     let text = "[shell.profile.workspace]\nread = ['@system', '@toolchains', '~/reference']\n\
                 deny = ['**/.env*', 'keys']";
     let workspace = profile("workspace", text);
-    for path in [".env", "~/reference/.env", "~/reference/x/.env.local", "~/reference/keys/a", "keys/a"] {
+    for path in [".env", "~/reference/.env", "~/reference/x/.env.local", "~/reference/x/keys/a", "keys/a"] {
         let path = path.replace('~', "/home/me");
         let (allowed, because, _) = why(&workspace, Access::Read, &path);
         assert!(!allowed && because.starts_with("`deny` has"), "{path}: {because}");
     }
-    for path in ["/home/me/reference/x/keys", "/usr/share/x/.env", "/home/me/.nvm/a/.env"] {
+    for path in ["/home/me/reference/x/keys-not", "/usr/share/x/.env", "/home/me/.nvm/a/.env"] {
         assert!(why(&workspace, Access::Read, path).0, "{path}");
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use scorpiox_cell::{CellSpec, Exposed, Limits, Network, Tier};
+use scorpiox_cell::{CellSpec, Exposed, HomeLink, Limits, Network, Tier};
 use scorpiox_paths::{Lost, Resolver, Trail, Writable, resolve};
 use scorpiox_policy::{
     DenyRule, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places, Policy, Profile,
@@ -54,6 +54,7 @@ impl Plan {
         writable: &Writable,
         tier: Tier,
     ) -> Result<Self, ShellError> {
+        check_system(profile, places)?;
         let outputs = outputs(setup);
         // A folder of its own for each cell: one that ends takes its folder along, and nothing stays.
         let number = CELLS.fetch_add(1, Ordering::Relaxed);
@@ -98,6 +99,7 @@ impl Plan {
             exposed,
             home: if in_memory { Path::new(HOME) } else { scratch.as_path() }.into(),
             scratch: scratch.into(),
+            home_links: home_links(profile, places),
             tmp_bytes: profile.limits.tmp,
             network,
             landlock_at_most: None,
@@ -159,6 +161,37 @@ pub(super) fn programs_inside(setup: &ShellSetup, areas: &[Area]) -> Vec<PathBuf
     };
     let home = setup.home.iter();
     home.flat_map(|home| TOOLCHAINS.iter().map(|name| home.join(name))).filter(meets).collect()
+}
+
+/// What a rule calls `~/NAME` is at that name in commands, too, where their home folder is another one.
+fn home_links(profile: &Profile, places: &Places) -> Vec<HomeLink> {
+    let rules = profile.read.iter().chain(&profile.write);
+    let named = rules.filter_map(|rule| match &rule.place {
+        Place::Path(path) => {
+            let inside = path.strip_prefix("~").ok().filter(|inside| !inside.as_os_str().is_empty())?;
+            let target = places.folders(&rule.place).pop().filter(|target| target.exists())?;
+            (target != Path::new(HOME).join(inside))
+                .then(|| HomeLink { inside: inside.into(), target: target.as_path().into() })
+        }
+        _ => None,
+    });
+    named.collect()
+}
+
+/// Bash itself is one of the system's programs: where those are closed nothing can be run, and nothing is.
+fn check_system(profile: &Profile, places: &Places) -> Result<(), ShellError> {
+    let folders: Vec<_> =
+        profile.read.iter().chain(&profile.write).flat_map(|rule| places.folders(&rule.place)).collect();
+    let is_open = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
+    let mut system = places.system.iter().filter(|path| path.exists());
+    if system.all(|path| is_open(path) || path.canonicalize().is_ok_and(|real| is_open(&real))) {
+        return Ok(());
+    }
+    Err(ShellError::Unenforceable(format!(
+        "profile {} does not open the system's programs, bash among them, so that no command can run: `read` ({}) \
+         lacks \"@system\"",
+        profile.name, profile.origins.read
+    )))
 }
 
 fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {

@@ -265,6 +265,7 @@ fn cell(tier: Tier, shell: &Shell, program: &Path) -> Result<Cell, CellError> {
         exposed,
         home: Path::new(HOME).into(),
         scratch: scratch.as_path().into(),
+        home_links: Vec::new(),
         tmp_bytes: TMP_BYTES,
         network: Network::Proxy,
         landlock_at_most: None,

@@ -2,8 +2,8 @@
 //!
 //! Invariant: no entry carries a switch that skips a person's questions.
 
-use super::Client;
 use super::merge::Extra;
+use super::{Client, Start};
 
 /// One member of an entry.
 pub(super) struct Member {
@@ -16,8 +16,8 @@ pub(super) struct Member {
 pub(super) enum Value {
     Text(String),
     /// The program, as the first of a list that goes on with its arguments.
-    Program(String),
-    Empty,
+    Program(String, Vec<String>),
+    Arguments(Vec<String>),
     All,
     Flag(bool),
     Seconds(u16),
@@ -42,11 +42,14 @@ const CLINE_SECONDS: u16 = 600;
 const CLINE_ANSWER_SECONDS: u16 = CLINE_SECONDS - 20;
 
 /// The members of the entry, in the order in which the client's documentation shows them.
-pub(super) fn members(client: Client, command: &str) -> Vec<Member> {
+pub(super) fn members(client: Client, start: &Start) -> Vec<Member> {
+    let Start { program: command, arguments } = start;
     let member = |name, value, rule| Member { name, value, rule };
     let kind = |kind: &str| member("type", Value::Text(kind.to_owned()), Rule::Own);
     let program = || member("command", Value::Text(command.to_owned()), Rule::Own);
-    let arguments = || member("args", Value::Empty, Rule::New);
+    // What decides the policy is not left to what was there before.
+    let rule = if arguments.is_empty() { Rule::New } else { Rule::Own };
+    let arguments = || member("args", Value::Arguments(arguments.clone()), rule);
     match client {
         Client::ClaudeDesktop
         | Client::Cursor
@@ -61,7 +64,7 @@ pub(super) fn members(client: Client, command: &str) -> Vec<Member> {
         Client::VsCode => vec![kind("stdio"), program(), arguments()],
         Client::OpenCode => vec![
             kind("local"),
-            member("command", Value::Program(command.to_owned()), Rule::Own),
+            member("command", Value::Program(command.to_owned(), start.arguments.clone()), Rule::Own),
             member("enabled", Value::Flag(true), Rule::New),
         ],
         Client::Copilot => {

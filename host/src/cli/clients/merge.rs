@@ -5,7 +5,7 @@ mod text;
 mod toml;
 mod yaml;
 
-use super::{Client, ENTRY_NAME, entry};
+use super::{Client, ENTRY_NAME, Start, entry};
 
 /// A member of an entry that is there, which is not ours and would stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,14 +63,14 @@ pub enum Refusal {
 }
 
 /// A file with our entry alone.
-pub(super) fn fresh(client: Client, command: &str) -> String {
-    merge("", client, command).unwrap_or_else(|refusal| unreachable!("an empty text: {refusal}"))
+pub(super) fn fresh(client: Client, start: &Start) -> String {
+    merge("", client, start).unwrap_or_else(|refusal| unreachable!("an empty text: {refusal}"))
 }
 
 /// `text` with our entry; the same text when the entry is there.
-pub(super) fn merge(text: &str, client: Client, command: &str) -> Result<String, Refusal> {
+pub(super) fn merge(text: &str, client: Client, start: &Start) -> Result<String, Refusal> {
     let (mark, text) = marked(text);
-    let members = entry::members(client, command);
+    let members = entry::members(client, start);
     let merged = match Format::of(client) {
         Format::Toml => toml::merge(text, &members),
         Format::Yaml => yaml::merge(text, &members),
@@ -80,9 +80,9 @@ pub(super) fn merge(text: &str, client: Client, command: &str) -> Result<String,
 }
 
 /// What an entry that is there has beside ours, and [`merge`] keeps.
-pub(super) fn extras(text: &str, client: Client, command: &str) -> Result<Vec<Extra>, Refusal> {
+pub(super) fn extras(text: &str, client: Client, start: &Start) -> Result<Vec<Extra>, Refusal> {
     let (_, text) = marked(text);
-    let members = entry::members(client, command);
+    let members = entry::members(client, start);
     match Format::of(client) {
         Format::Toml => toml::extras(text, &members),
         Format::Yaml => yaml::extras(text, &members),
@@ -131,4 +131,22 @@ fn marked(text: &str) -> (&'static str, &str) {
         None => ("", text),
     };
     (mark, if text.trim().is_empty() { "" } else { text })
+}
+
+/// The same of a program without arguments.
+#[cfg(test)]
+mod bare {
+    use super::{Client, Refusal, Start};
+
+    fn start(program: &str) -> Start {
+        Start { program: program.to_owned(), arguments: Vec::new() }
+    }
+
+    pub(super) fn fresh(client: Client, program: &str) -> String {
+        super::fresh(client, &start(program))
+    }
+
+    pub(super) fn merge(text: &str, client: Client, program: &str) -> Result<String, Refusal> {
+        super::merge(text, client, &start(program))
+    }
 }

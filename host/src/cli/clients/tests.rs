@@ -17,8 +17,40 @@ const CLIENTS: [Client; 11] = [
     Client::Cline,
 ];
 
-fn write(path: &Path, client: Client, command: &str) -> Result<Written, WriteError> {
-    super::write(path, client, command, Owner::Person)
+fn started(program: &str) -> Start {
+    Start { program: program.to_owned(), arguments: Vec::new() }
+}
+
+fn snippet(client: Client, program: &str) -> String {
+    super::snippet(client, &started(program))
+}
+
+fn write(path: &Path, client: Client, program: &str) -> Result<Written, WriteError> {
+    super::write(path, client, &started(program), Owner::Person)
+}
+
+#[test]
+fn what_decides_the_policy_is_carried_and_corrected() {
+    let folder = folder();
+    let mut start = started(COMMAND);
+    start.arguments = ["--home", "/srv/own", "--workspace", "/srv/project"].map(str::to_owned).to_vec();
+    for client in CLIENTS {
+        let path = folder.path().join(format!("{client:?}"));
+        let fresh = super::snippet(client, &start);
+        assert!(fresh.contains("\"--home\"") && fresh.contains("\"/srv/project\""), "{fresh}");
+        fs::write(&path, &fresh).expect("write");
+        let again = super::write(&path, client, &start, Owner::Person).expect("write");
+        assert!(matches!(again.how, How::Unchanged), "{client:?}");
+        fs::write(&path, snippet(client, COMMAND)).expect("write");
+        let corrected = super::write(&path, client, &start, Owner::Person);
+        if client == Client::Continue {
+            let refused = corrected.expect_err("refused").to_string();
+            assert!(refused.contains("other arguments than --home /srv/own"), "{refused}");
+        } else {
+            assert!(matches!(corrected.expect("write").how, How::Updated { .. }), "{client:?}");
+            assert_eq!(fs::read_to_string(&path).expect("read"), fresh, "{client:?}");
+        }
+    }
 }
 
 fn folder() -> TempDir {
@@ -278,7 +310,7 @@ fn in_project(text: &str, client: Client, existing: Option<Existing>) -> Result<
     let folder = folder();
     let path = folder.path().join("mcp.json");
     fs::write(&path, text).expect("write");
-    let written = super::write(&path, client, COMMAND, Owner::Project(existing));
+    let written = super::write(&path, client, &started(COMMAND), Owner::Project(existing));
     let after = fs::read_to_string(&path).expect("read");
     if written.is_err() {
         assert_eq!(after, text);
@@ -345,7 +377,7 @@ fn what_stays_of_a_persons_entry_is_said() {
         let path = folder.path().join(format!("{client:?}"));
         fs::write(&path, text).expect("write");
         assert_eq!(write(&path, client, COMMAND).expect("write").stayed, [stayed], "{client:?}");
-        let refused = super::write(&path, client, COMMAND, Owner::Project(None));
+        let refused = super::write(&path, client, &started(COMMAND), Owner::Project(None));
         assert!(matches!(refused, Err(WriteError::Brought { .. })), "{client:?}");
     }
 }

@@ -116,11 +116,15 @@ fn entry(members: &[Member]) -> CstInputValue {
     )
 }
 
+fn list<'a>(texts: impl Iterator<Item = &'a String>) -> CstInputValue {
+    CstInputValue::Array(texts.map(|text| text.as_str().into()).collect())
+}
+
 fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Text(text) => text.as_str().into(),
-        Value::Program(program) => CstInputValue::Array(vec![program.as_str().into()]),
-        Value::Empty => CstInputValue::Array(Vec::new()),
+        Value::Program(program, arguments) => list([program].into_iter().chain(arguments)),
+        Value::Arguments(arguments) => list(arguments.iter()),
         Value::All => CstInputValue::Array(vec!["*".into()]),
         Value::Flag(flag) => CstInputValue::Bool(*flag),
         Value::Seconds(seconds) => CstInputValue::Number(seconds.to_string()),
@@ -144,7 +148,9 @@ fn correct(entry: &CstObject, members: &[Member]) -> Result<(), Refusal> {
 fn correct_value(property: &CstObjectProp, wanted: &Value) {
     match wanted {
         Value::Text(text) if is_string(property.value(), text) => {}
-        Value::Program(program) => correct_program(property, program),
+        Value::Program(program, arguments) if arguments.is_empty() => correct_program(property, program),
+        Value::Program(program, arguments) if is_list(property, [program].into_iter().chain(arguments)) => {}
+        Value::Arguments(arguments) if is_list(property, arguments.iter()) => {}
         _ => property.set_value(input(wanted)),
     }
 }
@@ -160,6 +166,16 @@ fn correct_program(property: &CstObjectProp, program: &str) {
         }
         _ => property.set_value(CstInputValue::Array(vec![program.into()])),
     }
+}
+
+/// Whether a member is a list of these strings and no others.
+fn is_list<'a>(property: &CstObjectProp, texts: impl Iterator<Item = &'a String>) -> bool {
+    let texts: Vec<_> = texts.collect();
+    let elements = property.value().and_then(|value| value.as_array()).map(|list| list.elements());
+    elements.is_some_and(|elements| {
+        elements.len() == texts.len()
+            && elements.into_iter().zip(texts).all(|(node, text)| is_string(Some(node), text))
+    })
 }
 
 fn is_string(node: Option<CstNode>, text: &str) -> bool {

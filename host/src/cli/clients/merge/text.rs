@@ -50,12 +50,17 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
+fn list<'a>(texts: impl Iterator<Item = &'a String>) -> String {
+    let texts: Vec<_> = texts.map(|text| quoted(text)).collect();
+    format!("[{}]", texts.join(", "))
+}
+
 /// A value on one line, as TOML and YAML both read it, but for what stands after a name: `between`.
 pub(super) fn written(value: &Value, between: &str) -> String {
     match value {
         Value::Text(text) => quoted(text),
-        Value::Program(program) => format!("[{}]", quoted(program)),
-        Value::Empty => "[]".to_owned(),
+        Value::Program(program, arguments) => list([program].into_iter().chain(arguments)),
+        Value::Arguments(arguments) => list(arguments.iter()),
         Value::All => "[\"*\"]".to_owned(),
         Value::Flag(flag) => flag.to_string(),
         Value::Seconds(seconds) => seconds.to_string(),

@@ -107,7 +107,15 @@ fn corrected(text: &str, entry: &Spanned<DeValue<'_>>, members: &[Member]) -> Re
 }
 
 fn is_same(existing: &DeValue<'_>, wanted: &Value) -> bool {
-    matches!(wanted, Value::Text(text) if existing.as_str() == Some(text))
+    match wanted {
+        Value::Text(text) => existing.as_str() == Some(text),
+        Value::Arguments(arguments) => existing.as_array().is_some_and(|list| {
+            list.iter()
+                .map(|item| item.get_ref().as_str())
+                .eq(arguments.iter().map(|text| Some(text.as_str())))
+        }),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -108,6 +108,17 @@ fn corrected(
         let Some(existing) = member(text, pairs, name)? else {
             return Err(unusual(text, item, &format!("the server \"{ENTRY_NAME}\" has no {name}")));
         };
+        if let Value::Arguments(arguments) = value {
+            let is_same = matches!(&existing.meaning, Meaning::List(items)
+                if items.len() == arguments.len() && items.iter().zip(arguments).all(|(item, text)| item.is_text(text)));
+            if !is_same {
+                return Err(unusual(
+                    text,
+                    existing,
+                    &format!("{name} has other arguments than {}", arguments.join(" ")),
+                ));
+            }
+        }
         let Value::Text(wanted) = value else { continue };
         if existing.is_text(wanted) {
             continue;
@@ -159,8 +170,12 @@ fn entry(members: &[Member]) -> Node {
     members.iter().fold(named, |node, member| {
         let value = match &member.value {
             Value::Text(text) => Node::text(text),
-            Value::Program(program) => Node::list(vec![Node::text(program)]),
-            Value::Empty => Node::list(Vec::new()),
+            Value::Program(program, arguments) => {
+                Node::list([program].into_iter().chain(arguments).map(|text| Node::text(text)).collect())
+            }
+            Value::Arguments(arguments) => {
+                Node::list(arguments.iter().map(|text| Node::text(text)).collect())
+            }
             Value::All => Node::list(vec![Node::text("*")]),
             Value::Flag(flag) => Node::plain(&flag.to_string()),
             Value::Seconds(seconds) => Node::plain(&seconds.to_string()),

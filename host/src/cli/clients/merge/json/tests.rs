@@ -1,7 +1,7 @@
 use jsonc_parser::{JsonValue, ParseOptions, parse_to_value};
 use proptest::prelude::*;
 
-use super::super::{fresh, merge};
+use super::super::bare::{fresh, merge};
 use crate::cli::clients::{Client, Refusal};
 
 fn cursor(text: &str) -> Result<String, Refusal> {

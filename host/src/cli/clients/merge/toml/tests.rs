@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::{fresh, merge};
+use super::super::bare::{fresh, merge};
 use crate::cli::clients::{Client, Refusal};
 
 const ENTRY: &str = "[mcp_servers.scorpiox]\ncommand = \"/bin/sx\"\nargs = []\n";

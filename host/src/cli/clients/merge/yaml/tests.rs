@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::{fresh, merge};
+use super::super::bare::{fresh, merge};
 use crate::cli::clients::{Client, Refusal};
 
 const ENTRY: &str = "  - name: scorpiox\n    command: \"/bin/sx\"\n    args: []\n";
