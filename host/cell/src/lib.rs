@@ -25,6 +25,8 @@ mod helper;
 mod memory;
 #[cfg(target_os = "linux")]
 mod packet;
+#[cfg(unix)]
+mod remove;
 #[cfg(target_os = "linux")]
 mod running;
 mod seam;
@@ -38,6 +40,8 @@ pub mod worker;
 pub use self::{cell::Cell, helper::main as helper_main, running::Running, sys::keep_descriptors};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Cell, Running, helper_main, keep_descriptors};
+#[cfg(unix)]
+pub use remove::remove_folder;
 pub use seam::{CellError, Happened, Helper};
 pub use wire::{
     Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, HomeLink, Limits, Names, Network,

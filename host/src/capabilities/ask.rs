@@ -6,9 +6,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -22,6 +20,7 @@ use scorpiox_audit::Uses;
 use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Limits, Network, Status, Tier};
 
 use super::helper::HELPER;
+use super::scratch::{self, Scratch};
 use super::shell::Shell;
 use crate::cancel::Cancel;
 use crate::instance;
@@ -202,7 +201,7 @@ impl Desk {
     fn run(&self, call: &Call, at: &At<'_>) -> Result<Ran, String> {
         let cancel = at.cancel;
         let setup = self.shell.setup();
-        let folder = setup.own_home.join("tmp");
+        let folder = scratch::folder(&setup.own_home);
         let spec = CellSpec {
             tier: Tier::None,
             // Some programs look for things where they are started.
@@ -246,7 +245,7 @@ impl Desk {
 
 /// The files of one question.
 struct Place {
-    folder: PathBuf,
+    scratch: Scratch,
     request: PathBuf,
     answer: PathBuf,
 }
@@ -255,10 +254,9 @@ impl Place {
     fn new(own_home: &Path) -> std::io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = own_home.join("tmp").join(format!("ask-{}-{count}", instance::name()));
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let (request, answer) = (folder.join("request.json"), folder.join("answer.json"));
-        Ok(Self { folder, request, answer })
+        let scratch = Scratch::new(own_home, &format!("ask-{}-{count}", instance::name()))?;
+        let (request, answer) = (scratch.path.join("request.json"), scratch.path.join("answer.json"));
+        Ok(Self { scratch, request, answer })
     }
 
     /// What shows the screen.
@@ -281,7 +279,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_dir_all(&self.scratch.path);
     }
 }
 

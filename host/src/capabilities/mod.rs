@@ -15,6 +15,7 @@ mod helper;
 pub mod log;
 mod progress;
 pub mod sampling;
+mod scratch;
 pub mod shell;
 pub mod skills;
 pub mod store;

@@ -317,6 +317,40 @@ pub fn write(path: &Path, client: Client, start: &Start, owner: Owner) -> Result
     Ok(Written { path, how: How::Updated { backup }, stayed })
 }
 
+/// What came of taking our entry out of a client's file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// There was none.
+    Nothing,
+    /// It is out, and the file as it was before is kept.
+    Out {
+        /// Where.
+        backup: PathBuf,
+    },
+    /// It is there, and in a format that is not edited that far.
+    Stays,
+}
+
+/// Whether a client's file has our entry.
+pub fn is_in(path: &Path, client: Client) -> Result<bool, WriteError> {
+    let Some(original) = file::read(path)? else { return Ok(false) };
+    let found = merge::is_in(&original.text, client);
+    found.map_err(|refusal| WriteError::Refused { path: original.path.clone(), refusal })
+}
+
+/// Takes our entry out of a client's file, and leaves everything else there.
+pub fn remove(path: &Path, client: Client) -> Result<Removed, WriteError> {
+    let Some(original) = file::read(path)? else { return Ok(Removed::Nothing) };
+    let refused = |refusal| WriteError::Refused { path: original.path.clone(), refusal };
+    if !merge::is_in(&original.text, client).map_err(refused)? {
+        return Ok(Removed::Nothing);
+    }
+    match merge::without(&original.text, client).map_err(refused)? {
+        None => Ok(Removed::Stays),
+        Some(text) => Ok(Removed::Out { backup: file::replace(&original, &text)? }),
+    }
+}
+
 /// Columns of a member's value.
 const MAX_VALUE: usize = 200;
 

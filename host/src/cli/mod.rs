@@ -18,6 +18,7 @@ mod stats;
 mod table;
 mod terminal;
 mod tools;
+mod uninstall;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -128,6 +129,15 @@ enum Command {
         #[arg(long, value_name = "WHAT", requires = "write")]
         existing: Option<Existing>,
     },
+    /// Remove the program and what it made, after a question
+    Uninstall {
+        /// Also what was decided and stored: policy, plugins, audit, tasks, outputs, skills
+        #[arg(long)]
+        purge: bool,
+        /// Without a question
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 /// Runs the program.
@@ -164,6 +174,7 @@ pub fn main() -> ExitCode {
         Some(Command::Config { client, write, existing }) => {
             config::run(&environment, client, write, existing)
         }
+        Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),
     });
     finish(outcome)

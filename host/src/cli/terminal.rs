@@ -1,6 +1,6 @@
 //! Text for people, on a terminal or in a pipe. What is printed cannot act on a terminal, by its type.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -47,4 +47,19 @@ pub(super) fn forget_input() -> io::Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// A person, not a program that reads and writes for one.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Asks a question that is answered with yes or no; anything else is no.
+pub(super) fn ask(question: &str) -> anyhow::Result<bool> {
+    // What was pasted together with the command must not answer what nobody has read yet.
+    anyhow::ensure!(forget_input()?, "keys come without a pause, so nothing was asked and nothing changed");
+    print(&Shown::text(question));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

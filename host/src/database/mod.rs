@@ -11,6 +11,7 @@
 mod connection;
 mod create;
 mod error;
+mod forget;
 mod keys;
 mod lazy;
 mod messages;

@@ -114,6 +114,11 @@ impl Entry {
     }
 }
 
+/// Under what a plugin's data is kept.
+pub fn namespace(name: &PluginName) -> String {
+    format!("plugin/{name}")
+}
+
 /// A plugin's component with these capabilities, their folders where they led, and these limits, and
 /// nothing else.
 pub fn held_to(
@@ -129,8 +134,7 @@ pub fn held_to(
         kept.load(engine, &pinned, cancel, || Ok(source.read_component()?.into()))
     };
     // Its data is its own, whatever a built-in tool is called.
-    let namespace = format!("plugin/{}", installed.name);
-    let mut component = Component::new(&namespace, Binary::Shipped(Box::new(load)), grants);
+    let mut component = Component::new(&namespace(&installed.name), Binary::Shipped(Box::new(load)), grants);
     component.fingerprint = Some(fingerprint.as_str().into());
     component.limits = self::limits(limits);
     component.most_calls = limits.calls;

@@ -15,6 +15,6 @@ mod offer;
 pub use comments::comments;
 pub use definitions::BadDefinition;
 pub use describe::{Described, Undescribed, describe};
-pub use entry::held_to;
+pub use entry::{held_to, namespace};
 pub use grants::{Ungrantable, grants, limits, pins};
 pub use offer::Plugins;

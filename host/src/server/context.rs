@@ -1,6 +1,6 @@
 //! What requests work with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,6 +88,11 @@ pub struct Context {
     desk: Arc<Desk>,
 }
 
+/// Where what tools store is.
+pub(crate) fn state_folder(own_home: &Path) -> PathBuf {
+    own_home.join("state")
+}
+
 impl Context {
     /// The context of a server that answers to `output`.
     pub fn new(options: Options, output: Output) -> Self {
@@ -101,7 +106,7 @@ impl Context {
             audience,
             is_managed_required,
         } = options;
-        let path = own_home.join("state").join(workspace.state_file_name());
+        let path = state_folder(&own_home).join(workspace.state_file_name());
         let skills = Arc::new(SkillFolders::new(
             &workspace.path,
             home.as_deref(),

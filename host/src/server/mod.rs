@@ -26,6 +26,7 @@ mod tool_news;
 mod workers;
 
 pub use client::{Client, Shown, Unanswered};
+pub(crate) use context::state_folder;
 pub use context::{Audience, Context, Options};
 pub use progress::Progress;
 pub use rendering::ToolResult;

@@ -21,10 +21,7 @@ mod supervise;
 mod syscalls;
 mod tree;
 
-use std::fs::Permissions;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -33,6 +30,7 @@ use rustix::process::{Signal, WaitOptions};
 
 use self::seccomp::{Filters, Shared};
 use crate::packet;
+use crate::remove::remove_folder;
 use crate::sys;
 use crate::wire::{Built, CellSpec, Fault, Order, Tier};
 
@@ -184,23 +182,8 @@ fn take_orders(cell: &Cell, host: OwnedFd) -> Result<(), Fault> {
     }
     finish(cell, running);
     // What commands left in their folder for temporary files is of no use to anybody.
-    remove(cell.spec.scratch.as_path());
+    remove_folder(cell.spec.scratch.as_path());
     Ok(())
-}
-
-/// Removes a folder that nobody uses any more, also where folders in it were closed to their owner.
-fn remove(folder: &Path) {
-    if std::fs::remove_dir_all(folder).is_ok() {
-        return;
-    }
-    let mut ahead = vec![folder.to_owned()];
-    while let Some(path) = ahead.pop() {
-        let _ = std::fs::set_permissions(&path, Permissions::from_mode(0o700));
-        let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        ahead.extend(folders.map(|entry| entry.path()));
-    }
-    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// Takes note of children that have ended; how many are left of those that were `running`.
@@ -233,6 +216,9 @@ fn finish(cell: &Cell, mut running: u32) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -245,7 +231,7 @@ mod tests {
         for path in [folder.join("a/b"), folder.join("a"), kept.clone()] {
             std::fs::set_permissions(path, Permissions::from_mode(0o000)).expect("a mode");
         }
-        remove(&folder);
+        remove_folder(&folder);
         assert!(!folder.exists());
         assert_eq!(
             kept.metadata().expect("a folder").permissions().mode() & 0o777,

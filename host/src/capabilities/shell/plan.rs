@@ -21,6 +21,7 @@ use super::error::ShellError;
 use super::protect::Area;
 use super::survey::Survey;
 use super::writable::writable;
+use crate::capabilities::scratch::Scratch;
 use crate::instance;
 use crate::workspace::is_own;
 
@@ -44,6 +45,8 @@ pub(super) struct Plan {
     pub programs: Vec<PathBuf>,
     /// Where whole outputs are kept.
     pub outputs: PathBuf,
+    /// For what the cell keeps on the disk.
+    _scratch: Scratch,
 }
 
 impl Plan {
@@ -59,7 +62,6 @@ impl Plan {
         // A folder of its own for each cell: one that ends takes its folder along, and nothing stays.
         let number = CELLS.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{}-{number}", setup.workspace_name, instance::name(), profile.name);
-        let scratch = setup.own_home.join("tmp").join(name);
         if is_own(&setup.workspace, &setup.own_home) {
             return Err(ShellError::Unenforceable(format!(
                 "the workspace {} is where this program keeps what was decided; open another folder",
@@ -74,7 +76,9 @@ impl Plan {
             return Err(ShellError::NoWorkspace(setup.workspace.clone()));
         }
         make_folder(&outputs)?;
-        make_folder(&scratch)?;
+        let held = Scratch::new(&setup.own_home, &name)
+            .map_err(ShellError::io("making a folder for temporary files"))?;
+        let scratch = held.path.clone();
         let network = network(profile, tier)?;
         let areas = areas(setup, profile, places, writable)?;
         let reads = |place| profile.read.iter().any(|rule| rule.place == place);
@@ -105,7 +109,7 @@ impl Plan {
             landlock_at_most: None,
         };
         let programs = programs_inside(setup, &areas);
-        Ok(Self { spec, areas, toolchains, programs, outputs })
+        Ok(Self { spec, areas, toolchains, programs, outputs, _scratch: held })
     }
 }
 

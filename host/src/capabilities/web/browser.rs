@@ -22,6 +22,7 @@ use scorpiox_web::{Router, Watch, WebError, tell};
 
 use crate::cancel::Cancel;
 use crate::capabilities::helper::HELPER;
+use crate::capabilities::scratch::Scratch;
 use crate::capabilities::shell::{Shell, cell_tier};
 use crate::instance;
 
@@ -69,6 +70,8 @@ struct Warm {
     browser: Browser,
     cell: Cell,
     proxy: Proxy,
+    /// For as long as the cell.
+    _scratch: Scratch,
 }
 
 impl Keeper {
@@ -249,12 +252,12 @@ pub fn browser(shell: &Shell) -> Result<(PathBuf, Tier), String> {
     Err(tried.join("; "))
 }
 
-fn cell(tier: Tier, shell: &Shell, program: &Path) -> Result<Cell, CellError> {
+fn cell(tier: Tier, shell: &Shell, program: &Path) -> Result<(Cell, Scratch), CellError> {
     let setup = shell.setup();
     // A folder that every command of the cell begins in, and for what a tier has to keep.
-    let scratch = setup.own_home.join("tmp").join(format!("browser-{}", instance::name()));
-    let made = std::fs::create_dir_all(&scratch);
-    made.map_err(|error| CellError::Helper(format!("making {}: {error}", scratch.display())))?;
+    let held = Scratch::new(&setup.own_home, &format!("browser-{}", instance::name()));
+    let held = held.map_err(|error| CellError::Helper(format!("making a folder: {error}")))?;
+    let scratch = held.path.clone();
     let mut exposed = vec![Exposed { path: scratch.as_path().into(), write: false }];
     if let Some(folder) = program.parent().filter(|folder| !folder.starts_with("/usr")) {
         exposed.push(Exposed { path: folder.into(), write: false });
@@ -270,11 +273,11 @@ fn cell(tier: Tier, shell: &Shell, program: &Path) -> Result<Cell, CellError> {
         network: Network::Proxy,
         landlock_at_most: None,
     };
-    Cell::build(&HELPER, &spec)
+    Ok((Cell::build(&HELPER, &spec)?, held))
 }
 
 fn start_in(tier: Tier, shell: &Shell, router: &Arc<Router>, program: &Path) -> Result<Warm, String> {
-    let mut cell = cell(tier, shell, program).map_err(|error| error.to_string())?;
+    let (mut cell, scratch) = cell(tier, shell, program).map_err(|error| error.to_string())?;
     let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
     let running = cell.run(command(program), Some(theirs.as_fd())).map_err(|error| error.to_string());
     let mut running = running?;
@@ -291,7 +294,7 @@ fn start_in(tier: Tier, shell: &Shell, router: &Arc<Router>, program: &Path) -> 
         let words = last_words.lock().unwrap_or_else(PoisonError::into_inner);
         format!("{}: {error}{}{words}", program.display(), if words.is_empty() { "" } else { "; it said: " })
     })?;
-    Ok(Warm { browser, cell, proxy })
+    Ok(Warm { browser, cell, proxy, _scratch: scratch })
 }
 
 /// Its two pipes are one socket, which is its standard input at first.

@@ -83,7 +83,7 @@ pub(super) fn members(client: Client, start: &Start) -> Vec<Member> {
 
 /// Members of a project's entry that may stay if the person says so. Whatever else there is, now or in
 /// later clients, may lead to another server, or to a file with more variables.
-const KEPT: [&str; 7] = ["args", "env", "timeout", "disabled", "enabled", "description", "tools"];
+const KEPT: [&str; 6] = ["env", "timeout", "disabled", "enabled", "description", "tools"];
 /// Beginnings of variables that decide what code runs, where its policy is, or where it sends what.
 const STEERING: [&str; 13] = [
     "LD_",

@@ -90,6 +90,16 @@ pub(super) fn extras(text: &str, client: Client, start: &Start) -> Result<Vec<Ex
     }
 }
 
+/// Whether `text` has our entry.
+pub(super) fn is_in(text: &str, client: Client) -> Result<bool, Refusal> {
+    let (_, text) = marked(text);
+    match Format::of(client) {
+        Format::Toml => toml::is_in(text),
+        Format::Yaml => yaml::is_in(text),
+        Format::Json(servers) => json::is_in(text, servers),
+    }
+}
+
 /// `text` without our entry; `None` where that is not edited.
 pub(super) fn without(text: &str, client: Client) -> Result<Option<String>, Refusal> {
     let (mark, text) = marked(text);

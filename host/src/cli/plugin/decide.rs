@@ -1,8 +1,8 @@
 //! Approving, denying and removing plugins.
 
 use std::fs;
-use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
@@ -11,10 +11,14 @@ use scorpiox_policy::Approve;
 use serde_json::value::RawValue;
 
 use super::look::Look;
+use crate::cancel::Cancel;
 use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
 use crate::cli::quote::{Shown, columns, wrapped};
 use crate::cli::{policy, terminal};
+use crate::database::{Database, Mode};
+use crate::plugins::namespace;
+use crate::server::state_folder;
 
 pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
     decide(environment, find(environment, name)?, yes)
@@ -73,8 +77,10 @@ pub(super) fn judge(environment: &Environment, look: &Look, yes: Option<&str>) -
         Some(given) => {
             bail!("--yes {given} is not the hash of this plugin, which is {hash}; nothing was changed")
         }
-        None if !can_ask() => Ok(Judged::NotAsked),
-        None if ask(&format!("\nMay {name} run, with all of this? [y/N] "))? => Ok(Judged::Approved),
+        None if !terminal::can_ask() => Ok(Judged::NotAsked),
+        None if terminal::ask(&format!("\nMay {name} run, with all of this? [y/N] "))? => {
+            Ok(Judged::Approved)
+        }
         None => Ok(Judged::Refused),
     }
 }
@@ -185,7 +191,7 @@ fn set(environment: &Environment, name: &PluginName, decision: Decision) -> Resu
     Ok(Ledger::change(&environment.own_home, |ledger| ledger.set(name.clone(), record))?)
 }
 
-pub(super) fn remove(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
+pub(super) fn remove(environment: &Environment, name: &PluginName, purge: bool) -> Result<ExitCode> {
     let shelf = Shelf::new(&environment.own_home);
     let _alone = shelf.lock().context("waiting for others who change plugins")?;
     let mut decided = false;
@@ -197,31 +203,42 @@ pub(super) fn remove(environment: &Environment, name: &PluginName) -> Result<Exi
         gone.with_context(|| format!("{} cannot be removed", path.display()))?;
         removed = true;
     }
-    if !removed && !decided {
+    let stored = if purge { forget_data(environment, name)? } else { 0 };
+    if !removed && !decided && stored == 0 {
         bail!("there is no plugin {name}");
     }
-    let stays = "What it stored in workspaces stays, for whatever plugin has its name next.";
-    terminal::print(&Shown::line(&format!("{name} is removed. {stays}")));
+    let data = match stored {
+        0 if purge => "It had stored nothing.".to_owned(),
+        0 => "What it stored in workspaces stays, for whatever plugin has its name next.".to_owned(),
+        1 => "What it stored in 1 workspace is gone.".to_owned(),
+        several => format!("What it stored in {several} workspaces is gone."),
+    };
+    terminal::print(&Shown::line(&format!("{name} is removed. {data}")));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Deletes what a plugin stored; in how many workspaces it had something.
+fn forget_data(environment: &Environment, name: &PluginName) -> Result<usize> {
+    let folder = state_folder(&environment.own_home);
+    let mut had_some = 0;
+    for entry in fs::read_dir(&folder).into_iter().flatten() {
+        let path = entry?.path();
+        if path.extension().is_none_or(|extension| extension != "db") {
+            continue;
+        }
+        let database = Arc::new(Database::new(path.clone(), environment.durability));
+        let mut transaction = database
+            .begin(Mode::Write, &Cancel::default(), &mut || {})
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        had_some += usize::from(transaction.forget(&namespace(name))?);
+        transaction.commit()?;
+    }
+    Ok(had_some)
 }
 
 fn find(environment: &Environment, name: &PluginName) -> Result<Installed> {
     let found = Shelf::new(&environment.own_home).find_settled(name);
     found.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))
-}
-
-/// A person, not a program that reads and writes for one.
-fn can_ask() -> bool {
-    io::stdin().is_terminal() && io::stdout().is_terminal()
-}
-
-fn ask(question: &str) -> Result<bool> {
-    // What was pasted together with the command must not answer what nobody has read yet.
-    ensure!(terminal::forget_input()?, "keys come without a pause, so nothing was asked and nothing changed");
-    terminal::print(&Shown::text(question));
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn now() -> u64 {

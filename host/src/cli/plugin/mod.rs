@@ -91,6 +91,9 @@ pub(super) enum PluginCommand {
         /// The plugin
         #[arg(value_parser = name)]
         name: PluginName,
+        /// Also what it stored, in every workspace
+        #[arg(long)]
+        purge: bool,
     },
 }
 
@@ -116,7 +119,7 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Why { name, capability, argument } => {
             why::run(environment, &name, capability, argument.as_deref())
         }
-        PluginCommand::Remove { name } => decide::remove(environment, &name),
+        PluginCommand::Remove { name, purge } => decide::remove(environment, &name, purge),
     }
 }
 

@@ -93,6 +93,29 @@ fn a_trap_after_storing_keeps_nothing() {
 }
 
 #[test]
+fn what_it_stored_goes_with_it_when_that_is_asked_for() {
+    let (program, mut server) = insider("example.com");
+    give(&mut server, "put", json!({"key": "k", "value": "kept", "trap": false}));
+    server.call("TaskManager", json!({"action": "create", "text": "another's"}));
+    drop(server);
+    let reinstalled = |arguments: &[&str]| {
+        let (removed, out, err) = program.run(arguments);
+        assert!(removed.success(), "{out}{err}");
+        let bytes = std::fs::read(super::guest("insider")).expect("the component");
+        super::install(&program, &super::source(&program, "insider", &manifest("example.com"), &bytes));
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        (out, give(&mut server, "get", json!({"key": "k"})), server)
+    };
+    let (_, kept, _) = reinstalled(&["plugin", "remove", "insider"]);
+    assert_eq!(kept, json!("kept"));
+    let (out, kept, mut server) = reinstalled(&["plugin", "remove", "insider", "--purge"]);
+    assert!(out.contains("What it stored in 1 workspace is gone."), "{out}");
+    assert_eq!(kept, json!(null));
+    assert!(server.text("TaskManager", json!({"action": "list"})).contains("another's"));
+}
+
+#[test]
 fn a_question_reaches_the_person_through_the_clients_form() {
     let (program, first) = insider("example.com");
     drop(first);

@@ -77,6 +77,11 @@ pub(super) fn without(text: &str, servers: &str) -> Result<String, Refusal> {
     Ok(root.to_string())
 }
 
+/// Whether `text` has our entry.
+pub(super) fn is_in(text: &str, servers: &str) -> Result<bool, Refusal> {
+    Ok(found(&parse(text)?, servers)?.is_some())
+}
+
 /// Our entry, if there is one.
 fn found(root: &CstRootNode, servers: &str) -> Result<Option<CstObject>, Refusal> {
     let top = match root.value() {

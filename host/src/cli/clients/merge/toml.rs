@@ -35,6 +35,13 @@ pub(super) fn merge(text: &str, members: &[Member]) -> Result<String, Refusal> {
     }
 }
 
+/// Whether `text` has our entry.
+pub(super) fn is_in(text: &str) -> Result<bool, Refusal> {
+    let document = parse(text)?;
+    let Some(servers) = member(document.get_ref(), SERVERS) else { return Ok(false) };
+    Ok(member(table(text, SERVERS, servers)?, ENTRY_NAME).is_some())
+}
+
 /// What our entry has beside `members`, but for what is empty.
 pub(super) fn extras(text: &str, members: &[Member]) -> Result<Vec<Extra>, Refusal> {
     let document = parse(text)?;

@@ -37,6 +37,22 @@ pub(super) fn merge(text: &str, members: &[Member]) -> Result<String, Refusal> {
     }
 }
 
+/// Whether `text` has our entry.
+pub(super) fn is_in(text: &str) -> Result<bool, Refusal> {
+    let root = tree::read(text)?;
+    let Some(Meaning::Map(pairs)) = root.map(|root| root.meaning) else { return Ok(false) };
+    let Some(Meaning::List(items)) = member(text, &pairs, SERVERS)?.map(|servers| &servers.meaning) else {
+        return Ok(false);
+    };
+    for item in items {
+        let Meaning::Map(pairs) = &item.meaning else { continue };
+        if member(text, pairs, "name")?.is_some_and(|name| name.is_text(ENTRY_NAME)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What our entry has beside `members`, but for what is empty.
 pub(super) fn extras(text: &str, members: &[Member]) -> Result<Vec<Extra>, Refusal> {
     let root = tree::read(text)?;

@@ -1,0 +1,56 @@
+//! What goes, what stays, and that somebody is asked.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use scorpiox_tests::Program;
+use serde_json::json;
+
+/// A program that was used: something was stored, and a client starts it.
+fn used() -> Program {
+    let program = Program::new();
+    program.put("home/.scorpiox/skills/x/SKILL.md", "---\nname: x\ndescription: y\n---\n");
+    program.put("home/.scorpiox/policy.toml", "version = 1\n");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    server.call("Bash", json!({ "command": "true" }));
+    server.call("TaskManager", json!({ "action": "create", "text": "kept" }));
+    drop(server);
+    let (wrote, out, err) = program.run(&["config", "cursor", "--write"]);
+    assert!(wrote.success(), "{out}{err}");
+    // What was left by a server that was killed together with its helper.
+    let left = program.home().join(".scorpiox/tmp/old/inside");
+    fs::create_dir_all(&left).expect("folders");
+    fs::set_permissions(&left, fs::Permissions::from_mode(0o000)).expect("a mode");
+    program
+}
+
+#[test]
+fn nothing_goes_without_a_yes() {
+    let program = used();
+    let (ran, out, err) = program.run(&["uninstall"]);
+    assert!(!ran.success() && err.contains("nothing was removed"), "{out}{err}");
+    for words in
+        ["Removed:", ".scorpiox/tmp", "the entry in ", ".cursor/mcp.json", "Left (--purge", "(the policy)"]
+    {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    assert!(program.home().join(".scorpiox/tmp/old").exists());
+}
+
+#[test]
+fn what_was_decided_and_stored_stays_unless_it_is_asked_for() {
+    let program = used();
+    let own = program.home().join(".scorpiox");
+    let (ran, out, err) = program.run(&["uninstall", "--yes"]);
+    assert!(ran.success(), "{out}{err}");
+    assert!(!own.join("tmp").exists() && !own.join("cache").exists() && !own.join("run").exists(), "{out}");
+    for name in ["policy.toml", "audit", "state", "skills"] {
+        assert!(own.join(name).exists(), "{name}: {out}");
+    }
+    let entry = fs::read_to_string(program.home().join(".cursor/mcp.json")).expect("the client's file");
+    assert!(!entry.contains("scorpiox"), "{entry}");
+    let (ran, out, err) = program.run(&["uninstall", "--purge", "--yes"]);
+    assert!(ran.success() && !own.exists(), "{out}{err}");
+    assert!(program.run(&["uninstall", "--purge", "--yes"]).1.contains("There is nothing to remove"));
+}
