@@ -142,7 +142,13 @@ mod tests {
     }
 
     fn line(spool: &Spool, text: &str) -> bool {
-        spool.push(|out| out.extend_from_slice(format!("{text}\n").as_bytes()))
+        spool.push(|out| out.extend_from_slice(format!("{{\"tool\":\"{text}\"}}\n").as_bytes()))
+    }
+
+    /// What lines tell of, in their order.
+    fn tools(folder: &Path) -> Vec<String> {
+        let text = fs::read_to_string(folder.join("audit.jsonl")).unwrap();
+        text.lines().map(|line| crate::Record::parse(line).unwrap().tool).collect()
     }
 
     #[test]
@@ -156,7 +162,7 @@ mod tests {
         assert!(!spool.is_filled());
         line(&spool, "three");
         spool.drain().unwrap();
-        assert_eq!(fs::read_to_string(root.path().join("audit.jsonl")).unwrap(), "one\ntwo\nthree\n");
+        assert_eq!(tools(root.path()), ["one", "two", "three"]);
         assert!(line(&spool, &"x".repeat(FULL_BYTES)), "so much that the caller writes");
     }
 
@@ -182,6 +188,6 @@ mod tests {
         let text = fs::read_to_string(folder.join("audit.jsonl")).unwrap();
         let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
         assert_eq!(text.lines().count() as u64 - 1 + last["lost"].as_u64().unwrap(), 3001);
-        assert!(text.starts_with("first\n"));
+        assert_eq!(tools(&folder)[0], "first");
     }
 }

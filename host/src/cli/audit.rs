@@ -1,5 +1,7 @@
 //! `scorpiox-code audit`: what tools did, and for whom.
 
+mod verify;
+
 use std::collections::VecDeque;
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use clap::Args;
+use clap::{Args, Subcommand};
 use scorpiox_audit::read::{Line, Reader};
 use scorpiox_audit::text::escaped;
 use scorpiox_audit::{Filter, Glob, Record, time};
@@ -26,8 +28,11 @@ const LOOK_TIME: Duration = Duration::from_millis(200);
 const MAX_DENIED: usize = 3;
 
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[allow(clippy::struct_excessive_bools)] // switches of a command line
 pub(super) struct AuditArguments {
+    #[command(subcommand)]
+    command: Option<AuditCommand>,
     /// Only this tool; * stands for anything
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
@@ -54,6 +59,12 @@ pub(super) struct AuditArguments {
     json: bool,
 }
 
+#[derive(Subcommand)]
+enum AuditCommand {
+    /// Check that no line was changed, removed, moved or added; exit code 1 where one was
+    Verify,
+}
+
 fn since(text: &str) -> Result<u64, String> {
     time::parse_since(text, time::now())
         .ok_or_else(|| "write how long ago (90s, 30m, 2h, 7d), or a day such as 2026-11-22".to_owned())
@@ -66,6 +77,9 @@ pub(super) fn run(
     workspace: Option<&Path>,
 ) -> Result<ExitCode> {
     let folder = audit_folder(&environment.own_home);
+    if let Some(AuditCommand::Verify) = arguments.command {
+        return verify::run(&folder);
+    }
     let failed = || format!("{} cannot be read", folder.display());
     let mut reader = Reader::new(&folder);
     let mut show = Show::new(arguments, workspace.map(resolved));
