@@ -31,11 +31,11 @@ mod uses;
 mod verify;
 
 pub use board::{Board, Posted, Server, posted};
-pub use entry::{ClientName, Entry, Origin, Outcome};
+pub use entry::{ClientName, Entry, Origin, Outcome, Recorder};
 pub use figures::{Called, Figures, ToolFigures};
 pub use filter::{Filter, Glob};
 pub use log::{Bounds, Log, LogError};
 pub use read::{Record, Use};
 pub use spool::Spool;
-pub use uses::Uses;
+pub use uses::{APPROVAL, BUILT_IN, Uses};
 pub use verify::{Break, Broken, Place, Verified, verify};

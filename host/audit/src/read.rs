@@ -19,6 +19,14 @@ pub struct Record {
     pub time: String,
     /// Of which server.
     pub pid: u32,
+    /// The user's name.
+    pub user: String,
+    /// The user's number.
+    pub uid: Option<u32>,
+    /// The machine's name.
+    pub machine: String,
+    /// The hash of the policy.
+    pub policy: String,
     /// For which folder.
     pub workspace: String,
     /// Who called.
@@ -66,6 +74,8 @@ pub struct Use {
     pub allowed: bool,
     /// Why not.
     pub why: String,
+    /// The rule that decided.
+    pub rule: String,
     /// How often, where more than once.
     pub count: u64,
 }
