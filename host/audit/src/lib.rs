@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`Uses`] is what one call touched, [`Entry`] makes a line of it, [`Spool`] keeps
 //! lines until they are written and [`Log`] writes them, each with the hash of the one before it; [`read`] gives them
-//! back, as far as a [`Filter`] wants, and [`verify()`] finds what was done to them. [`Figures`] counts in memory, and a [`Board`] shows the counts to other processes.
+//! back, as far as a [`Filter`] wants, a [`Report`] sums them up, and [`verify()`] finds what was done to them. [`Figures`] counts in memory, and a [`Board`] shows the counts to other processes.
 //!
 //! Invariants:
 //! - A line is written whole, by one system call, and by one writer at a time.
@@ -24,6 +24,7 @@ mod head;
 mod histogram;
 mod log;
 pub mod read;
+mod report;
 mod spool;
 pub mod text;
 pub mod time;
@@ -36,6 +37,7 @@ pub use figures::{Called, Figures, ToolFigures};
 pub use filter::{Filter, Glob};
 pub use log::{Bounds, Log, LogError};
 pub use read::{Record, Use};
+pub use report::{Decided, Ended, Report, Used};
 pub use spool::Spool;
 pub use uses::{APPROVAL, BUILT_IN, Uses};
 pub use verify::{Break, Broken, Place, Verified, verify};

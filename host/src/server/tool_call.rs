@@ -102,7 +102,7 @@ pub(crate) fn record_unrun(context: &Context, request: &Request<'_>, outcome: Ou
 }
 
 /// A call that cannot be read.
-pub(super) const INVALID: &str = "invalid-request";
+pub(super) const INVALID: &str = "bad-request";
 /// A call of a tool that there is none of, or that is switched off.
 const UNKNOWN: &str = "unknown-tool";
 

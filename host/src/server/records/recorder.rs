@@ -1,11 +1,12 @@
 //! Who records: the user, the machine, and the policy in use. Asked for by the first line.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use scorpiox_audit::{BUILT_IN, Origin, Recorder};
 use scorpiox_plugin::Fingerprint;
+use scorpiox_policy::MAX_FILE_BYTES;
 
 /// Where the system keeps users' names. Those of a directory service are not in it.
 const USERS: &str = "/etc/passwd";
@@ -30,8 +31,14 @@ pub(super) fn origin(workspace: &str, own_home: &Path) -> Origin {
 ///
 /// The one place that says which policy it is. It reads the file once more, a moment after the policy was read.
 fn policy_in_use(own_home: &Path) -> String {
-    match fs::read(own_home.join("policy.toml")) {
-        Ok(text) => Fingerprint::of(&text).as_str().to_owned(),
+    let path = own_home.join("policy.toml");
+    // To open a pipe would be to wait for its writer.
+    let is_file = path.metadata().map(|about| about.is_file());
+    let opened = is_file
+        .and_then(|is_file| if is_file { File::open(&path) } else { Err(ErrorKind::Unsupported.into()) });
+    let hash = opened.and_then(|file| Fingerprint::of_all(file.take(MAX_FILE_BYTES + 1)));
+    match hash {
+        Ok(hash) => hash.as_str().to_owned(),
         Err(error) if error.kind() == ErrorKind::NotFound => BUILT_IN.to_owned(),
         Err(_) => "unreadable".to_owned(),
     }
