@@ -76,15 +76,63 @@ impl ClientName {
 #[derive(Debug, Clone)]
 pub struct Origin(Vec<u8>);
 
+/// Who records, for what.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorder<'a> {
+    /// The user's name; empty where the system's files do not say.
+    pub user: &'a str,
+    /// The user's number.
+    pub uid: u32,
+    /// The machine's name.
+    pub machine: &'a str,
+    /// The folder that the server works for.
+    pub workspace: &'a str,
+    /// The hash of the policy in use, or a word where there is none.
+    pub policy: &'a str,
+}
+
 impl Origin {
-    /// This process, for a workspace.
-    pub fn new(workspace: &str) -> Self {
+    /// This process.
+    pub fn new(recorder: &Recorder<'_>) -> Self {
+        let Recorder { user, uid, machine, workspace, policy } = *recorder;
         let mut json = b"\",\"pid\":".to_vec();
         push_number(&mut json, std::process::id().into());
-        json.extend_from_slice(b",\"workspace\":");
-        push_string(&mut json, &clean(workspace, MAX_PATH_BYTES));
+        json.extend_from_slice(b",\"user\":");
+        push_string(&mut json, &clean(user, MAX_NAME_BYTES));
+        json.extend_from_slice(b",\"uid\":");
+        push_number(&mut json, uid.into());
+        let texts = [
+            (&b",\"machine\":"[..], machine, MAX_NAME_BYTES),
+            (b",\"workspace\":", workspace, MAX_PATH_BYTES),
+            (b",\"policy\":", policy, MAX_NAME_BYTES),
+        ];
+        for (member, text, most) in texts {
+            json.extend_from_slice(member);
+            push_string(&mut json, &clean(text, most));
+        }
         json.extend_from_slice(b",\"client\":");
         Self(json)
+    }
+
+    /// Appends the line that tells of lines that were given up.
+    pub(crate) fn push_lost(&self, out: &mut Vec<u8>, lost: u64) {
+        out.extend_from_slice(b"{\"time\":\"");
+        out.extend_from_slice(&digits(crate::time::now()));
+        out.extend_from_slice(&self.0);
+        out.extend_from_slice(b"null,\"lost\":");
+        push_number(out, lost);
+        out.extend_from_slice(b"}\n");
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(workspace: &str) -> Self {
+        Self::new(&Recorder {
+            user: "ana",
+            uid: 1000,
+            machine: "m1",
+            workspace,
+            policy: crate::uses::BUILT_IN,
+        })
     }
 }
 
@@ -170,7 +218,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn line(arguments: Option<&str>, change: impl FnOnce(&mut Entry<'_>)) -> Value {
-        let (origin, uses) = (Origin::new("/w/\"x\"\n"), Uses::default());
+        let (origin, uses) = (Origin::of("/w/\"x\"\n"), Uses::default());
         let client = ClientName::new("cla\u{1b}ude", &"9".repeat(500));
         let mut entry = Entry {
             time: 1_795_313_316_123,
@@ -199,6 +247,10 @@ mod tests {
             (&json!("2026-11-22T02:08:36.123Z"), &json!("/w/\"x\""), &json!("claude"), &json!(1002.003))
         );
         assert_eq!(line["pid"], std::process::id());
+        assert_eq!(
+            (&line["user"], &line["uid"], &line["machine"], &line["policy"]),
+            (&json!("ana"), &json!(1000), &json!("m1"), &json!("built-in"))
+        );
         assert_eq!((&line["outcome"], line.get("fault"), line.get("arguments")), (&json!("ok"), None, None));
     }
 

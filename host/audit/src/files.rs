@@ -12,8 +12,8 @@ use rustix::fs::OFlags;
 
 /// The file that is written to.
 pub(crate) const CURRENT: &str = "audit.jsonl";
-/// Held while files are renamed and removed.
-pub(crate) const LOCK: &str = "audit.lock";
+/// What the newest line is; held while lines are written, and files renamed and removed.
+pub(crate) const HEAD: &str = "audit.head";
 const PREFIX: &str = "audit-";
 const SUFFIX: &str = ".jsonl";
 
@@ -53,6 +53,39 @@ pub(crate) fn full(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     Ok(found)
 }
 
+/// A file of lines that is open.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub name: String,
+    pub file: File,
+    pub about: Metadata,
+}
+
+/// All files in the order of their lines; none where there is no folder.
+pub(crate) fn open_all(folder: &Path) -> io::Result<Vec<Opened>> {
+    // Before the others are looked for: renamed meanwhile, it is among them and known by what it is.
+    let current = (CURRENT.to_owned(), File::open(folder.join(CURRENT)));
+    let full = match full(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        other => other?,
+    };
+    let full = full.into_iter().map(|(since, path)| (full_name(since), File::open(path)));
+    let mut found: Vec<Opened> = Vec::new();
+    for (name, file) in full.chain([current]) {
+        match file {
+            Ok(file) => {
+                let about = file.metadata()?;
+                if !found.iter().any(|known| identity(&known.about) == identity(&about)) {
+                    found.push(Opened { name, file, about });
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
 /// Makes a folder that its owner alone may use, if need be.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     const ALL: u32 = 0o777;
@@ -69,11 +102,19 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
 
 /// Opens a file to read and append, and makes it if need be: an ordinary one, by no link, for its owner alone.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
+    private(path, OpenOptions::new().read(true).append(true))
+}
+
+/// The same, to write anywhere in it: what is appended to is written at its end alone.
+pub(crate) fn open_to_replace(path: &Path) -> io::Result<File> {
+    private(path, OpenOptions::new().read(true).write(true))
+}
+
+fn private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     // A pipe without a reader would be waited for.
     let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits();
     let flags = i32::try_from(flags).map_err(io::Error::other)?;
-    let file =
-        OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    let file = options.create(true).mode(0o600).custom_flags(flags).open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(io::Error::other(format!("{} is no ordinary file", path.display())));

@@ -46,6 +46,10 @@ pub struct Filter {
     pub tool: Option<Glob>,
     /// The client's name.
     pub client: Option<Glob>,
+    /// The user's name, or number.
+    pub user: Option<Glob>,
+    /// The rule that decided about something.
+    pub rule: Option<String>,
     /// Not before this time, in milliseconds since 1970.
     pub since: Option<u64>,
     /// The call did not succeed.
@@ -62,6 +66,10 @@ impl Filter {
         let client = record.client.as_ref().map_or("", |client| &client.name);
         self.tool.as_ref().is_none_or(|tool| tool.fits(&record.tool))
             && self.client.as_ref().is_none_or(|wanted| wanted.fits(client))
+            && self.user.as_ref().is_none_or(|user| {
+                user.fits(&record.user) || record.uid.is_some_and(|uid| user.fits(&uid.to_string()))
+            })
+            && self.rule.as_ref().is_none_or(|rule| record.uses.iter().any(|used| used.rule == *rule))
             && self.since.is_none_or(|since| crate::time::parse(&record.time).is_some_and(|at| at >= since))
             && self.workspace.as_ref().is_none_or(|workspace| *workspace == record.workspace)
             && (!self.failed || matches!(record.outcome.as_str(), "error" | "refused" | "fault"))
@@ -97,12 +105,14 @@ mod tests {
     fn a_line_has_to_have_everything() {
         let record = Record::parse(
             r#"{"time":"2026-11-22T02:00:00.000Z","workspace":"/w","tool":"ReadDocs","client":{"name":"claude"},"outcome":"error",
-                "uses":[{"capability":"web","allowed":false}]}"#,
+                "user":"ana","uid":1000,"uses":[{"capability":"web","allowed":false,"rule":"policy.toml line 12"}]}"#,
         )
         .unwrap();
         let all = Filter {
             tool: Some(Glob::new("read*")),
             client: Some(Glob::new("claude")),
+            user: Some(Glob::new("Ana")),
+            rule: Some("policy.toml line 12".to_owned()),
             since: crate::time::parse("2026-11-22T02:00"),
             failed: true,
             denied: true,
@@ -110,9 +120,15 @@ mod tests {
         };
         assert!(all.wants(&record) && Filter::default().wants(&record));
         assert!(!all.wants(&Record { workspace: "/w/x".to_owned(), ..record.clone() }));
+        assert!(!all.wants(&Record { user: "anabel".to_owned(), ..record.clone() }));
+        let by_number = Filter { user: Some(Glob::new("1000")), ..Filter::default() };
+        assert!(by_number.wants(&record) && !by_number.wants(&Record { uid: Some(1), ..record.clone() }));
+        let other_line = Filter { rule: Some("policy.toml line 1".to_owned()), ..Filter::default() };
+        assert!(!other_line.wants(&record));
         assert!(!all.wants(&Record { outcome: "ok".to_owned(), ..record.clone() }));
         assert!(!all.wants(&Record { uses: Vec::new(), ..record.clone() }));
-        assert!(all.wants(&Record { uses: Vec::new(), more_denied: 1, ..record.clone() }));
+        let any_rule = Filter { rule: None, ..all.clone() };
+        assert!(any_rule.wants(&Record { uses: Vec::new(), more_denied: 1, ..record.clone() }));
         assert!(!all.wants(&Record { time: "2026-11-22T01:59:59.999Z".to_owned(), ..record.clone() }));
         assert!(!all.wants(&Record { time: String::new(), ..record }));
     }

@@ -1,11 +1,12 @@
 //! What tools did: a line for each call, and the figures of running servers.
 //!
 //! Reading order: [`Uses`] is what one call touched, [`Entry`] makes a line of it, [`Spool`] keeps
-//! lines until they are written and [`Log`] writes them; [`read`] gives them back, as far as a
-//! [`Filter`] wants. [`Figures`] counts in memory, and a [`Board`] shows the counts to other processes.
+//! lines until they are written and [`Log`] writes them, each with the hash of the one before it; [`read`] gives them
+//! back, as far as a [`Filter`] wants, a [`Report`] sums them up, and [`verify()`] finds what was done to them. [`Figures`] counts in memory, and a [`Board`] shows the counts to other processes.
 //!
 //! Invariants:
-//! - A line is written whole, by one system call, whoever else writes to the same file.
+//! - A line is written whole, by one system call, and by one writer at a time.
+//! - Each line has the next number and the hash of the line before it, whoever wrote that, in whatever file it is.
 //! - Text that others chose has no control characters and is bounded before it gets into a line.
 //! - An argument's value is in a line only where [`Entry::arguments`] has it.
 //!
@@ -14,23 +15,29 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod board;
+mod chain;
 mod entry;
 mod figures;
 mod files;
 mod filter;
+mod head;
 mod histogram;
 mod log;
 pub mod read;
+mod report;
 mod spool;
 pub mod text;
 pub mod time;
 mod uses;
+mod verify;
 
 pub use board::{Board, Posted, Server, posted};
-pub use entry::{ClientName, Entry, Origin, Outcome};
+pub use entry::{ClientName, Entry, Origin, Outcome, Recorder};
 pub use figures::{Called, Figures, ToolFigures};
 pub use filter::{Filter, Glob};
 pub use log::{Bounds, Log, LogError};
 pub use read::{Record, Use};
+pub use report::{Decided, Ended, Report, Used};
 pub use spool::Spool;
-pub use uses::Uses;
+pub use uses::{APPROVAL, BUILT_IN, Uses};
+pub use verify::{Break, Broken, Place, Verified, verify};

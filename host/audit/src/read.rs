@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::files::{self, CURRENT, Identity, identity};
+use crate::files::{Identity, Opened, identity, open_all};
 
 /// Longest line that is read: more than the longest that is written.
-const MAX_LINE_BYTES: u64 = 1024 * 1024;
+pub(crate) const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
 /// A line, as it was written. What is missing is empty: other versions may write other members.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -19,6 +19,14 @@ pub struct Record {
     pub time: String,
     /// Of which server.
     pub pid: u32,
+    /// The user's name.
+    pub user: String,
+    /// The user's number.
+    pub uid: Option<u32>,
+    /// The machine's name.
+    pub machine: String,
+    /// The hash of the policy.
+    pub policy: String,
     /// For which folder.
     pub workspace: String,
     /// Who called.
@@ -66,6 +74,8 @@ pub struct Use {
     pub allowed: bool,
     /// Why not.
     pub why: String,
+    /// The rule that decided.
+    pub rule: String,
     /// How often, where more than once.
     pub count: u64,
 }
@@ -99,7 +109,7 @@ pub enum Line {
 pub struct Reader {
     folder: PathBuf,
     /// What is to be read, the next one last.
-    next: Vec<(File, Identity)>,
+    next: Vec<Opened>,
     now: Option<(BufReader<File>, Identity)>,
     partial: Vec<u8>,
     /// A line that is too long is being left out.
@@ -126,11 +136,11 @@ impl Reader {
         loop {
             let Some((file, known)) = &mut self.now else {
                 if self.next.is_empty() {
-                    self.next = self.files()?;
+                    self.next = open_all(&self.folder)?;
                     self.next.reverse();
                 }
-                let Some((file, known)) = self.next.pop() else { return Ok(None) };
-                self.now = Some((BufReader::new(file), known));
+                let Some(next) = self.next.pop() else { return Ok(None) };
+                self.now = Some((BufReader::new(next.file), identity(&next.about)));
                 continue;
             };
             let room = MAX_LINE_BYTES.saturating_sub(self.partial.len() as u64);
@@ -163,8 +173,8 @@ impl Reader {
     /// At the end of a file: goes on with the one after it, if there is one.
     fn advance(&mut self, known: Identity) -> io::Result<bool> {
         if self.next.is_empty() {
-            let mut files = self.files()?;
-            match files.iter().position(|(_, identity)| *identity == known) {
+            let mut files = open_all(&self.folder)?;
+            match files.iter().position(|file| identity(&file.about) == known) {
                 // The newest is not at its end: more may come.
                 Some(at) if at + 1 == files.len() => return Ok(false),
                 Some(at) => drop(files.drain(..=at)),
@@ -176,31 +186,6 @@ impl Reader {
         }
         self.now = None;
         Ok(true)
-    }
-
-    /// All files in the order of their lines.
-    fn files(&self) -> io::Result<Vec<(File, Identity)>> {
-        // Before the others are looked for: renamed meanwhile, it is among them and known by what it is.
-        let current = File::open(self.folder.join(CURRENT));
-        let full = match files::full(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            other => other?,
-        };
-        let full = full.into_iter().map(|(_, path)| File::open(path));
-        let mut found: Vec<(File, Identity)> = Vec::new();
-        for file in full.chain([current]) {
-            match file {
-                Ok(file) => {
-                    let which = identity(&file.metadata()?);
-                    if !found.iter().any(|(_, known)| *known == which) {
-                        found.push((file, which));
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(found)
     }
 }
 
@@ -219,6 +204,7 @@ mod tests {
     use super::*;
     use std::fs;
 
+    use crate::files::CURRENT;
     use crate::{Bounds, Log};
 
     fn tools(reader: &mut Reader) -> Vec<String> {

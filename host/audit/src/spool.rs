@@ -8,9 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::text::push_number;
-use crate::time::digits;
-use crate::{Log, LogError};
+use crate::{Log, LogError, Origin};
 
 /// Bytes that wait before a call has to write them itself.
 const FULL_BYTES: usize = 256 * 1024;
@@ -22,6 +20,8 @@ const RETRY_TIME: Duration = Duration::from_secs(1);
 /// Lines, and the log that they go to.
 #[derive(Debug)]
 pub struct Spool {
+    /// Of the lines that tell of others.
+    origin: Origin,
     lines: Mutex<Vec<u8>>,
     is_filled: AtomicBool,
     /// Taken before `lines`, so that lines are written in the order they came.
@@ -39,10 +39,15 @@ struct Writer {
 }
 
 impl Spool {
-    /// For this log.
-    pub fn new(log: Log) -> Self {
+    /// For this log. Lines that tell of lost ones are of this origin.
+    pub fn new(log: Log, origin: Origin) -> Self {
         let writer = Writer { log, taken: Vec::new(), lost: 0, failed: None };
-        Self { lines: Mutex::default(), is_filled: AtomicBool::new(false), writer: Mutex::new(writer) }
+        Self {
+            origin,
+            lines: Mutex::default(),
+            is_filled: AtomicBool::new(false),
+            writer: Mutex::new(writer),
+        }
     }
 
     /// Appends lines. Whether so many wait that the caller has to drain them.
@@ -83,7 +88,7 @@ impl Spool {
         {
             return Err(Arc::clone(error));
         }
-        writer.write().map_err(|error| {
+        writer.write(&self.origin).map_err(|error| {
             let error = Arc::new(error);
             writer.failed = Some((Arc::clone(&error), Instant::now()));
             error
@@ -108,16 +113,10 @@ impl Writer {
         lines.clear();
     }
 
-    fn write(&mut self) -> Result<(), LogError> {
+    fn write(&mut self, origin: &Origin) -> Result<(), LogError> {
         self.log.append(&mut self.taken)?;
         if self.lost > 0 {
-            self.taken.extend_from_slice(b"{\"time\":\"");
-            self.taken.extend_from_slice(&digits(crate::time::now()));
-            self.taken.extend_from_slice(b"\",\"pid\":");
-            push_number(&mut self.taken, std::process::id().into());
-            self.taken.extend_from_slice(b",\"lost\":");
-            push_number(&mut self.taken, self.lost);
-            self.taken.extend_from_slice(b"}\n");
+            origin.push_lost(&mut self.taken, self.lost);
             self.lost = 0;
             self.log.append(&mut self.taken)?;
         }
@@ -138,11 +137,17 @@ mod tests {
     use std::path::Path;
 
     fn spool(folder: &Path) -> Spool {
-        Spool::new(Log::new(folder.to_owned(), Bounds::default()))
+        Spool::new(Log::new(folder.to_owned(), Bounds::default()), Origin::of("/w"))
     }
 
     fn line(spool: &Spool, text: &str) -> bool {
-        spool.push(|out| out.extend_from_slice(format!("{text}\n").as_bytes()))
+        spool.push(|out| out.extend_from_slice(format!("{{\"tool\":\"{text}\"}}\n").as_bytes()))
+    }
+
+    /// What lines tell of, in their order.
+    fn tools(folder: &Path) -> Vec<String> {
+        let text = fs::read_to_string(folder.join("audit.jsonl")).unwrap();
+        text.lines().map(|line| crate::Record::parse(line).unwrap().tool).collect()
     }
 
     #[test]
@@ -156,7 +161,7 @@ mod tests {
         assert!(!spool.is_filled());
         line(&spool, "three");
         spool.drain().unwrap();
-        assert_eq!(fs::read_to_string(root.path().join("audit.jsonl")).unwrap(), "one\ntwo\nthree\n");
+        assert_eq!(tools(root.path()), ["one", "two", "three"]);
         assert!(line(&spool, &"x".repeat(FULL_BYTES)), "so much that the caller writes");
     }
 
@@ -181,7 +186,8 @@ mod tests {
         spool.check().unwrap();
         let text = fs::read_to_string(folder.join("audit.jsonl")).unwrap();
         let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        assert_eq!((&last["user"], &last["machine"]), (&"ana".into(), &"m1".into()));
         assert_eq!(text.lines().count() as u64 - 1 + last["lost"].as_u64().unwrap(), 3001);
-        assert!(text.starts_with("first\n"));
+        assert_eq!(tools(&folder)[0], "first");
     }
 }

@@ -15,8 +15,9 @@ const MAX_RAW_BYTES: usize = 4 * MAX_BYTES;
 
 /// Told by each capability of what it decides for one call. Clones tell the same.
 ///
-/// What is told must not be an argument's value: a host and its port, but no URL; the folder of
-/// the policy that a file lies in, but no file; the sandbox of a command, but no command.
+/// What is told must not be an argument's value: a host and its port, but no URL; the folder that a file lies in, but
+/// no file; the sandbox of a command, but no command. Each decision comes with the rule that it follows: a line of
+/// the policy, `built-in` for what the program decides itself, `approval` for what a person approved of a plugin.
 #[derive(Debug, Clone, Default)]
 pub struct Uses(Arc<Inner>);
 
@@ -39,34 +40,59 @@ struct Use {
     capability: &'static str,
     what: String,
     why: Option<String>,
+    rule: String,
     count: u64,
 }
 
+/// The program itself decided.
+pub const BUILT_IN: &str = "built-in";
+/// A person decided, when a plugin was approved.
+pub const APPROVAL: &str = "approval";
+
 impl Uses {
-    /// Notes a decision: a capability's name, what it was about, and why it was refused, if so.
-    pub fn note(&self, capability: &'static str, what: impl Display, allowed: Result<(), &str>) {
-        let (what, why) = (shown(&what), allowed.err().map(|why| clean(why, MAX_BYTES)));
+    /// Notes what was allowed: a capability's name, what it was about, and the rule.
+    pub fn allowed(&self, capability: &'static str, what: impl Display, rule: impl Display) {
+        self.note(capability, &what, None, &rule);
+    }
+
+    /// Notes what was denied, and why.
+    pub fn denied(&self, capability: &'static str, what: impl Display, why: &str, rule: impl Display) {
+        self.note(capability, &what, Some(why), &rule);
+    }
+
+    fn note(&self, capability: &'static str, what: &dyn Display, why: Option<&str>, rule: &dyn Display) {
+        let (what, rule, why) = (shown(what), shown(rule), why.map(|why| clean(why, MAX_BYTES)));
         let mut noted = self.lock();
         let same = |used: &&mut Use| {
-            used.capability == capability && used.what == what && used.why.is_some() == why.is_some()
+            used.capability == capability
+                && used.what == what
+                && used.rule == rule
+                && used.why.is_some() == why.is_some()
         };
         if let Some(used) = noted.uses.iter_mut().find(same) {
             used.count += 1;
         } else if noted.uses.len() < MAX_USES {
-            noted.uses.push(Use { capability, what, why, count: 1 });
+            noted.uses.push(Use { capability, what, why, rule, count: 1 });
         } else {
             noted.left_out += 1;
             noted.left_out_denied += u64::from(why.is_some());
         }
     }
 
-    /// Notes that a capability was used at all, for those that decide nothing more.
-    pub fn once(&self, capability: &'static str) {
+    /// Notes that a capability was used at all, for those that decide nothing more than whether they are there.
+    pub fn once(&self, capability: &'static str, rule: &str) {
         let mut noted = self.lock();
         let known = noted.uses.iter().any(|used| used.capability == capability && used.what.is_empty());
         if !known && noted.uses.len() < MAX_USES {
-            noted.uses.push(Use { capability, what: String::new(), why: None, count: 1 });
+            let (what, rule) = (String::new(), rule.to_owned());
+            noted.uses.push(Use { capability, what, why: None, rule, count: 1 });
         }
+    }
+
+    /// Whether nothing was noted.
+    pub fn is_empty(&self) -> bool {
+        let noted = self.lock();
+        noted.uses.is_empty() && noted.left_out == 0
     }
 
     /// Whether something was refused.
@@ -83,7 +109,7 @@ impl Uses {
     /// Each different use, as a line for people: what, how often, and why it was refused, if so.
     pub fn lines(&self) -> Vec<String> {
         let line = |used: &Use| {
-            let Use { capability, what, why, count } = used;
+            let Use { capability, what, why, count, .. } = used;
             let times = if *count == 1 { String::new() } else { format!(", {count} times") };
             let refused = why.as_ref().map_or_else(String::new, |why| format!(", refused: {why}"));
             format!("{capability} {what}{times}{refused}")
@@ -140,6 +166,8 @@ impl Use {
                 push_string(out, why);
             }
         }
+        out.extend_from_slice(b",\"rule\":");
+        push_string(out, &self.rule);
         if self.count > 1 {
             out.extend_from_slice(b",\"count\":");
             push_number(out, self.count);
@@ -149,7 +177,7 @@ impl Use {
 }
 
 /// What is displayed, cleaned and bounded, without ever having all of it.
-fn shown(what: &impl Display) -> String {
+fn shown(what: &dyn Display) -> String {
     struct Bounded(String);
     impl fmt::Write for Bounded {
         fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -180,17 +208,18 @@ mod tests {
     fn repeated_uses_are_counted_and_denials_say_why() {
         let uses = Uses::default();
         assert_eq!(told(&uses), json!({"x": 0}));
+        assert!(uses.is_empty());
         for _ in 0..3 {
-            uses.note("web", format_args!("{}:{}", "example.com", 443), Ok(()));
-            uses.once("store");
+            uses.allowed("web", format_args!("{}:{}", "example.com", 443), "policy.toml line 4");
+            uses.once("store", BUILT_IN);
         }
-        uses.note("web", "10.0.0.1:80", Err("is private\u{1b}[31m"));
+        uses.denied("web", "10.0.0.1:80", "is private\u{1b}[31m", BUILT_IN);
         assert_eq!(
             told(&uses)["uses"],
             json!([
-                {"capability": "web", "what": "example.com:443", "allowed": true, "count": 3},
-                {"capability": "store", "allowed": true},
-                {"capability": "web", "what": "10.0.0.1:80", "allowed": false, "why": "is private[31m"},
+                {"capability": "web", "what": "example.com:443", "allowed": true, "rule": "policy.toml line 4", "count": 3},
+                {"capability": "store", "allowed": true, "rule": "built-in"},
+                {"capability": "web", "what": "10.0.0.1:80", "allowed": false, "why": "is private[31m", "rule": "built-in"},
             ])
         );
     }
@@ -199,8 +228,12 @@ mod tests {
     fn uses_are_bounded_in_number_and_length() {
         let uses = Uses::default();
         for index in 0..1000 {
-            let why = if index % 2 == 0 { Ok(()) } else { Err("no") };
-            uses.note("web", format_args!("{index}-{}", "é".repeat(100_000)), why);
+            let what = format!("{index}-{}", "é".repeat(100_000));
+            if index % 2 == 0 {
+                uses.allowed("web", what, BUILT_IN);
+            } else {
+                uses.denied("web", what, "no", BUILT_IN);
+            }
         }
         let told = told(&uses);
         assert_eq!(told["uses"].as_array().unwrap().len(), MAX_USES);

@@ -30,7 +30,8 @@ pub struct Loaded {
     pub files: Vec<PathBuf>,
     /// Whether there is one that holds for all users of the machine.
     pub is_managed: bool,
-    /// SHA-256 of their texts, in hexadecimal digits; of nothing, where there are none.
+    /// SHA-256 of the one text that was read, in hexadecimal digits; of both texts, with a byte 0xff between, where
+    /// there are two.
     pub hash: String,
 }
 
@@ -71,8 +72,10 @@ impl Loaded {
             let narrower = parse::policy(text, files.own, Layer::Own, policy.clone())?;
             policy = if managed.is_some() { policy.narrowed_by(&narrower, places) } else { narrower };
             read.push(files.own.to_owned());
-            // No text has this byte, so that two pairs of texts are never alike.
-            hash.update([0xff]);
+            if managed.is_some() {
+                // No text has this byte, so that two pairs of texts are never alike.
+                hash.update([0xff]);
+            }
             hash.update(text);
         }
         let hash = hash.finalize().iter().fold(String::new(), |mut text, byte| {

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::thread;
 use std::time::Instant;
 
+use crate::Denied;
 use crate::head::{self, Ask, Refused};
 use crate::server::Shared;
 use crate::socks::{self, Reply};
@@ -14,6 +15,9 @@ use crate::tunnel;
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// Addresses of a name that are tried.
 const MAX_TRIES: usize = 4;
+
+/// No line of the policy decides.
+const BUILT_IN: &str = "built-in";
 
 /// The bytes of a head, and those that came after it.
 type Head = (Vec<u8>, Vec<u8>);
@@ -43,7 +47,10 @@ fn serve_socks(mut client: &TcpStream, shared: &Shared) -> io::Result<()> {
             shared.refuse(
                 &String::from_utf8_lossy(&host),
                 port,
-                "no plain host name; no line of the policy allows it",
+                Denied {
+                    why: "no plain host name; no line of the policy allows it".to_owned(),
+                    rule: BUILT_IN.to_owned(),
+                },
             );
             return socks::reply(&mut client, Reply::NotAllowed);
         }
@@ -150,28 +157,32 @@ fn read_head(mut client: &TcpStream, shared: &Shared) -> io::Result<Result<Head,
 
 /// Decides, looks the name up once, checks every address, and connects to one of them.
 fn connect(host: &str, port: u16, shared: &Shared) -> Result<TcpStream, NoWay> {
-    let refuse = |why: String| {
-        shared.refuse(host, port, &why);
-        NoWay::Refused(format!("{host}:{port} was refused: {why}"))
+    let refuse = |denied: Denied| {
+        let said = format!("{host}:{port} was refused: {denied}");
+        shared.refuse(host, port, denied);
+        NoWay::Refused(said)
     };
-    shared.rules.decide(host, port).map_err(|denied| refuse(denied.to_string()))?;
+    let rule = shared.rules.decide(host, port).map_err(refuse)?;
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let addresses = match literal {
         Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => shared
-            .resolver
-            .resolve(host, port, shared.limits.setup)
-            .map_err(|error| NoWay::Unreachable(format!("{host} cannot be looked up: {error}")))?,
+        Err(_) => shared.resolver.resolve(host, port, shared.limits.setup).map_err(|error| {
+            // Whoever looks after names was asked.
+            shared.let_through(host, port, rule.clone());
+            NoWay::Unreachable(format!("{host} cannot be looked up: {error}"))
+        })?,
     };
     // An answer that mixes both kinds is an attempt to get past this check.
     for address in &addresses {
         let decided = shared.rules.decide_address(host, port, address.ip());
-        decided.map_err(|denied| refuse(denied.to_string()))?;
+        decided.map_err(refuse)?;
         if let Err(kind) = shared.addresses.check(address.ip()) {
             let remedy = shared.addresses.remedy(address.ip());
-            return Err(refuse(format!("its address {} is {kind}{remedy}", address.ip())));
+            let why = format!("its address {} is {kind}{remedy}", address.ip());
+            return Err(refuse(Denied { why, rule: BUILT_IN.to_owned() }));
         }
     }
+    shared.let_through(host, port, rule);
     let mut last = "it has no address".to_owned();
     for address in addresses.iter().take(MAX_TRIES) {
         match TcpStream::connect_timeout(address, shared.limits.setup) {

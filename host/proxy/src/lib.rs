@@ -22,13 +22,13 @@ use std::time::Duration;
 
 pub use address::AddressPolicy;
 pub use resolve::{Resolve, SystemResolver};
-pub use server::{Proxy, Refusal};
+pub use server::{Proxy, Reached, Refusal};
 
 /// Who decides about names.
 pub trait Decide: Send + Sync {
     /// Whether this host (a name, or an address; IPv6 in brackets) may be reached at this port.
-    /// It is given as it was asked for, in lower case and without a dot at its end.
-    fn decide(&self, host: &str, port: u16) -> Result<(), Denied>;
+    /// It is given as it was asked for, in lower case and without a dot at its end. Gives the rule that allows it.
+    fn decide(&self, host: &str, port: u16) -> Result<String, Denied>;
 
     /// Whether it may be reached at an address that it has, or is, beside what
     /// [`AddressPolicy`] says.
@@ -37,13 +37,18 @@ pub trait Decide: Send + Sync {
     }
 }
 
-/// Why a host may not be reached, and which line of the policy would allow it.
+/// Why a host may not be reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Denied(pub String);
+pub struct Denied {
+    /// A sentence, with the line of the policy that would allow it.
+    pub why: String,
+    /// The rule that decides.
+    pub rule: String,
+}
 
 impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.why)
     }
 }
 

@@ -9,10 +9,12 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::{AddressPolicy, Decide, Limits, Resolve, connection};
+use crate::{AddressPolicy, Decide, Denied, Limits, Resolve, connection};
 
 /// Refusals that are remembered.
 const MAX_REFUSALS: usize = 32;
+/// Hosts that were let through and are remembered.
+const MAX_REACHED: usize = 64;
 
 /// A host that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,19 @@ pub struct Refusal {
     pub port: u16,
     /// Why.
     pub why: String,
+    /// The rule that decided.
+    pub rule: String,
+}
+
+/// A host that was let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// As it was asked for.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The rule that decided.
+    pub rule: String,
 }
 
 /// A proxy that runs. Dropped, it closes all its connections.
@@ -46,6 +61,8 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct State {
     refusals: VecDeque<(Instant, Refusal)>,
+    /// Each host once, the one that was asked for last at the end.
+    reached: VecDeque<(Instant, Reached)>,
     /// Both ends of every connection, to close them with the proxy.
     streams: HashMap<u64, Vec<TcpStream>>,
     last_id: u64,
@@ -89,6 +106,13 @@ impl Proxy {
         let state = self.shared.lock();
         let recent = state.refusals.iter().filter(|(at, _)| *at >= since);
         recent.map(|(_, refusal)| refusal.clone()).collect()
+    }
+
+    /// What was let through since then, each host once; at most the last 64.
+    pub fn reached(&self, since: Instant) -> Vec<Reached> {
+        let state = self.shared.lock();
+        let recent = state.reached.iter().filter(|(at, _)| *at >= since);
+        recent.map(|(_, reached)| reached.clone()).collect()
     }
 }
 
@@ -174,13 +198,24 @@ impl Shared {
     }
 
     /// Remembers a refusal.
-    pub(crate) fn refuse(&self, host: &str, port: u16, why: &str) {
+    pub(crate) fn refuse(&self, host: &str, port: u16, denied: Denied) {
+        let Denied { why, rule } = denied;
         let host: String = host.chars().filter(|c| !c.is_control()).take(253).collect();
         tracing::info!("a command was refused {host:?} port {port}: {why}");
         let mut state = self.lock();
         if state.refusals.len() == MAX_REFUSALS {
             state.refusals.pop_front();
         }
-        state.refusals.push_back((Instant::now(), Refusal { host, port, why: why.to_owned() }));
+        state.refusals.push_back((Instant::now(), Refusal { host, port, why, rule }));
+    }
+
+    /// Remembers a host that was let through.
+    pub(crate) fn let_through(&self, host: &str, port: u16, rule: String) {
+        let mut state = self.lock();
+        state.reached.retain(|(_, reached)| (reached.host.as_str(), reached.port) != (host, port));
+        if state.reached.len() == MAX_REACHED {
+            state.reached.pop_front();
+        }
+        state.reached.push_back((Instant::now(), Reached { host: host.to_owned(), port, rule }));
     }
 }

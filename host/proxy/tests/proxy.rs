@@ -14,12 +14,12 @@ use scorpiox_proxy::{AddressPolicy, Decide, Denied, Limits, Proxy, Resolve};
 struct Good(Mutex<Vec<String>>);
 
 impl Decide for Good {
-    fn decide(&self, host: &str, _port: u16) -> Result<(), Denied> {
+    fn decide(&self, host: &str, _port: u16) -> Result<String, Denied> {
         self.0.lock().expect("not poisoned").push(host.to_owned());
         if host.starts_with("good") || host.starts_with("127.") {
-            Ok(())
+            Ok("line 1".to_owned())
         } else {
-            Err(Denied("not listed".to_owned()))
+            Err(Denied { why: "not listed".to_owned(), rule: "line 2".to_owned() })
         }
     }
 }
@@ -75,6 +75,13 @@ impl Setting {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
+    /// Hosts that were let through, with the rule.
+    fn reached(&self) -> Vec<(String, u16, String)> {
+        let past = Instant::now().checked_sub(Duration::from_mins(1)).expect("a past");
+        let reached = self.proxy.as_ref().expect("it runs").reached(past);
+        reached.into_iter().map(|reached| (reached.host, reached.port, reached.rule)).collect()
+    }
+
     fn refusals(&self) -> usize {
         let past = Instant::now().checked_sub(Duration::from_mins(1)).expect("a past");
         self.proxy.as_ref().expect("it runs").refusals(past).len()
@@ -116,6 +123,7 @@ fn a_tunnel_carries_bytes_both_ways() {
     client.read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\npong"), "{answer}");
     assert_eq!(server.join().expect("it ends"), b"ping");
+    assert_eq!(setting.reached(), [("good.example".to_owned(), port, "line 1".to_owned())]);
 }
 
 #[test]
@@ -124,7 +132,7 @@ fn what_is_not_allowed_is_refused_and_remembered() {
     let answer = setting.ask(b"CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("not listed"), "{answer}");
     assert!(setting.ask(b"GET http://evil.example/ HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 403 "));
-    assert_eq!(setting.refusals(), 2);
+    assert_eq!((setting.refusals(), setting.reached().len()), (2, 0));
     assert_eq!(setting.resolver.1.load(Ordering::SeqCst), 0, "no name is looked up before it is allowed");
 }
 

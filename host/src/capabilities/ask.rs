@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use scorpiox_ask::launch::{Call, Chosen, Dialog, Way, Window};
 use scorpiox_ask::request::{is_asking, read_answer, write_request};
 use scorpiox_ask::{Answers, Questions};
-use scorpiox_audit::Uses;
+use scorpiox_audit::{BUILT_IN, Uses};
 use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Limits, Network, Status, Tier};
 
 use super::helper::HELPER;
@@ -136,7 +136,7 @@ impl Desk {
         let at = At { person: &person, place: &place, cancel };
         let mut failed = Vec::new();
         for way in person.ways(&place.screen()) {
-            uses.note("ask", way.name(), Ok(()));
+            uses.allowed("ask", way.name(), BUILT_IN);
             let asked = match &way {
                 Way::Screen(window) => self.on_screen(window, questions, &at),
                 Way::Dialog(dialog) => self.in_dialog(dialog, questions, &at),

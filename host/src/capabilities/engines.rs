@@ -5,7 +5,7 @@ use crate::runtime::CallState;
 
 impl Host for CallState {
     fn all(&mut self) -> wasmtime::Result<Vec<Settings>> {
-        self.uses.once("search-engines");
+        self.use_of("search-engines");
         // A policy that cannot be read also lets nothing be fetched, which is said there.
         let Ok(policy) = self.web.policy() else { return Ok(Vec::new()) };
         let settings = policy.search.engines.iter().map(|(name, engine)| Settings {

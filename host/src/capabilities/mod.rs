@@ -14,6 +14,7 @@ pub mod files;
 mod helper;
 pub mod log;
 mod progress;
+mod rules;
 pub mod sampling;
 mod scratch;
 pub mod shell;

@@ -26,17 +26,17 @@ impl From<DatabaseError> for StoreFailure {
 
 impl Host for CallState {
     fn get(&mut self, key: String) -> Result<Option<Vec<u8>>, StoreFailure> {
-        self.uses.once("store");
+        self.use_of("store");
         Ok(self.transaction.get()?.get(&self.namespace, &key)?)
     }
 
     fn set(&mut self, key: String, value: Vec<u8>) -> Result<(), StoreFailure> {
-        self.uses.once("store");
+        self.use_of("store");
         Ok(self.transaction.get()?.set(&self.namespace, &key, &value, self.store_quota)?)
     }
 
     fn delete(&mut self, key: String) -> Result<(), StoreFailure> {
-        self.uses.once("store");
+        self.use_of("store");
         Ok(self.transaction.get()?.delete(&self.namespace, &key)?)
     }
 
@@ -51,13 +51,13 @@ impl Host for CallState {
             Order::Ascending => database::Order::Ascending,
             Order::Descending => database::Order::Descending,
         };
-        self.uses.once("store");
+        self.use_of("store");
         let found = self.transaction.get()?.scan(&self.namespace, &prefix, after.as_deref(), limit, order)?;
         Ok(found.into_iter().map(|entry| Entry { key: entry.key, value: entry.value }).collect())
     }
 
     fn increment(&mut self, key: String, delta: i64) -> Result<i64, StoreFailure> {
-        self.uses.once("store");
+        self.use_of("store");
         Ok(self.transaction.get()?.increment(&self.namespace, &key, delta, self.store_quota)?)
     }
 

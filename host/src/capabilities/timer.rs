@@ -34,14 +34,14 @@ impl Host for CallState {
             let why = format!("a timer's id must be below {MAX_TIMERS}, but was {id}");
             return Err(TimerFailure::Guest(Error::Unavailable(why)));
         }
-        self.uses.once("timer");
+        self.use_of("timer");
         self.transaction.get()?.arm(&self.namespace, id, due)?;
         self.timers_changed = true;
         Ok(())
     }
 
     fn disarm(&mut self, id: u32) -> Result<(), TimerFailure> {
-        self.uses.once("timer");
+        self.use_of("timer");
         self.transaction.get()?.disarm(&self.namespace, id)?;
         self.timers_changed = true;
         Ok(())

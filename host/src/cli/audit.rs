@@ -1,16 +1,20 @@
 //! `scorpiox-code audit`: what tools did, and for whom.
 
-use std::collections::VecDeque;
+mod report;
+mod verify;
+
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use clap::Args;
+use clap::{Args, Subcommand};
 use scorpiox_audit::read::{Line, Reader};
 use scorpiox_audit::text::escaped;
-use scorpiox_audit::{Filter, Glob, Record, time};
+use scorpiox_audit::{APPROVAL, BUILT_IN, Filter, Glob, Record, time};
+use scorpiox_plugin::nearest;
 
 use super::environment::Environment;
 use super::quote::Shown;
@@ -22,15 +26,26 @@ use crate::server::records::audit_folder;
 const SHOWN: usize = 100;
 /// How often it is looked for new lines.
 const LOOK_TIME: Duration = Duration::from_millis(200);
+/// Tools that a wrong name is compared with.
+const MAX_TOOLS: usize = 1000;
 /// Denied uses that a line of the table names.
 const MAX_DENIED: usize = 3;
 
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[allow(clippy::struct_excessive_bools)] // switches of a command line
 pub(super) struct AuditArguments {
+    #[command(subcommand)]
+    command: Option<AuditCommand>,
     /// Only this tool; * stands for anything
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
+    /// Only calls of which this line of a policy decided something: policy.toml:12; also built-in, approval
+    #[arg(long, value_name = "FILE:LINE", value_parser = rule)]
+    line: Option<String>,
+    /// Only this user, by name or number; * stands for anything
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
     /// Only this client; * stands for anything
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
@@ -54,6 +69,25 @@ pub(super) struct AuditArguments {
     json: bool,
 }
 
+#[derive(Subcommand)]
+enum AuditCommand {
+    /// Check that no line was changed, removed, moved or added; exit code 1 where one was
+    Verify,
+    /// Sum up calls: by tool, by rule, by host and folder, and what was denied most
+    Report(report::ReportArguments),
+}
+
+/// As lines name a rule.
+fn rule(text: &str) -> Result<String, String> {
+    if matches!(text, BUILT_IN | APPROVAL) {
+        return Ok(text.to_owned());
+    }
+    let parts = text.rsplit_once(':').filter(|(file, _)| !file.is_empty());
+    let line = parts.and_then(|(file, line)| Some((file, line.parse::<usize>().ok()?)));
+    line.map(|(file, line)| format!("{file} line {line}"))
+        .ok_or_else(|| "write a file and a line, such as policy.toml:12".to_owned())
+}
+
 fn since(text: &str) -> Result<u64, String> {
     time::parse_since(text, time::now())
         .ok_or_else(|| "write how long ago (90s, 30m, 2h, 7d), or a day such as 2026-11-22".to_owned())
@@ -66,6 +100,11 @@ pub(super) fn run(
     workspace: Option<&Path>,
 ) -> Result<ExitCode> {
     let folder = audit_folder(&environment.own_home);
+    match &arguments.command {
+        Some(AuditCommand::Verify) => return verify::run(&folder),
+        Some(AuditCommand::Report(report)) => return report::run(&folder, report, workspace.map(resolved)),
+        None => {}
+    }
     let failed = || format!("{} cannot be read", folder.display());
     let mut reader = Reader::new(&folder);
     let mut show = Show::new(arguments, workspace.map(resolved));
@@ -99,7 +138,10 @@ struct Show {
     kept: VecDeque<(Record, String)>,
     left_out: u64,
     damaged: u64,
-    table: Table<7>,
+    table: Table<6>,
+    /// The tool that is asked for, and all that there are.
+    asked: Option<String>,
+    tools: BTreeSet<String>,
 }
 
 impl Show {
@@ -109,6 +151,8 @@ impl Show {
             filter: Filter {
                 tool: glob(&arguments.tool),
                 client: glob(&arguments.client),
+                user: glob(&arguments.user),
+                rule: arguments.line.clone(),
                 since: arguments.since,
                 failed: arguments.failed,
                 denied: arguments.denied,
@@ -119,10 +163,11 @@ impl Show {
             kept: VecDeque::new(),
             left_out: 0,
             damaged: 0,
-            table: Table::new(
-                ["time (UTC)", "client", "tool", "outcome", "took", "memory", "denied"],
-                &[1, 2, 3],
-            ),
+            // Of tools and outcomes nothing is cut: an auditor looks for them.
+            table: Table::new(["time (UTC)", "client", "tool", "outcome", "took", "denied"], &[1])
+                .with_details(),
+            asked: arguments.tool.clone(),
+            tools: BTreeSet::new(),
         }
     }
 
@@ -135,6 +180,10 @@ impl Show {
             }
             // That lines are missing concerns whoever looks for any.
             Line::Whole(record, text) => {
+                if self.asked.is_some() && self.tools.len() < MAX_TOOLS && !self.tools.contains(&record.tool)
+                {
+                    self.tools.insert(record.tool.clone());
+                }
                 (record.lost > 0 || self.filter.wants(&record)).then_some((record, text))
             }
         }
@@ -161,7 +210,7 @@ impl Show {
                 print_json(text);
             }
         } else if kept.is_empty() {
-            terminal::print(&Shown::line("no calls are recorded that fit"));
+            terminal::print(&Shown::line(&format!("no calls are recorded that fit{}", self.meant())));
         } else {
             let rows: Vec<_> = kept.iter().map(|(record, _)| row(record)).collect();
             terminal::print(&Shown::text(&self.table.render(&rows)));
@@ -174,6 +223,15 @@ impl Show {
             1 => terminal::complain("1 damaged line was left out"),
             count => terminal::complain(&format!("{count} damaged lines were left out")),
         }
+    }
+
+    /// The tool that was probably meant, where there is none of that name.
+    fn meant(&self) -> String {
+        let known: Vec<_> = self.tools.iter().map(String::as_str).collect();
+        let asked =
+            self.asked.as_deref().filter(|asked| !known.iter().any(|tool| Glob::new(asked).fits(tool)));
+        let near = asked.and_then(|asked| nearest(asked, &known));
+        near.map_or_else(String::new, |near| format!("; did you mean --tool {near}?"))
     }
 
     /// Shows a line that came.
@@ -190,12 +248,12 @@ fn print_json(text: &str) {
     terminal::print(&Shown::json(text));
 }
 
-fn row(record: &Record) -> [String; 7] {
+fn row(record: &Record) -> [String; 6] {
     // The parts of a second are in --json.
     let time = record.time.split('.').next().unwrap_or_default().replace('T', " ").replace('Z', "");
     if record.lost > 0 {
         let lost = format!("({} calls could not be recorded)", record.lost);
-        return [time, lost, String::new(), String::new(), String::new(), String::new(), String::new()]
+        return [time, String::new(), String::new(), String::new(), String::new(), lost]
             .map(|text| escaped(&text).into_owned());
     }
     let client = record
@@ -206,16 +264,15 @@ fn row(record: &Record) -> [String; 7] {
         Some(fault) => format!("{}: {fault}", record.outcome),
         None => record.outcome.clone(),
     };
-    let memory = if record.memory_bytes == 0 { String::new() } else { mib(record.memory_bytes) };
     let took = millis(record.duration_ms);
-    [time, client, record.tool.clone(), outcome, took, memory, denied(record)]
-        .map(|text| escaped(&text).into_owned())
+    [time, client, record.tool.clone(), outcome, took, denied(record)].map(|text| escaped(&text).into_owned())
 }
 
 fn denied(record: &Record) -> String {
     let told = record.denied().take(MAX_DENIED).map(|used| {
         let what = if used.what.is_empty() { String::new() } else { format!(" {}", used.what) };
-        format!("{}{what}: {}", used.capability, used.why)
+        let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.rule) };
+        format!("{}{what}: {}{rule}", used.capability, used.why)
     });
     let mut told: Vec<_> = told.collect();
     let more = (record.denied().count() - told.len()) as u64 + record.more_denied;

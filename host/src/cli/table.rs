@@ -17,6 +17,8 @@ pub(super) struct Table<const N: usize> {
     headings: [&'static str; N],
     /// Columns whose cells may be cut.
     flexible: &'static [usize],
+    /// The last column may stand below the others.
+    has_details: bool,
     widths: [usize; N],
     columns: usize,
     is_narrow: bool,
@@ -29,11 +31,17 @@ impl<const N: usize> Table<N> {
         Self {
             headings,
             flexible,
+            has_details: false,
             widths: headings.map(width),
             columns: columns(),
             is_narrow: false,
             is_rendered: false,
         }
+    }
+
+    /// The same, with a last column that needs no place beside the others.
+    pub(super) fn with_details(self) -> Self {
+        Self { has_details: true, ..self }
     }
 
     /// A row that came later: the first of all brings the headings.
@@ -60,7 +68,8 @@ impl<const N: usize> Table<N> {
 
     /// Makes columns narrower until the headings fit.
     fn fit(&mut self) {
-        while self.before_last() + width(self.headings[N - 1]) > self.columns {
+        let last = if self.has_details { 0 } else { GAP + width(self.headings[N - 1]) };
+        while self.before_last() - GAP + last > self.columns {
             let widest = self.flexible.iter().copied().max_by_key(|at| self.widths[*at]);
             let Some(at) = widest.filter(|at| self.widths[*at] > MIN_WIDTH) else {
                 self.is_narrow = true;

@@ -17,6 +17,8 @@ use crate::bindings::plan_aware::PlanAwarePre;
 use crate::bindings::skill_reader::SkillReaderPre;
 use crate::bindings::timed::TimedPre;
 use crate::cancel::{Cancel, Reason};
+use scorpiox_audit::BUILT_IN;
+
 use crate::capabilities::Capability;
 use crate::capabilities::approved::Approved;
 use crate::capabilities::wasi;
@@ -39,6 +41,8 @@ pub struct Component {
     pub name: Arc<str>,
     /// Of its file, where others made it.
     pub fingerprint: Option<Arc<str>>,
+    /// What the audit calls it, where nobody else made it: with the beginning of its file's SHA-256.
+    pub built_in: &'static str,
     /// What it may do.
     pub grants: Cow<'static, [Capability]>,
     /// What a call of it may use.
@@ -80,6 +84,7 @@ impl Component {
         Self {
             name: name.into(),
             fingerprint: None,
+            built_in: BUILT_IN,
             grants,
             limits,
             approved: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use scorpiox_audit::Uses;
+use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
@@ -53,6 +53,13 @@ pub struct CallState {
     /// Made for components that have WASI.
     pub(crate) wasi: Option<Box<WasiState>>,
     pub(crate) meter: Meter,
+}
+
+impl CallState {
+    /// Notes that a capability was used, which the program gives its own components and a person others.
+    pub(crate) fn use_of(&self, capability: &'static str) {
+        self.uses.once(capability, if self.approved.is_some() { APPROVAL } else { BUILT_IN });
+    }
 }
 
 impl HasWasi for CallState {

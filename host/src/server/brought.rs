@@ -6,6 +6,7 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use scorpiox_audit::APPROVAL;
 use scorpiox_plugin::{Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest};
 use serde_json::{Value, json};
 
@@ -127,7 +128,7 @@ fn call(
             tool.name
         )));
     }
-    recording.uses.note("plugin", &tool.name, Ok(()));
+    recording.uses.allowed("plugin", &tool.name, APPROVAL);
     let schema: Value = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();
     let arguments = arguments(&schema, invoked).ok_or_else(|| {
         Failure(format!("The skill's component takes arguments of its own: call the tool {}.", tool.name))

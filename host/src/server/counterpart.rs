@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use scorpiox_ask::Questions;
-use scorpiox_audit::Uses;
+use scorpiox_audit::{APPROVAL, Uses};
 use scorpiox_rpc::Output;
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ impl Counterpart for OtherSide {
     fn ask(&self, questions: &Questions) -> Asked {
         let forms = self.forms();
         if forms.is_some() {
-            self.uses.note("ask", "the client's form", Ok(()));
+            self.uses.allowed("ask", "the client's form", APPROVAL);
         }
         let asked = through_client(forms, |message, schema| self.show(message, schema), questions);
         let failed = match asked {
@@ -99,7 +99,7 @@ impl Counterpart for OtherSide {
         if !self.samples {
             return Err(Unsampled::Unavailable("this client does not let its model be asked".to_owned()));
         }
-        self.uses.note("sampling", "the client's model", Ok(()));
+        self.uses.allowed("sampling", "the client's model", APPROVAL);
         parameters["modelPreferences"] = json!({"hints": [{"name": self.model}]});
         let news = || self.progress.report("Waiting for the client's model");
         let method = "sampling/createMessage";

@@ -128,13 +128,18 @@ pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
 }
 
 /// The method that calls a tool.
-const CALL: &str = "tools/call";
+pub(crate) const CALL: &str = "tools/call";
 
 /// Runs a handler; of what is no call but reads what skills hold, a line is left here.
 pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
     let Some(method) = scope.request.recorded_as else { return handler(scope) };
     let recording = scope.context.records.begin_other(scope.request, method, &scope.uses);
-    recording.permit().map_err(|Failure(refusal)| RpcError::internal(refusal))?;
+    if let Err(Failure(refusal)) = recording.permit() {
+        let outcome = recording.failure();
+        // It did not run, so that nothing is withheld.
+        let _ = recording.finish(outcome);
+        return Err(RpcError::internal(refusal));
+    }
     let answer = handler(scope);
     let outcome = match &answer {
         Ok(_) => Outcome::Ok,

@@ -26,12 +26,18 @@ use scorpiox_rpc::reply;
 
 pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let params = &scope.request.params;
-    let name = params.required::<Text<'_>>("name", "the name of a tool")?.0;
-    let arguments = params.raw_object("arguments")?.unwrap_or("{}");
+    let records = &scope.context.records;
+    let refused = |name: &str, arguments, why| records.refuse(Some(scope.request), name, arguments, why);
+    let name = params.required::<Text<'_>>("name", "the name of a tool");
+    let name = name.inspect_err(|_| refused(dispatch::CALL, None, INVALID))?.0;
+    let arguments = params.raw_object("arguments").inspect_err(|_| refused(&name, None, INVALID))?;
     let Some(tool) = dispatch::tool(scope.context, scope.request, &name) else {
+        refused(&name, arguments, UNKNOWN);
         return Err(unknown_tool(scope, &name));
     };
-    let client = Client::of(scope, &tool.name, arguments)?;
+    let arguments = arguments.unwrap_or("{}");
+    let client = Client::of(scope, &tool.name, arguments);
+    let client = client.inspect_err(|_| refused(&tool.name, Some(arguments), INVALID))?;
     let recording = scope.context.records.begin(scope.request, &tool, arguments, &scope.uses);
     bound(scope, &tool);
     let (outcome, messages_waiting) = match recording.permit() {
@@ -78,13 +84,27 @@ pub(super) fn stopped(scope: &Scope<'_>) -> Option<Outcome> {
 
 /// Records a call that does not come to its turn.
 pub(crate) fn record_unrun(context: &Context, request: &Request<'_>, outcome: Outcome) {
-    let name = || request.params.required::<Text<'_>>("name", "").ok();
-    let named = request.is_call.then(name).flatten();
-    let Some(tool) = named.and_then(|name| dispatch::tool(context, request, &name.0)) else { return };
-    let arguments = request.params.raw_object("arguments").ok().flatten().unwrap_or("{}");
+    let (records, uses) = (&context.records, Uses::default());
     // It did nothing, so that nothing is withheld.
-    let _ = context.records.begin(request, &tool, arguments, &Uses::default()).finish(outcome);
+    if let Some(method) = request.recorded_as {
+        let _ = records.begin_other(request, method, &uses).finish(outcome);
+    }
+    if !request.is_call {
+        return;
+    }
+    let arguments = request.params.raw_object("arguments").ok().flatten();
+    let name = request.params.required::<Text<'_>>("name", "").ok();
+    let name = name.as_ref().map_or(dispatch::CALL, |name| &name.0);
+    match dispatch::tool(context, request, name) {
+        Some(tool) => drop(records.begin(request, &tool, arguments.unwrap_or("{}"), &uses).finish(outcome)),
+        None => records.refuse(Some(request), name, arguments, UNKNOWN),
+    }
 }
+
+/// A call that cannot be read.
+pub(super) const INVALID: &str = "bad-request";
+/// A call of a tool that there is none of, or that is switched off.
+const UNKNOWN: &str = "unknown-tool";
 
 /// Most tools that an error names.
 const MAX_NAMED: usize = 40;

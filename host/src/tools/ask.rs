@@ -6,6 +6,8 @@ use scorpiox_ask::{Answers, FormKind, Questions, form};
 use scorpiox_tool_kit::Args;
 
 use crate::cancel::Reason;
+use scorpiox_audit::BUILT_IN;
+
 use crate::capabilities::ask::Asked;
 use crate::server::{Shown, Unanswered};
 use crate::tools::{Call, Definition, Failure, Hints, NativeTool, Output, OutputContent, schema};
@@ -44,7 +46,7 @@ impl NativeTool for AskUserQuestion {
         let mut failed = Vec::new();
         let forms = call.client.forms();
         if forms.is_some() {
-            call.uses.note("ask", "the client's form", Ok(()));
+            call.uses.allowed("ask", "the client's form", BUILT_IN);
         }
         match through_client(forms, |message, schema| call.client.show(message, schema), &questions) {
             Ok(Some(answers)) => return Ok(output(&answers, &questions)),

@@ -16,6 +16,7 @@ macro_rules! embedded {
     ($name:literal) => {
         Embedded {
             name: $name,
+            hash: concat!("built-in:", env!(concat!("SCORPIOX_HASH_", $name))),
             code: include_bytes!(concat!(env!("SCORPIOX_COMPONENTS"), "/", $name, ".cwasm")),
             definitions: include_str!(concat!(env!("SCORPIOX_COMPONENTS"), "/", $name, ".tools.json")),
         }
@@ -24,6 +25,8 @@ macro_rules! embedded {
 
 struct Embedded {
     name: &'static str,
+    /// What the audit calls it.
+    hash: &'static str,
     code: &'static [u8],
     definitions: &'static str,
 }
@@ -38,6 +41,7 @@ impl Embedded {
     fn limited(&self, names: &[&'static str], grants: &'static [Capability], limits: Limits) -> Vec<Tool> {
         let mut component = Component::new(self.name, Binary::Precompiled(self.code), grants);
         component.limits = limits;
+        component.built_in = self.hash;
         let component = Arc::new(component);
         let tool = |(at, name): (usize, &&'static str)| Tool {
             name: (*name).into(),

@@ -9,10 +9,11 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use scorpiox_audit::Uses;
+use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
 use scorpiox_paths::{Writable, open_file, resolve};
 
 use super::approved::Approved;
+use super::rules;
 use super::shell::Shell;
 use super::wasi::decide;
 use scorpiox_policy::FileDenial;
@@ -64,8 +65,12 @@ impl Files {
         let asked = &self.shell.setup().workspace.join(path);
         let checked = self.place(asked, approved);
         match &checked {
-            Ok((_, folder)) => uses.note("files", folder.display(), Ok(())),
-            Err(denial) => uses.note("files", "", Err(&denial.rule)),
+            Ok((path, folder)) => uses.allowed("files", folder.display(), self.rule(path, approved)),
+            Err(denial) => {
+                let path = plainly(asked);
+                let folder = path.parent().unwrap_or(&path);
+                uses.denied("files", folder.display(), &denial.rule, self.rule(&path, approved));
+            }
         }
         let (resolved, _) = checked.map_err(|denial| {
             FileError::Denied(format!("{} does not exist, or is {}", shown(asked), denial.rule))
@@ -97,6 +102,20 @@ impl Files {
         self.folder(&plainly(asked), approved)?;
         let rule = "a link, or lies behind one, to what is outside of what may be read, or denied there";
         Err(FileDenial::new(asked, rule.to_owned()))
+    }
+
+    /// The rule that decides about a path.
+    fn rule(&self, path: &Path, approved: Option<&Approved>) -> String {
+        let (Ok(policy), Ok(places)) = (self.shell.policy(), self.shell.places()) else {
+            return BUILT_IN.to_owned();
+        };
+        let roots = approved.map(|approved| approved.present(&self.shell.setup().workspace));
+        let Some(roots) = roots else { return rules::of_file(&policy.files, path, &[], &places) };
+        let granted: Vec<_> = roots.into_iter().map(|(root, _)| root).collect();
+        if !granted.iter().any(|root| path.starts_with(root)) {
+            return APPROVAL.to_owned();
+        }
+        rules::of_file(&policy.files, path, &granted, &places)
     }
 
     /// The folder in which a path may be read.

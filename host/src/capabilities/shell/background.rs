@@ -13,7 +13,8 @@ use scorpiox_cell::{Happened, Outcome, Tier};
 use scorpiox_proxy::Refusal;
 use scorpiox_transcript::{Cursor, Piece, Ring};
 
-use super::run::{note_hosts, note_names};
+use super::met::Met;
+use super::run::{note_hosts, note_names, note_reached};
 use super::{Request, Shell, ShellError, Started};
 use crate::cancel::{Cancel, Reason};
 
@@ -42,7 +43,7 @@ impl std::fmt::Debug for Listener {
 
 /// A task that has ended.
 pub(crate) struct Report {
-    /// What it was refused, which no call has told.
+    /// What it was refused since its call was recorded, and the hosts that it reached.
     pub uses: Uses,
     /// How long it ran.
     pub duration: Duration,
@@ -170,7 +171,7 @@ impl Shell {
         let most = self.policy()?.shell.max_background_tasks.value;
         let place = self.tasks.reserve(most).ok_or_else(|| {
             let error = Arc::new(ShellError::TooManyTasks(most));
-            request.uses.note("shell", "", Err(&error.to_string()));
+            request.uses.denied("shell", "", &error.to_string(), error.rule(self.policy().ok()));
             error
         })?;
         let mut started = self.start(request)?;
@@ -363,17 +364,21 @@ impl Tasks {
 impl Task {
     /// Reads what the command prints until it has ended.
     fn follow(&self, mut started: Started, listener: &OnceLock<Listener>) {
-        let end = self.drain(&mut started);
+        let mut met = Met::default();
+        let end = self.drain(&mut started, &mut met);
+        let uses = self.touched(&end);
+        note_reached(&uses, &started.reached(self.started));
+        started.note_met(&met, &uses);
         drop(started);
         if let Some(Listener(tell)) = listener.get() {
-            tell(Report { uses: self.refused(&end), duration: self.started.elapsed() });
+            tell(Report { uses, duration: self.started.elapsed() });
         }
         self.state().ended = Some((end, Instant::now()));
         self.changed.notify_all();
     }
 
     /// What it was refused since its call was recorded.
-    fn refused(&self, end: &TaskEnd) -> Uses {
+    fn touched(&self, end: &TaskEnd) -> Uses {
         let uses = Uses::default();
         let Refusals { all, recorded, .. } = &self.state().refusals;
         note_hosts(&uses, all.get(*recorded..).unwrap_or_default());
@@ -383,7 +388,7 @@ impl Task {
         uses
     }
 
-    fn drain(&self, started: &mut Started) -> TaskEnd {
+    fn drain(&self, started: &mut Started, met: &mut Met) -> TaskEnd {
         let mut stopped = false;
         loop {
             if let (false, Some(reason)) = (stopped, self.stop.reason()) {
@@ -393,6 +398,7 @@ impl Task {
             let bell = if stopped { None } else { self.stop.bell() };
             let end = match started.running.next(Some(Duration::from_secs(1)), bell) {
                 Ok(Happened::Output(bytes)) => {
+                    met.look(bytes);
                     self.state().ring.push(bytes);
                     None
                 }

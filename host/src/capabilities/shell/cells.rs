@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use scorpiox_cell::{Cell, CellError, Cover, Granted, Network, Tier};
 use scorpiox_paths::Writable;
-use scorpiox_policy::{Places, Policy, Profile};
+use scorpiox_policy::{DenySet, Places, Policy, Profile};
 use scorpiox_proxy::Proxy;
 
 use super::ShellSetup;
@@ -100,6 +100,11 @@ impl Ready {
     pub(super) fn changes_things(&self) -> bool {
         let is_open = self.tier == Tier::None || self.plan.spec.network != Network::Off;
         is_open || self.plan.areas.iter().any(|area| area.write)
+    }
+
+    /// What is closed to its commands, wherever it lies.
+    pub(super) fn denied(&self) -> &DenySet {
+        self.survey.denied()
     }
 
     /// What is special in the workspace at this moment.

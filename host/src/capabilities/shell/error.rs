@@ -1,7 +1,10 @@
 //! Why a command does not run.
 
+use std::path::Path;
+
+use scorpiox_audit::BUILT_IN;
 use scorpiox_cell::{CellError, Tier};
-use scorpiox_policy::Problem;
+use scorpiox_policy::{Policy, Problem, Source};
 
 use super::survey::SurveyError;
 
@@ -91,10 +94,27 @@ impl std::fmt::Display for NoTier {
     }
 }
 
+/// A file as messages about it call it.
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
 impl ShellError {
     /// Whether the same might work now: the workspace changed, or the helper died.
     pub(super) fn is_worth_repeating(&self) -> bool {
         matches!(self, Self::Cell(error) if error.is_worth_repeating())
+    }
+
+    /// Where the rule stands that refuses, under this policy.
+    pub(super) fn rule(&self, policy: Option<&Policy>) -> String {
+        let source = |of: fn(&Policy) -> Source| policy.map_or(Source::Builtin, of).to_string();
+        match self {
+            Self::Policy(Problem { path, line: Some(line), .. }) => format!("{} line {line}", name(path)),
+            Self::Policy(Problem { path, line: None, .. }) => name(path),
+            Self::NoTier(_) => source(|policy| policy.shell.min_tier.source),
+            Self::TooManyTasks(_) => source(|policy| policy.shell.max_background_tasks.source),
+            _ => BUILT_IN.to_owned(),
+        }
     }
 
     /// Whether it is the policy, or a bound of it, that refuses.

@@ -15,6 +15,7 @@ mod cells;
 mod environment;
 mod error;
 mod host;
+mod met;
 mod plan;
 mod protect;
 mod run;
@@ -27,11 +28,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use scorpiox_audit::Uses;
 use scorpiox_cell::{CommandSpec, Outcome, RawPath, Running, Tier};
 use scorpiox_gitdirs::starts_programs;
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
-use scorpiox_policy::{DenySet, Files, Loaded, MANAGED_FILE, Places, Policy, Profile};
-use scorpiox_proxy::{Proxy, Refusal};
+use scorpiox_policy::{DenySet, Files, Loaded, MANAGED_FILE, Places, Policy, Profile, Source};
+use scorpiox_proxy::{Proxy, Reached, Refusal};
 
 pub use background::{Begun, Listed, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
@@ -44,6 +46,7 @@ use crate::capabilities::skills::SkillFolders;
 pub(crate) use background::Report;
 use background::Tasks;
 use cells::{Cells, Ready, Rules};
+use met::Met;
 use protect::View;
 pub(crate) use protect::{Area, Special};
 use survey::Survey;
@@ -99,6 +102,8 @@ pub(crate) struct Started {
     pub running: Running,
     pub tier: Tier,
     pub profile: String,
+    /// Where the profile stands.
+    rule: Source,
     /// Kept for as long as the command runs.
     pub cell: Arc<Ready>,
     /// Its own way out, where the cell has none for all.
@@ -115,6 +120,17 @@ impl Started {
         let starts = |path: &RawPath| starts_programs(path.as_path(), self.home.as_deref());
         outcome.names.repositories.retain(starts);
         outcome
+    }
+
+    /// Notes the denied files that it met.
+    fn note_met(&self, met: &Met, uses: &Uses) {
+        met.note(uses, self.cell.plan.spec.workspace.as_path(), self.cell.denied());
+    }
+
+    /// Hosts that were reached since then.
+    fn reached(&self, since: Instant) -> Vec<Reached> {
+        let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
+        proxy.map(|proxy| proxy.reached(since)).unwrap_or_default()
     }
 
     /// Hosts that were refused since then.
@@ -249,10 +265,12 @@ impl Shell {
     fn start(&self, request: &Request) -> Result<Started, Arc<ShellError>> {
         let started = self.try_to_start(request);
         match &started {
-            Ok(Started { tier, profile, .. }) => {
-                request.uses.note("shell", format_args!("profile {profile}, sandbox {tier}"), Ok(()));
+            Ok(Started { tier, profile, rule, .. }) => {
+                request.uses.allowed("shell", format_args!("profile {profile}, sandbox {tier}"), rule);
             }
-            Err(error) if error.is_denial() => request.uses.note("shell", "", Err(&error.to_string())),
+            Err(error) if error.is_denial() => {
+                request.uses.denied("shell", "", &error.to_string(), error.rule(self.policy().ok()));
+            }
             Err(_) => {}
         }
         started
@@ -307,7 +325,8 @@ impl Shell {
             As::Component { .. } => Vec::new(),
         };
         let home = self.setup.home.clone();
-        Ok(Started { running, tier: cell.tier, profile: profile.name.clone(), cell, proxy, notes, home })
+        let (tier, rule) = (cell.tier, profile.origins.profile);
+        Ok(Started { running, tier, profile: profile.name.clone(), rule, cell, proxy, notes, home })
     }
 
     /// What stays closed in folders that are opened otherwise than to commands.

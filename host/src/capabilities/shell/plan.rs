@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use scorpiox_audit::BUILT_IN;
 use scorpiox_cell::{CellSpec, Exposed, HomeLink, Limits, Network, Tier};
 use scorpiox_paths::{Lost, Resolver, Trail, Writable, resolve};
 use scorpiox_policy::{
-    DenyRule, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places, Policy, Profile,
-    TOOLCHAINS, Tier as MinTier,
+    Denial, DenyRule, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places, Policy,
+    Profile, TOOLCHAINS, Tier as MinTier,
 };
 use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
 
@@ -345,7 +346,7 @@ pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result
     };
     let addresses =
         AddressPolicy::new(near.iter().map(|rule| (rule.address, rule.prefix)).collect(), PRIVATE_KEY);
-    let rules = Arc::new(Hosts(HostRules::from(hosts)));
+    let rules = Arc::new(Hosts { rules: HostRules::from(hosts), list: profile.network.source.to_string() });
     Proxy::start(
         listener,
         rules,
@@ -356,13 +357,24 @@ pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result
 }
 
 #[derive(Debug)]
-struct Hosts(HostRules);
+struct Hosts {
+    rules: HostRules,
+    /// Where they are listed, which decides about what is not.
+    list: String,
+}
 
 impl Decide for Hosts {
-    fn decide(&self, host: &str, port: u16) -> Result<(), Denied> {
-        match self.0.decide(host, port) {
-            HostDecision::Allowed(_) => Ok(()),
-            HostDecision::Denied(why) => Err(Denied(why.to_string())),
+    fn decide(&self, host: &str, port: u16) -> Result<String, Denied> {
+        match self.rules.decide(host, port) {
+            HostDecision::Allowed(rule) => Ok(rule.source.to_string()),
+            HostDecision::Denied(why) => {
+                let rule = match &why {
+                    Denial::Port { source_line, .. } => source_line.to_string(),
+                    Denial::NotListed { .. } => self.list.clone(),
+                    _ => BUILT_IN.to_owned(),
+                };
+                Err(Denied { why: why.to_string(), rule })
+            }
         }
     }
 }

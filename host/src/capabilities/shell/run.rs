@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use scorpiox_audit::Uses;
+use scorpiox_audit::{BUILT_IN, Uses};
 use scorpiox_cell::{Happened, Outcome, Tier};
-use scorpiox_proxy::Refusal;
+use scorpiox_proxy::{Reached, Refusal};
 use scorpiox_transcript::{Finished, SpillPlace, Transcript, human_duration, prune};
 
 use super::background::{Before, TaskPlace};
+use super::met::Met;
 use super::plan::outputs;
 use super::{Listed, Shell, ShellError, Started};
 use crate::cancel::Cancel;
@@ -156,6 +157,7 @@ impl Shell {
 struct Waited {
     started: Started,
     transcript: Transcript,
+    met: Met,
     since: Instant,
     told: Option<News>,
     stopped: bool,
@@ -166,12 +168,12 @@ impl Waited {
         let since = Instant::now();
         let started = shell.start(request)?;
         let transcript = Transcript::new(output_place(&started.cell.plan.outputs), shown_chars);
-        Ok(Self { started, transcript, since, told: None, stopped: false })
+        Ok(Self { started, transcript, met: Met::default(), since, told: None, stopped: false })
     }
 
     /// Takes what it prints: until it ends, or until the time is over.
     fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
-        let Self { started: Started { running, .. }, transcript, since, told, stopped } = self;
+        let Self { started: Started { running, .. }, transcript, met, since, told, stopped } = self;
         loop {
             if wait.cancel.is_set() && !*stopped {
                 *stopped = true;
@@ -184,7 +186,10 @@ impl Waited {
             // The one that found no room looks again after a while.
             let time = left.filter(|left| !left.is_zero()).map_or(time, |left| left.min(time));
             match running.next(Some(time), bell).map_err(|error| Arc::new(error.into()))? {
-                Happened::Output(bytes) => transcript.push(bytes),
+                Happened::Output(bytes) => {
+                    met.look(bytes);
+                    transcript.push(bytes);
+                }
                 Happened::Nothing => {}
                 Happened::Done(outcome) => return Ok(Some(outcome)),
             }
@@ -219,6 +224,8 @@ impl Waited {
     fn refusals(&self, request: &Request) -> Vec<Refusal> {
         let refusals = self.started.refusals(self.since);
         note_hosts(&request.uses, &refusals);
+        note_reached(&request.uses, &self.started.reached(self.since));
+        self.started.note_met(&self.met, &request.uses);
         refusals
     }
 }
@@ -226,14 +233,22 @@ impl Waited {
 /// Hosts that the command was refused, for its record.
 pub(super) fn note_hosts(uses: &Uses, refusals: &[Refusal]) {
     for refusal in refusals {
-        uses.note("network", format_args!("{}:{}", refusal.host, refusal.port), Err(&refusal.why));
+        let Refusal { host, port, why, rule } = refusal;
+        uses.denied("network", format_args!("{host}:{port}"), why, rule);
+    }
+}
+
+/// Hosts that the command reached, for its record.
+pub(super) fn note_reached(uses: &Uses, reached: &[Reached]) {
+    for Reached { host, port, rule } in reached {
+        uses.allowed("network", format_args!("{host}:{port}"), rule);
     }
 }
 
 /// Names that the command was not allowed to make, for its record.
 pub(super) fn note_names(uses: &Uses, outcome: &Outcome) {
     for path in &outcome.names.refused {
-        uses.note("shell", path.as_path().display(), Err("commands cannot make this name"));
+        uses.denied("shell", path.as_path().display(), "commands cannot make this name", BUILT_IN);
     }
 }
 

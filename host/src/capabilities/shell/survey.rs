@@ -115,6 +115,11 @@ impl Survey {
         Self { roots, written, deny, most_folders: MAX_FOLDERS, memory: Mutex::default() }
     }
 
+    /// What is closed.
+    pub(crate) fn denied(&self) -> &DenySet {
+        &self.deny
+    }
+
     /// Looks through all of it.
     pub(crate) fn look(&self) -> Result<Look, SurveyError> {
         let mut memory = self.memory();

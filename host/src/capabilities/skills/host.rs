@@ -12,7 +12,7 @@ const MAX_FILES: u32 = 1000;
 
 impl wit::Host for CallState {
     fn list(&mut self) -> wasmtime::Result<Vec<wit::Source>> {
-        self.uses.once("skills");
+        self.use_of("skills");
         let sources = self.skills.sources();
         Ok((0..).zip(sources).map(|(id, source)| described(id, source)).collect())
     }

@@ -10,11 +10,12 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use scorpiox_audit::Uses;
+use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
 use scorpiox_paths::{Folder, Kind, Unresolved, Writable, resolve};
 use scorpiox_policy::Places;
 
 use super::folders::{SKILL_FILE, Scope, Source};
+use crate::capabilities::rules;
 use crate::capabilities::shell::{Shell, ShellError};
 
 /// Deepest folder inside a skill whose files are listed.
@@ -82,10 +83,21 @@ impl Reading {
         });
         let root = source.path.parent().unwrap_or(&source.path);
         match &opened {
-            Err(SkillReadError::Denied(rule)) => self.uses.note("skills", root.display(), Err(rule)),
-            _ => self.uses.note("skills", root.display(), Ok(())),
+            Err(SkillReadError::Denied(why)) => self.denied(root, why, &source.path),
+            _ => self.uses.allowed("skills", root.display(), BUILT_IN),
         }
         opened
+    }
+
+    /// Notes that something of a skill in this folder stays closed.
+    fn denied(&self, folder: &Path, why: &str, path: &Path) {
+        let places = self.places.get().and_then(|places| places.as_ref().ok());
+        let policy = self.shell.policy().ok().zip(places);
+        let granted = [folder.to_owned()];
+        let rule = policy.map(|(policy, places)| rules::of_file(&policy.files, path, &granted, places));
+        // What no rule closes is closed by the program itself.
+        let rule = rule.filter(|rule| rule != APPROVAL).unwrap_or_else(|| BUILT_IN.to_owned());
+        self.uses.denied("skills", folder.display(), why, rule);
     }
 
     /// Where a skill's folder is.
@@ -129,8 +141,8 @@ impl Reading {
             return Err(SkillReadError::NotFound);
         }
         self.check(&skill.place, inside).inspect_err(|error| {
-            if let SkillReadError::Denied(rule) = error {
-                self.uses.note("skills", "", Err(rule));
+            if let SkillReadError::Denied(why) = error {
+                self.denied(&skill.place, why, &skill.place.join(inside));
             }
         })?;
         skill.folder.file(inside).map_err(|_| SkillReadError::NotFound)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use scorpiox_audit::Uses;
+use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
 use scorpiox_paths::Folder;
 use scorpiox_policy::{FileDenial, Places, has_protected_name, is_name};
 use wasmtime_wasi::WasiCtxBuilder;
@@ -11,6 +11,7 @@ use wasmtime_wasi::filesystem::FsPerms;
 
 use super::WasiSource;
 use crate::capabilities::approved::FolderPath;
+use crate::capabilities::rules;
 use crate::capabilities::shell::{Area, Shell, Special};
 use crate::workspace::is_own;
 
@@ -94,11 +95,13 @@ impl Guard {
         let what = if write { "write" } else { "read" };
         match self.check(path, write) {
             Ok(root) => {
-                self.uses.note("files", format_args!("{what} {}", root.display()), Ok(()));
+                self.uses.allowed("files", format_args!("{what} {}", root.display()), APPROVAL);
                 true
             }
             Err(denial) => {
-                self.uses.note("files", what, Err(&denial.rule));
+                let folder = path.parent().unwrap_or(path);
+                let what = format_args!("{what} {}", folder.display());
+                self.uses.denied("files", what, &denial.rule, self.rule(path, write));
                 tracing::warn!(plugin = self.plugin, "refused: {denial}");
                 false
             }
@@ -108,8 +111,23 @@ impl Guard {
     /// Notes a path that leads out of the folders.
     pub(super) fn leads_out(&self, write: bool) {
         let what = if write { "write" } else { "read" };
-        self.uses.note("files", what, Err("the path leads out of the folders that were granted"));
+        self.uses.denied("files", what, "the path leads out of the folders that were granted", APPROVAL);
         tracing::warn!(plugin = self.plugin, "refused: a path leads out of the folders that were granted");
+    }
+
+    /// The rule that closes a path.
+    fn rule(&self, path: &Path, write: bool) -> String {
+        let granted: Vec<_> = self.roots.iter().map(|(root, _)| root.clone()).collect();
+        let is_granted = |(root, writable): &(PathBuf, bool)| path.starts_with(root) && (*writable || !write);
+        if !self.roots.iter().any(is_granted) {
+            return APPROVAL.to_owned();
+        }
+        let policy = self.rules.as_ref().and_then(|(shell, places)| Some((shell.policy().ok()?, places)));
+        // What the policy does not close is closed by the program itself.
+        policy
+            .map(|(policy, places)| rules::of_file(&policy.files, path, &granted, places))
+            .filter(|rule| rule != APPROVAL)
+            .unwrap_or_else(|| BUILT_IN.to_owned())
     }
 
     fn check(&self, path: &Path, write: bool) -> Result<PathBuf, FileDenial> {

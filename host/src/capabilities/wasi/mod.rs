@@ -18,6 +18,7 @@ mod still;
 
 use std::sync::Arc;
 
+use scorpiox_audit::APPROVAL;
 use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::cli::WasiCliView as _;
 use wasmtime_wasi::clocks::WasiClocksView as _;
@@ -98,7 +99,7 @@ impl WasiState {
             builder.secure_random(secure).insecure_random(insecure).insecure_random_seed(seed);
         }
         for (name, value) in source.variables() {
-            source.uses.note("env", &name, Ok(()));
+            source.uses.allowed("env", &name, APPROVAL);
             builder.env(name, value);
         }
         let guard = folders::open(&source, &mut builder);

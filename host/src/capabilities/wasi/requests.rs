@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use http_body_util::{BodyExt as _, Limited};
-use scorpiox_audit::Uses;
+use scorpiox_audit::{APPROVAL, Uses};
 use scorpiox_policy::HostRule;
-use scorpiox_web::{Exchange, Watch, WebError};
+use scorpiox_web::{Exchange, WebError};
 use tokio::sync::Semaphore;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
@@ -15,6 +15,7 @@ use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::{HasWasi, WasiSource};
+use crate::capabilities::rules;
 use crate::capabilities::web::Web;
 
 /// Largest body of a request, in bytes.
@@ -124,7 +125,7 @@ impl WasiHttpHooks for Requests {
             let _place = places.try_acquire().map_err(|_| Error::ConnectionLimitReached)?;
             let (Some(web), Some(hosts)) = (web, hosts) else {
                 let why = "no hosts were approved for this plugin";
-                uses.note("web", request.uri().host().unwrap_or_default(), Err(why));
+                uses.denied("web", request.uri().host().unwrap_or_default(), why, APPROVAL);
                 tracing::warn!(plugin, "a request was refused: {why}");
                 return Err(Error::HttpRequestDenied);
             };
@@ -140,8 +141,7 @@ impl WasiHttpHooks for Requests {
             };
             let fetcher = web.fetcher().map_err(|error| refused(&plugin, &error))?;
             // Calls run on the web's own thread pool, which its connections belong to, too.
-            let watch: Watch =
-                Arc::new(move |host, port, allowed| uses.note("web", format_args!("{host}:{port}"), allowed));
+            let watch = rules::watch(Arc::clone(&web), Some(Arc::clone(&hosts)), uses);
             let answer =
                 fetcher.exchange(exchange, hosts, &watch).await.map_err(|error| refused(&plugin, &error))?;
             let answer = answer.map(|body| {

@@ -16,12 +16,13 @@ use scorpiox_browser::{Browser, BrowserError, Visit, arguments, find};
 use scorpiox_cell::{
     Cell, CellError, CellSpec, CommandSpec, Exposed, Happened, Limits, Network, PROXY_PORT, Running, Tier,
 };
-use scorpiox_policy::{Redirects, WebPolicy};
+use scorpiox_policy::{Redirects, WebDenial, WebPolicy};
 use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
 use scorpiox_web::{Router, Watch, WebError, tell};
 
 use crate::cancel::Cancel;
 use crate::capabilities::helper::HELPER;
+use crate::capabilities::rules;
 use crate::capabilities::scratch::Scratch;
 use crate::capabilities::shell::{Shell, cell_tier};
 use crate::instance;
@@ -357,13 +358,21 @@ fn proxy(router: &Arc<Router>, listener: TcpListener) -> std::io::Result<Proxy> 
 /// The rules for what pages load.
 struct Pages(WebPolicy);
 
+impl Pages {
+    fn denied(&self, host: (&str, u16), denial: &WebDenial) -> Denied {
+        let why = denial.to_string();
+        Denied { rule: rules::of_host(&self.0, None, host, Err(&why)), why }
+    }
+}
+
 impl Decide for Pages {
-    fn decide(&self, host: &str, port: u16) -> Result<(), Denied> {
-        self.0.check_host(host, port).map(drop).map_err(|denial| Denied(denial.to_string()))
+    fn decide(&self, host: &str, port: u16) -> Result<String, Denied> {
+        self.0.check_host(host, port).map_err(|denial| self.denied((host, port), &denial))?;
+        Ok(rules::of_host(&self.0, None, (host, port), Ok(())))
     }
 
     fn decide_address(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied> {
-        let denied = |denial: scorpiox_policy::WebDenial| Denied(denial.to_string());
+        let denied = |denial| self.denied((host, port), &denial);
         let verdict = self.0.check_host(host, port).map_err(denied)?;
         self.0.check_address(host, address, &verdict).map_err(denied)
     }

@@ -13,6 +13,7 @@ use crate::bindings::capabilities::scorpiox::tool::web::{
 };
 use crate::cancel::Cancel;
 use crate::capabilities::approved::Approved;
+use crate::capabilities::rules;
 use crate::runtime::CallState;
 use scorpiox_policy::{HostRule, Policy};
 
@@ -45,8 +46,7 @@ impl WebView {
 
     /// Notes each host that is decided about.
     fn watch(&self) -> Watch {
-        let uses = self.uses.clone();
-        Arc::new(move |host, port, allowed| uses.note("web", format_args!("{host}:{port}"), allowed))
+        rules::watch(Arc::clone(&self.web), self.only.clone(), self.uses.clone())
     }
 
     fn place(&self) -> Result<Pending, WebError> {

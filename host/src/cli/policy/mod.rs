@@ -116,13 +116,14 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> Result<E
 
 fn show(environment: &Environment) -> Result<ExitCode> {
     let shell = Shell::new(setup(environment));
-    let Loaded { policy, files, .. } = shell.loaded()?;
+    let Loaded { policy, files, hash, .. } = shell.loaded()?;
     let page = match files.as_slice() {
         [] => Shown::line("# built-in defaults"),
         files => files
             .iter()
             .fold(Shown::text(""), |page, file| page.and(&Shown::line(&format!("# {}", file.display())))),
     };
+    let page = if files.is_empty() { page } else { page.and(&Shown::line(&format!("# sha256:{hash}"))) };
     terminal::print(&page.and(&Shown::text(&render(policy))));
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@
 //! Nothing is opened, and no thread started, before there is something to write.
 
 mod clients;
+mod recorder;
 mod recording;
 mod writer;
 
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Thread;
 
-use scorpiox_audit::{Board, Bounds, Figures, Log, LogError, Origin, Spool, Uses, time};
+use scorpiox_audit::{Board, Bounds, Figures, Log, LogError, Origin, Outcome, Spool, Uses, text, time};
 use scorpiox_policy::{AuditPolicy, Policy};
 
 use clients::Clients;
@@ -25,6 +26,9 @@ use super::dispatch::Request;
 use crate::capabilities::shell::{Report, Shell};
 use crate::tools::Tool;
 
+/// Longest name of a tool that there is none of.
+const MAX_TOOL_BYTES: usize = 100;
+
 /// The records of one server.
 pub(crate) struct Records {
     /// Has the operator's policy.
@@ -32,7 +36,6 @@ pub(crate) struct Records {
     /// The folder that the server works for.
     workspace: String,
     started: u64,
-    origin: Origin,
     clients: Clients,
     figures: Figures,
     /// Set up by the first call; none where the operator wants none.
@@ -45,6 +48,7 @@ pub(crate) struct Records {
 
 /// The audit, as the operator wants it.
 struct Audit {
+    origin: Origin,
     spool: Spool,
     /// Lines have the arguments.
     arguments: bool,
@@ -69,7 +73,6 @@ impl Records {
             board: Mutex::new(Some(Board::new(run_folder(&shell.setup().own_home)))),
             shell,
             started: time::now(),
-            origin: Origin::new(&workspace),
             workspace,
             clients: Clients::default(),
             figures: Figures::default(),
@@ -79,7 +82,7 @@ impl Records {
         });
         let weak = Arc::downgrade(&records);
         records.shell.on_task_end(move |Report { uses, duration }| {
-            let Some(records) = weak.upgrade().filter(|_| uses.was_denied()) else { return };
+            let Some(records) = weak.upgrade().filter(|_| !uses.is_empty()) else { return };
             records.record_task(&uses, duration);
         });
         records
@@ -96,6 +99,21 @@ impl Records {
         Recording::new(self, self.clients.of(request), Subject::Tool { tool, arguments }, uses)
     }
 
+    /// A call is refused that names no tool that there is, or cannot be read.
+    pub(crate) fn refuse(
+        &self,
+        client: Option<&Request<'_>>,
+        name: &str,
+        arguments: Option<&str>,
+        why: &'static str,
+    ) {
+        let name = text::clean(name, MAX_TOOL_BYTES);
+        let client = client.and_then(|request| self.clients.of(request));
+        let subject = Subject::Unknown { name: &name, arguments };
+        // It did nothing, so that nothing is withheld.
+        let _ = Recording::new(self, client, subject, &Uses::default()).finish(Outcome::Refused(why));
+    }
+
     /// A request that calls no tool, and is recorded by its method.
     pub(crate) fn begin_other<'a>(
         &'a self,
@@ -109,9 +127,12 @@ impl Records {
     fn audit(&self) -> Option<&Audit> {
         let audit = self.audit.get_or_init(|| {
             let policy = wanted(&self.shell);
-            let log = policy.enabled.value.then(|| log(&self.shell.setup().own_home, &policy))?;
+            let own_home = &self.shell.setup().own_home;
+            let log = policy.enabled.value.then(|| log(own_home, &policy))?;
+            let origin = recorder::origin(&self.workspace, &self.shell);
             Some(Audit {
-                spool: Spool::new(log),
+                spool: Spool::new(log, origin.clone()),
+                origin,
                 arguments: policy.arguments.value,
                 required: policy.required.value,
                 has_complained: AtomicBool::new(false),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use scorpiox_audit::{Called, ClientName, Entry, LogError, Outcome, Uses, time};
+use scorpiox_audit::{BUILT_IN, Called, ClientName, Entry, LogError, Outcome, Uses, time};
 
 use super::{Audit, Records};
 use crate::runtime::Fault;
@@ -16,6 +16,8 @@ use crate::tools::{Failure, Kind, Tool};
 pub(super) enum Subject<'a> {
     /// A call of a tool, with these arguments.
     Tool { tool: &'a Tool, arguments: &'a str },
+    /// A call that names no tool that there is, with its arguments where they are an object.
+    Unknown { name: &'a str, arguments: Option<&'a str> },
     /// A request of this method.
     Method(&'static str),
 }
@@ -24,6 +26,7 @@ impl<'a> Subject<'a> {
     fn name(self) -> &'a str {
         match self {
             Self::Tool { tool, .. } => &tool.name,
+            Self::Unknown { name, .. } => name,
             Self::Method(method) => method,
         }
     }
@@ -31,6 +34,7 @@ impl<'a> Subject<'a> {
     fn arguments(self) -> Option<&'a str> {
         match self {
             Self::Tool { arguments, .. } => Some(arguments),
+            Self::Unknown { arguments, .. } => arguments,
             Self::Method(_) => None,
         }
     }
@@ -110,12 +114,14 @@ impl<'a> Recording<'a> {
         let duration = self.begun.elapsed();
         let records = self.records;
         let (tool, memory) = (self.subject.name(), self.uses.memory());
-        records.figures.add(&Called { tool, outcome, duration, memory });
+        if !matches!(self.subject, Subject::Unknown { .. }) {
+            records.figures.add(&Called { tool, outcome, duration, memory });
+        }
         records.news.is_there.store(true, Ordering::Release);
         let Some(audit) = records.audit() else { return Ok(()) };
         let entry = Entry {
             time: self.time,
-            origin: &records.origin,
+            origin: &audit.origin,
             client: self.client.as_deref(),
             tool,
             component: component(self.subject),
@@ -147,7 +153,7 @@ impl Records {
         let began = time::now().saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
         let entry = Entry {
             time: began,
-            origin: &self.origin,
+            origin: &audit.origin,
             client: None,
             tool: TASK,
             component: None,
@@ -190,7 +196,6 @@ impl Audit {
 const TASK: &str = "background command";
 const NOT_RECORDED: &str = "not-recorded";
 const NO_POLICY: &str = "policy";
-const BUILT_IN: &str = "built-in";
 
 fn refusal(what: &str, error: &LogError) -> Failure {
     Failure(format!(
@@ -198,13 +203,17 @@ fn refusal(what: &str, error: &LogError) -> Failure {
     ))
 }
 
-/// Which component runs: of those of others the hash that was approved.
+/// Which component runs: of those of others the hash that was approved, of the program's own the beginning of it.
 fn component(subject: Subject<'_>) -> Option<&str> {
-    let Subject::Tool { tool, .. } = subject else { return Some(BUILT_IN) };
+    let tool = match subject {
+        Subject::Tool { tool, .. } => tool,
+        Subject::Unknown { .. } => return None,
+        Subject::Method(_) => return Some(BUILT_IN),
+    };
     match &tool.kind {
         Kind::Native(_) => None,
         Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
-            Some(component.fingerprint.as_deref().unwrap_or(BUILT_IN))
+            Some(component.fingerprint.as_deref().unwrap_or(component.built_in))
         }
     }
 }

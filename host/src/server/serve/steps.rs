@@ -13,7 +13,7 @@ use crate::server::dispatch::{self, Answer, Request, Route, Scope};
 use crate::server::inflight::Ticket;
 use crate::server::progress::Progress;
 use crate::server::subscriptions::Wanted;
-use crate::server::tool_call::record_unrun;
+use crate::server::tool_call::{INVALID, record_unrun};
 
 /// What to do about a message.
 #[allow(clippy::large_enum_variant)] // taken apart at once, and never kept
@@ -53,7 +53,12 @@ impl Server {
     fn request<'a>(&self, id: &Id<'a>, method: &str, params: Option<Members<'a>>) -> Step<'a> {
         let request = match dispatch::read(id.clone(), method, params, self.context.session.facts()) {
             Ok(request) => request,
-            Err(error) => return Step::Answer(error.reply(id)),
+            Err(error) => {
+                if method == dispatch::CALL {
+                    self.context.records.refuse(None, dispatch::CALL, None, INVALID);
+                }
+                return Step::Answer(error.reply(id));
+            }
         };
         if !request.revision.features().handshake {
             self.callbacks.start();
@@ -66,6 +71,7 @@ impl Server {
             return Step::Answer(answer.unwrap_or_else(|error| error.reply(id)));
         }
         let Some(ticket) = self.context.inflight.begin(id) else {
+            record_unrun(&self.context, &request, Outcome::Refused(INVALID));
             let error = RpcError::invalid_request("a request with this id is still in flight");
             return Step::Answer(error.reply(id));
         };

@@ -48,6 +48,14 @@ fn two_servers_that_fill_files_at_once_lose_no_line() {
     assert!(files.iter().all(|file| mode(file) == 0o600) && mode(&folder(&program)) == 0o700, "{files:?}");
     let (_, out, _) = program.run(&["audit", "--json"]);
     assert_eq!(out.lines().count(), 2 * CALLS);
+    verified(&program, 2 * CALLS);
+}
+
+/// The chain is whole, and has so many lines.
+fn verified(program: &Program, count: usize) {
+    let (status, out, err) = program.run(&["audit", "verify"]);
+    assert!(status.success() && err.is_empty(), "{out}{err}");
+    assert!(out.starts_with(&format!("The audit is whole: {count} line")), "{out}");
 }
 
 #[test]
@@ -64,9 +72,11 @@ fn the_oldest_lines_go_when_there_are_too_many() {
         let entries = fs::read_dir(folder(&program)).expect("a folder");
         entries.map(|entry| entry.expect("an entry").metadata().expect("a file").len()).collect()
     };
-    // Two files and the lock.
+    // Two files and the head.
     assert_eq!(sizes().len(), 3, "{:?}", sizes());
     assert!(sizes().iter().sum::<u64>() < 4 * 64 * 1024, "{:?}", sizes());
+    let (status, out, _) = program.run(&["audit", "verify"]);
+    assert!(status.success() && out.contains("\nIt begins with number "), "{out}");
 }
 
 #[test]
@@ -90,6 +100,64 @@ fn a_server_that_is_killed_leaves_whole_lines_and_others_go_on() {
     assert_eq!(lines.last().expect("a line")["tool"], "TaskManager");
     // The kernel may end a write of a killed process within a line: that one, and no other.
     assert!(err.is_empty() || err == "1 damaged line was left out\n", "{err}");
+    verified(&program, lines.len());
+}
+
+#[test]
+fn servers_that_are_killed_again_and_again_leave_a_whole_chain() {
+    let program = with_policy("[audit]\nmax_file_size = \"64KiB\"\nmax_files = 1000\n");
+    let mut other = start(&program);
+    for _ in 0..10 {
+        let mut server = start(&program);
+        create(&mut server, "a task");
+        for _ in 0..100 {
+            server.request("tools/call", json!({ "name": "ListBgTasks", "arguments": {} }));
+        }
+        server.signal(Signal::KILL);
+        server.wait();
+        list(&mut other, 20);
+    }
+    other.close_input();
+    assert!(other.wait().0.success());
+    let (_, out, _) = program.run(&["audit", "--json"]);
+    verified(&program, out.lines().count());
+}
+
+#[test]
+fn what_is_done_to_lines_is_found_and_told() {
+    let program = Program::new();
+    let mut server = start(&program);
+    list(&mut server, 20);
+    lines(&program, 20);
+    let file = folder(&program).join("audit.jsonl");
+    let whole = fs::read_to_string(&file).expect("a file");
+    let rows: Vec<_> = whole.lines().collect();
+    let changed = whole.replacen("\"outcome\":\"ok\"", "\"outcome\":\"error\"", 1);
+    let (missing, cut) = ([&rows[..4], &rows[6..]].concat().join("\n"), rows[..17].join("\n"));
+    let moved = [&rows[..4], &[rows[5], rows[4]], &rows[6..]].concat().join("\n");
+    let added = whole.replacen('\n', "\n{\"tool\":\"Bash\",\"outcome\":\"ok\"}\n", 1);
+    for (text, told) in [
+        (changed, "audit.jsonl line 1: number 1 was changed"),
+        (missing, "audit.jsonl line 5: numbers 5 to 6 are missing before it"),
+        (cut, "numbers 18 to 20 are missing at the end"),
+        (moved, "audit.jsonl line 6: number 5 was moved or copied here"),
+        (added, "audit.jsonl line 2: is not of the chain: added, or changed"),
+    ] {
+        fs::write(&file, text).expect("writes");
+        let (status, out, _) = program.run(&["audit", "verify"]);
+        assert_eq!(status.code(), Some(1), "{out}");
+        assert!(out.starts_with("The audit is BROKEN: ") && out.contains(told), "{told}: {out}");
+        assert_eq!(out.lines().filter(|line| line.starts_with("  ")).count(), 1, "{out}");
+    }
+    fs::write(&file, &whole).expect("writes");
+    verified(&program, 20);
+    // Another server goes on where the lines were cut, and the gap stays.
+    fs::write(&file, rows[..17].join("\n") + "\n").expect("writes");
+    let mut other = start(&program);
+    create(&mut other, "a task");
+    lines(&program, 18);
+    let (status, out, _) = program.run(&["audit", "verify"]);
+    assert!(!status.success() && out.contains("numbers 18 to 20 are missing before it"), "{out}");
 }
 
 #[test]

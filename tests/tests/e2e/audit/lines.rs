@@ -6,6 +6,7 @@ use scorpiox_tests::program::modern;
 use scorpiox_tests::site::{Answer, Site};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::super::plugins;
 use super::{create, folder, lines, start, text, with_policy};
@@ -26,7 +27,7 @@ fn every_kind_of_call_has_a_line() {
     server.call("kinds.divide", json!({ "a": 6, "b": 3 }));
     server.call("kinds.hostile.spin", json!({}));
     server.ask("tools/call", json!({ "name": "NoSuchTool", "arguments": {} }));
-    let lines = lines(&program, 5);
+    let lines = lines(&program, 6);
     let told: Vec<_> = lines.iter().map(|line| (&line["tool"], &line["outcome"])).collect();
     let expected = [
         ("TaskManager", "ok"),
@@ -34,6 +35,7 @@ fn every_kind_of_call_has_a_line() {
         ("ListBgTasks", "ok"),
         ("kinds.divide", "ok"),
         ("kinds.hostile.spin", "fault"),
+        ("NoSuchTool", "refused"),
     ]
     .map(|(tool, outcome)| (json!(tool), json!(outcome)));
     assert_eq!(told, expected.iter().map(|(tool, outcome)| (tool, outcome)).collect::<Vec<_>>());
@@ -41,14 +43,18 @@ fn every_kind_of_call_has_a_line() {
     assert_eq!(first["client"], json!({ "name": "tests", "version": "1" }));
     assert_eq!(first["pid"], server.child.id());
     assert_eq!(first["workspace"], json!(program.workspace().canonicalize().expect("a path")));
-    assert_eq!(first["uses"], json!([{ "capability": "store", "allowed": true }]));
+    assert_eq!(first["uses"], json!([{ "capability": "store", "allowed": true, "rule": "built-in" }]));
     assert!(first["duration_ms"].as_f64().is_some_and(|ms| ms > 0.0 && ms < 10_000.0), "{first}");
     assert!(first["memory_bytes"].as_u64().is_some_and(|bytes| bytes >= 64 * 1024), "{first}");
     let time = regex::Regex::new(r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$").expect("a pattern");
     assert!(time.is_match(first["time"].as_str().expect("a time")), "{first}");
     let components: Vec<_> = lines.iter().map(|line| line["component"].clone()).collect();
     let plugin = plugins::kinds_hash();
-    assert_eq!(components, [json!("built-in"), json!("built-in"), Value::Null, json!(plugin), json!(plugin)]);
+    let own = components[0].as_str().and_then(|component| component.strip_prefix("built-in:"));
+    let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(own.is_some_and(is_hash) && components[0] == components[1], "{components:?}");
+    assert_eq!(components[2..], [Value::Null, json!(plugin), json!(plugin), Value::Null]);
+    assert_eq!(lines[5]["fault"], "unknown-tool");
     assert_eq!(lines[4]["fault"], "deadline");
     assert!(lines[4]["duration_ms"].as_f64().is_some_and(|ms| ms > 500.0), "{}", lines[4]);
     assert!(lines[2].get("memory_bytes").is_none() && lines[2].get("uses").is_none(), "{}", lines[2]);
@@ -157,12 +163,91 @@ fn what_was_allowed_and_what_was_denied_is_told() {
     let denied = uses(1);
     assert_eq!((&denied[0]["what"], &denied[0]["allowed"]), (&json!("www.example.com:80"), &json!(false)));
     assert!(denied[0]["why"].as_str().is_some_and(|why| why.contains("*.example.com")), "{denied:?}");
+    assert_eq!(denied[0]["rule"], "policy.toml line 4");
     let denied = uses(2);
     assert_eq!((&denied[0]["capability"], &denied[0]["allowed"]), (&json!("files"), &json!(false)));
     assert!(denied[0]["why"].as_str().is_some_and(|why| why.contains("`read` of [files]")), "{denied:?}");
+    assert_eq!((&denied[0]["what"], &denied[0]["rule"]), (&json!("/etc"), &json!("built-in")));
     let ran = uses(3);
     assert!(ran[0]["what"].as_str().is_some_and(|what| what.starts_with("profile workspace, sandbox T")));
     assert_eq!(lines.iter().map(|line| &line["outcome"]).collect::<Vec<_>>(), ["ok", "error", "error", "ok"]);
+    let used = lines.iter().flat_map(|line| line["uses"].as_array().cloned().unwrap_or_default());
+    assert!(used.into_iter().all(|used| used["rule"].is_string()), "{lines:?}");
+}
+
+#[test]
+fn a_line_says_who_recorded_it_and_under_which_policy() {
+    let text = "version = 1\n[audit]\narguments = true\n";
+    let program = with_policy("[audit]\narguments = true\n");
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    let line = lines(&program, 1).remove(0);
+    let own = |name: &str| fs::read_to_string(name).expect("a file");
+    assert_eq!(line["machine"], json!(own("/proc/sys/kernel/hostname").trim()));
+    assert_eq!(line["uid"], rustix::process::geteuid().as_raw());
+    let user = line["user"].as_str().expect("a name");
+    assert!(own("/etc/passwd").lines().any(|known| known.starts_with(&format!("{user}:"))), "{line}");
+    let hash: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(line["policy"], json!(hash));
+    let program = Program::new();
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    assert_eq!(lines(&program, 1)[0]["policy"], "built-in");
+}
+
+#[test]
+fn calls_that_were_refused_before_they_ran_have_lines() {
+    let program = Program::new();
+    let mut server = program.start();
+    // Before anybody said who they are.
+    server.ask("tools/call", json!({ "name": "Bash", "arguments": {} }));
+    server.initialize("2025-11-25");
+    server.ask("tools/call", json!({ "name": "No\u{1b}Such\n", "arguments": { "a": SECRET } }));
+    server.ask("tools/call", json!({ "arguments": {} }));
+    server.ask("tools/call", json!({ "name": "Bash", "arguments": [SECRET] }));
+    let id = server.request("tools/call", json!({ "name": "Bash", "arguments": { "command": "sleep 5" } }));
+    let again = json!({ "name": "ListBgTasks", "arguments": {} });
+    server.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": again }));
+    server.notify("notifications/cancelled", json!({ "requestId": id }));
+    let lines = lines(&program, 6);
+    let told: Vec<_> = lines.iter().map(|line| (line["tool"].as_str(), line["fault"].as_str())).collect();
+    let expected = [
+        ("tools/call", "bad-request"),
+        ("NoSuch", "unknown-tool"),
+        ("tools/call", "bad-request"),
+        ("Bash", "bad-request"),
+        ("ListBgTasks", "bad-request"),
+    ];
+    assert_eq!(told[..5], expected.map(|(tool, fault)| (Some(tool), Some(fault))));
+    assert!(lines[..5].iter().all(|line| line["outcome"] == "refused"), "{lines:?}");
+    assert!(!text(&program).contains(SECRET), "{}", text(&program));
+}
+
+#[test]
+fn the_hosts_and_the_denied_files_of_a_command_are_in_its_line() {
+    let program = with_policy(
+        "[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [\"allowed.invalid\"] }\n",
+    );
+    program.put("workspace/sub/.env", SECRET);
+    let mut server = start(&program);
+    let command =
+        "for host in allowed.invalid other.invalid; do curl -s -m 5 http://$host/; done; cat sub/.env; true";
+    server.call("Bash", json!({ "command": command }));
+    server.call("BackgroundBash", json!({ "command": "sleep 0.2; cat sub/.env" }));
+    let lines = lines(&program, 3);
+    let uses = lines[0]["uses"].as_array().expect("uses");
+    let told: Vec<_> = uses.iter().map(|used| (&used["what"], &used["allowed"], &used["rule"])).collect();
+    let folder = program.workspace().canonicalize().expect("a folder").join("sub");
+    for expected in [
+        (&json!("allowed.invalid:80"), &json!(true), &json!("policy.toml line 3")),
+        (&json!("other.invalid:80"), &json!(false), &json!("policy.toml line 3")),
+        (&json!(folder), &json!(false), &json!("built-in")),
+    ] {
+        assert!(told.contains(&expected), "{expected:?}: {told:?}");
+    }
+    assert_eq!(lines[2]["tool"], "background command");
+    assert_eq!(lines[2]["uses"][0]["what"], json!(folder), "{}", lines[2]);
+    assert!(!text(&program).contains(SECRET) && !text(&program).contains(".env\","), "{}", text(&program));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use scorpiox_tests::Program;
 use serde_json::{Value, json};
 
-use super::{create, folder, lines, start};
+use super::{create, folder, lines, start, with_policy};
 
 /// A program that has done something of everything.
 fn used() -> Program {
@@ -46,12 +46,67 @@ fn lines_are_chosen_by_what_they_have() {
         (&["--since", "2026-01-01"], &all),
         (&["--since", "0s"], &[]),
         (&["--last", "2"], &all[2..]),
+        (&["--user", &rustix::process::geteuid().as_raw().to_string()], &all),
+        (&["--user", "nobody-here"], &[]),
+        (&["--line", "built-in"], &["TaskManager", "ReadDocs"]),
+        (&["--line", "policy.toml:12"], &[]),
         (&["--last", "0", "--failed", "--tool", "Read*"], &all[2..3]),
     ] {
         assert_eq!(tools(&program, arguments), expected, "{arguments:?}");
     }
     let (status, _, err) = program.run(&["audit", "--since", "yesterday"]);
     assert!(!status.success() && err.contains("90s, 30m, 2h, 7d"), "{err}");
+    let (status, _, err) = program.run(&["audit", "--line", "12"]);
+    assert!(!status.success() && err.contains("policy.toml:12"), "{err}");
+    let (_, out, _) = program.run(&["audit", "--tool", "TaskManger"]);
+    assert_eq!(out, "no calls are recorded that fit; did you mean --tool TaskManager?\n");
+    let (_, out, _) = program.run(&["audit", "--tool", "TaskManager", "--since", "0s"]);
+    assert_eq!(out, "no calls are recorded that fit\n");
+}
+
+#[test]
+fn calls_that_a_line_of_the_policy_decided_are_found_by_it() {
+    let program = with_policy("[web]\ndeny = [\"*.example.com\",\n\"bad.example.org\"]\n");
+    let mut server = start(&program);
+    for host in ["www.example.com", "bad.example.org", "www.example.com"] {
+        server.call("ReadDocs", json!({ "url": format!("http://{host}/") }));
+    }
+    lines(&program, 3);
+    for (line, count) in [("policy.toml:3", 2), ("policy.toml:4", 1), ("policy.toml:2", 0), ("x.toml:3", 0)] {
+        assert_eq!(tools(&program, &["--line", line]).len(), count, "{line}");
+    }
+    let (status, out, _) = program.run(&["audit", "report", "--since", "7d"]);
+    assert!(status.success(), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    assert!(out.starts_with("Audit report: 3 calls, from 20"), "{out}");
+    let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
+    for row in [
+        &["ReadDocs", "3", "0", "3", "0", "0", "0", "3"][..],
+        &["policy.toml", "line", "3", "0", "2"],
+        &["0", "1", "web", "bad.example.org:80"],
+        &["2", "policy.toml", "line", "3", "web", "www.example.com:80"],
+    ] {
+        assert!(rows.iter().any(|told| told == row), "{row:?}: {out}");
+    }
+    let (_, none, _) = program.run(&["audit", "report", "--since", "0s"]);
+    assert_eq!(none, "no calls are recorded that fit\n");
+}
+
+#[test]
+fn tools_and_outcomes_are_whole_within_the_columns() {
+    let program = Program::new();
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    server.call("ListBgTasks", json!({}));
+    server.call("BackgroundBash", json!({ "command": "" }));
+    server.ask("tools/call", json!({ "name": "NoSuchTool", "arguments": {} }));
+    server.ask("tools/call", json!({ "name": "BackgroundBash", "arguments": [] }));
+    lines(&program, 5);
+    let (_, out, _) = program.run(&["audit"]);
+    for whole in [" TaskManager ", " BackgroundBash ", " refused: unknown-tool ", " refused: bad-request "] {
+        assert!(out.contains(whole), "{whole} is not in\n{out}");
+    }
+    assert!(out.starts_with("time (UTC) ") && out.lines().all(|line| line.chars().count() <= 80), "{out}");
 }
 
 #[test]

@@ -1,0 +1,228 @@
+//! The chain's head: a small file beside the lines that says which line is the newest, and whose lock is held by
+//! whoever writes.
+//!
+//! It is written after the lines that it speaks of. So after a writer was killed it may be older than the lines are,
+//! and never newer: a head that is newer means that lines were cut.
+
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::Deserialize;
+
+use crate::chain::{Hash, Tip};
+use crate::files::{self, HEAD, Identity, identity};
+
+/// The file always has this size, so that it is replaced by one write.
+const BYTES: usize = 256;
+/// Longest wait for somebody else who writes. A process that was stopped holds the lock for longer.
+const LOCK_TIME: Duration = Duration::from_secs(2);
+/// Between two looks, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_micros(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
+
+/// What it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The number of the oldest line that was not rotated away.
+    pub first: u64,
+    /// The newest line.
+    pub tip: Tip,
+    /// The file that the newest line is in, and how large that was with it.
+    pub inode: u64,
+    pub bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct Text<'a> {
+    first: u64,
+    n: u64,
+    hash: &'a str,
+    inode: u64,
+    bytes: u64,
+}
+
+impl Head {
+    fn parse(text: &[u8]) -> Option<Self> {
+        let text: Text<'_> = serde_json::from_slice(text).ok()?;
+        let tip = Tip { number: text.n, hash: Hash::parse(text.hash.as_bytes())? };
+        Some(Self { first: text.first, tip, inode: text.inode, bytes: text.bytes })
+    }
+
+    fn text(&self) -> Vec<u8> {
+        let Self { first, tip, inode, bytes } = self;
+        let Tip { number, hash } = tip;
+        let text = format!(
+            "{{\"first\":{first},\"n\":{number},\"hash\":\"{hash}\",\"inode\":{inode},\"bytes\":{bytes}}}"
+        );
+        format!("{text:width$}\n", width = BYTES - 1).into_bytes()
+    }
+
+    /// The head of a folder's lines, if there is a whole one.
+    pub(crate) fn read(file: &File) -> io::Result<Option<Self>> {
+        let mut text = [0; BYTES];
+        let mut read = 0;
+        while read < BYTES {
+            match file.read_at(&mut text[read..], read as u64)? {
+                0 => break,
+                more => read += more,
+            }
+        }
+        Ok(Self::parse(&text[..read]))
+    }
+
+    /// Whether nothing was written to this file since.
+    pub(crate) fn is_of(&self, about: &Metadata) -> bool {
+        (self.inode, self.bytes) == (identity(about).1, about.len())
+    }
+}
+
+/// The file of a head, opened by whoever writes first.
+#[derive(Debug)]
+pub(crate) struct HeadFile {
+    folder: PathBuf,
+    open: Option<(File, Identity)>,
+}
+
+impl HeadFile {
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), open: None }
+    }
+
+    /// Waits until nobody else writes. Makes the folder and the file if need be.
+    pub(crate) fn lock(&mut self) -> io::Result<Held> {
+        let path = self.folder.join(HEAD);
+        let until = Instant::now() + LOCK_TIME;
+        loop {
+            let (file, known) = match self.open.take() {
+                Some(open) => open,
+                None => self.make(&path)?,
+            };
+            wait_for(&file, FlockOperation::NonBlockingLockExclusive, until)?;
+            let held = Held(file.try_clone()?);
+            // Whoever took the file away made a lock of it that others do not see.
+            let is_there = path.symlink_metadata().is_ok_and(|about| identity(&about) == known);
+            if is_there {
+                self.open = Some((file, known));
+                return Ok(held);
+            }
+        }
+    }
+
+    fn make(&self, path: &Path) -> io::Result<(File, Identity)> {
+        let file = match files::open_to_replace(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                files::make_folder(&self.folder)?;
+                files::open_to_replace(path)?
+            }
+            other => other?,
+        };
+        let known = identity(&file.metadata()?);
+        Ok((file, known))
+    }
+}
+
+/// The right to write, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Held(File);
+
+impl Held {
+    /// The right to read while nobody writes, where that can be had: a folder may be a copy that cannot be written.
+    pub(crate) fn to_read(file: &File) -> Option<Self> {
+        let until = Instant::now() + LOCK_TIME;
+        wait_for(file, FlockOperation::NonBlockingLockShared, until).ok()?;
+        file.try_clone().ok().map(Self)
+    }
+
+    pub(crate) fn read(&self) -> io::Result<Option<Head>> {
+        Head::read(&self.0)
+    }
+
+    pub(crate) fn write(&self, head: &Head) -> io::Result<()> {
+        self.0.write_all_at(&head.text(), 0)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+fn wait_for(file: &File, operation: FlockOperation, until: Instant) -> io::Result<()> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match flock(file, operation) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(pause),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(io::Error::new(
+                    ErrorKind::TimedOut,
+                    format!("another process holds {HEAD} and does not let go of it"),
+                ));
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_what_was_written_last() {
+        let root = tempfile::tempdir().unwrap();
+        let mut file = HeadFile::new(&root.path().join("own"));
+        let held = file.lock().unwrap();
+        assert_eq!(held.read().unwrap(), None);
+        let long = Head {
+            first: u64::MAX,
+            tip: Tip { number: u64::MAX, hash: Hash::of(b"x") },
+            inode: u64::MAX,
+            bytes: u64::MAX,
+        };
+        let short = Head { first: 1, tip: Tip::START, inode: 2, bytes: 3 };
+        for head in [long, short] {
+            held.write(&head).unwrap();
+            assert_eq!(held.read().unwrap(), Some(head));
+            assert_eq!(root.path().join("own").join(HEAD).metadata().unwrap().len(), BYTES as u64);
+        }
+    }
+
+    #[test]
+    fn a_head_that_was_damaged_is_none() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join(HEAD);
+        for text in ["", "{", "{\"first\":1}", "{\"first\":1,\"n\":1,\"hash\":\"x\",\"inode\":1,\"bytes\":1}"]
+        {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(Head::read(&File::open(&path).unwrap()).unwrap(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_writes_at_a_time_also_when_the_file_is_taken_away() {
+        let root = tempfile::tempdir().unwrap();
+        let mut first = HeadFile::new(root.path());
+        let held = first.lock().unwrap();
+        let folder = root.path().to_owned();
+        let second = thread::spawn(move || {
+            let begun = Instant::now();
+            drop(HeadFile::new(&folder).lock().unwrap());
+            begun.elapsed()
+        });
+        thread::sleep(Duration::from_millis(30));
+        drop(held);
+        assert!(second.join().unwrap() >= Duration::from_millis(20));
+        std::fs::remove_file(root.path().join(HEAD)).unwrap();
+        let held = first.lock().unwrap();
+        assert!(held.read().unwrap().is_none() && root.path().join(HEAD).exists());
+    }
+}

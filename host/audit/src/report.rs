@@ -1,0 +1,178 @@
+//! Lines summed up: by tool, by rule, by host and folder.
+
+use std::collections::BTreeMap;
+
+use crate::read::{Record, Use};
+
+/// Things that are told apart in each list. The rest is counted together.
+const MAX_NAMES: usize = 10_000;
+/// What the rest is called.
+const OTHERS: &str = "(others)";
+
+/// Calls of a tool, by how they ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Ended {
+    pub calls: u64,
+    pub ok: u64,
+    pub error: u64,
+    pub cancelled: u64,
+    /// Did not run.
+    pub refused: u64,
+    /// Were stopped, or broke.
+    pub fault: u64,
+    /// Uses of them that were denied.
+    pub denied: u64,
+}
+
+/// Uses, by what was decided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Decided {
+    pub allowed: u64,
+    pub denied: u64,
+}
+
+/// What was used: a capability's name, and a host, a folder, a sandbox.
+pub type Used = (String, String);
+
+/// The sums.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// When the first call began, and the last.
+    pub times: Option<(String, String)>,
+    /// Calls of each tool.
+    pub tools: BTreeMap<String, Ended>,
+    /// Uses that each rule decided.
+    pub rules: BTreeMap<String, Decided>,
+    /// Uses of each host and folder.
+    pub used: BTreeMap<Used, Decided>,
+    /// Denied uses, by what and by rule.
+    pub denied: BTreeMap<(Used, String), u64>,
+    /// Calls for each user on each machine.
+    pub users: BTreeMap<(String, String), u64>,
+    /// Calls for each folder that was worked in.
+    pub workspaces: BTreeMap<String, u64>,
+    /// Calls that could not be recorded.
+    pub lost: u64,
+    /// Uses that lines have no room for, and those of them that were denied.
+    pub left_out: (u64, u64),
+}
+
+impl Report {
+    /// Takes a line.
+    pub fn add(&mut self, record: &Record) {
+        if record.lost > 0 {
+            self.lost += record.lost;
+            return;
+        }
+        let time = &record.time;
+        match &mut self.times {
+            Some((first, last)) => {
+                // Calls that took long are written after others that began later.
+                if time < first {
+                    first.clone_from(time);
+                } else if time > last {
+                    last.clone_from(time);
+                }
+            }
+            None => self.times = Some((time.clone(), time.clone())),
+        }
+        let denied: u64 = record.denied().map(times).sum();
+        let ended = entry(&mut self.tools, record.tool.clone(), OTHERS.to_owned());
+        ended.calls += 1;
+        ended.denied += denied + record.more_denied;
+        *match record.outcome.as_str() {
+            "error" => &mut ended.error,
+            "cancelled" => &mut ended.cancelled,
+            "refused" => &mut ended.refused,
+            "fault" => &mut ended.fault,
+            _ => &mut ended.ok,
+        } += 1;
+        self.left_out.0 += record.more_uses;
+        self.left_out.1 += record.more_denied;
+        let user = match (&*record.user, record.uid) {
+            ("", Some(uid)) => uid.to_string(),
+            (name, _) => name.to_owned(),
+        };
+        *entry(&mut self.users, (user, record.machine.clone()), (OTHERS.to_owned(), String::new())) += 1;
+        *entry(&mut self.workspaces, record.workspace.clone(), OTHERS.to_owned()) += 1;
+        record.uses.iter().for_each(|used| self.add_use(used));
+    }
+
+    fn add_use(&mut self, used: &Use) {
+        let what = (used.capability.clone(), used.what.clone());
+        // Lines of before uses had rules.
+        let rule = if used.rule.is_empty() { "(not recorded)".to_owned() } else { used.rule.clone() };
+        let others = || (OTHERS.to_owned(), String::new());
+        let count = times(used);
+        entry(&mut self.rules, rule.clone(), OTHERS.to_owned()).add(used.allowed, count);
+        entry(&mut self.used, what.clone(), others()).add(used.allowed, count);
+        if !used.allowed {
+            *entry(&mut self.denied, (what, rule), (others(), String::new())) += count;
+        }
+    }
+
+    /// All calls.
+    pub fn calls(&self) -> u64 {
+        self.tools.values().map(|ended| ended.calls).sum()
+    }
+}
+
+impl Decided {
+    fn add(&mut self, allowed: bool, count: u64) {
+        *if allowed { &mut self.allowed } else { &mut self.denied } += count;
+    }
+}
+
+/// How often something was used.
+fn times(used: &Use) -> u64 {
+    used.count.max(1)
+}
+
+fn entry<K: Ord, V: Default>(map: &mut BTreeMap<K, V>, key: K, others: K) -> &mut V {
+    let key = if map.len() < MAX_NAMES || map.contains_key(&key) { key } else { others };
+    map.entry(key).or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(lines: &[&str]) -> Report {
+        let mut report = Report::default();
+        for line in lines {
+            report.add(&Record::parse(line).unwrap());
+        }
+        report
+    }
+
+    #[test]
+    fn lines_are_summed_up() {
+        let report = report(&[
+            r#"{"time":"2","tool":"a","user":"ana","machine":"m","workspace":"/w","outcome":"ok","uses":[{"capability":"web","what":"x:1","allowed":true,"rule":"r1","count":3}]}"#,
+            r#"{"time":"1","tool":"a","uid":7,"outcome":"refused"}"#,
+            r#"{"time":"3","tool":"b","user":"ana","machine":"m","workspace":"/w","outcome":"error","more_uses":5,"more_denied":2,"uses":[{"capability":"web","what":"x:1","rule":"r2"}]}"#,
+            r#"{"lost":4}"#,
+        ]);
+        assert_eq!(report.times, Some(("1".to_owned(), "3".to_owned())));
+        assert_eq!((report.calls(), report.lost, report.left_out), (3, 4, (5, 2)));
+        assert_eq!(report.tools["a"], Ended { calls: 2, ok: 1, refused: 1, ..Ended::default() });
+        assert_eq!(report.tools["b"], Ended { calls: 1, error: 1, denied: 3, ..Ended::default() });
+        let used = ("web".to_owned(), "x:1".to_owned());
+        assert_eq!(report.used[&used], Decided { allowed: 3, denied: 1 });
+        assert_eq!((report.rules["r1"].allowed, report.rules["r2"].denied), (3, 1));
+        assert_eq!(report.denied[&(used, "r2".to_owned())], 1);
+        let users: Vec<_> = report.users.iter().map(|((user, _), calls)| (user.as_str(), *calls)).collect();
+        assert_eq!(users, [("7", 1), ("ana", 2)]);
+    }
+
+    #[test]
+    fn names_are_bounded() {
+        let mut report = Report::default();
+        for index in 0..MAX_NAMES + 10 {
+            report.add(&Record { tool: index.to_string(), ..Record::default() });
+        }
+        assert_eq!((report.tools.len(), report.tools[OTHERS].calls), (MAX_NAMES + 1, 10));
+    }
+}

@@ -1,0 +1,140 @@
+//! Denied files that a command met, as far as its output says so.
+//!
+//! The kernel refuses them without telling anybody else. Nearly all programs then print the path, and that
+//! permission was denied.
+
+use std::path::{Component, Path, PathBuf};
+
+use memchr::memmem;
+use scorpiox_audit::Uses;
+use scorpiox_policy::DenySet;
+
+/// What programs print, in upper or lower case.
+const WORDS: &[u8] = b"ermission denied";
+/// Longest line that is looked at, in bytes.
+const MAX_LINE_BYTES: usize = 1024;
+/// Most lines that are kept.
+const MAX_LINES: usize = 64;
+/// What stands around paths in messages.
+const AROUND: [char; 9] = [':', '\'', '"', '`', '‘', '’', ',', '(', ')'];
+
+/// Lines of a command's output that tell of it.
+#[derive(Debug, Default)]
+pub(super) struct Met {
+    /// The end of what was looked at.
+    before: Vec<u8>,
+    lines: Vec<String>,
+}
+
+impl Met {
+    /// Takes what was printed next.
+    pub(super) fn look(&mut self, bytes: &[u8]) {
+        if self.lines.len() >= MAX_LINES {
+            return;
+        }
+        // A line may have begun before.
+        let mut joined = std::mem::take(&mut self.before);
+        joined.extend_from_slice(&bytes[..bytes.len().min(MAX_LINE_BYTES)]);
+        self.find(&joined);
+        if bytes.len() > MAX_LINE_BYTES {
+            self.find(bytes);
+            joined.clear();
+            joined.extend_from_slice(bytes);
+        }
+        joined.drain(..joined.len().saturating_sub(MAX_LINE_BYTES));
+        self.before = joined;
+    }
+
+    fn find(&mut self, text: &[u8]) {
+        for at in memmem::find_iter(text, WORDS) {
+            let begin = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |begin| begin + 1);
+            let end = text[at..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| at + end);
+            let line = String::from_utf8_lossy(&text[begin.max(at.saturating_sub(MAX_LINE_BYTES))..end]);
+            let is_new = !self.lines.iter().any(|known| *known == line);
+            if is_new && line.len() <= 2 * MAX_LINE_BYTES && self.lines.len() < MAX_LINES {
+                self.lines.push(line.into_owned());
+            }
+        }
+    }
+
+    /// Notes each folder with a denied file that was named, and the rule; of the file nothing.
+    pub(super) fn note(&self, uses: &Uses, workspace: &Path, deny: &DenySet) {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for line in &self.lines {
+            let pieces = line.split(AROUND).chain(line.split(|c: char| c == ' ' || AROUND.contains(&c)));
+            let named = pieces.map(str::trim).filter(|piece| !piece.is_empty());
+            paths.extend(named.map(|piece| plainly(&workspace.join(piece))));
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        for path in paths {
+            if let Some(rule) = deny.matches(&path) {
+                let folder = path.parent().unwrap_or(&path);
+                let why = format!("denied by \"{}\" in `deny`, as the command's output says", rule.glob());
+                uses.denied("files", folder.display(), &why, rule.source);
+            }
+        }
+    }
+}
+
+/// A path by its words alone.
+fn plainly(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+        plain
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use scorpiox_policy::{DenyRule, Places, Source};
+
+    use super::*;
+
+    /// The lines of uses after this output, in pieces.
+    fn told(pieces: &[&str]) -> Vec<String> {
+        let places = Places::standard("/w".into(), Some("/h".into()), Path::new("/h/.own"));
+        let rules = [("**/.env*", 4), ("~/.ssh", 5)]
+            .map(|(glob, line)| DenyRule::parse(glob, Source::Line(line)).expect("a glob"));
+        let deny = DenySet::new(&rules, &["/w".into()], &places);
+        let (mut met, uses) = (Met::default(), Uses::default());
+        for piece in pieces {
+            met.look(piece.as_bytes());
+        }
+        met.note(&uses, Path::new("/w"), &deny);
+        uses.lines()
+    }
+
+    #[test]
+    fn messages_of_many_programs_are_understood() {
+        let in_w = "files /w, refused: denied by \"**/.env*\" in `deny`, as the command's output says";
+        for said in [
+            "cat: .env: Permission denied\n",
+            "bash: line 1: ./.env: Permission denied\n",
+            "PermissionError: [Errno 13] Permission denied: '/w/.env'\n",
+            "Error: EACCES: permission denied, open '/w/.env.local'\n",
+            "head: cannot open ‘/w/.env’ for reading: Permission denied",
+            "cat: sub/../.env: Permission denied",
+        ] {
+            assert_eq!(told(&[said]), [in_w], "{said}");
+        }
+        let home = told(&["ls: cannot open directory '/h/.ssh/keys': Permission denied\n"]);
+        assert_eq!(
+            home,
+            ["files /h/.ssh, refused: denied by \"~/.ssh\" in `deny`, as the command's output says"]
+        );
+    }
+
+    #[test]
+    fn lines_that_come_in_pieces_are_found_and_others_are_not() {
+        let long = "x".repeat(5000);
+        assert_eq!(told(&[&format!("{long}\ncat: .e"), "nv: Permiss", "ion denied\n", &long]).len(), 1);
+        assert_eq!(told(&[&format!("{long}\ncat: .env: Permission denied\n{long}")]).len(), 1);
+        assert!(told(&["cat: .env: No such file\n", "cat: other: Permission denied\n", ".env\n"]).is_empty());
+        assert!(told(&[&"cat: a: Permission denied\n".repeat(1000)]).is_empty());
+    }
+}
