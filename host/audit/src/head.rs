@@ -8,6 +8,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -85,7 +86,7 @@ impl Head {
 #[derive(Debug)]
 pub(crate) struct HeadFile {
     folder: PathBuf,
-    open: Option<(File, Identity)>,
+    open: Option<(Arc<File>, Identity)>,
 }
 
 impl HeadFile {
@@ -103,7 +104,7 @@ impl HeadFile {
                 None => self.make(&path)?,
             };
             wait_for(&file, FlockOperation::NonBlockingLockExclusive, until)?;
-            let held = Held(file.try_clone()?);
+            let held = Held(Arc::clone(&file));
             // Whoever took the file away made a lock of it that others do not see.
             let is_there = path.symlink_metadata().is_ok_and(|about| identity(&about) == known);
             if is_there {
@@ -113,7 +114,7 @@ impl HeadFile {
         }
     }
 
-    fn make(&self, path: &Path) -> io::Result<(File, Identity)> {
+    fn make(&self, path: &Path) -> io::Result<(Arc<File>, Identity)> {
         let file = match files::open_to_replace(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 files::make_folder(&self.folder)?;
@@ -122,20 +123,20 @@ impl HeadFile {
             other => other?,
         };
         let known = identity(&file.metadata()?);
-        Ok((file, known))
+        Ok((Arc::new(file), known))
     }
 }
 
 /// The right to write, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Held(File);
+pub(crate) struct Held(Arc<File>);
 
 impl Held {
     /// The right to read while nobody writes, where that can be had: a folder may be a copy that cannot be written.
     pub(crate) fn to_read(file: &File) -> Option<Self> {
         let until = Instant::now() + LOCK_TIME;
         wait_for(file, FlockOperation::NonBlockingLockShared, until).ok()?;
-        file.try_clone().ok().map(Self)
+        file.try_clone().ok().map(|file| Self(Arc::new(file)))
     }
 
     pub(crate) fn read(&self) -> io::Result<Option<Head>> {
@@ -149,7 +150,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let _ = flock(&self.0, FlockOperation::Unlock);
+        let _ = flock(&*self.0, FlockOperation::Unlock);
     }
 }
 

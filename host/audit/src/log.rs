@@ -80,7 +80,11 @@ impl Log {
         if self.rotate(&mut head, &lock)? {
             is_torn = false;
         }
-        let file = self.file()?;
+        // Nobody else renames it meanwhile.
+        let file = match &self.open {
+            Some((file, _)) => file,
+            None => self.file()?,
+        };
         let mut out = Vec::with_capacity(chain::room(lines) + 1);
         if is_torn {
             // What is there of that line is none; who reads leaves it out.

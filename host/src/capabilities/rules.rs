@@ -18,7 +18,7 @@ pub(crate) fn of_file(policy: &FilesPolicy, path: &Path, granted: &[PathBuf], pl
     let read = policy
         .read
         .iter()
-        .flat_map(|rule| places.folders(&rule.place).into_iter().map(move |folder| (folder, rule.source)));
+        .flat_map(|rule| places.folders(&rule.place).into_iter().map(move |folder| (folder, &rule.source)));
     let read: Vec<_> = read.collect();
     let own = read.iter().map(|(folder, _)| folder.clone()).chain([places.workspace.clone()]);
     let folders: Vec<_> = own.chain(granted.iter().cloned()).collect();
@@ -29,8 +29,8 @@ pub(crate) fn of_file(policy: &FilesPolicy, path: &Path, granted: &[PathBuf], pl
         return APPROVAL.to_owned();
     }
     let around = read.iter().filter(|(folder, _)| path.starts_with(folder));
-    let source = around.max_by_key(|(folder, _)| folder.as_os_str().len()).map(|(_, source)| *source);
-    source.unwrap_or(policy.read_origin).to_string()
+    let rule = around.max_by_key(|(folder, _)| folder.as_os_str().len());
+    rule.map_or(&policy.read_origin, |(_, source)| source).to_string()
 }
 
 /// The rule for a host: `only` narrows what the policy allows. What the name alone does not decide is decided by

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scorpiox_audit::BUILT_IN;
 use scorpiox_cell::{CellError, Tier};
-use scorpiox_policy::{Policy, Problem, Source};
+use scorpiox_policy::{Policy, Problem};
 
 use super::survey::SurveyError;
 
@@ -107,12 +107,12 @@ impl ShellError {
 
     /// Where the rule stands that refuses, under this policy.
     pub(super) fn rule(&self, policy: Option<&Policy>) -> String {
-        let source = |of: fn(&Policy) -> Source| policy.map_or(Source::Builtin, of).to_string();
+        let source = |of: fn(&Policy) -> String| policy.map_or_else(|| BUILT_IN.to_owned(), of);
         match self {
             Self::Policy(Problem { path, line: Some(line), .. }) => format!("{} line {line}", name(path)),
             Self::Policy(Problem { path, line: None, .. }) => name(path),
-            Self::NoTier(_) => source(|policy| policy.shell.min_tier.source),
-            Self::TooManyTasks(_) => source(|policy| policy.shell.max_background_tasks.source),
+            Self::NoTier(_) => source(|policy| policy.shell.min_tier.source.to_string()),
+            Self::TooManyTasks(_) => source(|policy| policy.shell.max_background_tasks.source.to_string()),
             _ => BUILT_IN.to_owned(),
         }
     }

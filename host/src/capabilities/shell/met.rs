@@ -71,7 +71,7 @@ impl Met {
             if let Some(rule) = deny.matches(&path) {
                 let folder = path.parent().unwrap_or(&path);
                 let why = format!("denied by \"{}\" in `deny`, as the command's output says", rule.glob());
-                uses.denied("files", folder.display(), &why, rule.source);
+                uses.denied("files", folder.display(), &why, rule.source.to_string());
             }
         }
     }

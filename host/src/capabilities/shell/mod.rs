@@ -32,7 +32,7 @@ use scorpiox_audit::Uses;
 use scorpiox_cell::{CommandSpec, Outcome, RawPath, Running, Tier};
 use scorpiox_gitdirs::starts_programs;
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
-use scorpiox_policy::{DenySet, Files, Loaded, MANAGED_FILE, Places, Policy, Profile, Source};
+use scorpiox_policy::{DenySet, Files, Loaded, MANAGED_FILE, Places, Policy, Profile};
 use scorpiox_proxy::{Proxy, Reached, Refusal};
 
 pub use background::{Begun, Listed, ReadPiece, TaskEnd, TaskState};
@@ -103,7 +103,7 @@ pub(crate) struct Started {
     pub tier: Tier,
     pub profile: String,
     /// Where the profile stands.
-    rule: Source,
+    rule: String,
     /// Kept for as long as the command runs.
     pub cell: Arc<Ready>,
     /// Its own way out, where the cell has none for all.
@@ -325,7 +325,7 @@ impl Shell {
             As::Component { .. } => Vec::new(),
         };
         let home = self.setup.home.clone();
-        let (tier, rule) = (cell.tier, profile.origins.profile);
+        let (tier, rule) = (cell.tier, profile.origins.profile.to_string());
         Ok(Started { running, tier, profile: profile.name.clone(), rule, cell, proxy, notes, home })
     }
 

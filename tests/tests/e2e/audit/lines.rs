@@ -307,7 +307,8 @@ fn a_policy_that_cannot_be_used_records_as_without_one() {
     let mut server = start(&program);
     server.call("Bash", json!({ "command": "true" }));
     server.call("ListBgTasks", json!({}));
-    for line in lines(&program, 2) {
+    server.ask("prompts/list", json!({}));
+    for line in lines(&program, 3) {
         assert_eq!((&line["outcome"], &line["fault"]), (&json!("refused"), &json!("policy")), "{line}");
     }
     assert!(fs::exists(folder(&program)).expect("a folder"));
