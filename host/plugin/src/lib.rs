@@ -23,7 +23,7 @@ mod status;
 pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WORKSPACE, WebAsk};
 pub use fingerprint::{Fingerprint, Stamps};
 pub use ledger::{Approval, Decision, Ledger, LedgerError, Pins, Record};
-pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError, ToolNote, nearest};
+pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError, ToolNote};
 pub use name::{NameError, PluginName};
 pub use shelf::{Installed, MANIFEST, MAX_COMPONENT_BYTES, Shelf, read_file};
 pub use status::{Change, Status};

@@ -92,16 +92,10 @@ fn explained(error: &toml::de::Error) -> String {
     else {
         return said.trim_end().to_owned();
     };
-    match nearest(unknown, known) {
+    match scorpiox_text::nearest(unknown, known.iter().copied()) {
         Some(key) => format!("{}; did you mean `{key}`?", said.trim_end()),
         None => said.trim_end().to_owned(),
     }
-}
-
-/// The name that was probably meant, if one is near.
-pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let near = known.iter().map(|name| (strsim::damerau_levenshtein(written, name), *name)).min();
-    near.filter(|(distance, name)| *distance <= 2 && *distance < name.len()).map(|(_, name)| name)
 }
 
 fn wrong(what: impl Into<String>, fix: impl Into<String>) -> ManifestError {

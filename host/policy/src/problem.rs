@@ -6,8 +6,6 @@ use crate::managed::MANAGED_FILE;
 
 /// Longest piece of a file that is repeated in a message, in characters.
 const MAX_SHOWN_CHARS: usize = 60;
-/// Names longer than this are not compared: the comparison takes quadratic time.
-const MAX_COMPARED_CHARS: usize = 64;
 
 /// Why the operator's file cannot be used. A policy is taken whole or not at all: half
 /// of one would allow what the other half forbids.
@@ -64,48 +62,16 @@ pub(crate) fn shorten(text: &str) -> String {
 
 /// "did you mean `x`? " when a known name is near, then the list of all of them.
 pub(crate) fn suggest(written: &str, kind: &str, known: &[&str]) -> String {
-    let hint = nearest(written, known).map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
+    let hint = scorpiox_text::nearest(written, known.iter().copied())
+        .map(|name| format!("did you mean `{name}`? "))
+        .unwrap_or_default();
     let list: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
     format!("{hint}known {kind} are {}", list.join(", "))
-}
-
-fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let written: Vec<char> = written.to_lowercase().chars().collect();
-    if written.len() > MAX_COMPARED_CHARS {
-        return None;
-    }
-    let distance = |name: &str| edits(&written, &name.to_lowercase().chars().collect::<Vec<_>>());
-    let best = known.iter().copied().min_by_key(|name| distance(name))?;
-    (distance(best) <= (best.chars().count() / 3).max(1)).then_some(best)
-}
-
-/// Optimal string alignment: insertions, deletions, replacements, swapped neighbours.
-fn edits(a: &[char], b: &[char]) -> usize {
-    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn swapped_letters_are_one_edit() {
-        let edits = |a: &str, b: &str| edits(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
-        assert_eq!((edits("raed", "read"), edits("", "abc"), edits("wirte", "write")), (1, 3, 1));
-    }
 
     #[test]
     fn a_name_far_from_all_gets_the_list_without_a_guess() {

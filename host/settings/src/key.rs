@@ -3,9 +3,6 @@
 /// What a switch of one tool starts with.
 pub(crate) const TOOL_PREFIX: &str = "TOOL_";
 
-/// Most edits between a key and the one that was probably meant.
-const MAX_HINT_DISTANCE: usize = 3;
-
 /// A key; a tool stands for its place in the list of known tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
@@ -57,12 +54,8 @@ impl Keys<'_> {
     /// The known key that `name` was probably meant to be.
     pub(crate) fn nearest(self, name: &str) -> Option<String> {
         let plain = PLAIN.iter().map(|(plain, _)| (*plain).to_owned());
-        plain
-            .chain(self.tools.iter().map(|tool| tool_key(tool)))
-            .map(|known| (distance(name, &known), known))
-            .filter(|(distance, known)| *distance <= MAX_HINT_DISTANCE.min(known.len() / 3))
-            .min_by_key(|(distance, _)| *distance)
-            .map(|(_, known)| known)
+        let known: Vec<_> = plain.chain(self.tools.iter().map(|tool| tool_key(tool))).collect();
+        scorpiox_text::nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
     }
 
     pub(crate) fn name(self, key: Key) -> String {
@@ -76,21 +69,6 @@ impl Keys<'_> {
 /// The key that switches `tool`.
 pub(crate) fn tool_key(tool: &str) -> String {
     format!("{TOOL_PREFIX}{}", tool.to_ascii_uppercase())
-}
-
-/// Levenshtein's distance, in bytes: keys are ASCII.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -121,12 +99,5 @@ mod tests {
         assert_eq!(KEYS.nearest("STREAM").as_deref(), Some("STREAMING"));
         assert_eq!(KEYS.nearest("TOOL").as_deref(), Some("TOOLS"));
         assert_eq!(KEYS.nearest("ANTHROPIC_API_KEY"), None);
-    }
-
-    #[test]
-    fn distance_counts_edits() {
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("same", "same"), 0);
     }
 }

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use scorpiox_audit::read::{Line, Reader};
 use scorpiox_audit::text::escaped;
 use scorpiox_audit::{APPROVAL, BUILT_IN, Filter, Glob, Record, time};
-use scorpiox_plugin::nearest;
+use scorpiox_text::nearest;
 
 use super::environment::Environment;
 use super::quote::Shown;
@@ -230,7 +230,7 @@ impl Show {
         let known: Vec<_> = self.tools.iter().map(String::as_str).collect();
         let asked =
             self.asked.as_deref().filter(|asked| !known.iter().any(|tool| Glob::new(asked).fits(tool)));
-        let near = asked.and_then(|asked| nearest(asked, &known));
+        let near = asked.and_then(|asked| nearest(asked, known.iter().copied()));
         near.map_or_else(String::new, |near| format!("; did you mean --tool {near}?"))
     }
 

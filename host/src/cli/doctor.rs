@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use rustix::fs::{Access, access};
 use scorpiox_cell::{CellError, Tier};
 use scorpiox_policy::MANAGED_FILE;
 use scorpiox_rpc::Output;
@@ -94,7 +95,16 @@ fn installation(report: &mut Report, environment: &Environment) {
     if let Err(error) = super::config::check_program(environment) {
         report.bad(format_args!("clients must not start this program where it lies: {error:#}"));
     }
-    report.good(format_args!("own folder {}", environment.own_home.display()));
+    let own = &environment.own_home;
+    let there = own.ancestors().find(|path| path.symlink_metadata().is_ok());
+    match there.map(|path| access(path, Access::WRITE_OK | Access::EXEC_OK)) {
+        Some(Err(error)) => report.bad(format_args!(
+            "own folder {} cannot be written ({error}): nothing can be stored, and no command runs; make it yours, or \
+             name another with --home",
+            own.display()
+        )),
+        _ => report.good(format_args!("own folder {}", own.display())),
+    }
     let workspace = &environment.workspace;
     match &workspace.instead_of {
         None => report.good(format_args!("workspace {}", workspace.path.display())),

@@ -23,6 +23,7 @@ mod session;
 mod subscriptions;
 mod tool_call;
 mod tool_news;
+mod unknown_arguments;
 mod workers;
 
 pub use client::{Client, Shown, Unanswered};

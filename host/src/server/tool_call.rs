@@ -12,6 +12,7 @@ use super::dispatch::{self, Answer, Request, Scope};
 use super::plan_notes;
 use super::records::Recording;
 use super::rendering::{Body, Manner};
+use super::unknown_arguments;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
 use crate::cancel::Reason;
@@ -52,6 +53,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     }
     let outcome = recorded.and(outcome);
     let outcome = outcome.map_err(|failure| overdue(scope, &tool, failure));
+    let outcome = unknown_arguments::told(&tool, arguments, outcome);
     let body = Body::of(&outcome, Manner::of(scope, &tool), || scope.context.shell().place_for_text());
     let mut messages = Vec::new();
     // An answer that nobody gets must not take messages along.

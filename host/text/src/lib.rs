@@ -9,11 +9,13 @@
 mod columns;
 mod look_alike;
 mod name;
+mod nearest;
 mod readable;
 
 pub use columns::{MAX_MARKS, is_mark, is_undecided, most_columns};
 pub use look_alike::skeleton;
 pub use name::folded;
+pub use nearest::nearest;
 pub use readable::readable;
 
 /// Whether a character may be shown. Joiners and selectors may: Persian words, families of emoji and

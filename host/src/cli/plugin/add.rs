@@ -11,7 +11,7 @@ use scorpiox_plugin::{
     Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginName, Shelf, Status,
 };
 
-use super::decide::{Judged, approved, is_still, judge, not_approved};
+use super::decide::{Judged, approved, is_still, judge, not_approved, recorded};
 use super::look::Look;
 use crate::cli::environment::Environment;
 use crate::cli::quote::Shown;
@@ -58,7 +58,10 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
     let look = Look { stamps: installed.settled_stamps().copied(), installed, ..look };
     match judged {
         Judged::Approved => approved(environment, &look),
-        judged => Ok(not_approved(&look, judged)),
+        judged => {
+            recorded(environment, "plugin add", &source.name, Some(&look))?;
+            Ok(not_approved(&look, judged))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use scorpiox_audit::{APPROVAL, Uses};
 use scorpiox_plugin::{Approval, Decision, Fingerprint, Installed, Ledger, PluginName, Record, Shelf};
 use scorpiox_policy::Approve;
 use serde_json::value::RawValue;
@@ -18,6 +19,7 @@ use crate::cli::quote::{Shown, columns, wrapped};
 use crate::cli::{policy, terminal};
 use crate::database::{Database, Mode};
 use crate::plugins::namespace;
+use crate::server::records::Records;
 use crate::server::state_folder;
 
 pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
@@ -137,8 +139,34 @@ fn replaced(ledger: &Ledger, look: &Look) -> String {
     format!("\n{}\n", wrapped(&said, columns() - 2).join("\n  "))
 }
 
+/// Leaves a line in the audit of what was decided about a plugin, before it holds. The rule is the one of the policy that
+/// decides in a person's place, or that a person did.
+pub(super) fn recorded(
+    environment: &Environment,
+    what: &str,
+    name: &PluginName,
+    look: Option<&Look>,
+) -> Result<()> {
+    let shell = Arc::new(Shell::new(policy::setup(environment)));
+    let content = look.map(Look::content);
+    let by_policy = content.as_ref().and_then(|content| {
+        let approves = shell.policy().ok()?.plugins.approves(name.as_str(), content.as_str())?;
+        Some(approves.source.to_string())
+    });
+    let uses = Uses::default();
+    let hash = content.map(|content| format!("@sha256:{content}")).unwrap_or_default();
+    uses.allowed("plugins", format_args!("{name}{hash}"), by_policy.unwrap_or_else(|| APPROVAL.to_owned()));
+    let records = Records::new(Arc::clone(&shell), &environment.workspace.path);
+    let component = look.map(|look| look.component.as_str());
+    records.record_decision(what, component, &uses).map_err(|refused| anyhow!("{refused}"))
+}
+
 /// Keeps an approval.
 pub(super) fn approved(environment: &Environment, look: &Look) -> Result<ExitCode> {
+    let before = Ledger::read(&environment.own_home)?;
+    let is_update = before.get(&look.installed.name).is_some();
+    let what = if is_update { "plugin update" } else { "plugin approve" };
+    recorded(environment, what, &look.installed.name, Some(look))?;
     keep(environment, look)?;
     terminal::print(&Shown::line(&format!("{} is approved.", look.installed.name)));
     Ok(ExitCode::SUCCESS)
@@ -181,6 +209,7 @@ pub(super) fn deny(environment: &Environment, name: &PluginName) -> Result<ExitC
     if !shelf.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok()) {
         bail!("there is no plugin {name}");
     }
+    recorded(environment, "plugin deny", name, None)?;
     set(environment, name, Decision::Denied)?;
     terminal::print(&Shown::line(&format!("{name} does not run.")));
     Ok(ExitCode::SUCCESS)
@@ -194,6 +223,9 @@ fn set(environment: &Environment, name: &PluginName, decision: Decision) -> Resu
 pub(super) fn remove(environment: &Environment, name: &PluginName, purge: bool) -> Result<ExitCode> {
     let shelf = Shelf::new(&environment.own_home);
     let _alone = shelf.lock().context("waiting for others who change plugins")?;
+    if shelf.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok()) {
+        recorded(environment, "plugin remove", name, None)?;
+    }
     let mut decided = false;
     Ledger::change(&environment.own_home, |ledger| decided = ledger.remove(name))?;
     let mut removed = false;

@@ -167,6 +167,36 @@ impl Records {
     }
 }
 
+impl Records {
+    /// What a person decides at the command line, before it holds. Fails where the operator wants nothing without
+    /// a line, and there is none.
+    pub(crate) fn record_decision(
+        &self,
+        what: &str,
+        component: Option<&str>,
+        uses: &Uses,
+    ) -> Result<(), Failure> {
+        let Some(audit) = self.audit() else { return Ok(()) };
+        let person = ClientName::new("scorpiox-code", env!("CARGO_PKG_VERSION"));
+        let entry = Entry {
+            time: time::now(),
+            origin: &audit.origin,
+            client: Some(&person),
+            tool: what,
+            component,
+            uses,
+            duration: Duration::ZERO,
+            outcome: Outcome::Ok,
+            arguments: None,
+        };
+        audit.spool.push(|out| entry.push(out));
+        let written = audit.spool.drain_now().inspect_err(|error| audit.complain(error));
+        written.or_else(
+            |error| if audit.required { Err(refusal("was not carried out", &error)) } else { Ok(()) },
+        )
+    }
+}
+
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
         if !self.is_finished {

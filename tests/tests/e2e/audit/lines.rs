@@ -19,6 +19,8 @@ fn every_kind_of_call_has_a_line() {
     let program = Program::new();
     plugins::install_kinds(&program, "[limits]\ncpu_seconds = 1\n");
     let mut server = start(&program);
+    // What was recorded when the plugin was installed is another's.
+    std::fs::remove_dir_all(folder(&program)).expect("removes");
     server.ask("tools/list", json!({}));
     assert!(!folder(&program).exists(), "nothing is opened before the first call");
     create(&mut server, "a task");
@@ -254,6 +256,7 @@ fn the_hosts_and_the_denied_files_of_a_command_are_in_its_line() {
 fn cancelled_and_refused_calls_have_lines() {
     let program = Program::new();
     plugins::install_kinds(&program, "[limits]\ncpu_seconds = 2\ncalls = 1\n");
+    std::fs::remove_dir_all(folder(&program)).expect("removes");
     let mut server = start(&program);
     let id = server.request("tools/call", json!({ "name": "Bash", "arguments": { "command": "sleep 60" } }));
     server.notify("notifications/cancelled", json!({ "requestId": id }));

@@ -172,6 +172,31 @@ fn what_this_program_keeps_is_no_workspace_for_commands() {
 }
 
 #[test]
+fn each_decision_about_a_plugin_leaves_a_line() {
+    let program = Program::new();
+    let old = source(&program, "kinds", "version = \"1\"\n", &component());
+    program.run(&["plugin", "add", &old]);
+    install(&program, &old);
+    install(&program, &source(&program, "kinds", "version = \"2\"\n", &another()));
+    program.run(&["plugin", "deny", "kinds"]);
+    program.run(&["plugin", "remove", "kinds"]);
+    let lines = crate::audit::lines(&program, 5);
+    let said: Vec<_> = lines.iter().map(|line| line["tool"].as_str().expect("a name")).collect();
+    assert_eq!(said, ["plugin add", "plugin approve", "plugin update", "plugin deny", "plugin remove"]);
+    let used = &lines[1]["uses"][0];
+    assert_eq!((&used["capability"], &used["rule"]), (&json!("plugins"), &json!("approval")));
+    assert!(used["what"].as_str().expect("a text").starts_with("kinds@sha256:"), "{used}");
+    // Nothing is approved without a line, where each has to have one.
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[audit]\nrequired = true\n");
+    std::fs::remove_dir_all(program.home().join(".scorpiox/audit")).expect("removes");
+    program.put("home/.scorpiox/audit", "");
+    let hash = hash_of(&program, &old);
+    let (added, _, err) = program.run(&["plugin", "add", &old, "--yes", &hash]);
+    assert!(!added.success() && err.contains("was not carried out"), "{err}");
+    assert!(!status(&program).contains("approved"), "{}", status(&program));
+}
+
+#[test]
 fn a_version_that_is_not_approved_leaves_the_approved_one_running() {
     let program = Program::new();
     let old = source(&program, "kinds", "version = \"1\"\n", &component());

@@ -9,6 +9,20 @@ use serde_json::json;
 use super::support::{Ran, bash, bash_for, in_each_tier, start};
 
 #[test]
+fn an_argument_that_is_not_known_is_named_where_the_call_failed() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let ran = Ran::of(&server.call("Bash", json!({ "comand": "true" })));
+    let text = "command is missing. Bash has no argument `comand`: did you mean `command`? It has ";
+    assert!(ran.refused().starts_with(text), "{}", ran.text);
+    // Nobody is told where the call worked.
+    let ran = Ran::of(&server.call("Bash", json!({ "command": "echo yes", "colour": 1 })));
+    assert!(!ran.text.contains("colour"), "{}", ran.text);
+    let task = Ran::of(&server.call("TaskManager", json!({ "action": "create", "txt": "x" })));
+    assert!(task.text.contains("`txt`: did you mean `text`?"), "{}", task.text);
+}
+
+#[test]
 fn exit_codes_and_signals_are_told_in_words_and_as_data() {
     in_each_tier(|_, server| {
         for (command, code) in
