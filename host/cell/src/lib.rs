@@ -19,6 +19,7 @@
 mod cell;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
+mod etc;
 #[cfg(target_os = "linux")]
 mod helper;
 #[cfg(target_os = "linux")]
@@ -40,6 +41,7 @@ pub mod worker;
 pub use self::{cell::Cell, helper::main as helper_main, running::Running, sys::keep_descriptors};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Cell, Running, helper_main, keep_descriptors};
+pub use etc::ETC;
 #[cfg(unix)]
 pub use remove::remove_folder;
 pub use seam::{CellError, Happened, Helper};

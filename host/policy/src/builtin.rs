@@ -76,6 +76,7 @@ fn profile(data: &Builtin) -> Profile {
         },
         limits: LIMITS,
         origins: Origins::BUILTIN,
+        outer: None,
     }
 }
 

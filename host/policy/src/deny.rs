@@ -68,6 +68,12 @@ impl DenyRule {
                 "write it relative to the folder, or from / or ~/",
             );
         }
+        if text.starts_with('!') {
+            return invalid("begins with `!`", "write what is denied: nothing is taken out of it again");
+        }
+        if text.starts_with('~') && !text.starts_with("~/") {
+            return invalid("names another's home folder", "write its path, from /");
+        }
         let (base, pattern) = split_base(text);
         let pattern = pattern.trim_end_matches('/');
         let at_any_depth;

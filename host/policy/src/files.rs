@@ -17,6 +17,8 @@ pub struct FilesPolicy {
     pub deny: Vec<DenyRule>,
     /// Where `deny` stands.
     pub deny_origin: Source,
+    /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
+    pub outer: Option<Box<FilesPolicy>>,
 }
 
 /// A file that is not read: a sentence that names what decides.
@@ -42,12 +44,16 @@ impl FilesPolicy {
             read_origin: Source::Builtin,
             deny,
             deny_origin: Source::Builtin,
+            outer: None,
         }
     }
 
     /// The folder that a path may be read in: the innermost that the policy names. The path is
     /// absolute and passes through no link. Globs without a beginning hold in each folder.
     pub fn check(&self, path: &Path, places: &Places) -> Result<PathBuf, FileDenial> {
+        if let Some(outer) = &self.outer {
+            outer.check(path, places)?;
+        }
         let refused = |rule| FileDenial::new(path, rule);
         self.check_denied(path, &[], places)?;
         let around = self.folders(places).filter(|folder| path.starts_with(folder));

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use scorpiox_paths::Stamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::place::Places;
@@ -30,6 +31,8 @@ pub struct Loaded {
     pub files: Vec<PathBuf>,
     /// Whether there is one that holds for all users of the machine.
     pub is_managed: bool,
+    /// What the two files were before they were read, whether they were there or not.
+    stamps: Vec<(PathBuf, Option<Stamp>)>,
     /// SHA-256 of the one text that was read, in hexadecimal digits; of both texts, with a byte 0xff between, where
     /// there are two.
     pub hash: String,
@@ -38,13 +41,19 @@ pub struct Loaded {
 impl Loaded {
     /// A policy that was read from one file, to be tried.
     pub fn of(policy: Policy) -> Self {
-        Self { policy, files: Vec::new(), is_managed: false, hash: String::new() }
+        Self { policy, files: Vec::new(), is_managed: false, stamps: Vec::new(), hash: String::new() }
+    }
+
+    /// Whether the files are still those that were read.
+    pub fn is_current(&self) -> bool {
+        self.stamps.iter().all(|(path, before)| stamp(path) == *before)
     }
 
     /// Reads both files. The person's own narrows what holds for all, key by key, and never widens
     /// it; `places` say which paths lie in one another. A file that is there in any form and cannot
     /// be used is a problem, and so is a person's own that was there and is gone.
     pub fn read(files: &Files<'_>, places: &Places) -> Result<Self, Problem> {
+        let stamps = [files.managed, files.own].map(|path| (path.to_owned(), stamp(path))).to_vec();
         let managed = managed::text(files.managed)?;
         let own = load::text(files.own)?;
         match &own {
@@ -82,6 +91,11 @@ impl Loaded {
             _ = write!(text, "{byte:02x}");
             text
         });
-        Ok(Self { policy, files: read, is_managed: managed.is_some(), hash })
+        Ok(Self { policy, files: read, is_managed: managed.is_some(), stamps, hash })
     }
+}
+
+/// What is at a path; nothing also where it cannot be looked at, which is a problem of its own when it is read.
+fn stamp(path: &Path) -> Option<Stamp> {
+    path.metadata().ok().map(|about| Stamp::of(&about))
 }

@@ -64,7 +64,7 @@ pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
 pub use source::{Source, Sourced};
 pub use tier::{Tier, UnknownTier};
-pub use tools::{Approve, PluginPattern, PluginsPolicy, Rules, ToolsPolicy};
+pub use tools::{Approve, PluginPattern, PluginsPolicy, Refusal, Rules, ToolsPolicy};
 pub use web::{NetworkRule, Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
 pub use why::Verdict;
 pub use workspaces::WorkspacesPolicy;

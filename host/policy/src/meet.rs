@@ -86,8 +86,11 @@ fn shell(own: &ShellPolicy, by: &ShellPolicy, places: &Places) -> ShellPolicy {
         if wider == narrower {
             continue;
         }
-        let narrowed = wider.narrowed_at(narrower, places);
-        profiles.insert(name.clone(), Profile { name: name.clone(), ..narrowed });
+        let mut narrowed = wider.narrowed_at(narrower, places);
+        // What is set for all is set: programs may rely on it.
+        narrowed.env.set.extend(wider.env.set.clone());
+        let outer = Some(Box::new(wider.clone()));
+        profiles.insert(name.clone(), Profile { name: name.clone(), outer, ..narrowed });
     }
     ShellPolicy {
         min_tier: most(&own.min_tier, &by.min_tier),
@@ -124,6 +127,7 @@ fn web(own: &WebPolicy, by: &WebPolicy) -> WebPolicy {
         browser: least(&own.browser, &by.browser),
         // A program that was chosen for all is nobody's to choose.
         browser_path: own.browser_path.clone().or_else(|| by.browser_path.clone()),
+        outer: Some(Box::new(own.clone())),
     }
 }
 
@@ -131,7 +135,7 @@ fn files(own: &FilesPolicy, by: &FilesPolicy, places: &Places) -> FilesPolicy {
     let (deny, deny_origin) =
         either((&own.deny, own.deny_origin), (&by.deny, by.deny_origin), DenyRule::says_no_more_than);
     let (read, read_origin) = paths((&own.read, own.read_origin), (&by.read, by.read_origin), places);
-    FilesPolicy { read, read_origin, deny, deny_origin }
+    FilesPolicy { read, read_origin, deny, deny_origin, outer: Some(Box::new(own.clone())) }
 }
 
 fn paths(own: (&[PathRule], Source), by: (&[PathRule], Source), places: &Places) -> (Vec<PathRule>, Source) {
@@ -144,7 +148,7 @@ fn workspaces(own: &WorkspacesPolicy, by: &WorkspacesPolicy, places: &Places) ->
         (Some(one), Some(other)) => Some(meet_all(one, other, Some(places))),
     };
     let origin = if own.allow == allow { own.origin } else { by.origin };
-    WorkspacesPolicy { allow, origin }
+    WorkspacesPolicy { allow, origin, outer: Some(Box::new(own.clone())) }
 }
 
 fn search(own: &SearchPolicy, by: &SearchPolicy) -> SearchPolicy {
@@ -206,7 +210,7 @@ fn rules<T: Clone + PartialEq>(
         either((&own.deny, own.deny_origin), (&by.deny, by.deny_origin), |one, other| {
             one.value == other.value
         });
-    Rules { allow, allow_origin, deny, deny_origin }
+    Rules { allow, allow_origin, deny, deny_origin, outer: Some(Box::new(own.clone())) }
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ fn narrowed(own: &Profile, by: &Profile, places: Option<&Places>) -> Profile {
         env: env(&own.env, &by.env),
         limits,
         origins,
+        outer: None,
     }
 }
 

@@ -178,6 +178,9 @@ impl Place {
         if text.split('/').any(|part| part == "..") {
             return invalid("has `..` in it", "write where it leads");
         }
+        if ["/proc", "/sys", "/dev"].iter().any(|kernel| Path::new(text).starts_with(kernel)) {
+            return invalid("is the kernel's", "leave it out: commands have a /proc and a /dev of their own");
+        }
         if text.contains(['*', '?']) {
             return invalid("is a glob", "name the folder: it covers all below it");
         }

@@ -34,6 +34,8 @@ pub struct Profile {
     pub limits: Limits,
     /// Who gave each list and limit.
     pub origins: Origins,
+    /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
+    pub outer: Option<Box<Profile>>,
 }
 
 impl Profile {

@@ -17,6 +17,8 @@ pub struct Rules<T> {
     pub deny: Vec<Sourced<T>>,
     /// Where `deny` stands.
     pub deny_origin: Source,
+    /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
+    pub outer: Option<Box<Rules<T>>>,
 }
 
 impl<T> Rules<T> {
@@ -26,12 +28,16 @@ impl<T> Rules<T> {
             allow_origin: Source::Builtin,
             deny: Vec::new(),
             deny_origin: Source::Builtin,
+            outer: None,
         }
     }
 
     /// The rule that keeps something closed, or that there is none which opens it; `about` says whether a
     /// rule is about it.
-    fn check(&self, about: impl Fn(&T) -> bool) -> Result<&Sourced<T>, Closed<'_, T>> {
+    fn check(&self, about: impl Fn(&T) -> bool + Copy) -> Result<&Sourced<T>, Closed<'_, T>> {
+        if let Some(outer) = &self.outer {
+            outer.check(about)?;
+        }
         if let Some(rule) = self.deny.iter().find(|rule| about(&rule.value)) {
             return Err(Closed::By(rule));
         }
@@ -45,14 +51,31 @@ enum Closed<'a, T> {
 }
 
 impl<T: fmt::Display> Closed<'_, T> {
-    fn because(&self, what: &str, table: &str) -> String {
+    fn refusal(&self, what: &str, table: &str) -> Refusal {
         match self {
-            Self::By(rule) => {
-                format!("{what} is denied by \"{}\" in `deny` of [{table}] ({})", rule.value, rule.source)
-            }
-            Self::NotListed(origin) => format!("{what} is not in `allow` of [{table}] ({origin})"),
+            Self::By(rule) => Refusal {
+                why: format!(
+                    "{what} is denied by \"{}\" in `deny` of [{table}] ({})",
+                    rule.value, rule.source
+                ),
+                decided_by: rule.source,
+            },
+            Self::NotListed(origin) => Refusal {
+                why: format!("{what} is not in `allow` of [{table}] ({origin})"),
+                decided_by: *origin,
+            },
         }
     }
+}
+
+/// That something stays closed: a sentence, and the line that decides.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Refusal {
+    /// The sentence, which names the line.
+    pub why: String,
+    /// The line.
+    pub decided_by: Source,
 }
 
 /// Which tools may be called, whoever made them.
@@ -64,8 +87,8 @@ impl ToolsPolicy {
     }
 
     /// The rule that lets a tool be called, or a sentence that names what keeps it closed.
-    pub fn check_tool(&self, name: &str) -> Result<&Sourced<NamePattern>, String> {
-        let closed = |closed: Closed<'_, _>| closed.because(&format!("tool {}", shorten(name)), "tools");
+    pub fn check_tool(&self, name: &str) -> Result<&Sourced<NamePattern>, Refusal> {
+        let closed = |closed: Closed<'_, _>| closed.refusal(&format!("tool {}", shorten(name)), "tools");
         self.check(|pattern| pattern.covers(name)).map_err(closed)
     }
 }
@@ -116,6 +139,10 @@ impl PluginPattern {
     /// Reads `weather`, `team-*`, `sha256:…` or `weather@sha256:…`.
     pub(crate) fn parse(text: &str) -> Result<Self, Invalid> {
         let Some((name, digits)) = text.split_once(SHA256) else {
+            if text.contains(['@', ':']) {
+                let what = format!("plugin \"{}\" has something behind its name", shorten(text));
+                return Err(Invalid::new(what, "write the name alone, or NAME@sha256: and its hash"));
+            }
             return Ok(Self { name: NamePattern::parse(text, "plugin")?, hash: None });
         };
         let is_hash = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -168,8 +195,8 @@ impl PluginsPolicy {
     }
 
     /// The rule that lets a plugin with this hash be, or a sentence that names what keeps it out.
-    pub fn check(&self, name: &str, hash: &str) -> Result<&Sourced<PluginPattern>, String> {
-        let closed = |closed: Closed<'_, _>| closed.because(&format!("plugin {}", shorten(name)), "plugins");
+    pub fn check(&self, name: &str, hash: &str) -> Result<&Sourced<PluginPattern>, Refusal> {
+        let closed = |closed: Closed<'_, _>| closed.refusal(&format!("plugin {}", shorten(name)), "plugins");
         self.rules.check(|pattern| pattern.covers(name, hash)).map_err(closed)
     }
 
@@ -216,7 +243,7 @@ mod tests {
         policy.rules.deny = vec![Sourced::new(PluginPattern::parse("weather").unwrap(), Source::Line(9))];
         assert!(policy.approves("weather", HASH).is_none());
         assert_eq!(
-            policy.check("weather", HASH).unwrap_err(),
+            policy.check("weather", HASH).unwrap_err().why,
             "plugin weather is denied by \"weather\" in `deny` of [plugins] (policy.toml line 9)"
         );
     }
@@ -227,12 +254,12 @@ mod tests {
         assert!(policy.check_tool("Bash").is_ok());
         policy.deny = vec![Sourced::new(NamePattern::parse("B*", "tool").unwrap(), Source::Line(2))];
         assert_eq!(
-            policy.check_tool("Bash").unwrap_err(),
+            policy.check_tool("Bash").unwrap_err().why,
             "tool Bash is denied by \"B*\" in `deny` of [tools] (policy.toml line 2)"
         );
         policy.allow.clear();
         assert_eq!(
-            policy.check_tool("Read").unwrap_err(),
+            policy.check_tool("Read").unwrap_err().why,
             "tool Read is not in `allow` of [tools] (built-in)"
         );
     }

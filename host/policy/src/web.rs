@@ -33,6 +33,8 @@ pub struct WebPolicy {
     pub browser: Sourced<bool>,
     /// The browser's program, in place of the first that is found.
     pub browser_path: Option<Sourced<String>>,
+    /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
+    pub outer: Option<Box<WebPolicy>>,
 }
 
 impl WebPolicy {
@@ -49,6 +51,7 @@ impl WebPolicy {
             redirects: Sourced::builtin(Redirects::SameHost),
             browser: Sourced::builtin(true),
             browser_path: None,
+            outer: None,
         }
     }
 }
@@ -246,6 +249,9 @@ pub enum WebVerdict<'a> {
 impl WebPolicy {
     /// Whether a host may be asked for; an IPv6 address stands in brackets.
     pub fn check_host(&self, host: &str, port: u16) -> Result<WebVerdict<'_>, WebDenial> {
+        if let Some(outer) = &self.outer {
+            outer.check_host(host, port)?;
+        }
         if !self.enabled.value {
             return Err(WebDenial(format!(
                 "the web is switched off by `enabled = false` in [web] ({})",
@@ -285,6 +291,9 @@ impl WebPolicy {
         address: IpAddr,
         verdict: &WebVerdict<'_>,
     ) -> Result<(), WebDenial> {
+        if let Some(outer) = &self.outer {
+            outer.check_address(host, address, &outer.verdict_of(host))?;
+        }
         let about = |rules: &'_ [WebRule]| {
             rules.iter().position(
                 |rule| matches!(&rule.pattern, WebPattern::Network(network) if network.contains(address)),
@@ -297,6 +306,12 @@ impl WebPolicy {
             WebVerdict::ByAddress if about(&self.allow).is_none() => Err(self.not_listed(host)),
             _ => Ok(()),
         }
+    }
+
+    /// Whether a host that was let through was so by its name.
+    fn verdict_of(&self, host: &str) -> WebVerdict<'_> {
+        let named = Host::parse(host).ok().and_then(|host| self.allow.iter().find(|rule| rule.covers(&host)));
+        named.map_or(WebVerdict::ByAddress, WebVerdict::Allowed)
     }
 
     fn not_listed(&self, host: &str) -> WebDenial {

@@ -39,6 +39,12 @@ impl Profile {
     }
 
     fn why(&self, path: &Path, access: Access, places: &Places, own_tmp: bool) -> Verdict {
+        if let Some(outer) = &self.outer {
+            let verdict = outer.why(path, access, places, own_tmp);
+            if !verdict.allowed {
+                return verdict;
+            }
+        }
         let path: PathBuf = places.workspace.join(path).components().collect();
         let shown = printable(&path);
         if path.components().any(|part| part == Component::ParentDir) {
@@ -53,8 +59,10 @@ impl Profile {
                 format!("{shown} is protected (built-in): programs outside the sandbox run what it names");
             return Verdict::denied(because, None);
         }
+        // Every command has a folder of its own there, whether a line says so or not.
+        let tmp = PathRule { place: Place::Tmp, source: Source::Builtin };
         let seen = |(_, rule): &(_, &PathRule)| own_tmp || rule.place != Place::Tmp;
-        let own = self.write.iter().map(|rule| ("write", rule));
+        let own = self.write.iter().chain([&tmp]).map(|rule| ("write", rule));
         let read = self.read.iter().filter(|_| access == Access::Read).map(|rule| ("read", rule));
         let covering = own
             .chain(read)
@@ -72,6 +80,10 @@ impl Profile {
     }
 
     fn not_in_tmp(&self, path: &Path, access: Access) -> Verdict {
+        if access == Access::Write {
+            let because = "commands have a /tmp of their own, where they may write; it is not this machine's";
+            return Verdict { allowed: true, because: because.to_owned(), would_allow: None };
+        }
         let because = format!("commands have a /tmp of their own, and {} is not in it", printable(path));
         let add = |place: &str| match access {
             Access::Read => Place::parse(place).is_ok().then(|| self.with("read", &self.read, place)),

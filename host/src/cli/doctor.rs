@@ -127,7 +127,10 @@ fn tools(report: &mut Report, context: &Context) {
         match grants {
             Err(why) => report.bad(format_args!("{}: {why}", tool.name)),
             Ok(grants) if context.is_on(tool) => report.good(format_args!("{}: {grants}", tool.name)),
-            Ok(_) => report.note(format_args!("{}: switched off by the settings", tool.name)),
+            Ok(_) => match context.closed_by_policy(&tool.name) {
+                Some(why) => report.note(format_args!("{}: closed: {why}", tool.name)),
+                None => report.note(format_args!("{}: switched off by the settings", tool.name)),
+            },
         }
     }
     plugins(report, context, &tools);

@@ -167,7 +167,7 @@ pub fn main() -> ExitCode {
         Some(Command::Tools) => Ok(tools::run(&environment)),
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Search { query }) => search::run(&environment, &query),
-        Some(Command::Policy { command }) => policy::run(&environment, command),
+        Some(Command::Policy { command }) => Ok(policy::run(&environment, command)),
         Some(Command::Audit(arguments)) => audit::run(&environment, &arguments, cli.workspace.as_deref()),
         Some(Command::Stats { json }) => stats::run(&environment, json),
         Some(Command::Plugin { command }) => plugin::run(&environment, command),

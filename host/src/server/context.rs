@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scorpiox_audit::Uses;
+use scorpiox_policy::Refusal;
 use scorpiox_rpc::Output;
 use scorpiox_settings::Settings;
 
@@ -177,8 +178,13 @@ impl Context {
 
     /// Why the operator wants nobody to call a tool; `None` also under a policy that cannot be used, which
     /// every call is told of.
-    pub(crate) fn closed_by_policy(&self, tool: &str) -> Option<String> {
+    pub(crate) fn closed_by_policy(&self, tool: &str) -> Option<Refusal> {
         self.shell.policy().ok()?.tools.check_tool(tool).err()
+    }
+
+    /// Whether there is a tool of that name, switched on or not.
+    pub(crate) fn knows(&self, tool: &str) -> bool {
+        self.registry.get(tool).is_some() || self.plugins.get(tool).is_some()
     }
 
     /// Where commands run.

@@ -10,7 +10,7 @@ use super::client::Client;
 use super::context::Context;
 use super::dispatch::{self, Answer, Request, Scope};
 use super::plan_notes;
-use super::records::Recording;
+use super::records::{NO_POLICY, Recording};
 use super::rendering::{Body, Manner};
 use super::unknown_arguments;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
@@ -28,12 +28,14 @@ use scorpiox_rpc::reply;
 pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let params = &scope.request.params;
     let records = &scope.context.records;
-    let refused = |name: &str, arguments, why| records.refuse(Some(scope.request), name, arguments, why);
+    let refused = |name: &str, arguments, why| {
+        records.refuse(Some(scope.request), name, arguments, why, &Uses::default());
+    };
     let name = params.required::<Text<'_>>("name", "the name of a tool");
     let name = name.inspect_err(|_| refused(dispatch::CALL, None, INVALID))?.0;
     let arguments = params.raw_object("arguments").inspect_err(|_| refused(&name, None, INVALID))?;
     let Some(tool) = dispatch::tool(scope.context, scope.request, &name) else {
-        refused(&name, arguments, UNKNOWN);
+        refuse_unknown(scope.context, scope.request, &name, arguments);
         return Err(unknown_tool(scope, &name));
     };
     let arguments = arguments.unwrap_or("{}");
@@ -99,8 +101,24 @@ pub(crate) fn record_unrun(context: &Context, request: &Request<'_>, outcome: Ou
     let name = name.as_ref().map_or(dispatch::CALL, |name| &name.0);
     match dispatch::tool(context, request, name) {
         Some(tool) => drop(records.begin(request, &tool, arguments.unwrap_or("{}"), &uses).finish(outcome)),
-        None => records.refuse(Some(request), name, arguments, UNKNOWN),
+        None => refuse_unknown(context, request, name, arguments),
     }
+}
+
+/// Records a call of a tool that is not there, or that the policy closes: then with the line that does.
+fn refuse_unknown(context: &Context, request: &Request<'_>, name: &str, arguments: Option<&str>) {
+    let uses = Uses::default();
+    let prefix = dispatch::prefix(context, request);
+    let bare = prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    let closed = context.closed_by_policy(bare).filter(|_| context.knows(bare));
+    let why = match closed {
+        Some(refusal) => {
+            uses.denied("tools", name, &refusal.why, refusal.decided_by);
+            NO_POLICY
+        }
+        None => UNKNOWN,
+    };
+    context.records.refuse(Some(request), name, arguments, why, &uses);
 }
 
 /// A call that cannot be read.
@@ -120,7 +138,7 @@ fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
     let bare = scope.prefix().and_then(|prefix| name.strip_prefix(prefix));
     let why_not = || [Some(name), bare].into_iter().flatten().find_map(|n| scope.context.plugins.why_not(n));
     let closed = scope.context.closed_by_policy(bare.unwrap_or(name));
-    let closed = closed.filter(|_| tools.iter().any(|tool| Some(&*tool.name) == bare || *tool.name == *name));
+    let closed = closed.filter(|_| scope.context.knows(bare.unwrap_or(name)));
     RpcError::invalid_params(if let Some(why) = closed {
         format!("{why}; nobody can call it")
     } else if let Some(why) = why_not() {

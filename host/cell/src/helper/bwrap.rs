@@ -13,9 +13,10 @@ use rustix::io::FdFlags;
 use rustix::process::{Resource, Rlimit};
 use serde::{Deserialize, Serialize};
 
-use super::confine::{DEVICES, ETC};
+use super::confine::DEVICES;
 use super::covers::Expected;
 use super::root::{KERNEL_FACTS, KEYS, SYSTEM, group_text, hosts_text, passwd_text};
+use crate::etc::ETC;
 use crate::packet;
 use crate::sys::{self, Side};
 use crate::wire::{CellSpec, CommandSpec, Cover, Fault, Network};

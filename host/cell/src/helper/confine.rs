@@ -9,6 +9,7 @@ use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::guard;
 use super::landlock::{Grant, Rules};
+use crate::etc::ETC;
 use crate::sys;
 use crate::wire::{CellSpec, CommandSpec, Cover, Fault, Limits, Network, Tier};
 
@@ -24,38 +25,6 @@ const MACHINE_FACTS: [&str; 8] = [
     "/proc/version",
     "/proc/filesystems",
     "/proc/sys/kernel/osrelease",
-];
-
-/// Files of `/etc` that hold nothing about the machine's users but their names, or nothing
-/// secret at all. What is missing on a machine is left out.
-pub(super) const ETC: [&str; 27] = [
-    "alternatives",
-    "debian_version",
-    "fonts",
-    "gai.conf",
-    "host.conf",
-    "java-17-openjdk",
-    "java-21-openjdk",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "locale.alias",
-    "localtime",
-    "magic",
-    "magic.mime",
-    "mime.types",
-    "networks",
-    "nsswitch.conf",
-    "os-release",
-    "perl",
-    "pki/tls/certs",
-    "protocols",
-    "python3",
-    "services",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-    "terminfo",
-    "timezone",
 ];
 
 /// Signals that may wait where the machine has no bound.

@@ -13,8 +13,9 @@ use rustix::mount::{
     unmount,
 };
 
-use super::confine::{DEVICES, ETC};
+use super::confine::DEVICES;
 use super::reach;
+use crate::etc::ETC;
 use crate::sys;
 use crate::wire::{CellSpec, Fault, Network};
 

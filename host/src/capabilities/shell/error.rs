@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scorpiox_audit::BUILT_IN;
 use scorpiox_cell::{CellError, Tier};
-use scorpiox_policy::{Policy, Problem};
+use scorpiox_policy::{Policy, Problem, Refusal};
 
 use super::survey::SurveyError;
 
@@ -16,7 +16,13 @@ pub enum ShellError {
     Policy(Problem),
     /// The policy does not allow to work on this folder.
     #[error("All tools are refused: {0}")]
-    NotAWorkspace(String),
+    NotAWorkspace(Refusal),
+    /// The policy was changed after it was read.
+    #[error(
+        "All tools are refused: the policy was changed after this server read it; start the server again (most clients \
+         have a command that reconnects), so that the new one holds"
+    )]
+    Outdated,
     /// A profile that the policy does not have.
     #[error("there is no shell profile {name:?}; there are {}", .known.join(", "))]
     NoProfile {
@@ -123,6 +129,7 @@ impl ShellError {
             self,
             Self::Policy(_)
                 | Self::NotAWorkspace(_)
+                | Self::Outdated
                 | Self::NoProfile { .. }
                 | Self::NotGranted(_)
                 | Self::NoTier(_)

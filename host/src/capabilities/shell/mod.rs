@@ -57,6 +57,8 @@ const TRIES: u32 = 20;
 const MAX_SURVEYS: usize = 16;
 /// Most folders that are named as not seen.
 const MAX_NOTES: usize = 5;
+/// How often it is looked whether the policy's files are those that were read.
+const LOOK_TIME: Duration = Duration::from_secs(1);
 /// The name of a person's own policy.
 const POLICY_FILE: &str = "policy.toml";
 /// Longest command, in bytes: what the kernel takes as one argument.
@@ -91,6 +93,9 @@ impl ShellSetup {
 pub struct Shell {
     setup: ShellSetup,
     policy: OnceLock<Result<Loaded, Arc<ShellError>>>,
+    workspace: OnceLock<Result<(), Arc<ShellError>>>,
+    /// When it was last looked whether the policy is the one that was read, and whether it is.
+    looked: Mutex<Option<(Instant, bool)>>,
     cells: Cells,
     tasks: Tasks,
     /// Of folders that plugins may write.
@@ -146,6 +151,8 @@ impl Shell {
         Self {
             setup,
             policy: OnceLock::new(),
+            workspace: OnceLock::new(),
+            looked: Mutex::default(),
             cells: Cells::default(),
             tasks: Tasks::default(),
             surveys: Mutex::default(),
@@ -161,7 +168,34 @@ impl Shell {
 
     /// The operator's policy, read when it is first asked for.
     pub fn policy(&self) -> Result<&Policy, Arc<ShellError>> {
-        self.loaded().map(|loaded| &loaded.policy)
+        let policy = &self.loaded()?.policy;
+        self.check_workspace()?;
+        Ok(policy)
+    }
+
+    /// Whether the policy lets anybody work on this folder. Looked up once.
+    fn check_workspace(&self) -> Result<(), Arc<ShellError>> {
+        let check = || {
+            let places = plan::usual_places(&self.setup);
+            let checked = self.loaded()?.policy.workspaces.check(&self.setup.workspace, &places);
+            checked.map_err(|refusal| Arc::new(ShellError::NotAWorkspace(refusal)))
+        };
+        self.workspace.get_or_init(check).clone()
+    }
+
+    /// Whether the files that the policy was read from are others by now. Looked at once in a while: a server that
+    /// goes on under an older policy would do what the operator has taken back.
+    pub(crate) fn check_current(&self) -> Result<(), ShellError> {
+        let Ok(loaded) = self.loaded() else { return Ok(()) };
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = looked.is_none_or(|(when, _)| when.elapsed() >= LOOK_TIME);
+        if is_due {
+            *looked = Some((Instant::now(), loaded.is_current()));
+        }
+        match *looked {
+            Some((_, false)) => Err(ShellError::Outdated),
+            _ => Ok(()),
+        }
     }
 
     /// The operator's policy, with what it was read from.
@@ -180,10 +214,6 @@ impl Shell {
         let places = plan::usual_places(&self.setup);
         let loaded =
             Loaded::read(&files, &places).map_err(|problem| Arc::new(ShellError::Policy(problem)))?;
-        let workspaces = &loaded.policy.workspaces;
-        workspaces
-            .check(&self.setup.workspace, &places)
-            .map_err(|why| Arc::new(ShellError::NotAWorkspace(why)))?;
         self.setup.skills.set_writable(writable::writable(&self.setup, &loaded.policy));
         Ok(loaded)
     }
@@ -195,7 +225,7 @@ impl Shell {
 
     /// Where the policy's names for places lead, at this moment.
     pub fn places(&self) -> Result<Places, Arc<ShellError>> {
-        Ok(plan::places(&self.setup, self.policy()?))
+        Ok(plan::places(&self.setup, &self.loaded()?.policy))
     }
 
     /// The best tier that this machine and the policy allow, found by building a cell.
@@ -246,7 +276,7 @@ impl Shell {
     /// A profile of the policy. The one that changes nothing is narrowed by the default one, so
     /// that making a plan never shows what is denied otherwise.
     pub(crate) fn profile(&self, name: &str) -> Result<Cow<'_, Profile>, Arc<ShellError>> {
-        let profiles = &self.policy()?.shell.profiles;
+        let profiles = &self.loaded()?.policy.shell.profiles;
         let unknown = || {
             let known = profiles.keys().cloned().collect();
             Arc::new(ShellError::NoProfile { name: name.to_owned(), known })
@@ -342,9 +372,15 @@ impl Shell {
         View::new(&self.setup, areas, &plan::programs_inside(&self.setup, areas)).special(&survey)
     }
 
+    /// Whether commands can run under a profile as it is written, on the best tier.
+    pub(crate) fn check_profile(&self, profile: &Profile) -> Result<(), Arc<ShellError>> {
+        let places = self.places()?;
+        plan::check_system(profile, &places).map_err(Arc::new)
+    }
+
     /// What stays closed to commands of a profile, as the next one would find it.
     pub fn closes(&self, profile: &Profile, path: &Path, write: bool) -> Result<Option<String>, ShellError> {
-        let policy = self.policy().map_err(|error| ShellError::Unenforceable(error.to_string()))?;
+        let policy = &self.loaded().map_err(|error| ShellError::Unenforceable(error.to_string()))?.policy;
         let places = plan::places(&self.setup, policy);
         let areas = plan::areas(&self.setup, profile, &places, &writable::writable(&self.setup, policy))?;
         let survey = Survey::new(&areas, profile.denied(&places));

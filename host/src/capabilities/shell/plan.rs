@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_audit::BUILT_IN;
-use scorpiox_cell::{CellSpec, Exposed, HomeLink, Limits, Network, Tier};
+use scorpiox_cell::{CellSpec, ETC, Exposed, HomeLink, Limits, Network, Tier};
 use scorpiox_paths::{Lost, Resolver, Trail, Writable, resolve};
 use scorpiox_policy::{
     Denial, DenyRule, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places, Policy,
@@ -183,20 +183,42 @@ fn home_links(profile: &Profile, places: &Places) -> Vec<HomeLink> {
     named.collect()
 }
 
-/// Bash itself is one of the system's programs: where those are closed nothing can be run, and nothing is.
-fn check_system(profile: &Profile, places: &Places) -> Result<(), ShellError> {
+/// The system's programs are seen whole, or not at all: bash itself is one of them, so that where they are closed nothing
+/// can be run, and nothing is. A rule that closes a part of them would not hold, so it is refused.
+pub(super) fn check_system(profile: &Profile, places: &Places) -> Result<(), ShellError> {
     let folders: Vec<_> =
         profile.read.iter().chain(&profile.write).flat_map(|rule| places.folders(&rule.place)).collect();
     let is_open = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
     let mut system = places.system.iter().filter(|path| path.exists());
-    if system.all(|path| is_open(path) || path.canonicalize().is_ok_and(|real| is_open(&real))) {
-        return Ok(());
+    if !system.all(|path| is_open(path) || path.canonicalize().is_ok_and(|real| is_open(&real))) {
+        return Err(ShellError::Unenforceable(format!(
+            "profile {} does not open the system's programs, bash among them, so that no command can run: `read` ({}) \
+             lacks \"@system\"",
+            profile.name, profile.origins.read
+        )));
     }
-    Err(ShellError::Unenforceable(format!(
-        "profile {} does not open the system's programs, bash among them, so that no command can run: `read` ({}) \
-         lacks \"@system\"",
-        profile.name, profile.origins.read
-    )))
+    let named = |rule: &&scorpiox_policy::PathRule| matches!(rule.place, Place::Path(_));
+    let own: Vec<_> =
+        profile.read.iter().filter(named).flat_map(|rule| places.folders(&rule.place)).collect();
+    let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
+    let whole: Vec<PathBuf> = places.system.iter().cloned().chain(etc).collect();
+    let is_of_it = |rule: &&DenyRule| {
+        let head = rule.head(places);
+        head.is_some_and(|head| {
+            whole.iter().any(|path| head.starts_with(path))
+                && !own.iter().any(|folder| head.starts_with(folder))
+        })
+    };
+    match profile.deny.iter().find(is_of_it) {
+        None => Ok(()),
+        Some(rule) => Err(ShellError::Unenforceable(format!(
+            "`deny` of profile {} has \"{}\" ({}), which is among the system's programs: commands see those whole, or \
+             not at all; leave it out",
+            profile.name,
+            rule.glob(),
+            rule.source
+        ))),
+    }
 }
 
 fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
@@ -346,7 +368,14 @@ pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result
     };
     let addresses =
         AddressPolicy::new(near.iter().map(|rule| (rule.address, rule.prefix)).collect(), PRIVATE_KEY);
-    let rules = Arc::new(Hosts { rules: HostRules::from(hosts), list: profile.network.source.to_string() });
+    let outer = profile.outer.as_deref().and_then(|outer| match &outer.network.value {
+        NetworkRule::Allowlist { hosts, .. } => {
+            Some((HostRules::from(hosts.clone()), outer.network.source.to_string()))
+        }
+        NetworkRule::Off | NetworkRule::Open => None,
+    });
+    let rules =
+        Arc::new(Hosts { rules: HostRules::from(hosts), list: profile.network.source.to_string(), outer });
     Proxy::start(
         listener,
         rules,
@@ -361,20 +390,29 @@ struct Hosts {
     rules: HostRules,
     /// Where they are listed, which decides about what is not.
     list: String,
+    /// Those for all users, where a person narrowed them: asked first, so that a refusal names their line.
+    outer: Option<(HostRules, String)>,
 }
 
 impl Decide for Hosts {
     fn decide(&self, host: &str, port: u16) -> Result<String, Denied> {
-        match self.rules.decide(host, port) {
-            HostDecision::Allowed(rule) => Ok(rule.source.to_string()),
-            HostDecision::Denied(why) => {
-                let rule = match &why {
-                    Denial::Port { source_line, .. } => source_line.to_string(),
-                    Denial::NotListed { .. } => self.list.clone(),
-                    _ => BUILT_IN.to_owned(),
-                };
-                Err(Denied { why: why.to_string(), rule })
-            }
+        if let Some((rules, list)) = &self.outer {
+            decided(rules.decide(host, port), list)?;
+        }
+        decided(self.rules.decide(host, port), &self.list)
+    }
+}
+
+fn decided(decision: HostDecision<'_>, list: &str) -> Result<String, Denied> {
+    match decision {
+        HostDecision::Allowed(rule) => Ok(rule.source.to_string()),
+        HostDecision::Denied(why) => {
+            let rule = match &why {
+                Denial::Port { source_line, .. } => source_line.to_string(),
+                Denial::NotListed { .. } => list.to_owned(),
+                _ => BUILT_IN.to_owned(),
+            };
+            Err(Denied { why: why.to_string(), rule })
         }
     }
 }

@@ -347,7 +347,8 @@ fn an_entry_that_a_project_brought_is_not_adopted() {
     let text = r#"{"servers": {"scorpiox": {"type": "http", "command": "/x", "args": ["--x\u001b[2J"]}}}"#;
     let error = in_project(text, Client::VsCode, None).expect_err("args");
     assert!(error.contains("\n  args: [\"--x\\u001b[2J\"]\n"), "{error}");
-    assert!(in_project(text, Client::VsCode, keep).expect("kept").contains("--x"));
+    let error = in_project(text, Client::VsCode, keep).expect_err("args say which policy holds");
+    assert!(error.contains("under which policy: args"), "{error}");
 }
 
 #[test]

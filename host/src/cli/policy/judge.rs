@@ -1,12 +1,13 @@
 //! What the policy says of one thing, as it would be decided when it comes to it.
 
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_policy::{
-    Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Verdict, WebVerdict,
+    Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Sourced, Verdict, WebVerdict,
 };
 use scorpiox_proxy::{AddressPolicy, Resolve as _, SystemResolver};
 use scorpiox_web::{Fetcher, Router};
@@ -37,7 +38,7 @@ pub(super) struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     pub(super) fn new(environment: &'a Environment, shell: &'a Shell, names: Names) -> Result<Self> {
-        Ok(Self { environment, shell, policy: shell.policy()?, names })
+        Ok(Self { environment, shell, policy: &shell.loaded()?.policy, names })
     }
 
     /// The decision; `profile` is that of commands.
@@ -48,7 +49,7 @@ impl<'a> Judge<'a> {
             What::Read => self.path(&*profile()?, subject, Access::Read),
             What::Write => self.path(&*profile()?, subject, Access::Write),
             What::Host => self.host(&*profile()?, subject),
-            What::Url => Ok(self.url(subject)),
+            What::Url => self.url(subject),
             What::File => self.file(subject),
             What::Tool => Ok(said(
                 self.policy
@@ -56,7 +57,7 @@ impl<'a> Judge<'a> {
                     .check_tool(subject)
                     .map(|rule| format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source)),
             )),
-            What::Plugin => Ok(self.plugin(subject)),
+            What::Plugin => self.plugin(subject),
             What::Workspace => self.workspace(subject),
             What::Command => {
                 bail!("commands are not judged by their text; ask what they may read, write and reach")
@@ -119,7 +120,9 @@ impl<'a> Judge<'a> {
             )),
             Network::Allowlist { hosts, allow_private } => {
                 match HostRules::from(hosts.clone()).decide(name, port) {
-                    HostDecision::Denied(denial) => denied(denial.to_string()),
+                    HostDecision::Denied(denial) => {
+                        denied(format!("{denial} ({})", refusing(profile, name, port).source))
+                    }
                     HostDecision::Allowed(rule) => self.at_its_addresses(
                         name,
                         port,
@@ -161,21 +164,18 @@ impl<'a> Judge<'a> {
         })
     }
 
-    fn url(&self, subject: &str) -> Verdict {
+    fn url(&self, subject: &str) -> Result<Verdict> {
         let web = &self.policy.web;
         let fetcher = Fetcher::new(web.clone());
-        let url = match Router::parse(subject) {
-            Ok(url) => url,
-            Err(error) => return denied(error.to_string()),
-        };
+        let url = Router::parse(subject)?;
         match fetcher.router().check_host(&url, None) {
-            Err(error) => return denied(error.to_string()),
+            Err(error) => return Ok(denied(error.to_string())),
             Ok(WebVerdict::Allowed(rule)) if self.names == Names::AsWritten => {
-                return allowed(format!("`allow` of [web] has {rule} ({})", rule.source));
+                return Ok(allowed(format!("`allow` of [web] has {rule} ({})", rule.source)));
             }
             Ok(_) => {}
         }
-        match fetcher.router().route(&url, None) {
+        Ok(match fetcher.router().route(&url, None) {
             Err(error) => denied(error.to_string()),
             Ok(route) => {
                 let found: Vec<_> = route.addresses.iter().map(|address| address.ip().to_string()).collect();
@@ -192,7 +192,7 @@ impl<'a> Judge<'a> {
                     private.unwrap_or_default()
                 ))
             }
-        }
+        })
     }
 
     fn file(&self, subject: &str) -> Result<Verdict> {
@@ -206,9 +206,14 @@ impl<'a> Judge<'a> {
         ))
     }
 
-    fn plugin(&self, subject: &str) -> Verdict {
+    fn plugin(&self, subject: &str) -> Result<Verdict> {
         let (name, hash) = subject.split_once("@sha256:").unwrap_or((subject, ""));
-        said(self.policy.plugins.check(name, hash).map(|rule| {
+        let is_hash = hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+        ensure!(
+            hash.is_empty() || is_hash,
+            "{hash:?} is no hash: it has 64 digits, as `plugin hash` prints them"
+        );
+        Ok(said(self.policy.plugins.check(name, hash).map(|rule| {
             format!(
                 "`allow` of [plugins] has \"{}\" ({}); {} approves it (`approve`, {})",
                 rule.value,
@@ -216,7 +221,7 @@ impl<'a> Judge<'a> {
                 self.policy.plugins.approve.value,
                 self.policy.plugins.approve.source
             )
-        }))
+        })))
     }
 
     fn workspace(&self, subject: &str) -> Result<Verdict> {
@@ -236,8 +241,21 @@ fn denied(because: String) -> Verdict {
     Verdict { allowed: false, because, would_allow: None }
 }
 
-fn said(decided: Result<String, String>) -> Verdict {
-    decided.map_or_else(denied, allowed)
+fn said(decided: Result<String, impl Display>) -> Verdict {
+    decided.map_or_else(|why| denied(why.to_string()), allowed)
+}
+
+/// The list of hosts that refuses one: the one for all users, where that does.
+fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Sourced<Network> {
+    let outer = profile.outer.as_deref().map(|outer| &outer.network);
+    let refuses = |network: &&Sourced<Network>| match &network.value {
+        Network::Off => true,
+        Network::Open => false,
+        Network::Allowlist { hosts, .. } => {
+            matches!(HostRules::from(hosts.clone()).decide(name, port), HostDecision::Denied(_))
+        }
+    };
+    outer.filter(refuses).unwrap_or(&profile.network)
 }
 
 /// A host and its port; without one that of encrypted HTTP.

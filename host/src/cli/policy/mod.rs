@@ -13,11 +13,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use clap::{Subcommand, ValueEnum};
 use scorpiox_policy::{Loaded, Policy, Profile, Verdict, render, seen_note};
+use scorpiox_text::nearest;
 
 use super::environment::Environment;
 use super::quote::Shown;
 use super::terminal;
-use crate::capabilities::shell::{DEFAULT_PROFILE, Shell, ShellSetup};
+use crate::capabilities::shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell, ShellSetup};
 use crate::capabilities::skills::SkillFolders;
 
 pub(super) use init::Example;
@@ -92,16 +93,26 @@ pub(super) enum What {
     Workspace,
 }
 
-pub(super) fn run(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
+/// What a script is told where there is no decision: that something is denied is 1.
+const NO_DECISION: u8 = 2;
+
+pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode {
+    carry_out(environment, command).unwrap_or_else(|error| {
+        terminal::complain(&format!("scorpiox-code: {error:#}"));
+        ExitCode::from(NO_DECISION)
+    })
+}
+
+fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
     match command {
         PolicyCommand::Show => show(environment),
-        PolicyCommand::Check { file: Some(file) } => check_file(&file),
+        PolicyCommand::Check { file: Some(file) } => check_file(environment, &file),
         PolicyCommand::Check { file: None } => check(environment),
         PolicyCommand::Why { what, subject, profile } => {
             let shell = Shell::new(setup(environment));
             if what == What::Command {
                 let profile = shell.profile(&profile)?;
-                return describe_command(&shell, shell.policy()?, &profile, &subject);
+                return describe_command(&shell, &shell.loaded()?.policy, &profile, &subject);
             }
             let judge = Judge::new(environment, &shell, Names::LookedUp)?;
             let verdict = judge.verdict(what, &subject, &profile)?;
@@ -124,7 +135,10 @@ fn show(environment: &Environment) -> Result<ExitCode> {
             .fold(Shown::text(""), |page, file| page.and(&Shown::line(&format!("# {}", file.display())))),
     };
     let page = if files.is_empty() { page } else { page.and(&Shown::line(&format!("# sha256:{hash}"))) };
-    terminal::print(&page.and(&Shown::text(&render(policy))));
+    // As commands have it: it shows nothing that the default profile does not.
+    let mut shown = policy.clone();
+    shown.shell.profiles.insert(READ_ONLY_PROFILE.to_owned(), shell.profile(READ_ONLY_PROFILE)?.into_owned());
+    terminal::print(&page.and(&Shown::text(&render(&shown))));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -137,23 +151,38 @@ fn check(environment: &Environment) -> Result<ExitCode> {
         terminal::print(&Shown::line(&text));
     }
     for file in &loaded.files {
-        valid(file, &loaded.policy);
+        terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
     }
+    notes(environment, &shell, &loaded.policy);
     Ok(ExitCode::SUCCESS)
 }
 
-fn check_file(file: &Path) -> Result<ExitCode> {
+fn check_file(environment: &Environment, file: &Path) -> Result<ExitCode> {
     ensure!(file.exists(), "{} does not exist", file.display());
-    valid(file, &Policy::load(file)?);
+    let policy = Policy::load(file)?;
+    terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
+    let shell = Shell::under(setup(environment), Loaded::of(policy.clone()));
+    notes(environment, &shell, &policy);
     Ok(ExitCode::SUCCESS)
 }
 
-fn valid(file: &Path, policy: &Policy) {
-    let (profiles, grants) = (policy.shell.profiles.len(), policy.grants.len());
-    terminal::print(&Shown::line(&format!(
-        "{} is valid: {profiles} profiles, {grants} grants.",
-        file.display()
-    )));
+/// What is valid, and perhaps not what was meant.
+fn notes(environment: &Environment, shell: &Shell, policy: &Policy) {
+    let note = |text: String| terminal::print(&Shown::line(&format!("  note: {text}")));
+    let tools = environment.registry.names();
+    for rule in policy.tools.deny.iter().chain(&policy.tools.allow) {
+        let name = rule.value.to_string();
+        // Tools of plugins have a dot; which there are depends on what is installed.
+        if name.contains(['.', '*']) || tools.contains(&name.as_str()) {
+            continue;
+        }
+        let near = nearest(&name, tools.iter().copied());
+        let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        note(format!("[tools] names {name} ({}), and no tool is called so{near}", rule.source));
+    }
+    if let Err(error) = shell.profile(DEFAULT_PROFILE).and_then(|profile| shell.check_profile(&profile)) {
+        note(error.to_string());
+    }
 }
 
 fn forget(environment: &Environment) -> Result<ExitCode> {

@@ -90,6 +90,9 @@ impl<'a> Case<'a> {
             Some((subject, profile)) if is_of_commands => (subject.trim(), profile.trim()),
             _ => (rest, DEFAULT_PROFILE),
         };
+        if is_of_commands && rest.ends_with(" as") {
+            return Err("names no profile after `as`".to_owned());
+        }
         if subject.is_empty() {
             return Err(format!("says nothing to {kind}"));
         }

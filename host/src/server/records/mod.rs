@@ -19,8 +19,8 @@ use scorpiox_audit::{Board, Bounds, Figures, Log, LogError, Origin, Outcome, Spo
 use scorpiox_policy::{AuditPolicy, Policy};
 
 use clients::Clients;
-pub(crate) use recording::Recording;
 use recording::Subject;
+pub(crate) use recording::{NO_POLICY, Recording};
 
 use super::dispatch::Request;
 use crate::capabilities::shell::{Report, Shell};
@@ -106,12 +106,13 @@ impl Records {
         name: &str,
         arguments: Option<&str>,
         why: &'static str,
+        uses: &Uses,
     ) {
         let name = text::clean(name, MAX_TOOL_BYTES);
         let client = client.and_then(|request| self.clients.of(request));
         let subject = Subject::Unknown { name: &name, arguments };
         // It did nothing, so that nothing is withheld.
-        let _ = Recording::new(self, client, subject, &Uses::default()).finish(Outcome::Refused(why));
+        let _ = Recording::new(self, client, subject, uses).finish(Outcome::Refused(why));
     }
 
     /// A request that calls no tool, and is recorded by its method.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use scorpiox_audit::{BUILT_IN, Called, ClientName, Entry, LogError, Outcome, Uses, time};
 
 use super::{Audit, Records};
+use crate::capabilities::shell::ShellError;
 use crate::runtime::Fault;
 use crate::tools::{Failure, Kind, Tool};
 
@@ -76,7 +77,15 @@ impl<'a> Recording<'a> {
     /// the operator wants no such call.
     pub(crate) fn permit(&self) -> Result<(), Failure> {
         // Nobody knows what it says of this tool.
-        if let Err(error) = self.records.shell.policy() {
+        let shell = &self.records.shell;
+        if let Err(error) = shell.policy() {
+            self.fault.set(Some(NO_POLICY));
+            if let ShellError::NotAWorkspace(refusal) = &*error {
+                self.uses.denied("workspaces", &self.records.workspace, &refusal.why, refusal.decided_by);
+            }
+            return Err(Failure(error.to_string()));
+        }
+        if let Err(error) = shell.check_current() {
             self.fault.set(Some(NO_POLICY));
             return Err(Failure(error.to_string()));
         }
@@ -225,7 +234,7 @@ impl Audit {
 /// What a line about a background command is called, which is no call.
 const TASK: &str = "background command";
 const NOT_RECORDED: &str = "not-recorded";
-const NO_POLICY: &str = "policy";
+pub(crate) const NO_POLICY: &str = "policy";
 
 fn refusal(what: &str, error: &LogError) -> Failure {
     Failure(format!(

@@ -55,7 +55,7 @@ impl Server {
             Ok(request) => request,
             Err(error) => {
                 if method == dispatch::CALL {
-                    self.context.records.refuse(None, dispatch::CALL, None, INVALID);
+                    self.context.records.refuse(None, dispatch::CALL, None, INVALID, &Uses::default());
                 }
                 return Step::Answer(error.reply(id));
             }

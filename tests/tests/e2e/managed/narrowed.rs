@@ -122,7 +122,7 @@ fn a_first_policy_is_written_once_and_is_one() {
         let (again, _, err) = program.run(&["policy", "init", "--example", example]);
         assert!(!again.success() && err.contains("is there already"), "{err}");
         let (_, diff, _) = program.run(&["policy", "diff"]);
-        assert!(diff.contains("\n- ") || example == "team", "{diff}");
+        assert!(diff.contains("\n+ ") || example == "team", "{diff}");
     }
     let program = Program::new();
     let (asked, _, err) = program.run(&["policy", "init"]);
@@ -133,4 +133,101 @@ fn a_first_policy_is_written_once_and_is_one() {
             && out.contains("[workspaces]")
             && !program.home().join(".scorpiox/policy.toml").exists()
     );
+}
+
+#[test]
+fn a_refusal_names_the_line_of_whoever_closes_it() {
+    let program = program();
+    let wide = "version = 1\n[web]\nallow = [\"*\"]\n[files]\nread = [\"/\"]\n[shell.profile.workspace]\nread = [\"@system\", \"/\"]\n\
+                network = { mode = \"allowlist\", hosts = [\"*.example.org\", \"git.example.com\"] }\n[tools]\nallow = [\"*\"]\n";
+    program.put("home/.scorpiox/policy.toml", wide);
+    let managed_policy = "version = 1\n[web]\nallow = [\"docs.example.com\"]\n[tools]\nallow = [\"Bash\", \"Read*\"]\n\
+        [shell.profile.workspace]\nread = [\"@system\"]\nnetwork = { mode = \"allowlist\", hosts = [\"git.example.com\"] }\n";
+    let program = managed(program, managed_policy, "");
+    let why =
+        |what: &str, subject: &str| program.run(&["policy", "why", what, subject]).1.replace("\n    ", " ");
+    for (what, subject, line) in [
+        ("url", "https://evil.example.org/", 3),
+        ("tool", "TaskManager", 5),
+        ("host", "evil.example.org", 8),
+        ("file", "/etc/hosts", 0),
+        ("read", "/srv/x", 7),
+    ] {
+        let said = why(what, subject);
+        let by = if line == 0 {
+            "(built-in)".to_owned()
+        } else {
+            format!("/etc/scorpiox/policy.toml line {line}")
+        };
+        assert!(said.contains(&by), "{what}: {said}");
+    }
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    told(&mut server, "ReadDocs", json!({ "url": "https://evil.example.org/" }));
+    told(&mut server, "TaskManager", json!({ "action": "list" }));
+    told(&mut server, "NoSuchTool", json!({}));
+    let lines = crate::audit::lines(&program, 3);
+    let rules: Vec<_> = lines.iter().map(|line| line["uses"][0]["rule"].as_str().unwrap_or("none")).collect();
+    assert_eq!(
+        rules,
+        ["/etc/scorpiox/policy.toml line 3", "/etc/scorpiox/policy.toml line 5", "none"],
+        "{lines:?}"
+    );
+    assert_eq!((&lines[1]["fault"], &lines[2]["fault"]), (&json!("policy"), &json!("unknown-tool")));
+}
+
+#[test]
+fn a_folder_that_may_not_be_worked_on_is_refused_with_the_line_and_the_policy_can_be_asked_there() {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[workspaces]\nallow = [\"/srv/elsewhere\"]\n");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let text = told(&mut server, "TaskManager", json!({ "action": "list" }));
+    assert!(text.contains("`allow` of [workspaces] (policy.toml line 3)"), "{text}");
+    let line = &crate::audit::lines(&program, 1)[0];
+    assert_eq!((&line["fault"], &line["uses"][0]["rule"]), (&json!("policy"), &json!("policy.toml line 3")));
+    assert_eq!(line["policy"].as_str().expect("a hash").len(), 64);
+    for arguments in [&["show"][..], &["check"], &["diff"], &["why", "workspace", "/srv/elsewhere/x"]] {
+        let (ran, out, err) = program.run(&[&["policy"], arguments].concat());
+        assert!(ran.success(), "{arguments:?}: {out}{err}");
+    }
+}
+
+#[test]
+fn a_policy_that_was_changed_ends_what_servers_do_under_the_older_one() {
+    let program = Program::new();
+    let path = program.put("home/.scorpiox/policy.toml", "version = 1\n");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    assert!(told(&mut server, "Bash", json!({ "command": "echo yes" })).starts_with("yes"));
+    fs::write(&path, "version = 1\n[tools]\ndeny = [\"Bash\"]\n").expect("writes");
+    let begun = std::time::Instant::now();
+    while told(&mut server, "Bash", json!({ "command": "true" })).contains("exit code 0") {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "the older policy goes on");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let text = told(&mut server, "TaskManager", json!({ "action": "list" }));
+    assert!(text.contains("the policy was changed after this server read it"), "{text}");
+}
+
+#[test]
+fn what_would_not_hold_is_refused() {
+    for (line, words) in [
+        ("deny = [\"/usr/bin/curl\"]", "which is among the system's programs"),
+        ("deny = [\"/etc/ssl/certs\"]", "which is among the system's programs"),
+    ] {
+        let program = Program::new();
+        program
+            .put("home/.scorpiox/policy.toml", format!("version = 1\n[shell.profile.workspace]\n{line}\n"));
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        let text = told(&mut server, "Bash", json!({ "command": "true" }));
+        assert!(text.contains(words), "{text}");
+        let (_, out, _) = program.run(&["policy", "check"]);
+        assert!(out.contains("note: ") && out.contains(words), "{out}");
+    }
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[tools]\ndeny = [\"SetCalback\"]\n");
+    let (_, out, _) = program.run(&["policy", "check"]);
+    assert!(out.contains("no tool is called so; did you mean SetCallback?"), "{out}");
 }
