@@ -22,4 +22,5 @@ pub mod plugins;
 pub mod runtime;
 pub mod server;
 pub mod tools;
+pub mod worked_on;
 pub mod workspace;

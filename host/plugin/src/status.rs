@@ -51,6 +51,14 @@ impl<'a> Status<'a> {
         if plugin.manifest_fingerprint != approval.manifest {
             return Err(Change::Manifest);
         }
+        // What was approved is what these files ask for, whatever else is written beside it.
+        let asks = &plugin.manifest;
+        if asks.capabilities != approval.capabilities || asks.limits != approval.limits {
+            return Err(Change::Manifest);
+        }
+        if Fingerprint::of(approval.tools.get().as_bytes()) != approval.definitions {
+            return Err(Change::Component);
+        }
         if approval.capabilities.fixed_folders().iter().any(|folder| !approval.folders.contains_key(*folder))
         {
             return Err(Change::Folders);

@@ -45,7 +45,7 @@ fn narrowed(own: &Profile, by: &Profile, places: Option<&Places>) -> Profile {
         env: env(&own.env, &by.env),
         limits,
         origins,
-        outer: None,
+        outer: own.outer.clone().or_else(|| by.outer.clone()),
     }
 }
 

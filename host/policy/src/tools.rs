@@ -200,6 +200,21 @@ impl PluginsPolicy {
         self.rules.check(|pattern| pattern.covers(name, hash)).map_err(closed)
     }
 
+    /// As [`check`](Self::check), of a plugin that a person approved: where nobody but the policy approves, that is
+    /// not enough.
+    pub fn check_run(&self, name: &str, hash: &str) -> Result<(), Refusal> {
+        self.check(name, hash)?;
+        if self.approve.value == Approve::Person || self.approves(name, hash).is_some() {
+            return Ok(());
+        }
+        let why = format!(
+            "plugin {} is not listed with its hash in `allow` of [plugins], and `approve` ({}) leaves approving to the policy",
+            shorten(name),
+            self.approve.source
+        );
+        Err(Refusal { why, decided_by: self.approve.source })
+    }
+
     /// The rule that approves a plugin with this hash in a person's place.
     pub fn approves(&self, name: &str, hash: &str) -> Option<&Sourced<PluginPattern>> {
         let rules = &self.rules;

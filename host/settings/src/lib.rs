@@ -48,6 +48,8 @@ pub struct Locations {
     pub home: Option<PathBuf>,
     /// The folder of the project; files in it are not trusted to switch anything on.
     pub workspace: PathBuf,
+    /// Folders that were worked on before: what lies there may be a command's, too.
+    pub worked_on: Vec<PathBuf>,
 }
 
 /// All settings, and where each came from.

@@ -33,6 +33,8 @@ enum Kind {
 
 struct Loader<'a> {
     workspace: &'a Path,
+    /// Folders that commands could write at some time.
+    worked_on: &'a [PathBuf],
     context: Context<'a>,
     values: Values,
     problems: Vec<Problem>,
@@ -52,6 +54,7 @@ impl Settings {
     ) -> Self {
         let mut loader = Loader {
             workspace: &locations.workspace,
+            worked_on: &locations.worked_on,
             context: Context { keys: Keys { tools: known_tools }, home: locations.home.as_deref() },
             values: Values::defaults(known_tools),
             problems: Vec::new(),
@@ -76,7 +79,7 @@ const PROTECTED: [&str; 2] = [".claude", ".scorpiox"];
 
 /// The tiers' folders, each once: a workspace can be the home folder.
 fn folders(locations: &Locations) -> Vec<Folder> {
-    let Locations { binary_dir, home, workspace } = locations;
+    let Locations { binary_dir, home, workspace, .. } = locations;
     // A program that was built in the workspace has files beside it that commands can write: those are
     // no word of the person's.
     let (built_here, beside) = match binary_dir.clone() {
@@ -135,8 +138,10 @@ impl Loader<'_> {
         // A file that commands can write, wherever its name lies, is nobody's word but the workspace's. What
         // lies in a workspace's own folders of settings they cannot: the workspace may be the home folder.
         let is_writable = |real: PathBuf| {
-            let inside = real.strip_prefix(self.workspace).map(|inside| inside.components().next());
-            inside.is_ok_and(|first| {
+            let all = self.worked_on.iter().map(PathBuf::as_path).chain([self.workspace]);
+            let mut inside = all.filter_map(|folder| real.strip_prefix(folder).ok());
+            inside.any(|inside| {
+                let first = inside.components().next();
                 first.is_none_or(|first| !PROTECTED.contains(&&*first.as_os_str().to_string_lossy()))
             })
         };

@@ -12,6 +12,7 @@ use scorpiox_settings::{Locations, Settings};
 use crate::database::Durability;
 use crate::server::{Audience, Options};
 use crate::tools::{self, Registry};
+use crate::worked_on::others;
 use crate::workspace::{Sources, Workspace};
 
 /// Where things are, and what was set.
@@ -27,6 +28,8 @@ pub(super) struct Environment {
     pub(super) is_managed_required: bool,
     is_home_named: bool,
     is_workspace_named: bool,
+    /// Folders that were worked on before.
+    pub(super) worked_on: Vec<PathBuf>,
 }
 
 /// What the arguments name.
@@ -59,10 +62,13 @@ impl Environment {
         refuse_brought_along(&own_home, is_home_named, &workspace)?;
         refuse_others(&own_home)?;
         let binary = env::current_exe().context("this program's own path is unknown")?;
+        let worked_on = others(&own_home, &workspace.path)
+            .with_context(|| format!("the list of workspaces in {} cannot be read", own_home.display()))?;
         let locations = Locations {
             binary_dir: binary.parent().map(Into::into),
             home: home.clone(),
             workspace: workspace.path.clone(),
+            worked_on: worked_on.clone(),
         };
         let registry = Arc::new(Registry::new(tools::builtin()));
         let settings = Arc::new(Settings::load(&locations, env::vars_os(), &registry.names()));
@@ -77,6 +83,7 @@ impl Environment {
             is_managed_required,
             is_home_named,
             is_workspace_named,
+            worked_on,
         })
     }
 
@@ -112,6 +119,7 @@ impl Environment {
             durability: self.durability,
             audience: Audience::Model,
             is_managed_required: self.is_managed_required,
+            worked_on: self.worked_on.clone(),
         }
     }
 }

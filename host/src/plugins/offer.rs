@@ -86,7 +86,7 @@ impl Plugins {
     /// cannot be used, which every call is told of.
     fn closed_by_policy(&self, name: &PluginName, approval: &Approval) -> Option<String> {
         let plugins = &self.shell.policy().ok()?.plugins;
-        plugins.check(name.as_str(), approval.content().as_str()).err().map(|refusal| refusal.why)
+        plugins.check_run(name.as_str(), approval.content().as_str()).err().map(|refusal| refusal.why)
     }
 
     fn entries(&self) -> Vec<Arc<Entry>> {

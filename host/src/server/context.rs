@@ -51,6 +51,8 @@ pub struct Options {
     pub audience: Audience,
     /// Whether nothing is allowed without a policy that holds for all users of the machine.
     pub is_managed_required: bool,
+    /// Folders that were worked on before: see [`ShellSetup::worked_on`].
+    pub worked_on: Vec<PathBuf>,
 }
 
 /// Who reads the results.
@@ -106,6 +108,7 @@ impl Context {
             durability,
             audience,
             is_managed_required,
+            worked_on,
         } = options;
         let path = state_folder(&own_home).join(workspace.state_file_name());
         let skills = Arc::new(SkillFolders::new(
@@ -121,6 +124,7 @@ impl Context {
             own_home,
             skills: Arc::clone(&skills),
             is_managed_required,
+            worked_on,
         }));
         let plugins = Plugins::new(Arc::clone(&shell));
         Self {

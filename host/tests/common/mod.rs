@@ -51,6 +51,7 @@ pub fn shell(folder: &Path) -> Shell {
         own_home: folder.join("own"),
         skills: Arc::new(SkillFolders::new(folder, None, folder, &[])),
         is_managed_required: false,
+        worked_on: Vec::new(),
     })
 }
 
@@ -86,7 +87,8 @@ impl Connected {
         let folder = tempfile::tempdir().expect("a folder");
         let workspace = folder.path().join("workspace");
         std::fs::create_dir(&workspace).expect("a folder");
-        let locations = Locations { binary_dir: None, home: None, workspace: workspace.clone() };
+        let locations =
+            Locations { binary_dir: None, home: None, workspace: workspace.clone(), worked_on: Vec::new() };
         let registry = Arc::new(Registry::new(tools));
         let none: [(&str, &str); 0] = [];
         let options = Options {
@@ -97,6 +99,7 @@ impl Connected {
             registry,
             durability: Durability::Process,
             is_managed_required: false,
+            worked_on: Vec::new(),
             audience: Audience::Model,
         };
         let (requests, input) = memory::pipe(1024 * 1024);

@@ -229,7 +229,8 @@ fn what_lies_in_tmp_is_not_in_the_tmp_of_commands() {
         verdict.would_allow.unwrap(),
         "read = [\"@system\", \"@toolchains\", \"@skills\", \"/tmp/a\"] in [shell.profile.workspace]"
     );
-    assert!(!existing(Access::Write).allowed);
+    // They may write there, and this machine does not see it.
+    assert!(existing(Access::Write).allowed);
     let opened = profile("workspace", "[shell.profile.workspace]\nread = ['/tmp/a']");
     assert!(opened.why_existing(Path::new("/tmp/a/b"), Access::Read, &places()).allowed);
 }

@@ -34,6 +34,7 @@ impl Machine {
             binary_dir: Some(self.path("bin")),
             home: Some(self.path("home")),
             workspace: self.path("ws"),
+            worked_on: Vec::new(),
         }
     }
 
@@ -424,7 +425,8 @@ fn beside_a_program_that_was_built_in_the_workspace_nothing_is_trusted() {
 #[test]
 fn without_home_and_binary_folder_the_workspace_is_read() {
     let machine = Machine::new().with(SCORPIOX, "TOOL_BASH=no");
-    let locations = Locations { binary_dir: None, home: None, workspace: machine.path("ws") };
+    let locations =
+        Locations { binary_dir: None, home: None, workspace: machine.path("ws"), worked_on: Vec::new() };
     assert!(!Settings::load(&locations, [("", ""); 0], &TOOLS).tool_enabled("bash"));
 }
 

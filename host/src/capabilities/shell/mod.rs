@@ -79,6 +79,8 @@ pub struct ShellSetup {
     pub skills: Arc<SkillFolders>,
     /// Whether nothing is allowed without a policy that holds for all users of the machine.
     pub is_managed_required: bool,
+    /// Folders that were worked on before: a link in one of them may be a command's of then.
+    pub worked_on: Vec<PathBuf>,
 }
 
 impl ShellSetup {

@@ -24,6 +24,7 @@ use super::survey::Survey;
 use super::writable::writable;
 use crate::capabilities::scratch::Scratch;
 use crate::instance;
+use crate::worked_on::remember;
 use crate::workspace::is_own;
 
 /// What the operator writes private networks into that commands may reach.
@@ -77,6 +78,8 @@ impl Plan {
             return Err(ShellError::NoWorkspace(setup.workspace.clone()));
         }
         make_folder(&outputs)?;
+        // Before anything can be written here: later sessions must not follow what is made.
+        remember(&setup.own_home, &setup.workspace).map_err(ShellError::io("noting the workspace"))?;
         let held = Scratch::new(&setup.own_home, &name)
             .map_err(ShellError::io("making a folder for temporary files"))?;
         let scratch = held.path.clone();
@@ -263,6 +266,13 @@ pub(super) fn areas(
                 None => {}
             }
         }
+    }
+    // What a person narrowed leads nowhere that is not open to all, also by a link.
+    if let Some(outer) = &profile.outer {
+        let wider = self::areas(setup, outer, places, writable)?;
+        areas.retain(|area| {
+            wider.iter().any(|open| area.path.starts_with(&open.path) && (open.write || !area.write))
+        });
     }
     // A file has nothing in it that could be closed, so it is closed itself.
     let denied = profile.denied(places);

@@ -23,5 +23,5 @@ pub(super) fn writable(setup: &ShellSetup, policy: &Policy) -> Writable {
     // What commands know as temporary files is a folder of their own.
     let folders = rules.filter(|rule| rule.place != Place::Tmp);
     let folders = folders.flat_map(|rule| places.folders(&rule.place));
-    Writable::new(folders.chain([setup.workspace.clone()]))
+    Writable::new(folders.chain(setup.worked_on.iter().cloned()).chain([setup.workspace.clone()]))
 }

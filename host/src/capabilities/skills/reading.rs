@@ -253,6 +253,7 @@ mod tests {
             workspace_name: "test".to_owned(),
             skills: Arc::new(SkillFolders::new(&bed.at("ws"), None, bed.root(), &[])),
             is_managed_required: false,
+            worked_on: Vec::new(),
         });
         let uses = Uses::default();
         (Reading::new(Arc::new(shell), uses.clone()), uses)

@@ -11,12 +11,14 @@ use scorpiox_plugin::Shelf;
 use scorpiox_rpc::Output;
 
 use super::add::Source;
+use super::decide::recorded;
 use super::look::Look;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
+use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
 use crate::cli::quote::Shown;
-use crate::cli::terminal;
+use crate::cli::{policy, terminal};
 use crate::plugins::held_to;
 use crate::runtime::{Component, Kept, Setup, Ticker};
 use crate::server::{Audience, Context, Options};
@@ -34,6 +36,7 @@ pub(super) fn run(
         terminal::print(&Shown::text("\nIt can be added. Name a tool to call it.\n"));
         return Ok(ExitCode::SUCCESS);
     };
+    allowed(environment, &look, tool)?;
     let manifest = &look.installed.manifest;
     let kept = Kept::new(&environment.own_home);
     let asked = (&manifest.capabilities, &look.folders);
@@ -47,6 +50,16 @@ pub(super) fn run(
     parsed.with_context(|| format!("the arguments are no JSON object: {arguments}"))?;
     component.name = format!("plugin-trial/{}", manifest.name).into();
     call(environment, &component, tool, arguments)
+}
+
+/// Whether the operator lets the plugin run, which nobody approved; a trial leaves a line, too.
+fn allowed(environment: &Environment, look: &Look, tool: &str) -> Result<()> {
+    let shell = Shell::new(policy::setup(environment));
+    let policy = shell.policy()?;
+    let name = look.installed.name.as_str();
+    policy.plugins.check_run(name, look.content().as_str())?;
+    policy.tools.check_tool(&format!("{name}.{tool}"))?;
+    recorded(environment, "plugin test", &look.installed.name, Some(look))
 }
 
 /// Calls the tool as a server would, with what the plugin asks for.

@@ -255,5 +255,6 @@ pub(super) fn setup(environment: &Environment) -> ShellSetup {
             environment.settings.additional_skills(),
         )),
         is_managed_required: environment.is_managed_required,
+        worked_on: environment.worked_on.clone(),
     }
 }

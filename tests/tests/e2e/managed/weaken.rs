@@ -214,3 +214,93 @@ fn a_program_elsewhere_reads_the_same_file() {
     assert!(refused.contains("`min_version` is 99.0.0, and this program is"), "{refused}");
     fs::remove_dir_all(program.home().join(".scorpiox/run")).ok();
 }
+
+#[test]
+fn an_approval_from_before_does_not_outlive_what_the_policy_says_of_approving() {
+    use crate::plugins::{hash_of, install, install_kinds, listed, source};
+    let plugin = std::fs::read(crate::plugins::guest("kinds")).expect("the component");
+    let before = Program::new();
+    install_kinds(&before, "");
+    let folder = source(&before, "kinds", "", &plugin);
+    let hash = hash_of(&before, &folder);
+    install(&before, &folder);
+    let mut server = before.start();
+    server.initialize("2025-11-25");
+    assert!(!listed(&mut server).is_empty());
+    drop(server);
+    for (allow, runs) in [("\"kinds\"".to_owned(), false), (format!("\"kinds@sha256:{hash}\""), true)] {
+        let text = format!("version = 1\n[plugins]\nallow = [{allow}]\napprove = \"policy\"\n");
+        before.put("home/.scorpiox/policy.toml", &text);
+        let mut server = before.start();
+        server.initialize("2025-11-25");
+        assert_eq!(!listed(&mut server).is_empty(), runs, "{allow}");
+    }
+    // What is written into the decisions by hand gives nothing.
+    let ledger = before.home().join(".scorpiox/plugins.json");
+    let text = std::fs::read_to_string(&ledger).expect("the decisions");
+    let forged = text.replacen(
+        "\"capabilities\":{",
+        "\"capabilities\":{\"env\":{\"why\":\"x\",\"variables\":[\"HOME\"]},",
+        1,
+    );
+    assert_ne!(text, forged, "{text}");
+    std::fs::write(&ledger, forged).expect("writes");
+    let mut server = before.start();
+    server.initialize("2025-11-25");
+    assert!(listed(&mut server).is_empty());
+    // Neither does a trial of what is not listed.
+    before.put("home/.scorpiox/policy.toml", "version = 1\n[plugins]\nallow = []\n");
+    let (tried, _, err) = before.run(&["plugin", "test", &folder, "divide", "{\"a\": 6, \"b\": 3}"]);
+    assert!(!tried.success() && err.contains("is not in `allow` of [plugins]"), "{err}");
+}
+
+#[test]
+fn a_narrower_path_of_the_person_leads_nowhere_by_a_link() {
+    let program = program();
+    let team = program.put("home/team/file", "the team's").parent().expect("a folder").to_owned();
+    let customer = program.put("outside/customer/file", SECRET).parent().expect("a folder").to_owned();
+    std::os::unix::fs::symlink(&customer, team.join("link")).expect("a link");
+    let own = format!(
+        "version = 1\n[shell.profile.workspace]\nread = [\"@system\", \"{0}/link\"]\n[files]\nread = [\"{0}/link\"]\n",
+        team.display()
+    );
+    program.put("home/.scorpiox/policy.toml", own);
+    let managed_policy = format!(
+        "version = 1\n[shell.profile.workspace]\nread = [\"@system\", \"{0}\"]\n[files]\nread = [\"{0}\"]\n",
+        team.display()
+    );
+    let program = managed(program, &managed_policy, "");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let read =
+        told(&mut server, "Bash", json!({ "command": format!("cat {}/file; true", customer.display()) }));
+    assert!(!read.contains(SECRET), "{read}");
+}
+
+#[test]
+fn a_link_made_in_one_workspace_opens_nothing_in_another() {
+    let program = Program::new();
+    let secret = program.put("home/private/id", SECRET);
+    program.put("home/a/file", "");
+    let docs = program.home().join("a/docs");
+    program.put(
+        "home/.scorpiox/policy.toml",
+        format!("version = 1\n[shell.profile.workspace]\nread = [\"@system\", \"{}\"]\n", docs.display()),
+    );
+    let mut command = program.command();
+    command.arg("--workspace").arg(program.home().join("a"));
+    let mut first = scorpiox_tests::Started::spawn(command);
+    first.initialize("2025-11-25");
+    let link = format!("ln -s {} docs; echo made", secret.parent().expect("a folder").display());
+    let made = told(&mut first, "Bash", json!({ "command": link }));
+    drop(first);
+    let mut second = program.start();
+    second.initialize("2025-11-25");
+    let read = told(
+        &mut second,
+        "Bash",
+        json!({ "command": format!("cat {}/id {}; true", docs.display(), secret.display()) }),
+    );
+    assert!(!read.contains(SECRET), "{made}\n{read}");
+    assert!(docs.symlink_metadata().is_ok(), "the link is there, so that the attack is one: {made}");
+}

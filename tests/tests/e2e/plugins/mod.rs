@@ -82,7 +82,7 @@ pub fn kinds_hash() -> String {
 }
 
 /// The names of the tools that a server lists, of plugins alone.
-fn listed(server: &mut Started) -> Vec<String> {
+pub(crate) fn listed(server: &mut Started) -> Vec<String> {
     let list = server.ask("tools/list", serde_json::json!({}));
     let names =
         list["result"]["tools"].as_array().expect("tools").iter().filter_map(|tool| tool["name"].as_str());
