@@ -16,7 +16,9 @@
 
 mod board;
 mod chain;
+mod copy;
 mod entry;
+mod export;
 mod figures;
 mod files;
 mod filter;
@@ -32,7 +34,9 @@ mod uses;
 mod verify;
 
 pub use board::{Board, Posted, Server, posted};
+pub use copy::verify_copy;
 pub use entry::{ClientName, Entry, Origin, Outcome, Recorder};
+pub use export::{Authorities, Export, ExportError, LogServer, Named, Target, Tell};
 pub use figures::{Called, Figures, ToolFigures};
 pub use filter::{Filter, Glob};
 pub use log::{Bounds, Log, LogError};

@@ -14,7 +14,7 @@ use crate::head::{Head, Held};
 use crate::read::{MAX_LINE_BYTES, Record};
 
 /// Places that are told of; the rest is counted.
-const MAX_BREAKS: usize = 20;
+pub(crate) const MAX_BREAKS: usize = 20;
 
 /// Where a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub enum Broken {
     Missing(u64, u64),
     /// This line stands behind one with a higher number: it was moved, or copied.
     Moved(u64),
+    /// Two lines have this number, and are not the same.
+    Twice(u64),
     /// A line that has no place in the chain.
     Added,
     /// The chain begins anew with this line: the head had been taken away.
@@ -61,6 +63,7 @@ impl fmt::Display for Broken {
             Self::Changed(number) => write!(f, "number {number} was changed"),
             Self::Missing(from, to) => write!(f, "{} missing before it", range(*from, *to)),
             Self::Moved(number) => write!(f, "number {number} was moved or copied here"),
+            Self::Twice(number) => write!(f, "number {number} is there already, and is another line"),
             Self::Added => write!(f, "is not of the chain: added, or changed"),
             Self::BegunAnew(number) => {
                 write!(f, "the chain begins anew with number {number}: {HEAD} had been removed or damaged")
@@ -98,6 +101,8 @@ pub struct Verified {
     pub begins: Option<(u64, Place)>,
     /// Lines of before there was a chain.
     pub before: u64,
+    /// Lines of a copy that came again.
+    pub again: u64,
     /// Pieces of lines whose writer was ended while it wrote. No line of the chain is among them.
     pub torn: u64,
     /// The first places where it is broken.

@@ -90,17 +90,14 @@ fn no_server(shown: &str) -> Invalid {
 
 /// A host, which may be an address in brackets, with or without a port.
 fn server(text: &str, usual_port: u16, is_tls: bool) -> Option<Export> {
-    let (host, rest) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let (host, rest) = rest.split_once(']')?;
-            host.parse::<std::net::Ipv6Addr>().ok()?;
-            (host, rest)
-        }
-        None => {
-            let (host, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
-            let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-            host.bytes().all(fits).then_some((host, rest))?
-        }
+    let (host, rest) = if let Some(text) = text.strip_prefix('[') {
+        let (host, rest) = text.split_once(']')?;
+        host.parse::<std::net::Ipv6Addr>().ok()?;
+        (host, rest)
+    } else {
+        let (host, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        host.bytes().all(fits).then_some((host, rest))?
     };
     let port = match rest {
         "" => usual_port,

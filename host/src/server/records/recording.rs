@@ -1,6 +1,7 @@
 //! One call, from its beginning to its line.
 
 use std::cell::Cell;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -81,9 +82,9 @@ impl<'a> Recording<'a> {
             return Err(Failure(error.to_string()));
         }
         match self.records.audit() {
-            Some(audit) if audit.required => audit.spool.check().map_err(|error| {
+            Some(audit) if audit.required => audit.check().map_err(|refusal| {
                 self.fault.set(Some(NOT_RECORDED));
-                refusal("was not run", &error)
+                refusal
             }),
             _ => Ok(()),
         }
@@ -133,6 +134,7 @@ impl<'a> Recording<'a> {
         let is_full = audit.spool.push(|out| entry.push(out));
         if audit.required {
             let written = audit.spool.drain_now().inspect_err(|error| audit.complain(error));
+            audit.wake_exports();
             // Of a call that was refused for this there is nothing to withhold.
             let is_run = self.fault.get() != Some(NOT_RECORDED);
             return written.or_else(|error| {
@@ -180,9 +182,18 @@ impl Audit {
     /// Writes what waits. Tells the operator, once, when that fails.
     pub(super) fn drain(&self) {
         match self.spool.drain() {
-            Ok(()) => self.has_complained.store(false, Ordering::Relaxed),
+            Ok(()) => {
+                self.has_complained.store(false, Ordering::Relaxed);
+                self.wake_exports();
+            }
             Err(error) => self.complain(&error),
         }
+    }
+
+    /// Whether a call may run where each needs a line: it could be written now, and every export has those before it.
+    fn check(&self) -> Result<(), Failure> {
+        self.spool.check().map_err(|error| refusal("was not run", &error))?;
+        self.ensure_exports().map_err(|error| refusal("was not run", &error))
     }
 
     fn complain(&self, error: &LogError) {
@@ -197,7 +208,7 @@ const TASK: &str = "background command";
 const NOT_RECORDED: &str = "not-recorded";
 const NO_POLICY: &str = "policy";
 
-fn refusal(what: &str, error: &LogError) -> Failure {
+fn refusal(what: &str, error: &dyn Display) -> Failure {
     Failure(format!(
         "The call {what}: the operator's policy requires a line in the audit for each call, and {error}."
     ))
