@@ -82,10 +82,9 @@ impl<'a> Recording<'a> {
             return Err(Failure(error.to_string()));
         }
         match self.records.audit() {
-            Some(audit) if audit.required => audit.check().map_err(|refusal| {
-                self.fault.set(Some(NOT_RECORDED));
-                refusal
-            }),
+            Some(audit) if audit.required => {
+                audit.check().inspect_err(|_| self.fault.set(Some(NOT_RECORDED)))
+            }
             _ => Ok(()),
         }
     }

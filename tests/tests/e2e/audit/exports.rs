@@ -1,5 +1,6 @@
 //! Copies of the lines, elsewhere.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::BufReader;
 use std::net::TcpListener;
@@ -9,6 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use scorpiox_tests::managed::managed;
 use scorpiox_tests::program::unwrapped;
 use scorpiox_tests::{Program, Started};
@@ -168,6 +170,39 @@ fn without_that_calls_go_on_and_what_was_missed_is_sent_by_the_next_server() {
     assert!(status.success() && err.is_empty(), "{err}");
     assert_eq!(fs::read_to_string(place.join("later/x.jsonl")).expect("a file"), text(&program));
     assert_eq!(text(&program).lines().count(), 2);
+}
+
+#[test]
+fn servers_that_are_killed_again_and_again_leave_a_copy_that_has_every_line() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let (program, place) = exporting(&format!(
+        "[audit]\nmax_file_size = \"64KiB\"\nmax_files = 1000\nexport = [\"PLACE/x.jsonl\", \"tcp://127.0.0.1:{port}\"]\n"
+    ));
+    let log = log_server(listener);
+    let mut other = start(&program);
+    for _ in 0..8 {
+        let mut server = start(&program);
+        create(&mut server, "a task");
+        for _ in 0..100 {
+            server.request("tools/call", json!({ "name": "ListBgTasks", "arguments": {} }));
+        }
+        server.signal(Signal::KILL);
+        server.wait();
+        create(&mut other, "another");
+    }
+    ends(other);
+    let (_, out, _) = program.run(&["audit", "--json"]);
+    let copy = place.join("x.jsonl");
+    let whole: BTreeSet<_> = out.lines().map(str::to_owned).collect();
+    let mut seen = BTreeSet::new();
+    while seen.len() < whole.len() {
+        seen.insert(log.recv_timeout(PATIENCE).expect("a line"));
+    }
+    assert_eq!(seen, whole);
+    let (status, told, err) = program.run(&["audit", "verify", "--file", copy.to_str().expect("UTF-8")]);
+    assert!(status.success(), "{told}{err}");
+    assert!(told.starts_with(&format!("The copy is whole: {} lines in 1 file.", whole.len())), "{told}");
 }
 
 #[test]
