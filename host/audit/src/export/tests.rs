@@ -255,6 +255,7 @@ fn a_server_that_does_not_read_holds_nobody_up_and_what_it_missed_is_sent_to_the
     assert_eq!(server.join().unwrap(), bed.lines());
 }
 
+/// Made for these tests alone, and valid until 2120.
 const CERTIFICATE: &[u8] = include_bytes!("testdata/server.pem");
 const KEY: &[u8] = include_bytes!("testdata/server.key");
 
