@@ -103,7 +103,7 @@ impl HeadFile {
                 Some(open) => open,
                 None => self.make(&path)?,
             };
-            wait_for(&file, FlockOperation::NonBlockingLockExclusive, until)?;
+            wait_for(&file, FlockOperation::NonBlockingLockExclusive, until, HEAD)?;
             let held = Held(Arc::clone(&file));
             // Whoever took the file away made a lock of it that others do not see.
             let is_there = path.symlink_metadata().is_ok_and(|about| identity(&about) == known);
@@ -135,7 +135,7 @@ impl Held {
     /// The right to read while nobody writes, where that can be had: a folder may be a copy that cannot be written.
     pub(crate) fn to_read(file: &File) -> Option<Self> {
         let until = Instant::now() + LOCK_TIME;
-        wait_for(file, FlockOperation::NonBlockingLockShared, until).ok()?;
+        wait_for(file, FlockOperation::NonBlockingLockShared, until, HEAD).ok()?;
         file.try_clone().ok().map(|file| Self(Arc::new(file)))
     }
 
@@ -154,7 +154,8 @@ impl Drop for Held {
     }
 }
 
-fn wait_for(file: &File, operation: FlockOperation, until: Instant) -> io::Result<()> {
+/// Waits for a lock on a file, which is called `what` where somebody does not let go of it.
+pub(crate) fn wait_for(file: &File, operation: FlockOperation, until: Instant, what: &str) -> io::Result<()> {
     let mut pause = FIRST_PAUSE;
     loop {
         match flock(file, operation) {
@@ -163,7 +164,7 @@ fn wait_for(file: &File, operation: FlockOperation, until: Instant) -> io::Resul
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 return Err(io::Error::new(
                     ErrorKind::TimedOut,
-                    format!("another process holds {HEAD} and does not let go of it"),
+                    format!("another process holds {what} and does not let go of it"),
                 ));
             }
             Err(rustix::io::Errno::INTR) => {}

@@ -2,12 +2,15 @@
 //!
 //! Reading order: [`Uses`] is what one call touched, [`Entry`] makes a line of it, [`Spool`] keeps
 //! lines until they are written and [`Log`] writes them, each with the hash of the one before it; [`read`] gives them
-//! back, as far as a [`Filter`] wants, a [`Report`] sums them up, and [`verify()`] finds what was done to them. [`Figures`] counts in memory, and a [`Board`] shows the counts to other processes.
+//! back, as far as a [`Filter`] wants, a [`Report`] sums them up, and [`verify()`] finds what was done to them. An
+//! [`Export`] sends what was written to another place, where [`verify_copy`] checks it. [`Figures`] counts in memory,
+//! and a [`Board`] shows the counts to other processes.
 //!
 //! Invariants:
 //! - A line is written whole, by one system call, and by one writer at a time.
 //! - Each line has the next number and the hash of the line before it, whoever wrote that, in whatever file it is.
 //! - Text that others chose has no control characters and is bounded before it gets into a line.
+//! - What is exported is what was written, byte for byte and in its order.
 //! - An argument's value is in a line only where [`Entry::arguments`] has it.
 //!
 //! When something is recorded, and what the operator wants, is left to the server.
@@ -16,7 +19,9 @@
 
 mod board;
 mod chain;
+mod copy;
 mod entry;
+mod export;
 mod figures;
 mod files;
 mod filter;
@@ -32,7 +37,9 @@ mod uses;
 mod verify;
 
 pub use board::{Board, Posted, Server, posted};
+pub use copy::verify_copy;
 pub use entry::{ClientName, Entry, Origin, Outcome, Recorder};
+pub use export::{Authorities, Export, ExportError, LogServer, Named, Target, Tell};
 pub use figures::{Called, Figures, ToolFigures};
 pub use filter::{Filter, Glob};
 pub use log::{Bounds, Log, LogError};

@@ -108,6 +108,13 @@ impl Log {
         error.map_or(told, Err)
     }
 
+    /// Looks, and does no more, as a server that is killed then.
+    #[cfg(test)]
+    pub(crate) fn look(&mut self) -> io::Result<()> {
+        let lock = self.head.lock()?;
+        self.about(&lock).map(drop)
+    }
+
     /// What the newest line is, and whether the file ends within one.
     fn about(&mut self, lock: &Held) -> io::Result<About> {
         let file = self.file()?;
@@ -131,8 +138,9 @@ impl Log {
             (None, None) => (1, Tip::START),
         };
         let head = Head { first, tip, inode: identity(&about).1, bytes: about.len() };
-        // Before anything else: lines without a head are lines whose head was taken away.
-        lock.write(&head)?;
+        // Before anything else: lines without a head are lines whose head was taken away. Who is killed before the torn
+        // line is ended leaves a head that is of no file, so that the next one looks again.
+        lock.write(&Head { bytes: if is_torn { 0 } else { head.bytes }, ..head })?;
         Ok(About { head, is_torn })
     }
 
@@ -177,7 +185,8 @@ impl Log {
         let (old, kept) = known.split_at(known.len().saturating_sub(self.bounds.files.saturating_sub(1)));
         if !old.is_empty() {
             // Told before they go: what is missing of the oldest otherwise was taken away by somebody else.
-            let first = kept.iter().find_map(|(_, path)| first(path).transpose());
+            let first =
+                kept.iter().find_map(|(_, path)| File::open(path).and_then(|file| first(&file)).transpose());
             head.first = first.transpose()?.unwrap_or(head.tip.number + 1);
             lock.write(head)?;
         }
@@ -196,14 +205,14 @@ struct About {
 }
 
 /// How a file ends.
-struct Tail {
+pub(crate) struct Tail {
     /// The newest line of the chain.
-    newest: Option<Tip>,
+    pub newest: Option<Tip>,
     is_torn: bool,
 }
 
 /// Reads a file from its end, as far as its newest line.
-fn tail(file: &File, bytes: u64) -> io::Result<Tail> {
+pub(crate) fn tail(file: &File, bytes: u64) -> io::Result<Tail> {
     const PIECE: u64 = 64 * 1024;
     let (mut text, mut begin) = (Vec::new(), bytes);
     loop {
@@ -228,8 +237,8 @@ fn tail(file: &File, bytes: u64) -> io::Result<Tail> {
 }
 
 /// The number of the first line of the chain in a file.
-fn first(path: &Path) -> io::Result<Option<u64>> {
-    let mut file = BufReader::new(File::open(path)?);
+pub(crate) fn first(file: &File) -> io::Result<Option<u64>> {
+    let mut file = BufReader::new(file);
     let mut line = Vec::new();
     while file.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? > 0 {
         if let Some(link) = Link::read(line.strip_suffix(b"\n").unwrap_or(&line)) {

@@ -14,7 +14,7 @@ use crate::head::{Head, Held};
 use crate::read::{MAX_LINE_BYTES, Record};
 
 /// Places that are told of; the rest is counted.
-const MAX_BREAKS: usize = 20;
+pub(crate) const MAX_BREAKS: usize = 20;
 
 /// Where a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub enum Broken {
     Missing(u64, u64),
     /// This line stands behind one with a higher number: it was moved, or copied.
     Moved(u64),
+    /// Two lines have this number, and are not the same.
+    Twice(u64),
     /// A line that has no place in the chain.
     Added,
     /// The chain begins anew with this line: the head had been taken away.
@@ -61,6 +63,7 @@ impl fmt::Display for Broken {
             Self::Changed(number) => write!(f, "number {number} was changed"),
             Self::Missing(from, to) => write!(f, "{} missing before it", range(*from, *to)),
             Self::Moved(number) => write!(f, "number {number} was moved or copied here"),
+            Self::Twice(number) => write!(f, "number {number} is there already, and is another line"),
             Self::Added => write!(f, "is not of the chain: added, or changed"),
             Self::BegunAnew(number) => {
                 write!(f, "the chain begins anew with number {number}: {HEAD} had been removed or damaged")
@@ -98,6 +101,8 @@ pub struct Verified {
     pub begins: Option<(u64, Place)>,
     /// Lines of before there was a chain.
     pub before: u64,
+    /// Lines of a copy that came again.
+    pub again: u64,
     /// Pieces of lines whose writer was ended while it wrote. No line of the chain is among them.
     pub torn: u64,
     /// The first places where it is broken.
@@ -219,9 +224,10 @@ impl Check {
     fn unlinked(&mut self, text: &[u8], place: impl Fn() -> Place) {
         let is_record = std::str::from_utf8(text).ok().and_then(Record::parse).is_some();
         match (is_record, &self.last) {
-            (false, _) => self.found.torn += 1,
             (true, None) => self.found.before += 1,
-            (true, Some(_)) => self.broken(Some(place()), Broken::Added),
+            (false, Some(_)) if is_piece(text) => self.found.torn += 1,
+            (false, None) => self.found.torn += 1,
+            (_, Some(_)) => self.broken(Some(place()), Broken::Added),
         }
     }
 
@@ -290,6 +296,15 @@ fn without(from: u64, to: u64, seen: &[(u64, u64)]) -> Vec<(u64, u64)> {
     }
     left.extend(next.filter(|next| *next <= to).map(|next| (next, to)));
     left
+}
+
+/// What each line begins with.
+const BEGIN: &[u8] = b"{\"time\":\"";
+
+/// Whether a text can be the beginning of a line, and is no whole one.
+fn is_piece(text: &[u8]) -> bool {
+    let begins = text.starts_with(BEGIN) || !text.is_empty() && BEGIN.starts_with(text);
+    begins && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_err()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ mod resolve;
 mod stamp;
 mod trail;
 
-pub use account::account_home;
+pub use account::{account_home, user_name};
 pub use folder::{Folder, Identity, Kind, open_file};
 pub use resolve::{Resolver, Unresolved, Writable, resolve};
 pub use stamp::{FINE_STEP, Stamp};

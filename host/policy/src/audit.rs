@@ -1,6 +1,7 @@
 //! `[audit]`: what is recorded of calls.
 
-use crate::source::Sourced;
+use crate::export::Export;
+use crate::source::{Source, Sourced};
 
 /// What is recorded of calls, and how much of it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,12 @@ pub struct AuditPolicy {
     pub max_file_size: Sourced<u64>,
     /// Files that are kept.
     pub max_files: Sourced<usize>,
+    /// Where else each line goes.
+    pub export: Vec<Sourced<Export>>,
+    /// Where that list stands.
+    pub export_origin: Source,
+    /// A file with the authorities that log servers are to be known by, in place of the system's.
+    pub export_ca: Option<Sourced<String>>,
 }
 
 impl AuditPolicy {
@@ -25,6 +32,9 @@ impl AuditPolicy {
             required: Sourced::builtin(false),
             max_file_size: Sourced::builtin(16 << 20),
             max_files: Sourced::builtin(8),
+            export: Vec::new(),
+            export_origin: Source::Builtin,
+            export_ca: None,
         }
     }
 }

@@ -19,6 +19,7 @@
 mod audit;
 mod builtin;
 mod deny;
+mod export;
 mod files;
 mod hosts;
 mod layers;
@@ -47,6 +48,7 @@ use std::path::Path;
 
 pub use audit::AuditPolicy;
 pub use deny::{DenyRule, DenySet};
+pub use export::{Export, LogServer};
 pub use files::{FileDenial, FilesPolicy};
 pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules, covers};
 pub use layers::{Files, Loaded};

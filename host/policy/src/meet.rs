@@ -168,14 +168,22 @@ fn search(own: &SearchPolicy, by: &SearchPolicy) -> SearchPolicy {
     SearchPolicy { engines }
 }
 
-/// Never less is recorded, and nothing is kept for a shorter time.
+/// Never less is recorded, nothing is kept for a shorter time, and lines go to no fewer places.
 fn audit(own: &AuditPolicy, by: &AuditPolicy) -> AuditPolicy {
+    let (export, export_origin) =
+        either((&own.export, own.export_origin), (&by.export, by.export_origin), |one, other| {
+            one.value == other.value
+        });
     AuditPolicy {
         enabled: most(&own.enabled, &by.enabled),
         arguments: most(&own.arguments, &by.arguments),
         required: most(&own.required, &by.required),
         max_file_size: most(&own.max_file_size, &by.max_file_size),
         max_files: most(&own.max_files, &by.max_files),
+        export,
+        export_origin,
+        // By whom the administrator's log server is known is not the person's to say.
+        export_ca: if own.export.is_empty() { by.export_ca.clone() } else { own.export_ca.clone() },
     }
 }
 

@@ -108,6 +108,11 @@ fn audit(page: &mut Page, audit: &AuditPolicy) {
     let size = &audit.max_file_size;
     page.line(&format!("max_file_size = \"{}\"", show_size(size.value)), size.source);
     page.line(&format!("max_files = {}", audit.max_files.value), audit.max_files.source);
+    let export: Vec<_> = audit.export.iter().map(|to| (to.value.to_string(), to.source)).collect();
+    page.list("export", &export, audit.export_origin);
+    if let Some(ca) = &audit.export_ca {
+        page.line(&format!("export_ca = {}", quote(&ca.value)), ca.source);
+    }
 }
 
 #[derive(Default)]

@@ -31,4 +31,8 @@ fn each_line_names_its_source() {
     prints(&policy, "custom.txt");
     let again = Policy::parse(&render(&policy), &path).expect("what is shown is a policy");
     assert_eq!(again.shell.profiles["mine"].limits, policy.shell.profiles["mine"].limits);
+    let places = |policy: &Policy| -> Vec<_> {
+        policy.audit.export.iter().map(|export| export.value.clone()).collect()
+    };
+    assert_eq!((places(&again), places(&policy).len()), (places(&policy), 3));
 }

@@ -4,7 +4,7 @@ mod report;
 mod verify;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -72,7 +72,11 @@ pub(super) struct AuditArguments {
 #[derive(Subcommand)]
 enum AuditCommand {
     /// Check that no line was changed, removed, moved or added; exit code 1 where one was
-    Verify,
+    Verify {
+        /// A copy of the lines, as `export` of [audit] made it, in place of the audit itself
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
     /// Sum up calls: by tool, by rule, by host and folder, and what was denied most
     Report(report::ReportArguments),
 }
@@ -101,7 +105,7 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let folder = audit_folder(&environment.own_home);
     match &arguments.command {
-        Some(AuditCommand::Verify) => return verify::run(&folder),
+        Some(AuditCommand::Verify { file }) => return verify::run(&folder, file.as_deref()),
         Some(AuditCommand::Report(report)) => return report::run(&folder, report, workspace.map(resolved)),
         None => {}
     }

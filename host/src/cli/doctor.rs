@@ -21,7 +21,7 @@ use crate::capabilities::web::browser;
 use crate::database::Mode;
 use crate::runtime::Component;
 use crate::server::Context;
-use crate::server::records::check_audit;
+use crate::server::records::{check_audit, check_exports};
 use crate::tools::{Kind, Tool};
 
 /// What was found, and whether anything has to be fixed.
@@ -288,6 +288,12 @@ fn audit(report: &mut Report, context: &Context) {
             ));
         }
         Some(Err(error)) => report.bad(format_args!("calls are not recorded: {error}")),
+    }
+    for (place, taken) in check_exports(context.shell()) {
+        match taken {
+            Ok(()) => report.good(format_args!("lines are exported to {place}")),
+            Err(error) => report.bad(error),
+        }
     }
 }
 

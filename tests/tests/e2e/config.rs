@@ -57,9 +57,12 @@ fn no_client_is_told_to_start_a_program_that_commands_can_exchange() {
     assert!(!status.success() && out.is_empty(), "{out}{err}");
     assert!(err.contains("can be changed by commands") && err.contains("make install"), "{err}");
     assert!(!program.home().join(".cursor").exists());
-    let (status, out, _) = program.run(&["--workspace", workspace, "doctor"]);
-    assert!(!status.success() && out.contains("FAIL  clients must not start this program"), "{out}");
     // From another project it is as good as any.
     let (status, out, err) = program.run(&["config", "cursor", "--write"]);
     assert!(status.success(), "{out}{err}");
+    let (status, out, _) = program.run(&["--workspace", workspace, "doctor"]);
+    assert!(!status.success() && out.contains("FAIL  clients must not start this program"), "{out}");
+    // Unless commands could write there before: `doctor` has run one.
+    let (status, _, err) = program.run(&["config", "codex", "--write"]);
+    assert!(!status.success() && err.contains("can be changed by commands"), "{err}");
 }

@@ -265,3 +265,26 @@ fn numbers_that_were_seen_are_not_missing() {
     assert_eq!(without(10, u64::MAX, &seen), [(10, u64::MAX - 1)]);
     assert_eq!(without(4, 4, &[]), [(4, 4)]);
 }
+
+#[test]
+fn a_line_that_no_server_wrote_is_not_taken_for_one_that_was_killed() {
+    for added in ["garbage", "{\"time\":\"x\"}", "{}"] {
+        let folder = Folder::of(4);
+        folder.change(|lines| lines.insert(1, added.to_owned()));
+        assert!(folder.breaks().iter().any(|broken| matches!(broken, Broken::Added)), "{added:?}");
+    }
+}
+
+#[test]
+fn two_servers_that_are_killed_while_they_write_break_nothing() {
+    let mut folder = Folder::of(3);
+    let text = fs::read_to_string(folder.path(CURRENT)).unwrap();
+    fs::write(folder.path(CURRENT), text + "{\"time\":\"2026-11-22T").unwrap();
+    // The second one has looked, and is killed before it has ended the line of the first.
+    let bounds = Bounds { file_bytes: 1 << 20, files: 8 };
+    Log::new(folder.root.path().to_owned(), bounds).look().unwrap();
+    folder.log = Log::new(folder.root.path().to_owned(), bounds);
+    folder.write(2);
+    let found = folder.verify();
+    assert!(found.is_whole() && (found.lines, found.torn) == (5, 1), "{found:?}");
+}

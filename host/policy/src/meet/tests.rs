@@ -122,3 +122,30 @@ fn grants_of_both_narrow_and_none_is_added_where_there_is_to_be_none() {
     assert_eq!(profiles, ["build", "readonly"]);
     assert!(both.grants["plugin/b"].shell.is_empty());
 }
+
+#[test]
+fn lines_go_to_the_places_of_both_and_the_administrators_authorities_stay() {
+    let managed = "[audit]\nexport = [\"journald\", \"tls://logs.example.com\"]\n";
+    let own = "[audit]\nexport = [\"/var/log/x.jsonl\", \"journald\", \"tls://own.example.com\"]\nexport_ca = \"/ca.pem\"";
+    let audit = outcome(managed, own).audit;
+    let places: Vec<_> = audit.export.iter().map(|to| (to.value.to_string(), to.source)).collect();
+    let (all, mine) = (Source::Managed(3), Source::Line(3));
+    assert_eq!(
+        places,
+        [
+            ("journald".to_owned(), all),
+            ("tls://logs.example.com:6514".to_owned(), all),
+            ("/var/log/x.jsonl".to_owned(), mine),
+            ("tls://own.example.com:6514".to_owned(), mine),
+        ]
+    );
+    assert_eq!((audit.export_ca, audit.export_origin), (None, mine));
+    for own in ["", "[audit]\nexport = []"] {
+        let audit = outcome(managed, own).audit;
+        assert_eq!((audit.export.len(), audit.export_origin), (2, all), "{own}");
+    }
+    let alone = outcome("", own).audit;
+    assert!(alone.export.len() == 3 && alone.export_ca.is_some());
+    // An empty file of the person closes nothing that was opened for all.
+    assert!(outcome(managed, "[audit]\nenabled = false").audit.enabled.value);
+}

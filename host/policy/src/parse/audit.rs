@@ -1,9 +1,11 @@
 //! `[audit]`.
 
-use super::document::Section;
+use super::document::{Entry, Section};
+use super::list;
 use super::value::{number, size};
 use crate::audit::AuditPolicy;
-use crate::problem::Problem;
+use crate::export::Export;
+use crate::problem::{Problem, shorten};
 use crate::source::Sourced;
 
 /// Less would be renaming more than writing.
@@ -11,10 +13,20 @@ const LEAST_SIZE: u64 = 64 << 10;
 /// The current file, and one that was full.
 const LEAST_FILES: usize = 2;
 const MOST_FILES: usize = 1000;
+/// Each has a thread of its own.
+const MOST_EXPORTS: usize = 8;
 
 /// Lays the table over the defaults.
 pub(super) fn read(section: &Section<'_>, audit: &mut AuditPolicy) -> Result<(), Problem> {
-    section.only(&["enabled", "arguments", "required", "max_file_size", "max_files"])?;
+    section.only(&[
+        "enabled",
+        "arguments",
+        "required",
+        "max_file_size",
+        "max_files",
+        "export",
+        "export_ca",
+    ])?;
     let switches = [
         ("enabled", &mut audit.enabled),
         ("arguments", &mut audit.arguments),
@@ -37,6 +49,36 @@ pub(super) fn read(section: &Section<'_>, audit: &mut AuditPolicy) -> Result<(),
     }
     if let Some(entry) = section.get("max_files") {
         audit.max_files = Sourced::new(number(&entry, &(LEAST_FILES..=MOST_FILES))?, entry.source());
+    }
+    exports(section, audit)
+}
+
+fn exports(section: &Section<'_>, audit: &mut AuditPolicy) -> Result<(), Problem> {
+    if let Some(entry) = section.get("export") {
+        let fix = "write a list, such as [\"/var/log/scorpiox/{user}.jsonl\", \"journald\"]";
+        let place = |item: &Entry<'_>, text: &str| Ok(Sourced::new(Export::parse(text)?, item.source()));
+        (audit.export, audit.export_origin) = (list(&entry, fix, place)?, entry.source());
+        if audit.export.len() > MOST_EXPORTS {
+            let what = format!("{} has {} places", entry.label(), audit.export.len());
+            return Err(entry.problem(what, format!("write at most {MOST_EXPORTS}")));
+        }
+        if !audit.export.is_empty() && !audit.enabled.value {
+            let what = format!("{} has places, but `enabled` is false", entry.label());
+            return Err(entry.problem(what, "write `enabled = true`, or remove `export`"));
+        }
+    }
+    if let Some(entry) = section.get("export_ca") {
+        let fix = "write the absolute path of a file of certificates, such as \"/etc/scorpiox/ca.pem\"";
+        let path = entry.text(fix)?;
+        if !path.starts_with('/') || path.contains(char::is_control) {
+            return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(path)), fix));
+        }
+        let is_tls = |export: &Sourced<Export>| matches!(&export.value, Export::Syslog(to) if to.is_tls);
+        if !audit.export.iter().any(is_tls) {
+            let what = format!("{} is for no place of `export`", entry.label());
+            return Err(entry.problem(what, "write a place that begins with tls://, or remove it"));
+        }
+        audit.export_ca = Some(Sourced::new(path.to_owned(), entry.source()));
     }
     Ok(())
 }

@@ -212,6 +212,41 @@ fn what_is_recorded_is_switched_and_bounded() {
 }
 
 #[test]
+fn places_that_lines_go_to_have_their_own_lines() {
+    let text = "version = 1\n[audit]\nexport = [\n  \"/var/log/{user}.jsonl\",\n  \"tls://logs.example.com\",\n]\n\
+                export_ca = \"/etc/scorpiox/ca.pem\"\n";
+    let audit = parse(text).unwrap().audit;
+    let places: Vec<_> = audit.export.iter().map(|to| (to.value.to_string(), to.source)).collect();
+    assert_eq!(
+        places,
+        [
+            ("/var/log/{user}.jsonl".to_owned(), Source::Line(4)),
+            ("tls://logs.example.com:6514".to_owned(), Source::Line(5)),
+        ]
+    );
+    assert_eq!(
+        audit.export_ca,
+        Some(crate::Sourced::new("/etc/scorpiox/ca.pem".to_owned(), Source::Line(7)))
+    );
+    says(
+        "[audit]\nexport = [\"log.jsonl\"]",
+        "line 3: `export` in [audit]: \"log.jsonl\" is no place for lines; write an absolute path, \"journald\", \
+         \"tcp://HOST:PORT\" or \"tls://HOST:PORT\"",
+    );
+    says(
+        "[audit]\nenabled = false\nexport = [\"journald\"]",
+        "line 4: `export` in [audit] has places, but `enabled` is false; write `enabled = true`, or remove `export`",
+    );
+    says(
+        "[audit]\nexport = [\"tcp://logs.example.com\"]\nexport_ca = \"/ca.pem\"",
+        "line 4: `export_ca` in [audit] is for no place of `export`; write a place that begins with tls://, or \
+         remove it",
+    );
+    let nine = format!("version = 1\n[audit]\nexport = [{}]", "\"journald\", ".repeat(9));
+    assert!(parse(&nine).unwrap_err().to_string().contains("has 9 places"));
+}
+
+#[test]
 fn a_grant_names_a_profile_that_exists() {
     says(
         "[grant.\"a skill\"]\nshell = { profile = 'readony' }",

@@ -14,6 +14,7 @@ mod background;
 mod cells;
 mod environment;
 mod error;
+mod exports;
 mod host;
 mod met;
 mod plan;
@@ -216,7 +217,10 @@ impl Shell {
         let places = plan::usual_places(&self.setup);
         let loaded =
             Loaded::read(&files, &places).map_err(|problem| Arc::new(ShellError::Policy(problem)))?;
-        self.setup.skills.set_writable(writable::writable(&self.setup, &loaded.policy));
+        let writable = writable::writable(&self.setup, &loaded.policy);
+        exports::check(&self.setup, &files, &loaded.policy.audit, &writable)
+            .map_err(|problem| Arc::new(ShellError::Policy(problem)))?;
+        self.setup.skills.set_writable(writable);
         Ok(loaded)
     }
 

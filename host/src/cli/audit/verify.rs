@@ -6,31 +6,51 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use scorpiox_audit::text::escaped;
-use scorpiox_audit::{Break, Verified, verify};
+use scorpiox_audit::{Break, Verified, verify, verify_copy};
 
 use crate::cli::quote::{Shown, columns, wrapped};
 use crate::cli::terminal;
 
-pub(super) fn run(folder: &Path) -> Result<ExitCode> {
-    let found = verify(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-    terminal::print(&Shown::text(&told(&found)));
+/// What is checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Audit,
+    Copy,
+}
+
+/// Checks a copy, where one is named.
+pub(super) fn run(folder: &Path, copy: Option<&Path>) -> Result<ExitCode> {
+    let (found, what) = match copy {
+        Some(file) => (verify_copy(file), What::Copy),
+        None => (verify(folder), What::Audit),
+    };
+    let found = found.with_context(|| format!("{} cannot be read", copy.unwrap_or(folder).display()))?;
+    terminal::print(&Shown::text(&told(&found, what)));
     Ok(if found.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn told(found: &Verified) -> String {
+fn told(found: &Verified, what: What) -> String {
     let mut text = String::new();
     let state = if found.is_whole() { "whole" } else { "BROKEN" };
     let (lines, files) = (count(found.lines, "line"), count(found.files, "file"));
-    push(&mut text, "", &format!("The audit is {state}: {lines} in {files}."));
+    let subject = if what == What::Copy { "copy" } else { "audit" };
+    push(&mut text, "", &format!("The {subject} is {state}: {lines} in {files}."));
     if let Some((from, to)) = &found.times {
         push(&mut text, "", &format!("From {} to {}.", escaped(from), escaped(to)));
     }
     if let Some((number, place)) = &found.begins {
-        push(
-            &mut text,
-            "",
-            &format!("It begins with number {number} ({place}); older lines were rotated away."),
-        );
+        let before = match what {
+            What::Audit => "older lines were rotated away",
+            What::Copy => "older lines are not in it",
+        };
+        push(&mut text, "", &format!("It begins with number {number} ({place}); {before}."));
+    }
+    if found.again > 0 {
+        let lines = count(found.again, "line");
+        push(&mut text, "", &format!("Left out: {lines} that came again."));
+    }
+    if what == What::Copy {
+        push(&mut text, "", "Which line is the newest only the audit itself knows.");
     }
     if found.before > 0 {
         let lines = count(found.before, "line");
@@ -38,7 +58,11 @@ fn told(found: &Verified) -> String {
     }
     if found.torn > 0 {
         let pieces = count(found.torn, "piece");
-        push(&mut text, "", &format!("Left out: {pieces} of lines that a killed server did not finish."));
+        let why = match what {
+            What::Audit => "of lines that a killed server did not finish",
+            What::Copy => "that are no lines of an audit",
+        };
+        push(&mut text, "", &format!("Left out: {pieces} {why}."));
     }
     for Break { place, what } in &found.breaks {
         let place = place.as_ref().map_or(String::new(), |place| format!("{place}: "));
@@ -78,6 +102,7 @@ mod tests {
             begins: Some((1_234_567, place())),
             before: 1,
             torn: 2,
+            again: 0,
             breaks: vec![
                 Break { place: Some(place()), what: Broken::Changed(1_240_000) },
                 Break { place: Some(place()), what: Broken::Missing(1_250_000, 1_250_009) },
@@ -85,7 +110,7 @@ mod tests {
             ],
             more_breaks: 3,
         };
-        let text = told(&found);
+        let text = told(&found, What::Audit);
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         assert!(text.starts_with("The audit is BROKEN: 240000 lines in 8 files.\n"), "{text}");
         for piece in [
@@ -97,6 +122,12 @@ mod tests {
         ] {
             assert!(text.contains(piece) || text.replace("\n    ", " ").contains(piece), "{piece}: {text}");
         }
-        assert_eq!(told(&Verified::default()), "The audit is whole: 0 lines in 0 files.\n");
+        assert_eq!(told(&Verified::default(), What::Audit), "The audit is whole: 0 lines in 0 files.\n");
+        let copy = told(&Verified { again: 1, ..found }, What::Copy);
+        assert!(
+            copy.starts_with("The copy is BROKEN: ")
+                && copy.contains("\nLeft out: 1 line that came again.\n")
+        );
+        assert!(copy.contains("older lines are not in it"), "{copy}");
     }
 }

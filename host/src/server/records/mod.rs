@@ -6,6 +6,7 @@
 //! Nothing is opened, and no thread started, before there is something to write.
 
 mod clients;
+mod exports;
 mod recorder;
 mod recording;
 mod writer;
@@ -15,10 +16,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Thread;
 
-use scorpiox_audit::{Board, Bounds, Figures, Log, LogError, Origin, Outcome, Spool, Uses, text, time};
+use scorpiox_audit::{
+    Board, Bounds, Export, Figures, Log, LogError, Origin, Outcome, Spool, Uses, text, time,
+};
 use scorpiox_policy::{AuditPolicy, Policy};
 
 use clients::Clients;
+pub(crate) use exports::check as check_exports;
 use recording::Subject;
 pub(crate) use recording::{NO_POLICY, Recording};
 
@@ -50,6 +54,8 @@ pub(crate) struct Records {
 struct Audit {
     origin: Origin,
     spool: Spool,
+    /// Where else its lines go.
+    exports: Vec<Export>,
     /// Lines have the arguments.
     arguments: bool,
     /// No call without a line.
@@ -134,6 +140,7 @@ impl Records {
             Some(Audit {
                 spool: Spool::new(log, origin.clone()),
                 origin,
+                exports: exports::of(own_home, &policy),
                 arguments: policy.arguments.value,
                 required: policy.required.value,
                 has_complained: AtomicBool::new(false),

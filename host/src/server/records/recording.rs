@@ -1,6 +1,7 @@
 //! One call, from its beginning to its line.
 
 use std::cell::Cell;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -90,10 +91,9 @@ impl<'a> Recording<'a> {
             return Err(Failure(error.to_string()));
         }
         match self.records.audit() {
-            Some(audit) if audit.required => audit.spool.check().map_err(|error| {
-                self.fault.set(Some(NOT_RECORDED));
-                refusal("was not run", &error)
-            }),
+            Some(audit) if audit.required => {
+                audit.check().inspect_err(|_| self.fault.set(Some(NOT_RECORDED)))
+            }
             _ => Ok(()),
         }
     }
@@ -142,6 +142,7 @@ impl<'a> Recording<'a> {
         let is_full = audit.spool.push(|out| entry.push(out));
         if audit.required {
             let written = audit.spool.drain_now().inspect_err(|error| audit.complain(error));
+            audit.wake_exports();
             // Of a call that was refused for this there is nothing to withhold.
             let is_run = self.fault.get() != Some(NOT_RECORDED);
             return written.or_else(|error| {
@@ -219,9 +220,18 @@ impl Audit {
     /// Writes what waits. Tells the operator, once, when that fails.
     pub(super) fn drain(&self) {
         match self.spool.drain() {
-            Ok(()) => self.has_complained.store(false, Ordering::Relaxed),
+            Ok(()) => {
+                self.has_complained.store(false, Ordering::Relaxed);
+                self.wake_exports();
+            }
             Err(error) => self.complain(&error),
         }
+    }
+
+    /// Whether a call may run where each needs a line: it could be written now, and every export has those before it.
+    fn check(&self) -> Result<(), Failure> {
+        self.spool.check().map_err(|error| refusal("was not run", &error))?;
+        self.ensure_exports().map_err(|error| refusal("was not run", &error))
     }
 
     fn complain(&self, error: &LogError) {
@@ -236,7 +246,7 @@ const TASK: &str = "background command";
 const NOT_RECORDED: &str = "not-recorded";
 pub(crate) const NO_POLICY: &str = "policy";
 
-fn refusal(what: &str, error: &LogError) -> Failure {
+fn refusal(what: &str, error: &dyn Display) -> Failure {
     Failure(format!(
         "The call {what}: the operator's policy requires a line in the audit for each call, and {error}."
     ))

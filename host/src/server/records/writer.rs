@@ -79,6 +79,7 @@ impl Records {
     pub(crate) fn shut_down(&self) {
         if let Some(Some(audit)) = self.audit.get() {
             audit.drain();
+            audit.end_exports();
         }
         let board = self.board.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut board) = board {

@@ -1,5 +1,6 @@
 //! What is recorded of calls, and what is shown of it.
 
+mod exports;
 mod files;
 mod lines;
 mod shown;

@@ -238,12 +238,10 @@ fn an_approval_from_before_does_not_outlive_what_the_policy_says_of_approving() 
     // What is written into the decisions by hand gives nothing.
     let ledger = before.home().join(".scorpiox/plugins.json");
     let text = std::fs::read_to_string(&ledger).expect("the decisions");
-    let forged = text.replacen(
-        "\"capabilities\":{",
-        "\"capabilities\":{\"env\":{\"why\":\"x\",\"variables\":[\"HOME\"]},",
-        1,
-    );
-    assert_ne!(text, forged, "{text}");
+    let mut decisions: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let approved = &mut decisions["plugins"]["kinds"]["decision"]["approved"];
+    approved["limits"]["cpu_seconds"] = json!(60);
+    let forged = decisions.to_string();
     std::fs::write(&ledger, forged).expect("writes");
     let mut server = before.start();
     server.initialize("2025-11-25");

@@ -47,10 +47,19 @@ fn multiply(program: &Program) {
         let approval = &mut record["decision"]["approved"];
         approval["manifest"] =
             Sha256::digest(&manifest).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+        let tools = approval["tools"].to_string();
+        approval["definitions"] =
+            Sha256::digest(&tools).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
         approval["stamps"] = json!(files.each_ref().map(|path| stamp(path)));
         decisions["plugins"][name] = record;
     }
-    fs::write(&ledger, serde_json::to_vec_pretty(&decisions).expect("JSON")).expect("writes");
+    // Without blanks, as the tools' text is that of the fingerprint.
+    let mut own = decisions["plugins"]["many"]["decision"]["approved"].take();
+    let tools = own["tools"].to_string();
+    own["definitions"] =
+        Sha256::digest(&tools).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+    decisions["plugins"]["many"]["decision"]["approved"] = own;
+    fs::write(&ledger, decisions.to_string()).expect("writes");
 }
 
 /// Medians of the time from the start to the answer to `initialize`, and from there to the first list.

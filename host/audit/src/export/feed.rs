@@ -1,0 +1,275 @@
+//! The lines as they lie in the audit's files, from a place on.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::chain::Link;
+use crate::files::{CURRENT, Identity, Opened, identity, open_all};
+use crate::log;
+use crate::read::MAX_LINE_BYTES;
+
+/// Bytes that are read at once, unless a line is longer.
+const PIECE: usize = 64 * 1024;
+
+/// Behind which line something is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Position {
+    /// The number of that line; 0 before the first one.
+    pub n: u64,
+    /// The file that it is in, and where it ends there.
+    pub inode: u64,
+    pub bytes: u64,
+}
+
+/// Gives lines of the chain, the oldest first, and then those that come.
+#[derive(Debug)]
+pub(super) struct Feed {
+    folder: PathBuf,
+    at: Position,
+    open: Option<(File, Identity)>,
+    /// Lines up to this number are left out, until one comes that is behind it.
+    taken: Option<u64>,
+}
+
+/// What was read of a file.
+enum Piece {
+    /// Whole lines; none of them need be of the chain.
+    Lines(Vec<u8>),
+    End,
+}
+
+impl Feed {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), at: Position::default(), open: None, taken: None }
+    }
+
+    /// Behind the last line that was given.
+    pub(super) fn at(&self) -> Position {
+        self.at
+    }
+
+    /// Goes on behind this line.
+    pub(super) fn go_to(&mut self, at: Position) {
+        if self.at != at {
+            (self.at, self.open, self.taken) = (at, None, None);
+        }
+    }
+
+    /// The next lines, each with its line feed; nothing where there is none now.
+    pub(super) fn next(&mut self) -> io::Result<Vec<u8>> {
+        loop {
+            if self.open.is_none() && !self.find()? {
+                return Ok(Vec::new());
+            }
+            match self.piece()? {
+                Piece::Lines(lines) if lines.is_empty() => continue,
+                Piece::Lines(lines) => return Ok(lines),
+                Piece::End => {}
+            }
+            let Some((_, known)) = self.open else { continue };
+            let current = self.folder.join(CURRENT).symlink_metadata();
+            if current.is_ok_and(|about| identity(&about) == known) {
+                return Ok(Vec::new());
+            }
+            // It has another name, so that nobody writes to it any more; what was written until then is read first.
+            match self.piece()? {
+                Piece::Lines(lines) if lines.is_empty() => {}
+                Piece::Lines(lines) => return Ok(lines),
+                Piece::End => {
+                    if !self.advance(known)? {
+                        return Ok(Vec::new());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes on with the file after this one: whether there is one.
+    fn advance(&mut self, known: Identity) -> io::Result<bool> {
+        let files = open_all(&self.folder)?;
+        match files.iter().position(|file| identity(&file.about) == known) {
+            Some(at) => match files.into_iter().nth(at + 1) {
+                Some(next) => self.begin(next),
+                None => return Ok(false),
+            },
+            // It was removed.
+            None => self.open = None,
+        }
+        Ok(true)
+    }
+
+    fn begin(&mut self, Opened { file, about, .. }: Opened) {
+        let known = identity(&about);
+        (self.at.inode, self.at.bytes) = (known.1, 0);
+        self.open = Some((file, known));
+    }
+
+    /// Finds the file to go on with: whether there is one.
+    fn find(&mut self) -> io::Result<bool> {
+        let mut files = open_all(&self.folder)?;
+        let Position { n, inode, bytes } = self.at;
+        let is_it = |file: &Opened| -> io::Result<bool> {
+            let is_long_enough = identity(&file.about).1 == inode && file.about.len() >= bytes;
+            // Another file may have its number by now.
+            Ok(is_long_enough && log::tail(&file.file, bytes)?.newest.map_or(0, |tip| tip.number) == n)
+        };
+        for (index, file) in files.iter().enumerate() {
+            if is_it(file)? {
+                let Opened { file, about, .. } = files.swap_remove(index);
+                self.open = Some((file, identity(&about)));
+                return Ok(true);
+            }
+        }
+        let mut begin = 0;
+        let mut newest = 0;
+        for (index, file) in files.iter().enumerate() {
+            let first = log::first(&file.file)?;
+            if first.is_some_and(|first| first <= n.saturating_add(1)) {
+                begin = index;
+            }
+            newest = log::tail(&file.file, file.about.len())?.newest.map_or(newest, |tip| tip.number);
+        }
+        // Where the chain was begun anew all of it is new.
+        self.taken = (newest >= n).then_some(n);
+        if self.taken.is_none() {
+            begin = 0;
+        }
+        let found = files.into_iter().nth(begin);
+        let is_found = found.is_some();
+        if let Some(found) = found {
+            self.begin(found);
+        }
+        Ok(is_found)
+    }
+
+    /// Reads on in the file that is open.
+    fn piece(&mut self) -> io::Result<Piece> {
+        let Some((file, _)) = &self.open else { return Ok(Piece::End) };
+        let mut text = vec![0; PIECE];
+        let mut read = read_at(file, &mut text, self.at.bytes)?;
+        let mut end = text[..read].iter().rposition(|byte| *byte == b'\n');
+        if end.is_none() && read == PIECE {
+            text.resize(usize::try_from(MAX_LINE_BYTES).map_err(io::Error::other)?, 0);
+            read = read_at(file, &mut text, self.at.bytes)?;
+            end = text[..read].iter().position(|byte| *byte == b'\n');
+            if end.is_none() && read == text.len() {
+                // Longer than any line that is written.
+                self.at.bytes += read as u64;
+                return Ok(Piece::Lines(Vec::new()));
+            }
+        }
+        // What is behind the last line feed is being written.
+        let Some(end) = end else { return Ok(Piece::End) };
+        let mut lines = Vec::with_capacity(end + 1);
+        for line in text[..=end].split_inclusive(|byte| *byte == b'\n') {
+            self.at.bytes += line.len() as u64;
+            let Some(link) = Link::read(line.strip_suffix(b"\n").unwrap_or(line)) else { continue };
+            if self.taken.is_some_and(|taken| link.number <= taken) {
+                continue;
+            }
+            self.taken = None;
+            self.at.n = link.number;
+            lines.extend_from_slice(line);
+        }
+        Ok(Piece::Lines(lines))
+    }
+}
+
+fn read_at(file: &File, text: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut read = 0;
+    while read < text.len() {
+        match file.read_at(&mut text[read..], at + read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{Bounds, Log};
+
+    fn write(log: &mut Log, tool: &str) {
+        log.append(&mut format!("{{\"tool\":\"{tool}\"}}\n").into_bytes()).unwrap();
+    }
+
+    /// The numbers of all lines that come now.
+    fn numbers(feed: &mut Feed) -> Vec<u64> {
+        let mut found = Vec::new();
+        loop {
+            let lines = feed.next().unwrap();
+            if lines.is_empty() {
+                return found;
+            }
+            let lines = lines.split_inclusive(|byte| *byte == b'\n');
+            found.extend(lines.map(|line| Link::read(&line[..line.len() - 1]).unwrap().number));
+        }
+    }
+
+    fn log(folder: &Path, file_bytes: u64, files: usize) -> Log {
+        Log::new(folder.to_owned(), Bounds { file_bytes, files })
+    }
+
+    #[test]
+    fn each_line_comes_once_over_all_files_and_from_any_place_on() {
+        let root = tempfile::tempdir().unwrap();
+        let mut feed = Feed::new(root.path());
+        assert!(numbers(&mut feed).is_empty());
+        let mut log = log(root.path(), 300, 100);
+        let mut positions = Vec::new();
+        for number in 1..=40 {
+            write(&mut log, "x");
+            assert_eq!(numbers(&mut feed), [number]);
+            positions.push(feed.at());
+        }
+        for position in positions {
+            let mut other = Feed::new(root.path());
+            other.go_to(position);
+            assert_eq!(numbers(&mut other), ((position.n + 1)..=40).collect::<Vec<_>>());
+            // Where the file is not known it is found by the number.
+            other.go_to(Position { inode: 1, ..position });
+            assert_eq!(numbers(&mut other), ((position.n + 1)..=40).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn lines_that_were_rotated_away_are_left_out_and_a_chain_begun_anew_is_given_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("audit");
+        let mut feed = Feed::new(&folder);
+        let mut log = log(&folder, 3, 3);
+        write(&mut log, "x");
+        assert_eq!(numbers(&mut feed), [1]);
+        (0..9).for_each(|_| write(&mut log, "x"));
+        assert_eq!(numbers(&mut feed), [8, 9, 10]);
+        fs::remove_dir_all(&folder).unwrap();
+        (0..2).for_each(|_| write(&mut log, "x"));
+        assert_eq!(numbers(&mut feed), [1, 2]);
+    }
+
+    #[test]
+    fn what_is_no_whole_line_of_the_chain_is_not_given() {
+        let root = tempfile::tempdir().unwrap();
+        let mut log = log(root.path(), 1 << 30, 3);
+        write(&mut log, &"x".repeat(200_000));
+        let path = root.path().join(CURRENT);
+        let mut text = fs::read(&path).unwrap();
+        text.extend_from_slice(b"{\"tool\":\"added\"}\n\n");
+        text.extend(std::iter::repeat_n(b'y', 3 << 20));
+        fs::write(&path, &text).unwrap();
+        let mut feed = Feed::new(root.path());
+        assert_eq!(numbers(&mut feed), [1]);
+        write(&mut log, "z");
+        assert_eq!(numbers(&mut feed), [2]);
+    }
+}

@@ -1,0 +1,134 @@
+//! A file that lines are appended to.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, openat};
+use scorpiox_paths::{Folder, others_can_change};
+
+use super::Sink;
+use crate::files::{Identity, identity};
+
+/// A pipe in its place is not waited for.
+const FLAGS: OFlags = OFlags::RDWR
+    .union(OFlags::APPEND)
+    .union(OFlags::CREATE)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+#[derive(Debug)]
+pub(super) struct FileSink {
+    path: PathBuf,
+    open: Option<(File, Identity)>,
+}
+
+impl FileSink {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, open: None }
+    }
+}
+
+impl Sink for FileSink {
+    fn check(&mut self) -> io::Result<()> {
+        // Whoever rotates it gives the name to another file.
+        let known = self.path.symlink_metadata().map(|about| identity(&about)).ok();
+        if self.open.as_ref().is_none_or(|(_, open)| Some(*open) != known) {
+            self.open = None;
+            self.open = Some(open(&self.path)?);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, lines: &[u8]) -> io::Result<u64> {
+        self.check()?;
+        let Some((file, _)) = &mut self.open else { return Err(ErrorKind::NotFound.into()) };
+        let bytes = file.metadata()?.len();
+        let mut last = *b"\n";
+        if bytes > 0 {
+            file.read_exact_at(&mut last, bytes - 1)?;
+        }
+        if last == *b"\n" {
+            return file.write_all(lines).map(|()| 0);
+        }
+        // A full disk cut the last one, which is written again.
+        file.write_all(&[b"\n", lines].concat()).map(|()| 0)
+    }
+}
+
+/// Opens an ordinary file that nobody else can change, by no link on the whole way to it.
+fn open(path: &Path) -> io::Result<(File, Identity)> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let name = path.file_name().unwrap_or(OsStr::new(""));
+    let folder = Folder::open(folder).map_err(|error| {
+        io::Error::new(error.kind(), format!("the folder {} cannot be opened: {error}", folder.display()))
+    })?;
+    let file = openat(&folder, name, FLAGS, Mode::RUSR | Mode::WUSR).map_err(|error| match error {
+        rustix::io::Errno::LOOP => io::Error::other("it is a symbolic link, which is not followed here"),
+        error => error.into(),
+    })?;
+    let file = File::from(file);
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::Error::other("it is no ordinary file"));
+    }
+    // Who made it before may want to read it, or to say what is in it.
+    match others_can_change(&about) {
+        Some(why) => Err(io::Error::other(why)),
+        None => Ok((file, identity(&about))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn lines_are_appended_to_a_private_file_and_to_the_one_that_follows_it() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().canonicalize().unwrap().join("ana.jsonl");
+        let mut sink = FileSink::new(path.clone());
+        sink.check().unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        sink.send(b"a\n").unwrap();
+        fs::rename(&path, path.with_extension("1")).unwrap();
+        sink.send(b"b\n").unwrap();
+        assert_eq!(fs::read(path.with_extension("1")).unwrap(), b"a\n");
+        // A line that a full disk cut takes the next one not along.
+        fs::write(&path, "b\nto").unwrap();
+        sink.send(b"c\n").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"b\nto\nc\n");
+    }
+
+    #[test]
+    fn links_pipes_and_files_that_others_can_change_are_not_written_to() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().canonicalize().unwrap();
+        let said = |name: &str| FileSink::new(folder.join(name)).check().unwrap_err().to_string();
+        symlink(folder.join("target"), folder.join("link")).unwrap();
+        assert_eq!(said("link"), "it is a symbolic link, which is not followed here");
+        symlink(&folder, folder.join("way")).unwrap();
+        assert!(said("way/file").contains("symbolic link"), "{}", said("way/file"));
+        assert!(said("none/file").contains("cannot be opened"));
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            folder.join("pipe"),
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
+        assert!(FileSink::new(folder.join("pipe")).check().is_err());
+        fs::write(folder.join("open"), "").unwrap();
+        fs::set_permissions(folder.join("open"), Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(said("open"), "others may write it");
+        assert!(!folder.join("target").exists());
+    }
+}

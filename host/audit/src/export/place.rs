@@ -1,0 +1,98 @@
+//! How far an export is: a small file beside the lines, held by whoever sends.
+//!
+//! So one server sends at a time, each line once and in its order, whichever server recorded it; and what one did
+//! not send the next one does.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use std::os::unix::fs::FileExt as _;
+
+use super::feed::Position;
+use crate::chain::Hash;
+use crate::files::{make_folder, open_to_replace};
+use crate::head::wait_for;
+use rustix::fs::FlockOperation;
+
+/// The file always has this size, so that it is replaced by one write.
+const BYTES: usize = 128;
+/// Longest wait for another server that sends.
+const LOCK_TIME: Duration = Duration::from_secs(2);
+/// Digits of a hash that tell exports apart.
+const DIGITS: usize = 16;
+
+/// The file of the export to this place.
+pub(super) fn path(folder: &Path, name: &str) -> PathBuf {
+    let hash = Hash::of(name.as_bytes()).to_string();
+    folder.join(format!("export-{}.position", &hash[..DIGITS]))
+}
+
+/// The right to send, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Turn(File);
+
+impl Turn {
+    /// Waits until no other server sends. Makes the file if need be.
+    pub(super) fn take(path: &Path) -> io::Result<Self> {
+        let file = match open_to_replace(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make_folder(path.parent().unwrap_or(path))?;
+                open_to_replace(path)?
+            }
+            other => other?,
+        };
+        let until = Instant::now() + LOCK_TIME;
+        wait_for(&file, FlockOperation::NonBlockingLockExclusive, until, "the place in the audit")?;
+        Ok(Self(file))
+    }
+
+    /// Behind which line it goes on; before the first one where nobody knows.
+    pub(super) fn read(&self) -> io::Result<Position> {
+        let mut text = [0; BYTES];
+        let mut read = 0;
+        while read < BYTES {
+            match self.0.read_at(&mut text[read..], read as u64)? {
+                0 => break,
+                more => read += more,
+            }
+        }
+        Ok(serde_json::from_slice(&text[..read]).unwrap_or_default())
+    }
+
+    pub(super) fn write(&self, at: Position) -> io::Result<()> {
+        let text = serde_json::to_string(&at)?;
+        self.0.write_all_at(format!("{text:width$}\n", width = BYTES - 1).as_bytes(), 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_what_was_written_last_and_one_sends_at_a_time() {
+        let root = tempfile::tempdir().unwrap();
+        let path = path(&root.path().join("audit"), "journald");
+        assert_ne!(path, super::path(&root.path().join("audit"), "tcp://logs.example.com:601"));
+        let turn = Turn::take(&path).unwrap();
+        assert_eq!(turn.read().unwrap(), Position::default());
+        for at in [
+            Position { n: u64::MAX, inode: u64::MAX, bytes: u64::MAX },
+            Position { n: 1, inode: 2, bytes: 3 },
+        ] {
+            turn.write(at).unwrap();
+            assert_eq!((turn.read().unwrap(), path.metadata().unwrap().len()), (at, BYTES as u64));
+        }
+        let error = Turn::take(&path).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "another process holds the place in the audit and does not let go of it"
+        );
+        drop(turn);
+        assert_eq!(Turn::take(&path).unwrap().read().unwrap().n, 1);
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(Turn::take(&path).unwrap().read().unwrap(), Position::default());
+    }
+}

@@ -1,0 +1,185 @@
+//! `export` of `[audit]`: where else each line goes.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::problem::{Invalid, shorten};
+
+/// How places are written, for messages.
+const FIX: &str = "write an absolute path, \"journald\", \"tcp://HOST:PORT\" or \"tls://HOST:PORT\"";
+/// What stands for the user's name in a path; for the number, where the name is not known.
+const USER: &str = "{user}";
+/// What stands for the user's number.
+const UID: &str = "{uid}";
+/// Longest path, in bytes, and longest name of a host.
+const MAX_PATH_BYTES: usize = 4096;
+const MAX_HOST_BYTES: usize = 253;
+/// Where log servers listen that nobody gave a port: RFC 6587 names none, 601 is that of RFC 3195; RFC 5425.
+const TCP_PORT: u16 = 601;
+const TLS_PORT: u16 = 6514;
+
+/// A place that a copy of each line goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Export {
+    /// A file, by its path as it is written.
+    File(String),
+    /// The journal of systemd.
+    Journald,
+    /// A log server.
+    Syslog(LogServer),
+}
+
+/// A server that takes syslog messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogServer {
+    /// Its name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Whether the connection is encrypted, and the server has to show who it is.
+    pub is_tls: bool,
+}
+
+impl Export {
+    pub(crate) fn parse(text: &str) -> Result<Self, Invalid> {
+        let shown = shorten(text);
+        if text == "journald" {
+            return Ok(Self::Journald);
+        }
+        if let Some(rest) = text.strip_prefix("tcp://") {
+            return server(rest, TCP_PORT, false).ok_or_else(|| no_server(&shown));
+        }
+        if let Some(rest) = text.strip_prefix("tls://") {
+            return server(rest, TLS_PORT, true).ok_or_else(|| no_server(&shown));
+        }
+        let Some(inside) = text.strip_prefix('/') else {
+            return Err(Invalid::new(format!("\"{shown}\" is no place for lines"), FIX));
+        };
+        if text.len() > MAX_PATH_BYTES || text.contains(char::is_control) {
+            let what = format!("path \"{shown}\" is too long, or has a control character");
+            return Err(Invalid::new(what, "write it shorter, or without"));
+        }
+        let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if inside.is_empty() || text.ends_with('/') || !Path::new(inside).components().all(is_plain) {
+            let what = format!("path \"{shown}\" names no file, or has a part `..`");
+            return Err(Invalid::new(what, "write the absolute path of a file"));
+        }
+        if text.replace(USER, "").replace(UID, "").contains(['{', '}']) {
+            let what = format!("path \"{shown}\" has braces that stand for nothing");
+            return Err(Invalid::new(what, "write {user} or {uid}"));
+        }
+        Ok(Self::File(text.to_owned()))
+    }
+
+    /// The path of a file for one user; the number stands for a name that is not known, or that is no name of a file.
+    pub fn path(&self, user: Option<&str>, uid: u32) -> Option<PathBuf> {
+        let Self::File(path) = self else { return None };
+        let uid = uid.to_string();
+        let is_plain = |user: &&str| !user.is_empty() && !user.starts_with('.') && !user.contains('/');
+        let user = user.filter(is_plain).unwrap_or(&uid);
+        Some(PathBuf::from(path.replace(USER, user).replace(UID, &uid)))
+    }
+}
+
+fn no_server(shown: &str) -> Invalid {
+    Invalid::new(
+        format!("\"{shown}\" names no log server"),
+        "write a host and a port, such as \"tls://logs.example.com:6514\"",
+    )
+}
+
+/// A host, which may be an address in brackets, with or without a port.
+fn server(text: &str, usual_port: u16, is_tls: bool) -> Option<Export> {
+    let (host, rest) = if let Some(text) = text.strip_prefix('[') {
+        let (host, rest) = text.split_once(']')?;
+        host.parse::<std::net::Ipv6Addr>().ok()?;
+        (host, rest)
+    } else {
+        let (host, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        host.bytes().all(fits).then_some((host, rest))?
+    };
+    let port = match rest {
+        "" => usual_port,
+        rest => rest.strip_prefix(':')?.parse().ok().filter(|port| *port > 0)?,
+    };
+    let fits = (1..=MAX_HOST_BYTES).contains(&host.len());
+    fits.then(|| Export::Syslog(LogServer { host: host.to_owned(), port, is_tls }))
+}
+
+impl fmt::Display for Export {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => f.write_str(path),
+            Self::Journald => f.write_str("journald"),
+            Self::Syslog(LogServer { host, port, is_tls }) => {
+                let scheme = if *is_tls { "tls" } else { "tcp" };
+                if host.contains(':') {
+                    write!(f, "{scheme}://[{host}]:{port}")
+                } else {
+                    write!(f, "{scheme}://{host}:{port}")
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_as_they_are_shown() {
+        for text in [
+            "journald",
+            "/var/log/scorpiox/{user}.jsonl",
+            "tcp://logs.example.com:601",
+            "tls://logs.example.com:6514",
+            "tls://[2001:db8::1]:6514",
+            "tcp://192.0.2.1:10514",
+        ] {
+            assert_eq!(Export::parse(text).unwrap().to_string(), text);
+        }
+        for (text, shown) in [
+            ("tcp://logs.example.com", "tcp://logs.example.com:601"),
+            ("tls://logs.example.com", "tls://logs.example.com:6514"),
+        ] {
+            assert_eq!(Export::parse(text).unwrap().to_string(), shown);
+        }
+        for text in [
+            "",
+            "journal",
+            "log.jsonl",
+            "~/log.jsonl",
+            "/",
+            "/var/log/",
+            "/var/../log",
+            "/var/{home}/log",
+            "/var/{user",
+            "/a\nb",
+            "udp://logs.example.com",
+            "tcp://",
+            "tcp://:601",
+            "tcp://a b",
+            "tcp://ana@logs.example.com",
+            "tcp://logs.example.com:0",
+            "tcp://logs.example.com:70000",
+            "tcp://logs.example.com/x",
+            "tls://[::1",
+            "tls://[x]:1",
+        ] {
+            assert!(Export::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_that_of_one_user() {
+        let export = Export::parse("/var/log/{uid}/{user}.jsonl").unwrap();
+        let path = |user| export.path(user, 7).unwrap().display().to_string();
+        assert_eq!(path(Some("ana")), "/var/log/7/ana.jsonl");
+        for other in [None, Some(""), Some("../x"), Some("a/b")] {
+            assert_eq!(path(other), "/var/log/7/7.jsonl");
+        }
+        assert_eq!(Export::Journald.path(Some("ana"), 7), None);
+    }
+}
