@@ -52,16 +52,16 @@ mod tests {
 
     #[test]
     fn a_folder_is_on_the_list_once_and_not_among_the_others() {
-        let home = tempfile::tempdir().unwrap();
+        let home = tempfile::tempdir().expect("it works");
         let (a, b) = (Path::new("/w/a\nb"), Path::new("/w/c"));
-        assert_eq!(others(home.path(), a).unwrap(), [""; 0].map(PathBuf::from));
+        assert_eq!(others(home.path(), a).expect("it works"), [""; 0].map(PathBuf::from));
         for folder in [a, a, b] {
-            remember(home.path(), folder).unwrap();
+            remember(home.path(), folder).expect("it works");
         }
-        assert_eq!(others(home.path(), a).unwrap(), [b]);
-        assert_eq!(others(home.path(), b).unwrap(), [a]);
-        std::fs::remove_file(list(home.path())).unwrap();
-        std::fs::create_dir(list(home.path())).unwrap();
+        assert_eq!(others(home.path(), a).expect("it works"), [b]);
+        assert_eq!(others(home.path(), b).expect("it works"), [a]);
+        std::fs::remove_file(list(home.path())).expect("it works");
+        std::fs::create_dir(list(home.path())).expect("it works");
         assert!(others(home.path(), a).is_err());
     }
 }

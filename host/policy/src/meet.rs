@@ -27,9 +27,9 @@ impl Policy {
             search: search(&self.search, &by.search),
             audit: audit(&self.audit, &by.audit),
             grants: grants(&self.grants, &by.grants),
-            tools: rules(&self.tools, &by.tools, |one, other| one.meet(other)),
+            tools: rules(&self.tools, &by.tools, super::names::NamePattern::meet),
             plugins: PluginsPolicy {
-                rules: rules(&self.plugins.rules, &by.plugins.rules, |one, other| one.meet(other)),
+                rules: rules(&self.plugins.rules, &by.plugins.rules, super::tools::PluginPattern::meet),
                 approve: most(&self.plugins.approve, &by.plugins.approve),
             },
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
@@ -56,13 +56,13 @@ fn both<T: Clone + PartialEq>(
     if own == by {
         return (own.to_vec(), origin);
     }
-    let mut met: Vec<T> = Vec::new();
+    let mut shared: Vec<T> = Vec::new();
     for rule in own.iter().flat_map(|one| by.iter().filter_map(|other| meet(one, other))) {
-        if !met.contains(&rule) {
-            met.push(rule);
+        if !shared.contains(&rule) {
+            shared.push(rule);
         }
     }
-    (met, narrower)
+    (shared, narrower)
 }
 
 /// What either list has.
@@ -104,7 +104,7 @@ fn shell(own: &ShellPolicy, by: &ShellPolicy, places: &Places) -> ShellPolicy {
 
 fn web(own: &WebPolicy, by: &WebPolicy) -> WebPolicy {
     let (allow, allow_origin) =
-        both((&own.allow, own.allow_origin), (&by.allow, by.allow_origin), |one, other| one.meet(other));
+        both((&own.allow, own.allow_origin), (&by.allow, by.allow_origin), super::web::WebRule::meet);
     let (deny, deny_origin) =
         either((&own.deny, own.deny_origin), (&by.deny, by.deny_origin), |one, other| {
             one.pattern == other.pattern
@@ -112,7 +112,7 @@ fn web(own: &WebPolicy, by: &WebPolicy) -> WebPolicy {
     let (allow_private, private_origin) = both(
         (&own.allow_private, own.private_origin),
         (&by.allow_private, by.private_origin),
-        |one, other| one.meet(other),
+        super::web::NetworkRule::meet,
     );
     let strict = |redirects: &Sourced<Redirects>| redirects.value == Redirects::SameHost;
     WebPolicy {

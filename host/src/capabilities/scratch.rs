@@ -65,10 +65,10 @@ mod tests {
 
     #[test]
     fn what_nobody_holds_is_removed_and_what_is_in_use_stays() {
-        let home = tempfile::tempdir().unwrap();
-        let held = Scratch::new(home.path(), "held").unwrap();
-        let left = Scratch::new(home.path(), "left").unwrap().path;
-        std::fs::create_dir(left.join("inside")).unwrap();
+        let home = tempfile::tempdir().expect("it works");
+        let held = Scratch::new(home.path(), "held").expect("it works");
+        let left = Scratch::new(home.path(), "left").expect("it works").path;
+        std::fs::create_dir(left.join("inside")).expect("it works");
         sweep(&folder(home.path()), MIN_AGE);
         assert!(left.exists(), "it may be about to be locked");
         sweep(&folder(home.path()), Duration::ZERO);

@@ -1,6 +1,7 @@
 //! `scorpiox-code uninstall`: what it removes, what it leaves, asked first.
 
 use std::env;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -81,8 +82,10 @@ impl Plan {
         let mut text = String::new();
         let list = |text: &mut String, title: &str, lines: Vec<String>| {
             if !lines.is_empty() {
-                *text += &format!("{title}\n");
-                lines.iter().for_each(|line| *text += &format!("  {line}\n"));
+                let _ = writeln!(text, "{title}");
+                for line in &lines {
+                    let _ = writeln!(text, "  {line}");
+                }
             }
         };
         list(&mut text, "Removed:", self.go.iter().map(|path| path.display().to_string()).collect());

@@ -2,6 +2,7 @@
 
 use rusqlite::params;
 
+use super::keys::Seen;
 use super::{DatabaseError, Transaction};
 
 /// Where a namespace has something.
@@ -18,7 +19,7 @@ impl Transaction {
                 .map_err(|error| self.database.error(&error))?;
         }
         // What was seen of it is no more.
-        self.seen = Default::default();
+        self.seen = Seen::default();
         Ok(deleted > 0)
     }
 }

@@ -126,7 +126,7 @@ mod tests {
     fn only_values_that_differ_are_shown_under_their_headers() {
         let other =
             Policy::parse("version = 1\n[web]\nenabled = false\n[audit]\nrequired = true\n", Path::new("p"));
-        let text = differences(&render(&Policy::builtin()), &render(&other.unwrap()));
+        let text = differences(&render(&Policy::builtin()), &render(&other.expect("it works")));
         assert_eq!(
             text,
             "[audit]\n- required = false\n+ required = true\n\n[web]\n- enabled = true\n+ enabled = false\n"
@@ -136,8 +136,9 @@ mod tests {
 
     #[test]
     fn each_entry_of_a_list_is_told_however_the_list_is_laid_out() {
-        let read =
-            |text: &str| render(&Policy::parse(&format!("version = 1\n{text}"), Path::new("p")).unwrap());
+        let read = |text: &str| {
+            render(&Policy::parse(&format!("version = 1\n{text}"), Path::new("p")).expect("it works"))
+        };
         let hosts: Vec<_> = (0..30).map(|number| format!("\"host{number}.example.com\"")).collect();
         let one = read(&format!("[web]\nallow = [{}]", hosts.join(", ")));
         let other = read(&format!("[web]\nallow = [\n{}]", hosts.join(",\n").replace("host7.", "evil.")));

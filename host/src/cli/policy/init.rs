@@ -72,9 +72,12 @@ pub(super) fn run(environment: &Environment, example: Option<Example>, print: bo
 }
 
 fn choose() -> Result<Example> {
-    let list = EXAMPLES.iter().enumerate();
-    let list: String = list.map(|(index, (_, what, _))| format!("  {}  {what}\n", index + 1)).collect();
-    terminal::print(&Shown::text(&format!("Which policy is it to begin with?\n{list}1, 2 or 3: ")));
+    let list = EXAMPLES.iter().enumerate().map(|(index, (_, what, _))| format!("  {}  {what}", index + 1));
+    let list: Vec<_> = list.collect();
+    terminal::print(&Shown::text(&format!(
+        "Which policy is it to begin with?\n{}\n1, 2 or 3: ",
+        list.join("\n")
+    )));
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     let chosen = answer.trim().parse::<usize>().ok().and_then(|number| EXAMPLES.get(number.checked_sub(1)?));

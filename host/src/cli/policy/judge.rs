@@ -141,7 +141,7 @@ impl<'a> Judge<'a> {
             (Ok(address), _) => vec![address],
             (Err(_), Names::AsWritten) => Vec::new(),
             (Err(_), Names::LookedUp) => match SystemResolver::default().resolve(name, port, LOOKUP_TIME) {
-                Ok(found) => found.iter().map(|address| address.ip()).collect(),
+                Ok(found) => found.iter().map(std::net::SocketAddr::ip).collect(),
                 Err(error) => {
                     return allowed(format!("{listed}; it cannot be looked up at present: {error}"));
                 }

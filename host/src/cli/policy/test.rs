@@ -131,7 +131,7 @@ mod tests {
             ("allow command x", "\"command\""),
             ("allow read", "nothing to read"),
         ] {
-            assert!(Case::parse(line).unwrap_err().contains(says), "{line}");
+            assert!(Case::parse(line).expect_err("refused").contains(says), "{line}");
         }
     }
 }
