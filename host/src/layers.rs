@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The modules of this crate. Each may use those before it.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "cancel",
     "hygiene",
     "instance",
     "mcp",
     "workspace",
+    "worked_on",
     "database",
     "bindings",
     "capabilities",

@@ -27,7 +27,7 @@ pub fn helper_main() -> ExitCode {
 }
 
 /// Nothing is started here that could get a descriptor.
-pub fn keep_descriptors() {}
+pub fn start_clean() {}
 
 /// Fails: strangers' bytes are worked on in a sandbox only.
 pub fn run(_: Work<'_>, _: impl Fn() -> bool) -> Result<WorkEnd, CellError> {

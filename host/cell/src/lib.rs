@@ -38,9 +38,9 @@ mod wire;
 pub mod worker;
 
 #[cfg(target_os = "linux")]
-pub use self::{cell::Cell, helper::main as helper_main, running::Running, sys::keep_descriptors};
+pub use self::{cell::Cell, helper::main as helper_main, running::Running, sys::start_clean};
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Cell, Running, helper_main, keep_descriptors};
+pub use elsewhere::{Cell, Running, helper_main, start_clean};
 pub use etc::ETC;
 #[cfg(unix)]
 pub use remove::remove_folder;

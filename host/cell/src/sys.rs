@@ -137,10 +137,18 @@ pub(crate) fn unblock_signals() -> io::Result<()> {
     }
 }
 
-/// What this process was started with, beside its three standard descriptors, goes to no program that it starts.
-pub fn keep_descriptors() {
+/// With these the C library's resolver answers for another name than the one that was asked for, and judged.
+const OF_RESOLVER: [&str; 4] = ["LOCALDOMAIN", "RES_OPTIONS", "HOSTALIASES", "RESOLV_HOST_CONF"];
+
+/// What this process was started with, beside its three standard descriptors, goes to no program that it starts, and
+/// variables that lead names astray are forgotten. To be called first of all, before there is another thread.
+pub fn start_clean() {
     // The helper and workers, for which it matters, see to it themselves.
     let _ = close_on_exec_from(3);
+    for name in OF_RESOLVER {
+        // SAFETY: no other thread is there yet that could read the environment.
+        unsafe { std::env::remove_var(name) };
+    }
 }
 
 /// All descriptors from `first` on close when this process executes a program.
