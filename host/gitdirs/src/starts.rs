@@ -1,8 +1,10 @@
 //! Whether a repository starts programs.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
 
 use crate::config::Named;
 use crate::obeyed::{MAX_CONFIG_BYTES, Seen, obeyed};
@@ -21,7 +23,7 @@ pub fn starts_programs(path: &Path, home: Option<&Path>) -> bool {
     obeyed.files.iter().any(|file| match file.file_name().and_then(|name| name.to_str()) {
         Some("config" | "config.worktree") => {
             let named = Named::read(file, home, &mut left);
-            named.starts || named.is_cut || is_closed(File::open(file).map(drop))
+            named.starts || named.is_cut || is_closed(access(file, Access::READ_OK).map_err(io::Error::from))
         }
         _ => holds_hooks(file),
     })

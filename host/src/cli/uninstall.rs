@@ -19,9 +19,10 @@ use super::terminal;
 /// What can be made again.
 const MADE: [&str; 3] = ["cache", "run", "tmp"];
 /// What was decided and stored, with what each is.
-const KEPT: [(&str, &str); 10] = [
+const KEPT: [(&str, &str); 11] = [
     ("policy.toml", "the policy"),
     ("policy.seen", "that there was one"),
+    ("workspaces", "which folders were worked on"),
     ("plugins", "plugins"),
     ("plugins.json", "what was decided about them"),
     ("plugins.lock", "its lock"),

@@ -266,8 +266,8 @@ impl ReadOnly {
         let says =
             |line: &str| line.contains("FAIL") && line.contains("cannot be written") && line.contains(own);
         assert!(text.lines().any(says), "{text}");
-        // The store, the audit, and the shell, which needs a place for long outputs.
-        assert!(text.contains("3 things have to be fixed"), "{text}");
+        // The folder itself, and for it the store, the audit, and the shell, which needs a place for long outputs.
+        assert!(text.contains("4 things have to be fixed"), "{text}");
     }
 }
 

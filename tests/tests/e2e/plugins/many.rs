@@ -47,6 +47,7 @@ fn multiply(program: &Program) {
         let approval = &mut record["decision"]["approved"];
         approval["manifest"] =
             Sha256::digest(&manifest).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+        approval["limits"]["calls"] = json!(2);
         let tools = approval["tools"].to_string();
         approval["definitions"] =
             Sha256::digest(&tools).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
