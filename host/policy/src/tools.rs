@@ -154,7 +154,7 @@ impl PluginPattern {
             Some(name) if is_hash => Ok(Self { name, hash: Some(digits.to_ascii_lowercase()) }),
             _ => Err(Invalid::new(
                 format!("plugin \"{}\" has no valid hash", shorten(text)),
-                "write NAME@sha256: and the 64 digits that `scorpiox-code plugin show NAME` prints",
+                "write NAME@sha256: and the 64 digits that `scorpiox-code plugin hash` prints",
             )),
         }
     }
