@@ -46,9 +46,9 @@ pub fn laid_out(program: Program, files: &[(&str, &str, u32)], script: &str) -> 
         String::new()
     };
     program.after(&format!(
-        "[ \"$1\" = inside ] || exec unshare --mount {map} \"$0\" inside \"$@\"; shift\n\
+        "[ \"$1\" = inside ] || exec unshare --mount {map} /bin/bash \"$0\" inside \"$@\"; shift\n\
          mount -t overlay overlay -o 'lowerdir={}:/etc' /etc\n{own}\n\
-         {user} '{}' >&2 || true\nexec {user} '{}' \"$@\"",
+         {user} /bin/bash '{}' >&2 || true\nexec {user} '{}' \"$@\"",
         etc.display(),
         script_path.display(),
         root.join("bin/scorpiox-code").display(),

@@ -182,7 +182,9 @@ impl Program {
 
     /// Runs a command of it to its end: exit status, standard output, standard error.
     pub fn run(&self, arguments: &[&str]) -> (ExitStatus, String, String) {
-        let output = self.command().args(arguments).stdin(Stdio::null()).output().expect("the program runs");
+        let mut command = self.command();
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = started(&mut command).wait_with_output().expect("the program runs");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         (output.status, text(output.stdout), text(output.stderr))
     }
@@ -226,11 +228,27 @@ pub struct Started {
     pub received: Vec<Value>,
 }
 
+/// Starts a program that may just have been written: another test that begins a process at that moment holds the file
+/// open for as long as it takes to become another program.
+fn started(command: &mut Command) -> Child {
+    let begun = Instant::now();
+    loop {
+        match command.spawn() {
+            Err(error)
+                if error.kind() == std::io::ErrorKind::ExecutableFileBusy && begun.elapsed() < PATIENCE =>
+            {
+                thread::sleep(Duration::from_millis(5));
+            }
+            started => return started.expect("the program starts"),
+        }
+    }
+}
+
 impl Started {
     /// Starts a command that is the program, or that becomes it.
     pub fn spawn(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
+        let mut child = started(&mut command);
         let input = child.stdin.take();
         let output = child.stdout.take().expect("a pipe");
         let mut errors = child.stderr.take().expect("a pipe");

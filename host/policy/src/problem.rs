@@ -22,6 +22,13 @@ pub struct Problem {
     pub fix: String,
 }
 
+impl Problem {
+    /// The file and the line, as a rule of it is named.
+    pub fn place(&self) -> String {
+        format!("{}{}", file_name(&self.path), at_line(self.line))
+    }
+}
+
 /// A value that cannot be used, before anybody knows the line it stands on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {fix}")]

@@ -15,6 +15,11 @@ use super::web::Web;
 /// The rule for a file: the one that closes it, or the one that opens its folder. `granted` are folders that were
 /// opened beside those of the policy.
 pub(crate) fn of_file(policy: &FilesPolicy, path: &Path, granted: &[PathBuf], places: &Places) -> String {
+    if let Some(outer) = &policy.outer
+        && outer.check(path, places).is_err()
+    {
+        return of_file(outer, path, granted, places);
+    }
     let read = policy
         .read
         .iter()

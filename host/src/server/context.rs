@@ -183,6 +183,10 @@ impl Context {
     /// Why the operator wants nobody to call a tool; `None` also under a policy that cannot be used, which
     /// every call is told of.
     pub(crate) fn closed_by_policy(&self, tool: &str) -> Option<Refusal> {
+        if !self.shell.has_policy_file() {
+            // The built-in policy closes none.
+            return None;
+        }
         self.shell.policy().ok()?.tools.check_tool(tool).err()
     }
 

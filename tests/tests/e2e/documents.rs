@@ -7,7 +7,7 @@ use scorpiox_tests::program::binary;
 
 /// A machine of its own: what is installed, written and left there vanishes with it.
 const MACHINE: &str = r#"set -e
-[ "$1" = inside ] || exec unshare --mount $2 "$0" inside
+[ "$1" = inside ] || exec unshare --mount $2 /bin/bash "$0" inside
 fs="$(dirname "$0")/fs"
 mkdir "$fs"; mount -t tmpfs tmpfs "$fs"
 for folder in /etc /usr/local; do
@@ -42,7 +42,12 @@ fn works(document: &str, section: &str, before: &str) {
     .expect("it");
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("sets");
     let map = if rustix::process::geteuid().is_root() { "" } else { "--map-root-user" };
-    let ran = Command::new(&script).args(["outside", map]).stdin(Stdio::null()).output().expect("it runs");
+    let ran = Command::new("/bin/bash")
+        .arg(&script)
+        .args(["outside", map])
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs");
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(ran.status.success(), "{}{}", shown(&ran.stdout), shown(&ran.stderr));
 }

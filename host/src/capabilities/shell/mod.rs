@@ -97,6 +97,7 @@ pub struct Shell {
     setup: ShellSetup,
     policy: OnceLock<Result<Loaded, Arc<ShellError>>>,
     workspace: OnceLock<Result<(), Arc<ShellError>>>,
+    has_file: OnceLock<bool>,
     /// When it was last looked whether the policy is the one that was read, and whether it is.
     looked: Mutex<Option<(Instant, bool)>>,
     cells: Cells,
@@ -155,6 +156,7 @@ impl Shell {
             setup,
             policy: OnceLock::new(),
             workspace: OnceLock::new(),
+            has_file: OnceLock::new(),
             looked: Mutex::default(),
             cells: Cells::default(),
             tasks: Tasks::default(),
@@ -199,6 +201,14 @@ impl Shell {
             Some((_, false)) => Err(ShellError::Outdated),
             _ => Ok(()),
         }
+    }
+
+    /// Whether there may be more than the built-in policy. Takes two looks and reads nothing: the handshake asks.
+    pub(crate) fn has_policy_file(&self) -> bool {
+        let is_there = |path: &Path| {
+            !path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+        };
+        *self.has_file.get_or_init(|| is_there(Path::new(MANAGED_FILE)) || is_there(&self.setup.own_policy()))
     }
 
     /// The operator's policy, with what it was read from.

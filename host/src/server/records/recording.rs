@@ -80,15 +80,12 @@ impl<'a> Recording<'a> {
         // Nobody knows what it says of this tool.
         let shell = &self.records.shell;
         if let Err(error) = shell.policy() {
-            self.fault.set(Some(NO_POLICY));
-            if let ShellError::NotAWorkspace(refusal) = &*error {
-                self.uses.denied("workspaces", &self.records.workspace, &refusal.why, refusal.decided_by);
-            }
-            return Err(Failure(error.to_string()));
+            return Err(self.refused_by_policy(&error));
         }
         if let Err(error) = shell.check_current() {
-            self.fault.set(Some(NO_POLICY));
-            return Err(Failure(error.to_string()));
+            // What it runs was allowed by what holds no more.
+            shell.shut_down();
+            return Err(self.refused_by_policy(&error));
         }
         match self.records.audit() {
             Some(audit) if audit.required => {
@@ -96,6 +93,20 @@ impl<'a> Recording<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// What is wrong with the policy, or what it says of all calls; for the line, too.
+    fn refused_by_policy(&self, error: &ShellError) -> Failure {
+        self.fault.set(Some(NO_POLICY));
+        let why = error.to_string();
+        match error {
+            ShellError::NotAWorkspace(refusal) => {
+                self.uses.denied("workspaces", &self.records.workspace, &refusal.why, refusal.decided_by);
+            }
+            ShellError::Policy(problem) => self.uses.denied("policy", "", &why, problem.place()),
+            _ => self.uses.denied("policy", "", &why, BUILT_IN),
+        }
+        Failure(why)
     }
 
     /// The tool has no result because of this.
