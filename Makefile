@@ -32,6 +32,7 @@ components: prerequisites
 	@target/release/scorpiox-compiler --out $(COMPONENTS) \
 		$(foreach guest,$(GUESTS),$(guest)=$(GUEST_OUT)/$(subst -,_,$(guest)).wasm)
 	@target/release/scorpiox-definitions $(COMPONENTS) $(GUESTS)
+	@scripts/hash-components.sh $(COMPONENTS) $(GUESTS)
 	@scripts/pack-compiler.sh target/release/scorpiox-compiler $(COMPONENTS)/compiler.gz
 
 build: components ## Build the program: target/release/scorpiox-code

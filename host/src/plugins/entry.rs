@@ -1,6 +1,6 @@
 //! One plugin that was approved.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use scorpiox_plugin::{Approval, Asks, Fingerprint, Installed, Limits, Pins, PluginName, Shelf, Status};
 use wasmtime::Engine;
@@ -16,6 +16,8 @@ pub(super) struct Entry {
     decided_at: u64,
     approval: Box<Approval>,
     known: Mutex<Known>,
+    /// Why the operator wants it not to run, if so: the policy is read once.
+    pub(super) closed: OnceLock<Option<String>>,
 }
 
 /// What is known of its files.
@@ -29,7 +31,13 @@ struct Known {
 
 impl Entry {
     pub(super) fn new(name: &PluginName, decided_at: u64, approval: &Approval) -> Self {
-        Self { name: name.clone(), decided_at, approval: Box::new(approval.clone()), known: Mutex::default() }
+        Self {
+            name: name.clone(),
+            decided_at,
+            approval: Box::new(approval.clone()),
+            known: Mutex::default(),
+            closed: OnceLock::new(),
+        }
     }
 
     /// Whether it is of this decision.

@@ -95,7 +95,13 @@ impl Plugins {
 
     /// The tools of one plugin, if it may run.
     fn offered(&self, entry: &Entry) -> Vec<Arc<Tool>> {
-        let offered = match self.closed_by_policy(&entry.name, entry.approval()) {
+        let closed = match self.shell.policy() {
+            Ok(_) => {
+                entry.closed.get_or_init(|| self.closed_by_policy(&entry.name, entry.approval())).clone()
+            }
+            Err(_) => None,
+        };
+        let offered = match closed {
             None => entry.tools(&self.shelf, &self.kept),
             Some(why) => Err(why),
         };
