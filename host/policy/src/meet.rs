@@ -86,7 +86,7 @@ fn shell(own: &ShellPolicy, by: &ShellPolicy, places: &Places) -> ShellPolicy {
         if wider == narrower {
             continue;
         }
-        let mut narrowed = wider.narrowed_at(narrower, places);
+        let mut narrowed = wider.narrowed(narrower, places);
         // What is set for all is set: programs may rely on it.
         narrowed.env.set.extend(wider.env.set.clone());
         let outer = Some(Box::new(wider.clone()));
@@ -139,13 +139,13 @@ fn files(own: &FilesPolicy, by: &FilesPolicy, places: &Places) -> FilesPolicy {
 }
 
 fn paths(own: (&[PathRule], Source), by: (&[PathRule], Source), places: &Places) -> (Vec<PathRule>, Source) {
-    if own.0 == by.0 { (own.0.to_vec(), own.1) } else { (meet_all(own.0, by.0, Some(places)), by.1) }
+    if own.0 == by.0 { (own.0.to_vec(), own.1) } else { (meet_all(own.0, by.0, places), by.1) }
 }
 
 fn workspaces(own: &WorkspacesPolicy, by: &WorkspacesPolicy, places: &Places) -> WorkspacesPolicy {
     let allow = match (&own.allow, &by.allow) {
         (None, other) | (other, None) => other.clone(),
-        (Some(one), Some(other)) => Some(meet_all(one, other, Some(places))),
+        (Some(one), Some(other)) => Some(meet_all(one, other, places)),
     };
     let origin = if own.allow == allow { own.origin } else { by.origin };
     WorkspacesPolicy { allow, origin, outer: Some(Box::new(own.clone())) }

@@ -10,26 +10,22 @@ use crate::profile::{EnvRules, Limits, Network, Origins, Profile};
 use crate::source::{Source, Sourced};
 
 impl Profile {
-    /// What both profiles allow, wherever the places are. A named place and a path meet
-    /// only in `/`, since it is not known here whether one contains the other; ask
-    /// [`narrowed_at`](Self::narrowed_at) when it is.
+    /// What both profiles allow on a machine with these places.
     #[must_use]
-    pub fn narrowed(&self, by: &Profile) -> Profile {
-        narrowed(self, by, None)
-    }
-
-    /// What both profiles allow on a machine with these places: as
-    /// [`narrowed`](Self::narrowed), and a named place meets the paths inside and around it.
-    #[must_use]
-    pub fn narrowed_at(&self, by: &Profile, places: &Places) -> Profile {
-        narrowed(self, by, Some(places))
+    pub fn narrowed(&self, by: &Profile, places: &Places) -> Profile {
+        narrowed(self, by, places)
     }
 }
 
-fn narrowed(own: &Profile, by: &Profile, places: Option<&Places>) -> Profile {
+fn narrowed(own: &Profile, by: &Profile, places: &Places) -> Profile {
     let mut write = meet_all(&own.write, &by.write, places);
-    // Seen from inside a protected folder nothing has a protected name any more.
-    write.retain(|rule| [own, by].iter().all(|profile| !is_protected(&rule.place, profile, places)));
+    // Seen from inside a protected folder nothing has a protected name any more. And what one of them opens
+    // for reading may lie in what the other one writes.
+    write.retain(|rule| {
+        [own, by].iter().all(|profile| {
+            !is_protected(&rule.place, profile, places) && may_write(&rule.place, profile, places)
+        })
+    });
     // What may be written may be read, so that has to take part.
     let readable =
         |profile: &Profile| -> Vec<_> { profile.read.iter().chain(&profile.write).cloned().collect() };
@@ -50,14 +46,8 @@ fn narrowed(own: &Profile, by: &Profile, places: Option<&Places>) -> Profile {
 }
 
 /// Whether a folder is one that a profile may write but for its name.
-fn is_protected(place: &Place, profile: &Profile, places: Option<&Places>) -> bool {
-    // Without places only paths are known to lie in one another.
-    let folders = |place: &Place| match (place, places) {
-        (Place::Tmp, _) => Vec::new(),
-        (place, Some(places)) => places.folders(place),
-        (Place::Path(path), None) => vec![path.clone()],
-        (_, None) => Vec::new(),
-    };
+fn is_protected(place: &Place, profile: &Profile, places: &Places) -> bool {
+    let folders = |place: &Place| if *place == Place::Tmp { Vec::new() } else { places.folders(place) };
     let written: Vec<PathBuf> = profile.write.iter().flat_map(|rule| folders(&rule.place)).collect();
     folders(place).iter().any(|path| {
         let mut inside = written.iter().filter_map(|folder| path.strip_prefix(folder).ok());
@@ -65,8 +55,13 @@ fn is_protected(place: &Place, profile: &Profile, places: Option<&Places>) -> bo
     })
 }
 
+/// Whether no folder of a place is one that a profile opens for reading alone.
+fn may_write(place: &Place, profile: &Profile, places: &Places) -> bool {
+    *place == Place::Tmp || places.folders(place).iter().all(|folder| profile.writes_in(folder, places))
+}
+
 /// What both lists cover.
-pub(crate) fn meet_all(own: &[PathRule], by: &[PathRule], places: Option<&Places>) -> Vec<PathRule> {
+pub(crate) fn meet_all(own: &[PathRule], by: &[PathRule], places: &Places) -> Vec<PathRule> {
     if own == by {
         return own.to_vec();
     }
@@ -85,7 +80,7 @@ pub(crate) fn meet_all(own: &[PathRule], by: &[PathRule], places: Option<&Places
 }
 
 /// The deeper one of two nested places.
-fn meet(a: &PathRule, b: &PathRule, places: Option<&Places>) -> Vec<PathRule> {
+fn meet(a: &PathRule, b: &PathRule, places: &Places) -> Vec<PathRule> {
     let everything = Place::Path(PathBuf::from("/"));
     if a.place == b.place || b.place == everything {
         return vec![a.clone()];
@@ -100,10 +95,10 @@ fn meet(a: &PathRule, b: &PathRule, places: Option<&Places>) -> Vec<PathRule> {
         }
     }
     // A command's own @tmp is no folder of the machine, wherever it is seen.
-    match places {
-        Some(places) if a.place != Place::Tmp && b.place != Place::Tmp => meet_folders(a, b, places),
-        _ => Vec::new(),
+    if [a, b].iter().any(|rule| rule.place == Place::Tmp) {
+        return Vec::new();
     }
+    meet_folders(a, b, places)
 }
 
 fn deeper<T>(one: &Path, other: &Path, a: T, b: T) -> Option<T> {

@@ -7,6 +7,9 @@ use crate::place::{PathRule, Place, Places};
 use crate::profile::{Access, Profile};
 use crate::source::Source;
 
+/// The list of what may be written, and so be read.
+const WRITE: &str = "write";
+
 /// A decision and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
@@ -59,24 +62,43 @@ impl Profile {
                 format!("{shown} is protected (built-in): programs outside the sandbox run what it names");
             return Verdict::denied(because, None);
         }
+        match self.innermost(&path, places) {
+            Some((_, rule)) if rule.place == Place::Tmp && !own_tmp => self.not_in_tmp(&path, access),
+            Some((key, rule)) if key == WRITE || access == Access::Read => {
+                Verdict { allowed: true, because: covers(key, rule, &shown), would_allow: None }
+            }
+            Some((key, rule)) if self.write.iter().any(|rule| depth(rule, &path, places).is_some()) => {
+                let because = format!("{}, for reading alone", covers(key, rule, &shown));
+                self.not_covered(because, &path, access, places)
+            }
+            _ => {
+                let (keys, origin) = match access {
+                    Access::Read => ("`read` or `write`", both(self.origins.read, self.origins.write)),
+                    Access::Write => ("`write`", self.origins.write.to_string()),
+                };
+                let because = format!("no entry of {keys} ({origin}) covers {shown}");
+                self.not_covered(because, &path, access, places)
+            }
+        }
+    }
+
+    /// Whether commands may write at a path, as far as the lists of folders say.
+    pub(crate) fn writes_in(&self, path: &Path, places: &Places) -> bool {
+        self.innermost(path, places).is_some_and(|(key, _)| key == WRITE)
+    }
+
+    /// The rule that decides about a path, and its key: the one of the smallest folder around it.
+    fn innermost(&self, path: &Path, places: &Places) -> Option<(&'static str, PathRule)> {
         // Every command has a folder of its own there, whether a line says so or not.
         let tmp = PathRule { place: Place::Tmp, source: Source::Builtin };
-        let seen = |(_, rule): &(_, &PathRule)| own_tmp || rule.place != Place::Tmp;
-        let own = self.write.iter().chain([&tmp]).map(|rule| ("write", rule));
-        let read = self.read.iter().filter(|_| access == Access::Read).map(|rule| ("read", rule));
-        let covering = own
-            .chain(read)
-            .filter(seen)
-            .filter_map(|(key, rule)| Some((depth(rule, &path, places)?, key, rule)));
-        match covering.max_by_key(|(depth, ..)| *depth) {
-            Some((_, key, PathRule { place, source })) => Verdict {
-                allowed: true,
-                because: format!("`{key}` has \"{place}\" ({source}), which covers {shown}"),
-                would_allow: None,
-            },
-            None if !own_tmp && is_in(&path, &Place::Tmp, places) => self.not_in_tmp(&path, access),
-            None => self.not_covered(&path, access, places),
-        }
+        let write = self.write.iter().chain([&tmp]).map(|rule| (WRITE, rule));
+        let read = self.read.iter().map(|rule| ("read", rule));
+        let covering =
+            write.chain(read).filter_map(|(key, rule)| Some((depth(rule, path, places)?, key, rule)));
+        // A folder of the machine that is shown at its own path stands before a command's own one there.
+        let innermost =
+            covering.max_by_key(|(depth, key, rule)| (*depth, rule.place != Place::Tmp, *key == WRITE));
+        innermost.map(|(_, key, rule)| (key, rule.clone()))
     }
 
     fn not_in_tmp(&self, path: &Path, access: Access) -> Verdict {
@@ -95,34 +117,20 @@ impl Profile {
         Verdict::denied(because, path.to_str().and_then(add))
     }
 
-    fn not_covered(&self, path: &Path, access: Access, places: &Places) -> Verdict {
-        let shown = printable(path);
-        match access {
-            Access::Read => {
-                let origin = both(self.origins.read, self.origins.write);
-                let because = format!("no entry of `read` or `write` ({origin}) covers {shown}");
-                let place = written(path, places).filter(|text| Place::parse(text).is_ok());
-                Verdict::denied(because, place.map(|place| self.with("read", &self.read, &place)))
-            }
-            Access::Write => {
-                let because = format!("no entry of `write` ({}) covers {shown}", self.origins.write);
-                if self.is_read_only() && !is_in(path, &Place::Tmp, places) {
-                    return Verdict::denied(
-                        format!("{because}, and profile `readonly` only writes @tmp"),
-                        None,
-                    );
-                }
-                let programs = [Place::System, Place::Toolchains];
-                if programs.iter().any(|place| is_in(path, place, places)) {
-                    return Verdict::denied(
-                        format!("{because}, and programs that run next cannot be written"),
-                        None,
-                    );
-                }
-                let place = written(path, places).filter(|text| Place::parse_writable(text).is_ok());
-                Verdict::denied(because, place.map(|place| self.with("write", &self.write, &place)))
-            }
+    fn not_covered(&self, because: String, path: &Path, access: Access, places: &Places) -> Verdict {
+        if access == Access::Read {
+            let place = written(path, places).filter(|text| Place::parse(text).is_ok());
+            return Verdict::denied(because, place.map(|place| self.with("read", &self.read, &place)));
         }
+        if self.is_read_only() && !is_in(path, &Place::Tmp, places) {
+            return Verdict::denied(format!("{because}, and profile `readonly` only writes @tmp"), None);
+        }
+        let programs = [Place::System, Place::Toolchains];
+        if programs.iter().any(|place| is_in(path, place, places)) {
+            return Verdict::denied(format!("{because}, and programs that run next cannot be written"), None);
+        }
+        let place = written(path, places).filter(|text| Place::parse_writable(text).is_ok());
+        Verdict::denied(because, place.map(|place| self.with(WRITE, &self.write, &place)))
     }
 
     /// The line that has one more entry.
@@ -181,6 +189,10 @@ fn printable(path: &Path) -> String {
         }
     }
     text
+}
+
+fn covers(key: &str, PathRule { place, source }: PathRule, shown: &str) -> String {
+    format!("`{key}` has \"{place}\" ({source}), which covers {shown}")
 }
 
 fn both(a: Source, b: Source) -> String {

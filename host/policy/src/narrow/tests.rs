@@ -22,7 +22,7 @@ fn shown(rules: &[PathRule]) -> Vec<String> {
 
 #[test]
 fn a_grant_of_readonly_takes_writing_and_leaves_reading() {
-    let both = builtin("open").narrowed(&builtin("readonly"));
+    let both = builtin("open").narrowed(&builtin("readonly"), &places());
     assert_eq!(both.name, "open+readonly");
     assert_eq!(shown(&both.write), ["@tmp"]);
     assert_eq!(shown(&both.read), ["@system", "@toolchains", "@skills", "@workspace"]);
@@ -32,25 +32,26 @@ fn a_grant_of_readonly_takes_writing_and_leaves_reading() {
 #[test]
 fn a_profile_narrowed_by_itself_is_itself() {
     for profile in Policy::builtin().shell.profiles.values() {
-        assert_eq!(&profile.narrowed(profile), profile);
-        assert_eq!(&profile.narrowed_at(profile, &places()), profile);
+        assert_eq!(&profile.narrowed(profile, &places()), profile);
     }
 }
 
 #[test]
 fn nested_paths_meet_in_the_deeper_one() {
     let both = profile("read = ['/opt', '/srv/a', '/x']")
-        .narrowed(&profile("read = ['/opt/b', '/srv', '/y', '/xx']"));
+        .narrowed(&profile("read = ['/opt/b', '/srv', '/y', '/xx']"), &places());
     assert_eq!(shown(&both.read), ["/opt/b", "/srv/a"]);
 }
 
 #[test]
-fn a_place_meets_a_path_only_where_it_is_known_to_be() {
+fn a_place_meets_the_paths_in_it() {
     let (place, path) = (profile("write = ['@workspace']"), profile("write = ['~/project/src', '/tmp/x']"));
-    assert!(place.narrowed(&path).write.is_empty());
-    assert_eq!(shown(&place.narrowed_at(&path, &places()).write), ["/home/me/project/src"]);
+    assert_eq!(shown(&place.narrowed(&path, &places()).write), ["/home/me/project/src"]);
     let everything = profile("read = ['/']");
-    assert_eq!(shown(&everything.narrowed(&builtin("readonly")).read)[..2], ["@system", "@toolchains"]);
+    assert_eq!(
+        shown(&everything.narrowed(&builtin("readonly"), &places()).read)[..2],
+        ["@system", "@toolchains"]
+    );
 }
 
 #[test]
@@ -58,7 +59,7 @@ fn what_is_protected_in_one_profile_is_not_written_by_being_named_in_the_other()
     let own = profile("write = ['@workspace']");
     for name in [".vscode", ".claude/skills", ".git/hooks"] {
         let by = profile(&format!("write = ['~/project/{name}', '~/project/src']"));
-        for narrowed in [own.narrowed_at(&by, &places()), by.narrowed_at(&own, &places())] {
+        for narrowed in [own.narrowed(&by, &places()), by.narrowed(&own, &places())] {
             assert_eq!(shown(&narrowed.write), ["/home/me/project/src"], "{name}");
         }
     }
@@ -67,29 +68,29 @@ fn what_is_protected_in_one_profile_is_not_written_by_being_named_in_the_other()
 #[test]
 fn what_was_narrowed_by_readonly_is_read_only() {
     assert!(builtin("readonly").is_read_only() && !builtin("open").is_read_only());
-    assert!(builtin("readonly").narrowed(&profile("")).is_read_only());
-    assert!(!builtin("open").narrowed(&profile("")).is_read_only());
+    assert!(builtin("readonly").narrowed(&profile(""), &places()).is_read_only());
+    assert!(!builtin("open").narrowed(&profile(""), &places()).is_read_only());
 }
 
 #[test]
 fn the_weaker_network_wins_and_lists_meet() {
     let list = |hosts: &str| profile(&format!("network = {{ mode = 'allowlist', hosts = [{hosts}] }}"));
     let (a, b) = (list("'*.a.org', 'b.org', 'c.org:80'"), list("'x.a.org:443', 'b.org', 'c.org', 'd.org'"));
-    let Network::Allowlist { hosts, .. } = a.narrowed(&b).network.value else { panic!("no list") };
+    let Network::Allowlist { hosts, .. } = a.narrowed(&b, &places()).network.value else { panic!("no list") };
     assert_eq!(
         hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
         ["x.a.org:443", "b.org", "c.org:80"]
     );
-    assert_eq!(builtin("open").narrowed(&a).network, a.network);
-    assert_eq!(a.narrowed(&builtin("open")).network, a.network);
-    assert_eq!(builtin("workspace").narrowed(&a).network.value, Network::Off);
+    assert_eq!(builtin("open").narrowed(&a, &places()).network, a.network);
+    assert_eq!(a.narrowed(&builtin("open"), &places()).network, a.network);
+    assert_eq!(builtin("workspace").narrowed(&a, &places()).network.value, Network::Off);
 }
 
 #[test]
 fn a_variable_stays_when_both_allow_its_value() {
     let a = profile("env = { pass = ['A', 'B'], set = { C = '1', D = '1', E = '1' } }");
     let b = profile("env = { pass = ['A', 'E', 'F'], set = { B = '2', C = '1', D = '2', G = '1' } }");
-    let env = a.narrowed(&b).env;
+    let env = a.narrowed(&b, &places()).env;
     assert_eq!(env.pass.iter().map(|name| name.value.as_str()).collect::<Vec<_>>(), ["A"]);
     let set: Vec<_> = env.set.iter().map(|(name, value)| format!("{name}={}", value.value)).collect();
     assert_eq!(set, ["B=2", "C=1", "E=1"]);
@@ -97,7 +98,8 @@ fn a_variable_stays_when_both_allow_its_value() {
 
 #[test]
 fn the_smaller_limit_stays_with_its_source() {
-    let both = profile("limits = { processes = 8, memory = '8GiB' }").narrowed(&builtin("workspace"));
+    let both =
+        profile("limits = { processes = 8, memory = '8GiB' }").narrowed(&builtin("workspace"), &places());
     assert_eq!((both.limits.processes, both.limits.memory), (8, 4 << 30));
     assert_eq!((both.origins.processes, both.origins.memory), (Source::Line(3), Source::Builtin));
 }
@@ -161,6 +163,24 @@ fn reaches(profile: &Profile, host: &str, port: u16) -> bool {
     }
 }
 
+/// Whether a command opens a file of its own by this path, and none of the machine.
+fn is_scratch(profile: &Profile, path: &Path, places: &Places) -> bool {
+    let shown = profile.read.iter().chain(&profile.write).filter(|rule| rule.place != Place::Tmp);
+    let mut folders = shown.flat_map(|rule| places.folders(&rule.place));
+    path.starts_with(&places.tmp)
+        && !folders.any(|folder| folder.starts_with(&places.tmp) && path.starts_with(folder))
+}
+
+#[test]
+fn a_folder_that_is_protected_on_the_machine_is_free_in_the_tmp_of_a_command() {
+    let own = profile("write = ['/tmp/a']");
+    let writes = |profile: &Profile| {
+        profile.why_path(Path::new("/tmp/a/.git/hooks"), Access::Write, &places()).allowed
+    };
+    assert!(!writes(&own));
+    assert!(writes(&own.narrowed(&profile("write = []"), &places())));
+}
+
 proptest! {
     #[test]
     fn what_a_narrowed_profile_allows_both_allow(
@@ -169,23 +189,25 @@ proptest! {
         let access = if write { Access::Write } else { Access::Read };
         let allows = |profile: &Profile| profile.why_path(Path::new(&path), access, &places).allowed;
         let both = allows(&a) && allows(&b);
-        prop_assert!(both || !allows(&a.narrowed(&b)));
-        let at = allows(&a.narrowed_at(&b, &places));
-        prop_assert!(both || !at);
-        // Knowing the places loses nothing but the paths in @tmp.
-        prop_assert!(at || !both || path.starts_with("/tmp"));
+        let scratch = |profile: &Profile| is_scratch(profile, Path::new(&path), &places);
+        let narrowed = a.narrowed(&b, &places);
+        // By this path one of the two may open a file of the machine, and the narrowed one a file of its own.
+        let is_another = scratch(&narrowed) && !(scratch(&a) && scratch(&b));
+        prop_assert!(both || is_another || !allows(&narrowed));
+        // Nothing is lost but paths in @tmp.
+        prop_assert!(allows(&narrowed) || !both || path.starts_with("/tmp"));
     }
 
     #[test]
     fn a_narrowed_network_is_what_both_reach(a in any_profile(), b in any_profile(), host in "(a\\.org|[bc]\\.a\\.org|x\\.b\\.a\\.org|10\\.0\\.0\\.1)", port in prop::sample::select(vec![80_u16, 443, 8080])) {
-        prop_assert_eq!(reaches(&a.narrowed(&b), &host, port), reaches(&a, &host, port) && reaches(&b, &host, port));
+        prop_assert_eq!(reaches(&a.narrowed(&b, &places()), &host, port), reaches(&a, &host, port) && reaches(&b, &host, port));
     }
 }
 
 #[test]
 fn a_glob_goes_on_to_hold_where_it_did_when_its_folder_gets_smaller() {
     let wide = profile("read = ['/srv']\ndeny = ['a/secret']");
-    let both = wide.narrowed(&profile("read = ['/srv/a']\ndeny = ['b']"));
+    let both = wide.narrowed(&profile("read = ['/srv/a']\ndeny = ['b']"), &places());
     let reads = |path: &str| both.why_path(Path::new(path), Access::Read, &places()).allowed;
     assert!(!reads("/srv/a/secret/x") && !reads("/srv/a/b"));
     assert!(reads("/srv/a/a/secret") && !reads("/srv/a/c/b") && reads("/srv/a/c/bb"));
@@ -193,6 +215,19 @@ fn a_glob_goes_on_to_hold_where_it_did_when_its_folder_gets_smaller() {
 
 #[test]
 fn a_folder_that_is_protected_in_another_cannot_be_granted_alone() {
-    let both = profile("write = ['/srv']").narrowed(&profile("write = ['/srv/.vscode', '/srv/b']"));
+    let both =
+        profile("write = ['/srv']").narrowed(&profile("write = ['/srv/.vscode', '/srv/b']"), &places());
     assert_eq!(shown(&both.write), ["/srv/b"]);
+}
+
+#[test]
+fn what_one_opens_for_reading_inside_a_folder_for_writing_is_not_written_by_being_named_in_the_other() {
+    let own = profile("read = ['/srv/a']\nwrite = ['/srv']");
+    let by = profile("write = ['/srv/a/b', '/srv/c']");
+    for both in [own.narrowed(&by, &places()), by.narrowed(&own, &places())] {
+        assert_eq!(
+            (shown(&both.write), shown(&both.read)),
+            (vec!["/srv/c".to_owned()], vec!["/srv/a/b".to_owned()])
+        );
+    }
 }

@@ -121,12 +121,15 @@ fn what_is_denied_and_not_covered_or_protected_gets_all_it_takes() {
 
 #[test]
 fn a_narrowed_profile_says_which_sections_to_look_at() {
-    let both = profile("workspace", "").narrowed(&profile("build", ""));
+    let both = profile("workspace", "").narrowed(&profile("build", ""), &places());
     assert_eq!(
         why(&both, Access::Read, "/opt").2.unwrap(),
         "add \"/opt\" to `read` in [shell.profile.workspace] and [shell.profile.build], where it is not so"
     );
-    assert_eq!(why(&profile("open", "").narrowed(&profile("readonly", "")), Access::Write, "a").2, None);
+    assert_eq!(
+        why(&profile("open", "").narrowed(&profile("readonly", ""), &places()), Access::Write, "a").2,
+        None
+    );
 }
 
 proptest::proptest! {
@@ -253,4 +256,27 @@ fn skills_are_read_where_a_profile_names_them_and_never_written() {
     assert!(!why(&workspace, Access::Read, "/home/me/.claude/settings.json").0);
     let without = profile("workspace", "[shell.profile.workspace]\nread = ['@system']");
     assert!(!why(&without, Access::Read, file).0);
+}
+
+#[test]
+fn the_rule_of_the_smallest_folder_decides_whether_it_may_be_written() {
+    let nested = profile(
+        "workspace",
+        "[shell.profile.workspace]\nread = [\"/srv/a\", \"/tmp\", \"/srv/both\"]\nwrite = [\"/srv\", \"/srv/a/b\", \"/srv/both\"]",
+    );
+    for (path, allowed) in [
+        ("/srv/x", true),
+        ("/srv/a/x", false),
+        ("/srv/a/b/x", true),
+        ("/srv/both/x", true),
+        ("/tmp/x", false),
+    ] {
+        assert_eq!(why(&nested, Access::Write, path).0, allowed, "{path}");
+    }
+    let (_, because, would_allow) = why(&nested, Access::Write, "/srv/a/x");
+    assert_eq!(
+        because,
+        "`read` has \"/srv/a\" (policy.toml line 3), which covers /srv/a/x, for reading alone"
+    );
+    assert!(would_allow.unwrap().contains("\"/srv/a/x\"]"));
 }

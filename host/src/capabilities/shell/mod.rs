@@ -282,7 +282,7 @@ impl Shell {
                 // What was approved narrows, and what the operator wrote narrows it further.
                 for by in profile.iter().chain(granted) {
                     let by = self.profile(by)?;
-                    own = Cow::Owned(own.narrowed_at(&by, &self.places()?));
+                    own = Cow::Owned(own.narrowed(&by, &self.places()?));
                 }
                 Ok(own)
             }
@@ -300,7 +300,7 @@ impl Shell {
         let profile = profiles.get(name).ok_or_else(unknown)?;
         match profiles.get(DEFAULT_PROFILE) {
             Some(default) if name == READ_ONLY_PROFILE => {
-                let narrowed = default.narrowed_at(profile, &self.places()?);
+                let narrowed = default.narrowed(profile, &self.places()?);
                 Ok(Cow::Owned(Profile { name: name.to_owned(), ..narrowed }))
             }
             _ => Ok(Cow::Borrowed(profile)),

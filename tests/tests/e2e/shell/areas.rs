@@ -179,3 +179,37 @@ fn files_of_the_machine_s_tmp_are_not_called_readable() {
     assert!(!status.success() && said.contains("commands have a /tmp of their own"), "{said}");
     assert!(program.run(&["policy", "why", "write", "/tmp/not-there-at-all"]).0.success());
 }
+
+#[test]
+fn what_is_open_for_reading_inside_a_folder_for_writing_is_only_read() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        program.put("notes/kept/page", "kept");
+        program.put("notes/kept/drafts/page", "draft");
+        let base = program.workspace().parent().expect("a folder").canonicalize().expect("a path");
+        let notes = base.join("notes").display().to_string();
+        let policy = format!(
+            "[shell.profile.workspace]\nread = [\"@system\", \"{notes}/kept\"]\n\
+             write = [\"@workspace\", \"{notes}\", \"{notes}/kept/drafts\"]\n"
+        );
+        let program = with_policy(program, &policy);
+        let mut server = start(&program);
+        let ran = bash(
+            &mut server,
+            &format!("cd {notes}; cat kept/page; for f in new kept/page kept/new kept/drafts/page; do echo evil > $f; done; mv kept k; true"),
+        );
+        assert!(ran.text.starts_with("kept"), "{tier}: {}", ran.text);
+        let is = |path: &str| fs::read_to_string(base.join("notes").join(path)).unwrap_or_default();
+        assert_eq!(
+            ["new", "kept/page", "kept/new", "kept/drafts/page"].map(is),
+            ["evil\n", "kept", "", "evil\n"],
+            "{tier}: {}",
+            ran.text
+        );
+        for (path, word) in [("new", "allowed"), ("kept/page", "denied"), ("kept/drafts/new", "allowed")] {
+            let path = format!("{notes}/{path}");
+            let (_, said, _) = program.run(&["policy", "why", "write", &path]);
+            assert!(said.starts_with(&format!("{path}: {word}")), "{said}");
+        }
+    }
+}
