@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The modules of this crate. Each may use those before it.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "cancel",
     "hygiene",
     "instance",
+    "private_files",
     "mcp",
     "workspace",
     "worked_on",

@@ -19,6 +19,7 @@ pub mod instance;
 mod layers;
 pub mod mcp;
 pub mod plugins;
+mod private_files;
 pub mod runtime;
 pub mod server;
 pub mod tools;

@@ -43,11 +43,18 @@ impl Folder {
     /// The folder at an absolute path, which passes through no link.
     pub fn open(path: &Path) -> io::Result<Self> {
         let inside = path.strip_prefix("/").map_err(|_| invalid(path, "is not absolute"))?;
-        Self(openat(CWD, "/", FOLDER, Mode::empty())?).folder(inside)
+        let root = Self(openat(CWD, "/", FOLDER, Mode::empty())?);
+        if inside.as_os_str().is_empty() { Ok(root) } else { root.folder(inside) }
     }
 
     /// A folder below this one, by a relative path without `..`; an empty path is this folder.
     pub fn folder(&self, inside: &Path) -> io::Result<Self> {
+        for part in inside.components() {
+            name(inside, part)?;
+        }
+        if let Some(folder) = at_once(&self.0, inside, FOLDER) {
+            return Ok(Self(folder));
+        }
         let mut reached = self.0.try_clone()?;
         for part in inside.components() {
             let name = name(inside, part)?;
@@ -60,6 +67,7 @@ impl Folder {
     /// A regular file below this folder, to read.
     pub fn file(&self, inside: &Path) -> io::Result<File> {
         let (folder, name) = self.parent(inside)?;
+        let folder = folder.as_ref().unwrap_or(self);
         let file = openat(&folder.0, name, FILE, Mode::empty())
             .map_err(|error| self::refused(&folder.0, name, error))?;
         if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
@@ -71,6 +79,7 @@ impl Folder {
     /// What lies below this folder under a path, which is not followed if it is a link.
     pub fn kind(&self, inside: &Path) -> io::Result<Kind> {
         let (folder, name) = self.parent(inside)?;
+        let folder = folder.as_ref().unwrap_or(self);
         Ok(kind_of(&statat(&folder.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
@@ -98,11 +107,12 @@ impl Folder {
         PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
 
-    /// The folder that a relative path lies in, and its name there.
-    fn parent<'a>(&self, inside: &'a Path) -> io::Result<(Self, &'a OsStr)> {
+    /// The folder that a relative path lies in, where it is another one, and its name there.
+    fn parent<'a>(&self, inside: &'a Path) -> io::Result<(Option<Self>, &'a OsStr)> {
         let last = inside.components().next_back().ok_or_else(|| invalid(inside, "names nothing"))?;
         let name = name(inside, last)?;
-        Ok((self.folder(inside.parent().unwrap_or(Path::new("")))?, name))
+        let above = inside.parent().filter(|above| !above.as_os_str().is_empty());
+        Ok((above.map(|above| self.folder(above)).transpose()?, name))
     }
 }
 
@@ -110,6 +120,19 @@ impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
+}
+
+/// The same in one call, where the system has such a call; `None` when it has not, or refuses: going from
+/// part to part says at which.
+#[cfg(target_os = "linux")]
+fn at_once(folder: &OwnedFd, inside: &Path, flags: OFlags) -> Option<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
+    openat2(folder, inside, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn at_once(_folder: &OwnedFd, _inside: &Path, _flags: OFlags) -> Option<OwnedFd> {
+    None
 }
 
 /// The regular file at an absolute path, which passes through no link, to read.

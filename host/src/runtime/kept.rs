@@ -6,21 +6,18 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use rustix::fs::OFlags;
 use scorpiox_compile::{COMPILER_NAME, Code, CompileError, compile, hash};
 use scorpiox_plugin::Fingerprint;
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
 use crate::cancel::{Cancel, Reason};
-use crate::instance;
+use crate::private_files;
 
 /// Why there is no code of a component.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -48,11 +45,6 @@ impl LoadError {
 
 /// Most bytes of all files; a component with a whole Python in it has about 60 MiB.
 const MAX_BYTES: u64 = 4 << 30;
-
-/// How a file ends that is being written.
-const DRAFT: &str = "new";
-/// Whoever has not finished writing a file after this time never will.
-const DRAFT_TIME: Duration = Duration::from_hours(24);
 
 /// The folder of compiled code.
 #[derive(Debug, Clone)]
@@ -95,7 +87,7 @@ impl Kept {
         let code = compile(&bytes, || cancel.is_set());
         let mut code = code.map_err(|error| LoadError::of(&error, cancel))?;
         let path = self.path(fingerprint, code.hash());
-        let kept = self.write(&path, &mut code);
+        let kept = Self::write(&path, &mut code);
         self.prune(&path);
         let loaded = kept.and_then(|()| load(engine, &open(&path)?));
         loaded.or_else(|error| {
@@ -113,21 +105,14 @@ impl Kept {
 
     /// Deletes what is oldest beyond the bound, and what writers left that were killed; `new` stays.
     fn prune(&self, new: &Path) {
+        private_files::sweep(&self.folder);
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let about = |entry: fs::DirEntry| {
             let about = entry.metadata().ok()?;
             Some((about.modified().ok()?, about.len(), entry.path()))
         };
-        let (drafts, mut files): (Vec<_>, Vec<_>) = entries
-            .flatten()
-            .filter_map(about)
-            .partition(|(_, _, path)| path.extension().is_some_and(|extension| extension == DRAFT));
-        for (modified, _, path) in drafts {
-            let age = SystemTime::now().duration_since(modified);
-            if age.is_ok_and(|age| age > DRAFT_TIME) {
-                let _ = fs::remove_file(path);
-            }
-        }
+        let whole = entries.flatten().filter(|entry| !private_files::is_draft(&entry.path()));
+        let mut files: Vec<_> = whole.filter_map(about).collect();
         files.sort_unstable();
         let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
         for (_, size, path) in files.iter().filter(|(_, _, path)| path != new) {
@@ -156,29 +141,18 @@ impl Kept {
         self.folder.join(format!("{fingerprint}-{COMPILER_NAME}-{code}.cwasm"))
     }
 
-    fn write(&self, path: &Path, code: &mut Code) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        private(&self.folder.symlink_metadata()?)?;
-        // Whoever is first has it; nobody sees half a file.
-        let new = path.with_extension(format!("{}.{DRAFT}", instance::name()));
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        let copied = code.read().and_then(|code| io::copy(code, &mut file));
-        let written = copied.and_then(|_| file.sync_all()).and_then(|()| fs::rename(&new, path));
-        if written.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        written
+    fn write(path: &Path, code: &mut Code) -> io::Result<()> {
+        private_files::write(path, |file| {
+            io::copy(code.read()?, file)?;
+            file.sync_all()
+        })
     }
 }
 
 /// A kept file, if nobody else can have written it and it is what its name says; one with another
 /// content has invalid data.
 fn open(path: &Path) -> io::Result<File> {
-    let folder = path.parent().ok_or_else(|| io::Error::other("no folder"))?;
-    private(&folder.symlink_metadata()?)?;
-    let mut file =
-        OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)?;
-    private(&file.metadata()?)?;
+    let mut file = private_files::open(path)?;
     let hash = hash(&mut file)?;
     let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
     if !name.ends_with(&format!("-{hash}")) {
@@ -198,16 +172,11 @@ fn load(engine: &Engine, file: &File) -> io::Result<Compiled> {
         .map_err(|error| io::Error::new(ErrorKind::InvalidData, error.to_string()))
 }
 
-fn private(about: &fs::Metadata) -> io::Result<()> {
-    let own = rustix::process::geteuid().as_raw();
-    if about.uid() != own || about.mode() & 0o022 != 0 || about.is_symlink() {
-        return Err(io::Error::other("others can write it"));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::DirBuilder;
+    use std::os::unix::fs::DirBuilderExt as _;
+
     use super::*;
 
     /// A component that was compiled with this program.
@@ -240,24 +209,5 @@ mod tests {
         let missing = load().map(drop).expect_err("none is left");
         assert_eq!(missing.to_string(), "it is compiled again");
         assert!(damaged.iter().chain([&foreign]).all(|path| !path.exists()));
-    }
-
-    #[test]
-    fn what_a_killed_writer_left_goes_after_a_day() {
-        let home = tempfile::tempdir().expect("a folder");
-        let kept = Kept::new(home.path());
-        fs::create_dir_all(&kept.folder).expect("a folder");
-        let hours_ago = |name: &str, hours| {
-            let file = File::create(kept.folder.join(name)).expect("a file");
-            file.set_modified(SystemTime::now() - Duration::from_hours(hours)).expect("a time");
-        };
-        hours_ago("a.0-1.new", 25);
-        hours_ago("b.0-2.new", 1);
-        hours_ago("c.cwasm", 1000);
-        kept.prune(&kept.folder.join("d.cwasm"));
-        let left = fs::read_dir(&kept.folder).expect("a folder").flatten().map(|entry| entry.file_name());
-        let mut left: Vec<_> = left.collect();
-        left.sort();
-        assert_eq!(left, ["b.0-2.new", "c.cwasm"]);
     }
 }

@@ -126,6 +126,7 @@ impl Context {
             is_managed_required,
             worked_on,
         }));
+        let listing = ListingCache::new(&shell.setup().own_home, &workspace.name());
         let plugins = Plugins::new(Arc::clone(&shell));
         Self {
             web: Arc::new(Web::new(Arc::clone(&shell))),
@@ -146,7 +147,7 @@ impl Context {
             subscriptions: Subscriptions::default(),
             deliveries: Deliveries::new(audience == Audience::Model),
             audience,
-            listing: ListingCache::default(),
+            listing,
             tool_news: ToolNews::default(),
             outgoing: Arc::default(),
             seal: Seal::new(),

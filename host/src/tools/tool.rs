@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use scorpiox_audit::Uses;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::cancel::Cancel;
@@ -106,7 +106,7 @@ impl Call<'_> {
 }
 
 /// What a client is told about a tool.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Definition {
     /// What it is called by.
     pub name: Cow<'static, str>,
@@ -139,7 +139,7 @@ pub(super) fn schema(json: &str) -> Box<RawValue> {
 }
 
 /// Hints about a call, never permissions.
-#[derive(Debug, Clone, Copy, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, Hash, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // the protocol's four hints
 pub struct Hints {
     /// Changes nothing.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use scorpiox_tests::program::{modern, shared_data};
 use scorpiox_tests::{Program, Started};
@@ -315,6 +316,26 @@ fn what_changes_in_the_folders_is_in_the_next_list() {
     }
     fs::remove_file(program.workspace().join(".claude/skills/s/SKILL.md")).expect("removed");
     assert!(description(&mut server).contains("No skills are installed."));
+}
+
+#[test]
+fn what_a_server_listed_is_found_by_the_next_one_as_long_as_it_is_so() {
+    let program = Program::new();
+    let path = "home/.scorpiox/skills/s/SKILL.md";
+    program.put(path, skill("s", "first", "Body\n"));
+    let kept = || fs::read_dir(program.home().join(".scorpiox/cache/listings")).into_iter().flatten().count();
+    let until = Instant::now() + Duration::from_secs(10);
+    while kept() == 0 {
+        assert!(Instant::now() < until, "the list is not kept");
+        assert!(description(&mut started(&program)).ends_with("- s: first"));
+    }
+    let again = description(&mut started(&program));
+    assert!(again.ends_with("- s: first") && kept() == 1, "{again}");
+    program.put(path, skill("s", "other", "Body\n"));
+    assert!(description(&mut started(&program)).ends_with("- s: other"));
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"SKILL.md\"]\n");
+    let denied = description(&mut started(&program));
+    assert!(!denied.contains("other"), "{denied}");
 }
 
 #[test]

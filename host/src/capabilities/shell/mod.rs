@@ -357,7 +357,7 @@ impl Shell {
             covers,
             absent_names: scorpiox_policy::PROTECTED.iter().map(|name| (*name).to_owned()).collect(),
             packages: vec![scorpiox_policy::PACKAGES.to_owned()],
-            areas: cell.plan.areas.iter().map(Area::exposed).collect(),
+            areas: protect::exposed(&cell.plan.areas),
             granted,
         };
         let mut running = cell.cell.run(command, None)?;

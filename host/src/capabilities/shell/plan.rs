@@ -19,7 +19,7 @@ use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
 
 use super::ShellSetup;
 use super::error::ShellError;
-use super::protect::Area;
+use super::protect::{self, Area};
 use super::survey::Survey;
 use super::writable::writable;
 use crate::capabilities::scratch::Scratch;
@@ -96,9 +96,7 @@ impl Plan {
             exposed.extend(system.map(|path| Exposed { path: path.into(), write: false }));
         } else {
             // In T2 they are granted piece by piece, for each command.
-            let seen =
-                areas.iter().map(|area| Exposed { path: area.path.as_path().into(), write: area.write });
-            exposed.extend(seen);
+            exposed.extend(protect::exposed(&areas));
         }
         let in_memory = matches!(tier, Tier::T1 | Tier::T1b);
         let spec = CellSpec {
@@ -285,7 +283,16 @@ pub(super) fn areas(
         let programs = existing(&places.toolchains);
         areas.extend(programs.into_iter().map(|path| Area { path, write: false }));
     }
-    Ok(areas)
+    match protect::reopened(&areas) {
+        None => Ok(areas),
+        Some((inside, kept)) => Err(ShellError::Unenforceable(format!(
+            "`write` of profile {} opens {}, which lies in {}, which `read` opens for reading alone inside a folder of \
+             `write`: leave one of the three out",
+            profile.name,
+            inside.path.display(),
+            kept.path.display()
+        ))),
+    }
 }
 
 /// A resolved path of the policy that commands may write must hold neither the policy itself nor

@@ -5,7 +5,6 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
 
 use scorpiox_paths::{Folder, Kind, Writable, resolve};
 
@@ -212,15 +211,6 @@ fn skill_in(opened: &Opened, path: &Path) -> Option<Source> {
         Scope::User | Scope::Additional => path.to_owned(),
     };
     is_skill.then_some(Source { name, path, scope: opened.scope })
-}
-
-impl Source {
-    /// Changes when the skill's SKILL.md changes.
-    pub fn fingerprint(&self) -> (PathBuf, u64, Option<SystemTime>) {
-        let meta = fs::symlink_metadata(self.path.join(SKILL_FILE)).ok();
-        let size = meta.as_ref().map_or(0, fs::Metadata::len);
-        (self.path.clone(), size, meta.and_then(|meta| meta.modified().ok()))
-    }
 }
 
 /// The skill folders as one call sees them: looked up once, at the first use.

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_paths::{Folder, Kind, Unresolved, Writable, resolve};
+use scorpiox_paths::{Folder, Kind, Stamp, Unresolved, Writable, resolve};
 use scorpiox_policy::Places;
 
 use super::folders::{SKILL_FILE, Scope, Source};
@@ -132,6 +132,12 @@ impl Reading {
         let mut head = Vec::new();
         self.file(&self.open(source)?, SKILL_FILE)?.take(limit).read_to_end(&mut head)?;
         Ok(head)
+    }
+
+    /// The state of a SKILL.md, which changes whenever what is in it does; `None` where that cannot be read.
+    pub fn stamp(&self, source: &Source) -> Option<Stamp> {
+        let file = self.file(&self.open(source).ok()?, SKILL_FILE).ok()?;
+        file.metadata().ok().map(|about| Stamp::of(&about))
     }
 
     /// A file of a skill, named as [`files`](Self::files) names it, to read.

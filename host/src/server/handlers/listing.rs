@@ -1,10 +1,10 @@
 //! `tools/list`.
 
+mod kept;
+
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::sync::Arc;
 
 use scorpiox_rpc::reply;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::ToolDefinition;
 use crate::capabilities::Capability;
-use crate::capabilities::skills::Source;
+use crate::capabilities::skills::Reading;
 use crate::hygiene;
 use crate::mcp::RpcError;
 use crate::mcp::client::with_prefix;
@@ -20,6 +20,9 @@ use crate::mcp::result::Surrounded;
 use crate::runtime::Component;
 use crate::server::dispatch::{Answer, Scope};
 use crate::tools::{Definition, Kind, Marks};
+
+pub(crate) use kept::ListingCache;
+use kept::{Kept, Key};
 
 /// How long a client may keep the list: skills can be added at any time.
 const TTL_MS: u64 = 5000;
@@ -114,7 +117,7 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
         let is_others = matches!(tool.kind, Kind::Plugin { .. });
         let is_fixed = found.is_none() && !is_others;
         let definition = match found {
-            Some(found) => found.iter().find(|definition| definition.name == tool.name).cloned(),
+            Some(found) => found.definitions.iter().find(|definition| definition.name == tool.name).cloned(),
             None => tool.fixed_definition(),
         };
         Some(Of { definition: definition?, marks: tool.marks, is_others, is_fixed, scope })
@@ -124,60 +127,29 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
 
 /// What the component that knows skills lists for those there are; `None` when there are
 /// none, which is known without asking it, or when it cannot tell.
-fn with_skills(scope: &Scope<'_>, component: &Component) -> Option<Arc<Vec<Definition>>> {
+fn with_skills(scope: &Scope<'_>, component: &Component) -> Option<Arc<Kept>> {
     let sources = scope.context.skills.sources();
     if sources.is_empty() {
         return None;
     }
-    scope.context.listing.get(scope, component, &sources)
-}
-
-/// Definitions that depend on the skill folders, kept while those do not change, for clients with one
-/// prefix.
-#[derive(Debug, Default)]
-pub(crate) struct ListingCache(Mutex<Option<Kept>>);
-
-#[derive(Debug)]
-struct Kept {
-    fingerprint: Vec<(PathBuf, u64, Option<SystemTime>)>,
-    prefix: Option<Arc<str>>,
-    definitions: Arc<Vec<Definition>>,
-}
-
-impl ListingCache {
-    /// The definitions for these skills; `None` when the component cannot tell.
-    fn get(
-        &self,
-        scope: &Scope<'_>,
-        component: &Component,
-        sources: &[Source],
-    ) -> Option<Arc<Vec<Definition>>> {
-        let fingerprint: Vec<_> = sources.iter().map(Source::fingerprint).collect();
-        let prefix = scope.prefix();
-        let is_same = |kept: &&Kept| kept.fingerprint == fingerprint && kept.prefix.as_deref() == prefix;
-        if let Some(kept) = self.lock().as_ref().filter(is_same) {
-            return Some(Arc::clone(&kept.definitions));
-        }
-        // Not under the lock: a list that takes long delays no other.
-        let setup = scope.setup();
-        match scope.context.runtime.list_tools(component, &setup) {
-            Ok(found) => {
-                let definitions = Arc::new(found.into_iter().filter_map(usable).collect::<Vec<_>>());
-                let prefix = setup.prefix.clone();
-                *self.lock() = Some(Kept { fingerprint, prefix, definitions: Arc::clone(&definitions) });
-                Some(definitions)
-            }
-            Err(fault) => {
-                if !fault.is_cancel() {
-                    tracing::error!(component = &*component.name, "its tools cannot be listed: {fault}");
-                }
-                None
-            }
-        }
+    let setup = scope.setup();
+    let reading = Reading::new(Arc::clone(&setup.shell), scope.uses.clone());
+    let key = Key::new(component.built_in, scope.prefix(), &sources, &reading);
+    let listing = &scope.context.listing;
+    if let Some(kept) = listing.get(&key) {
+        return Some(kept);
     }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    match scope.context.runtime.list_tools(component, &setup) {
+        Ok(found) => {
+            let definitions = found.into_iter().filter_map(usable).collect();
+            Some(listing.put(key, definitions))
+        }
+        Err(fault) => {
+            if !fault.is_cancel() {
+                tracing::error!(component = &*component.name, "its tools cannot be listed: {fault}");
+            }
+            None
+        }
     }
 }
 

@@ -184,32 +184,47 @@ fn files_of_the_machine_s_tmp_are_not_called_readable() {
 fn what_is_open_for_reading_inside_a_folder_for_writing_is_only_read() {
     for tier in TIERS {
         let program = in_tier(tier);
-        program.put("notes/kept/page", "kept");
-        program.put("notes/kept/drafts/page", "draft");
+        program.put("notes/deep/kept/page", "kept");
         let base = program.workspace().parent().expect("a folder").canonicalize().expect("a path");
         let notes = base.join("notes").display().to_string();
         let policy = format!(
-            "[shell.profile.workspace]\nread = [\"@system\", \"{notes}/kept\"]\n\
-             write = [\"@workspace\", \"{notes}\", \"{notes}/kept/drafts\"]\n"
+            "[shell.profile.workspace]\nread = [\"@system\", \"{notes}/deep/kept\"]\nwrite = [\"@workspace\", \"{notes}\"]\n"
         );
         let program = with_policy(program, &policy);
         let mut server = start(&program);
-        let ran = bash(
-            &mut server,
-            &format!("cd {notes}; cat kept/page; for f in new kept/page kept/new kept/drafts/page; do echo evil > $f; done; mv kept k; true"),
-        );
-        assert!(ran.text.starts_with("kept"), "{tier}: {}", ran.text);
+        for attack in [
+            "cat deep/kept/page; for f in new deep/kept/page deep/kept/new; do echo evil > $f; done",
+            "mv deep/kept k; mv deep d; rm -rf deep; ln deep/kept/page alias; ln -s deep/kept link",
+            "echo evil > alias; echo evil > link/page; touch deep/kept/page; chmod 777 deep/kept/page",
+            "cp -r deep/kept other; rm -rf deep/kept; mkdir -p deep/kept; echo evil > deep/kept/page",
+        ] {
+            bash_for(&mut server, &format!("cd {notes}; {attack}; true"), 5_000);
+        }
         let is = |path: &str| fs::read_to_string(base.join("notes").join(path)).unwrap_or_default();
         assert_eq!(
-            ["new", "kept/page", "kept/new", "kept/drafts/page"].map(is),
-            ["evil\n", "kept", "", "evil\n"],
-            "{tier}: {}",
-            ran.text
+            ["new", "deep/kept/page", "deep/kept/new", "other/page"].map(is),
+            ["evil\n", "kept", "", "kept"],
+            "{tier}"
         );
-        for (path, word) in [("new", "allowed"), ("kept/page", "denied"), ("kept/drafts/new", "allowed")] {
+        for (path, word) in [("new", "allowed"), ("deep/kept/page", "denied"), ("deep/new", "allowed")] {
             let path = format!("{notes}/{path}");
             let (_, said, _) = program.run(&["policy", "why", "write", &path]);
             assert!(said.starts_with(&format!("{path}: {word}")), "{said}");
         }
     }
+}
+
+#[test]
+fn a_folder_for_writing_in_one_for_reading_in_one_for_writing_is_refused() {
+    let program = Program::new();
+    program.put("notes/kept/drafts/page", "draft");
+    let base = program.workspace().parent().expect("a folder").canonicalize().expect("a path");
+    let notes = base.join("notes").display().to_string();
+    let policy = format!(
+        "[shell.profile.workspace]\nread = [\"@system\", \"{notes}/kept\"]\n\
+         write = [\"@workspace\", \"{notes}\", \"{notes}/kept/drafts\"]\n"
+    );
+    let program = with_policy(program, &policy);
+    let ran = bash(&mut start(&program), "true");
+    assert!(ran.refused().contains("kept/drafts") && ran.refused().contains("leave one"), "{}", ran.text);
 }

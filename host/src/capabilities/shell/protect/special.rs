@@ -21,6 +21,7 @@ pub(crate) enum Why {
     Name,
     Git,
     Program,
+    Kept,
 }
 
 impl fmt::Display for Why {
@@ -33,6 +34,7 @@ impl fmt::Display for Why {
             Self::Name => "editors, clients and shells outside the sandbox run what it names",
             Self::Git => "git obeys it, or what leads to it, and runs what it names",
             Self::Program => "programs outside the sandbox start from it",
+            Self::Kept => "the policy opens it for reading alone, inside a folder for writing",
         })
     }
 }
@@ -54,8 +56,10 @@ pub(crate) struct Special {
 
 impl Special {
     pub(super) fn new(areas: &[Area], reopened: Vec<PathBuf>) -> Self {
+        let (kept, areas): (Vec<_>, Vec<_>) = areas.iter().cloned().partition(|area| area.is_kept(areas));
         let write = areas.iter().map(|area| (area.path.clone(), area.write)).collect();
-        Self { areas: areas.to_vec(), write, reopened, ..Self::default() }
+        let frozen = kept.into_iter().map(|area| (area.path, Why::Kept)).collect();
+        Self { areas, write, frozen, reopened, ..Self::default() }
     }
 
     /// The innermost area that a path lies in, and whether commands may write there. An area itself
