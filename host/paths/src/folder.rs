@@ -52,8 +52,8 @@ impl Folder {
         for part in inside.components() {
             name(inside, part)?;
         }
-        if let Some(folder) = at_once(&self.0, inside, FOLDER) {
-            return Ok(Self(folder));
+        if let Some(opened) = at_once(&self.0, inside, FOLDER) {
+            return Ok(Self(opened?));
         }
         let mut reached = self.0.try_clone()?;
         for part in inside.components() {
@@ -125,13 +125,18 @@ impl AsFd for Folder {
 /// The same in one call, where the system has such a call; `None` when it has not, or refuses: going from
 /// part to part says at which.
 #[cfg(target_os = "linux")]
-fn at_once(folder: &OwnedFd, inside: &Path, flags: OFlags) -> Option<OwnedFd> {
+fn at_once(folder: &OwnedFd, inside: &Path, flags: OFlags) -> Option<io::Result<OwnedFd>> {
     use rustix::fs::{ResolveFlags, openat2};
-    openat2(folder, inside, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH).ok()
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+    match openat2(folder, inside, flags, Mode::empty(), resolve) {
+        Ok(opened) => Some(Ok(opened)),
+        Err(Errno::NOENT) if !inside.as_os_str().is_empty() => Some(Err(Errno::NOENT.into())),
+        Err(_) => None,
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn at_once(_folder: &OwnedFd, _inside: &Path, _flags: OFlags) -> Option<OwnedFd> {
+fn at_once(_folder: &OwnedFd, _inside: &Path, _flags: OFlags) -> Option<io::Result<OwnedFd>> {
     None
 }
 

@@ -35,9 +35,16 @@ impl Program {
         let folder = tempfile::Builder::new().disable_cleanup(true).tempdir_in(parent)?.keep();
         let skill = folder.join("workspace/.claude/skills/greet");
         fs::create_dir_all(&skill)?;
-        fs::write(skill.join("SKILL.md"), SKILL)?;
-        fs::create_dir(folder.join("home"))?;
-        Ok(Self { name, binary: binary.to_owned(), folder, variables: Vec::new(), launcher: Vec::new() })
+        // As where the program is installed.
+        fs::create_dir_all(folder.join("home/.scorpiox"))?;
+        let program = Self { name, binary: binary.to_owned(), folder, variables: Vec::new(), launcher: Vec::new() };
+        program.write_skill()?;
+        Ok(program)
+    }
+
+    /// Writes the skill, as somebody does who changes it.
+    pub fn write_skill(&self) -> Result<()> {
+        Ok(fs::write(self.folder.join("workspace/.claude/skills/greet/SKILL.md"), SKILL)?)
     }
 
     pub fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {

@@ -16,6 +16,8 @@ type Three = [f64; 3];
 pub struct Starts {
     initialized: Three,
     listed: Three,
+    /// Of ours, where the skill has just changed.
+    listed_anew: f64,
     ended: Three,
     first_memory: Three,
     memory: Three,
@@ -59,6 +61,11 @@ pub fn measure(programs: &Programs, effort: Effort) -> Result<Starts> {
             samples.run(program, |_| Ok(()))?;
         }
     }
+    let mut anew = Samples::default();
+    for _ in 0..effort.sessions {
+        programs.ours.write_skill()?;
+        anew.run(&programs.ours, |_| Ok(()))?;
+    }
     let mut sessions = Samples::default();
     for _ in 0..effort.sessions {
         sessions.run(&programs.ours, call_each_tool)?;
@@ -66,6 +73,7 @@ pub fn measure(programs: &Programs, effort: Effort) -> Result<Starts> {
     Ok(Starts {
         initialized: samples.each_ref().map(|samples| median(samples.initialized.clone())),
         listed: samples.each_ref().map(|samples| median(samples.listed.clone())),
+        listed_anew: median(anew.listed),
         ended: samples.each_ref().map(|samples| median(samples.ended.clone())),
         first_memory: samples.each_ref().map(|samples| median(samples.first_memory.clone())),
         memory: samples.each_ref().map(|samples| median(samples.memory.clone())),
@@ -107,6 +115,12 @@ impl Starts {
                 Unit::Seconds,
                 self.listed,
                 Target::TimesRmcp(1.5),
+            ),
+            Row::ours(
+                "the same, where the skill has just changed",
+                Unit::Seconds,
+                self.listed_anew,
+                Target::None,
             ),
         ]
     }
