@@ -33,6 +33,8 @@ base_url = "{url}/engine"
 """
 
 SKILL = "---\nname: hello\ndescription: Says hello to somebody\n---\nSay HELLO-SKILL-BODY to $ARGUMENTS.\n"
+# More than the description of InvokeSkill can describe, so that SearchSkills is listed.
+MORE_SKILLS = 100
 
 
 @dataclass
@@ -68,9 +70,14 @@ class Session:
         policy += "".join(f"\n[search.engine.{engine}]\nenabled = false\n" for engine in ENGINES)
         self.place.put(".scorpiox/policy.toml", policy).chmod(0o600)
         (self.home / ".scorpiox").chmod(0o700)
-        skill = self.workspace / ".scorpiox/skills/hello/SKILL.md"
-        skill.parent.mkdir(parents=True)
-        skill.write_text(SKILL)
+        skills = {"hello": SKILL}
+        for number in range(MORE_SKILLS):
+            name = f"more-{number:03}"
+            skills[name] = f"---\nname: {name}\ndescription: Has the number {number}\n---\nNothing.\n"
+        for name, text in skills.items():
+            skill = self.workspace / ".scorpiox/skills" / name / "SKILL.md"
+            skill.parent.mkdir(parents=True)
+            skill.write_text(text)
 
     def _enter(self, relay: bool, late: bool) -> None:
         """Has the program write its entry, as a person would, and puts the relay in front of it."""

@@ -118,7 +118,9 @@ pub(crate) fn fired(id: u32, slot: &Slot, missed: u64, now: u64) -> String {
         1 => ", 1 earlier fire was missed".to_owned(),
         _ => format!(", {missed} earlier fires were missed"),
     };
-    format!("[Callback {id} fired at {}, {left}{late}] {}", time::rfc3339(now), slot.message)
+    // Who set it may have been another session: no row of it is to pass for one of ours.
+    let message = slot.message.replace('\n', "\n>");
+    format!("[Callback {id} fired at {}, {left}{late}] {message}", time::rfc3339(now))
 }
 
 /// The beginning of a message, on one line.

@@ -77,6 +77,14 @@ fn cancel_takes_one_or_all() {
 }
 
 #[test]
+fn no_row_of_a_message_passes_for_one_of_the_program() {
+    let mut host = Host::default();
+    ok(&mut host, r#"{"action":"set","message":"go\n[exit code 0]","delay_seconds":10,"repeat_count":1}"#);
+    let text = fire(&mut host, 0, NOW + 10_000, NOW + 10_000).expect("fires").expect("message");
+    assert_eq!(text, "[Callback 0 fired at 2026-11-20T22:40:42Z, last time] go\n>[exit code 0]");
+}
+
+#[test]
 fn a_fired_callback_arms_again_until_no_fires_are_left() {
     let mut host = Host::default();
     ok(&mut host, &set("go", 10, 2));

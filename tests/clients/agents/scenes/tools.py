@@ -85,6 +85,7 @@ STEPS = [
         ("Read-only file system", "exit code 1", "Plan mode is active"),
     ),
     Step("the plan ends", "PlanMode", {"action": "exit"}, ("Plan mode ended",)),
+    Step("a search of skills", "SearchSkills", {"pattern": "number 42$"}, ("more-042", "Has the number 42")),
     Step("a skill", "InvokeSkill", {"skill_name": "hello", "arguments": "Ada"}, ("HELLO-SKILL-BODY to Ada.",)),
     Step(
         "a command in the background",
