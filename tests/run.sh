@@ -40,7 +40,7 @@ scripts/need.sh chromium chromium
 # Most of these tests wait: for time to pass, for processes, for screens. The others measure how
 # long something takes, and have the machine to themselves.
 measuring=(faults:: bulk:: shell::output::)
-(cd tests && cargo test --quiet --tests -- --test-threads $((2 * $(nproc))) "${measuring[@]/#/--skip=}")
+(cd tests && cargo test --quiet --tests -- --test-threads $((3 * $(nproc))) "${measuring[@]/#/--skip=}")
 
 section "tool logic, natively, which ran meanwhile"
 wait $tools || { cat target/tools.txt; exit 1; }
