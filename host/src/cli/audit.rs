@@ -1,5 +1,6 @@
 //! `scorpiox-code audit`: what tools did, and for whom.
 
+mod copied;
 mod report;
 mod verify;
 
@@ -13,7 +14,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use scorpiox_audit::read::{Line, Reader};
 use scorpiox_audit::text::escaped;
-use scorpiox_audit::{APPROVAL, BUILT_IN, Filter, Glob, Record, time};
+use scorpiox_audit::{APPROVAL, BUILT_IN, Filter, Glob, LineHash, Record, time};
 use scorpiox_text::nearest;
 
 use super::environment::Environment;
@@ -76,6 +77,9 @@ enum AuditCommand {
         /// A copy of the lines, as `export` of [audit] made it, in place of the audit itself
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
+        /// A chain of the copy may begin behind the line with this SHA-256, which is in an older copy. Can be repeated
+        #[arg(long, value_name = "HASH", requires = "file")]
+        from: Vec<LineHash>,
     },
     /// Sum up calls: by tool, by rule, by host and folder, and what was denied most
     Report(report::ReportArguments),
@@ -105,7 +109,8 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let folder = audit_folder(&environment.own_home);
     match &arguments.command {
-        Some(AuditCommand::Verify { file }) => return verify::run(&folder, file.as_deref()),
+        Some(AuditCommand::Verify { file: Some(file), from }) => return verify::run_copy(file, from),
+        Some(AuditCommand::Verify { file: None, .. }) => return verify::run(&folder),
         Some(AuditCommand::Report(report)) => return report::run(&folder, report, workspace.map(resolved)),
         None => {}
     }

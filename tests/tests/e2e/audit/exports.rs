@@ -99,11 +99,27 @@ fn a_file_and_a_log_server_get_every_line_as_it_is() {
     assert_eq!(received(&server, 302), whole.lines().collect::<Vec<_>>());
     let file = copy.to_str().expect("UTF-8");
     let (status, out, err) = program.run(&["audit", "verify", "--file", file]);
-    assert!(status.success() && out.starts_with("The copy is whole: 302 lines in 1 file."), "{out}{err}");
+    assert!(status.success() && out.starts_with("The copy is whole: 302 lines in 1 chain."), "{out}{err}");
     fs::write(&copy, whole.replacen("\"outcome\":\"ok\"", "\"outcome\":\"error\"", 1)).expect("writes");
     let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
     assert_eq!(status.code(), Some(1), "{out}");
     assert!(out.contains("line 1: number 1 was changed"), "{out}");
+    // What begins later, or is empty, is whole only where somebody says from where on.
+    let (first, rest) = whole.split_once('\n').expect("lines");
+    fs::write(&copy, rest).expect("writes");
+    let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
+    assert_eq!(status.code(), Some(1), "{out}");
+    assert!(out.starts_with("The copy is NOT WHOLE: 301 lines in 1 chain.\n"), "{out}");
+    let from = out.lines().find_map(|line| line.trim().strip_prefix("--from ")).expect("a hash").to_owned();
+    let (status, out, _) = program.run(&["audit", "verify", "--file", file, "--from", &from]);
+    assert!(status.success() && out.starts_with("The copy is whole: 301 lines"), "{out}");
+    // As the end of the older part says it.
+    fs::write(&copy, format!("{first}\n")).expect("writes");
+    let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
+    assert!(status.success() && out.contains(&format!("\n  last line: {from}\n")), "{out}");
+    fs::write(&copy, "").expect("writes");
+    let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
+    assert!(status.code() == Some(1) && out.contains("holds NO chain of an audit"), "{out}");
 }
 
 /// The text of the audit, the oldest file first.
@@ -202,7 +218,7 @@ fn servers_that_are_killed_again_and_again_leave_a_copy_that_has_every_line() {
     assert_eq!(seen, whole);
     let (status, told, err) = program.run(&["audit", "verify", "--file", copy.to_str().expect("UTF-8")]);
     assert!(status.success(), "{told}{err}");
-    assert!(told.starts_with(&format!("The copy is whole: {} lines in 1 file.", whole.len())), "{told}");
+    assert!(told.starts_with(&format!("The copy is whole: {} lines in 1 chain.", whole.len())), "{told}");
 }
 
 #[test]
