@@ -48,6 +48,8 @@ pub struct Copied {
     pub chains: Vec<Chain>,
     /// Lines that came again.
     pub again: u64,
+    /// Calls that were refused because the audit took no line of them: they came without a place in the chain.
+    pub apart: u64,
     /// What is no line of an audit.
     pub other: u64,
     /// Lines that are of no chain.
@@ -176,6 +178,10 @@ impl Read {
             return;
         };
         let Some(link) = Link::read(text) else {
+            if record.is_unrecorded() {
+                self.found.apart += 1;
+                return;
+            }
             let place = Place { file: self.name.clone(), row };
             return self.found.added.add(place, Broken::Added);
         };

@@ -399,7 +399,11 @@ mod tests {
         let mut log = log(root.path(), 3, 3);
         let mut lines = lines_of("one");
         let said = log.append(&mut lines).unwrap_err().to_string();
-        assert!(said.contains("another process holds audit.head"), "{said}");
+        let holds = format!("holds {} and does not let go of it", root.path().join(HEAD).display());
+        assert!(
+            said.contains(&holds) && said.contains(&format!("process {} (", std::process::id())),
+            "{said}"
+        );
         assert!(lines == lines_of("one") && log.check().is_err());
         flock(&lock, FlockOperation::Unlock).unwrap();
         log.append(&mut lines).unwrap();

@@ -97,8 +97,11 @@ fn one_user_may_have_several_homes() {
     let other: Vec<_> = {
         let text = other.join("\n").replace("\"pid\":1", "\"pid\":2");
         let (mut tip, mut out) = (Tip::START, Vec::new());
-        let bare: String =
-            text.lines().map(|l| format!("{}}}\n", &l[..l.find(",\"n\":").unwrap()])).collect();
+        let mut bare = String::new();
+        for line in text.lines() {
+            bare += &line[..line.find(",\"n\":").unwrap()];
+            bare += "}\n";
+        }
         tip.link(bare.as_bytes(), &mut out, usize::MAX);
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
     };
@@ -134,6 +137,9 @@ fn what_was_done_to_a_copy_is_found() {
     let before = |copy: &mut Vec<String>| copy.insert(0, copy[4].replace("\"x\"", "\"y\""));
     assert_eq!(broken(&before), [Broken::Twice(5)]);
     let added = |copy: &mut Vec<String>| copy.push("{\"tool\":\"x\"}".to_owned());
+    let apart = "{\"tool\":\"x\",\"outcome\":\"refused\",\"fault\":\"not-recorded\"}".to_owned();
+    let found = verified(&[lines.clone(), vec![apart]].concat());
+    assert!(found.is_whole() && found.apart == 1, "{found:?}");
     assert_eq!(broken(&added), [Broken::Added]);
     // One that was cut on the way is as good as none.
     assert_eq!(broken(&|copy| copy[4].truncate(60)), [Broken::Missing(5, 5)]);

@@ -292,8 +292,8 @@ fn by_tls_lines_go_to_the_server_that_the_authorities_know_and_to_no_other() {
     let server = takes_all_by_tls(listener, 4);
     let good = target("localhost", of("ca.pem"));
     for (bad, why) in [
-        (target("localhost", of("other-ca.pem")), "invalid peer certificate"),
-        (target("127.0.0.1", of("ca.pem")), "not valid for name"),
+        (target("localhost", of("other-ca.pem")), "other-ca.pem; look at `export_ca` in [audit]"),
+        (target("127.0.0.1", of("ca.pem")), "is for another name; look at the host in `export`"),
         (target("localhost", of("none.pem")), "none.pem cannot be used"),
         (target("localhost", of("server.key")), "server.key has no certificate"),
     ] {

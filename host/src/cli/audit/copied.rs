@@ -33,6 +33,16 @@ pub(super) fn told(found: &Copied, name: &str) -> String {
     if found.again > 0 {
         push(&mut text, "", &format!("Left out: {} that came again.", count(found.again, "line")));
     }
+    if found.apart > 0 {
+        let lines = count(found.apart, "line");
+        push(
+            &mut text,
+            "",
+            &format!(
+                "Not checked: {lines} of calls that were refused because the audit took no line; they are of no chain."
+            ),
+        );
+    }
     if found.other > 0 {
         let lines = count(found.other, "line");
         push(&mut text, "", &format!("Left out: {lines} that are no whole lines of an audit."));

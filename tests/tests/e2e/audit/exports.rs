@@ -122,6 +122,45 @@ fn a_file_and_a_log_server_get_every_line_as_it_is() {
     assert!(status.code() == Some(1) && out.contains("holds NO chain of an audit"), "{out}");
 }
 
+#[test]
+fn a_call_that_is_refused_for_the_audits_lock_names_who_holds_it_and_is_exported() {
+    let (program, place) = exporting("[audit]\nrequired = true\nexport = [\"PLACE/x.jsonl\"]\n");
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    lines(&program, 1);
+    let head = folder(&program).join("audit.head");
+    let lock = fs::File::open(&head).expect("the head");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
+    let refused = server.call("ListBgTasks", json!({}));
+    let said = refused["content"][0]["text"].as_str().expect("a text").to_owned();
+    let holds = format!(" holds {} and does not let go of it", head.canonicalize().expect("it").display());
+    let by = format!("process {} (", std::process::id());
+    assert!(said.contains(&holds) && said.contains(&by), "{said}");
+    let (_, out, _) = program.run(&["doctor"]);
+    assert!(out.replace("\n        ", " ").contains("does not let go of it"), "{out}");
+    let copy = place.join("x.jsonl");
+    let begun = Instant::now();
+    let exported = loop {
+        let text = fs::read_to_string(&copy).unwrap_or_default();
+        if text.lines().count() >= 2 {
+            break text;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{text}");
+        thread::sleep(Duration::from_millis(5));
+    };
+    let line: serde_json::Value =
+        serde_json::from_str(exported.lines().last().expect("a line")).expect("JSON");
+    assert_eq!((&line["tool"], &line["fault"]), (&json!("ListBgTasks"), &json!("not-recorded")));
+    assert!(line.get("n").is_none(), "{line}");
+    drop(lock);
+    create(&mut server, "another");
+    ends(server);
+    let (status, out, err) = program.run(&["audit", "verify"]);
+    assert!(status.success() && out.starts_with("The audit is whole: 3 lines"), "{out}{err}");
+    let (status, out, err) = program.run(&["audit", "verify", "--file", copy.to_str().expect("UTF-8")]);
+    assert!(status.success() && out.contains("Not checked: 1 line of calls that were refused"), "{out}{err}");
+}
+
 /// The text of the audit, the oldest file first.
 fn in_order(program: &Program) -> String {
     let entries = fs::read_dir(folder(program)).expect("a folder");
