@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, major, minor};
 use serde::Deserialize;
 
 use crate::chain::{Hash, Tip};
@@ -181,15 +181,16 @@ pub(crate) fn wait_for(file: &File, operation: FlockOperation, until: Instant, w
 /// Who holds a lock on a file, as far as the system shows it: "process 1234 (flock)".
 fn holder(file: &File) -> Option<String> {
     const MAX_LOCKS_BYTES: u64 = 1 << 20;
-    let inode = identity(&file.metadata().ok()?).1;
+    let (device, inode) = identity(&file.metadata().ok()?);
+    // File systems that are laid over others have another device here: then nobody is named, rather than somebody else.
+    let place = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
     let mut locks = String::new();
     File::open("/proc/locks").ok()?.take(MAX_LOCKS_BYTES).read_to_string(&mut locks).ok()?;
-    let is_it = |place: &str| place.rsplit(':').next().and_then(|number| number.parse().ok()) == Some(inode);
     let pid = locks.lines().find_map(|lock| {
         // "7: FLOCK  ADVISORY  WRITE 1234 fe:01:5678 0 EOF"; who waits for one has an arrow before it.
         let words: Vec<_> = lock.split_whitespace().collect();
-        let [_, "FLOCK", _, _, pid, place, ..] = words.as_slice() else { return None };
-        pid.parse::<u32>().ok().filter(|pid| *pid > 0 && is_it(place))
+        let [_, "FLOCK", _, _, pid, locked, ..] = words.as_slice() else { return None };
+        pid.parse::<u32>().ok().filter(|pid| *pid > 0 && *locked == place)
     })?;
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let name = clean(name.trim(), MAX_NAME_BYTES);
