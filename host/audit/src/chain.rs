@@ -40,6 +40,10 @@ impl Hash {
         Some(Self(bytes))
     }
 
+    pub(crate) const fn bytes(self) -> [u8; 32] {
+        self.0
+    }
+
     pub(crate) fn hex(self) -> [u8; HEX_BYTES] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut hex = [0; HEX_BYTES];

@@ -1,44 +1,139 @@
-//! Whether the chain of a copy is whole: of one file that an export wrote, or that somebody took from a log server.
+//! Whether the chains of a copy are whole: of one file that an export wrote, or that somebody took from a log server.
 //!
-//! Lines may have come more than once, in another order, and with what a log server puts before them. Which line is
-//! the newest is not known here: what was cut off at the end, or changed in the last line, is not found.
+//! Lines may have come more than once, in another order, and with what a log server puts before them, and they may
+//! be of several audits: of other users, machines and homes. Which line is the newest is not known here: what was cut
+//! off at the end, or changed in the last line, is not found. Where a chain begins is known: with its first line, or
+//! behind a line that somebody names.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+mod sort;
+
+use std::collections::HashMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
+use std::str::FromStr;
 
 use crate::chain::{Hash, Link};
 use crate::read::{MAX_LINE_BYTES, Record};
-use crate::verify::{Break, Broken, MAX_BREAKS, Place, Verified};
+use crate::verify::{Break, Broken, MAX_BREAKS, Place};
 
 /// What each line begins with.
 const BEGIN: &[u8] = b"{\"time\":\"";
 
-/// Bytes of a time.
-const TIME_BYTES: usize = 24;
+/// The hash of a line, by which a person names it: as `sha256sum` prints it of the line without its line feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineHash(Hash);
 
-/// What is kept of a line.
-struct Seen {
-    hash: Hash,
-    previous: Hash,
-    row: u64,
+impl FromStr for LineHash {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let hash = Hash::parse(text.to_ascii_lowercase().as_bytes()).filter(|hash| *hash != Hash::NONE);
+        hash.map(Self)
+            .ok_or("write the 64 hexadecimal digits of a line's SHA-256, as `prev` of the next line has them")
+    }
 }
 
-/// Reads all lines of a file.
-pub fn verify_copy(path: &Path) -> io::Result<Verified> {
-    let mut check = Check {
-        name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        ..Check::default()
-    };
+impl fmt::Display for LineHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What was found in a copy.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Each chain by itself, in the order of its first line in the file.
+    pub chains: Vec<Chain>,
+    /// Lines that came again.
+    pub again: u64,
+    /// Calls that were refused because the audit took no line of them: they came without a place in the chain.
+    pub apart: u64,
+    /// What is no line of an audit.
+    pub other: u64,
+    /// Lines that are of no chain.
+    pub added: Breaks,
+    /// Where a chain was to begin, and none does.
+    pub not_found: Vec<LineHash>,
+}
+
+/// One chain of a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chain {
+    /// Whose it is: the user, with the number, and the machine.
+    pub owner: String,
+    /// How many lines are there.
+    pub lines: u64,
+    /// The numbers of the first and the last one.
+    pub numbers: (u64, u64),
+    /// When the calls of the first and the last one began.
+    pub times: (String, String),
+    /// How it begins.
+    pub begins: Begins,
+    /// The last line.
+    pub last: LineHash,
+    /// Where it is broken.
+    pub breaks: Breaks,
+}
+
+/// How a chain begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begins {
+    /// With the first line that was ever written, or anew, which is a break.
+    First,
+    /// Behind this line, as somebody said that it may.
+    AsSaid(LineHash),
+    /// Behind this line, which is not there. Here.
+    Later(LineHash, Place),
+}
+
+/// Places where something is broken: the first ones, and how many more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Breaks {
+    /// The first ones.
+    pub told: Vec<Break>,
+    /// Those that were not kept.
+    pub more: u64,
+}
+
+impl Breaks {
+    fn add(&mut self, place: Place, what: Broken) {
+        if self.told.len() < MAX_BREAKS {
+            self.told.push(Break { place: Some(place), what });
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+impl Chain {
+    /// Whether all lines from its first one, or from where it may begin, are there as they were written.
+    pub fn is_whole(&self) -> bool {
+        self.breaks.told.is_empty() && !matches!(self.begins, Begins::Later(..))
+    }
+}
+
+impl Copied {
+    /// Whether there is something, and all of it is whole.
+    pub fn is_whole(&self) -> bool {
+        !self.chains.is_empty()
+            && self.chains.iter().all(Chain::is_whole)
+            && self.added.told.is_empty()
+            && self.not_found.is_empty()
+    }
+}
+
+/// Reads all lines of a file. A chain may begin with its first line, or behind one of `from`.
+pub fn verify_copy(path: &Path, from: &[LineHash]) -> io::Result<Copied> {
+    let mut read =
+        Read { name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(), ..Read::default() };
     let mut rows = BufReader::new(File::open(path)?);
     let (mut line, mut row) = (Vec::new(), 0);
-    loop {
+    while {
         line.clear();
-        if rows.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
-            return Ok(check.finish());
-        }
+        rows.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? > 0
+    } {
         row += 1;
         if line.len() as u64 == MAX_LINE_BYTES && line.last() != Some(&b'\n') {
             // Longer than any line.
@@ -46,154 +141,84 @@ pub fn verify_copy(path: &Path) -> io::Result<Verified> {
         }
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
         if !text.trim_ascii().is_empty() {
-            check.line(text, row);
+            read.line(text, row);
         }
     }
+    Ok(read.finish(from))
+}
+
+/// What is kept of a line.
+struct Seen {
+    link: Link,
+    hash: Hash,
+    row: u64,
+    /// Which of the owners.
+    owner: usize,
+    time: String,
 }
 
 #[derive(Default)]
-struct Check {
+struct Read {
     name: String,
-    found: Verified,
-    seen: BTreeMap<u64, Seen>,
-    /// The numbers and times of the first and the last line.
-    ends: Option<[(u64, String); 2]>,
+    found: Copied,
+    seen: Vec<Seen>,
+    by_hash: HashMap<[u8; 32], usize>,
+    /// Users on machines, each once.
+    owners: Vec<String>,
 }
 
-impl Check {
+impl Read {
     fn line(&mut self, text: &[u8], row: u64) {
         // A log server may have put its own words before it.
         let begin = text.windows(BEGIN.len()).position(|bytes| bytes == BEGIN).unwrap_or(0);
         let text = &text[begin..];
+        // What was cut is no record any more.
+        let Some(record) = std::str::from_utf8(text).ok().and_then(Record::parse) else {
+            self.found.other += 1;
+            return;
+        };
         let Some(link) = Link::read(text) else {
-            // What was cut is no record any more.
-            let is_record = std::str::from_utf8(text).ok().and_then(Record::parse).is_some();
-            return if is_record { self.broken(row, Broken::Added) } else { self.found.torn += 1 };
+            if record.is_unrecorded() {
+                self.found.apart += 1;
+                return;
+            }
+            let place = Place { file: self.name.clone(), row };
+            return self.found.added.add(place, Broken::Added);
         };
         let hash = Hash::of(text);
-        match self.seen.entry(link.number) {
-            Entry::Occupied(known) if known.get().hash == hash => self.found.again += 1,
-            Entry::Occupied(_) => self.broken(row, Broken::Twice(link.number)),
-            Entry::Vacant(place) => {
-                place.insert(Seen { hash, previous: link.previous, row });
-                self.end(link.number, text);
-            }
+        if self.by_hash.contains_key(&hash.bytes()) {
+            self.found.again += 1;
+            return;
         }
+        let owner = owner(&record);
+        let known = self.owners.iter().position(|other| *other == owner);
+        let owner = known.unwrap_or_else(|| {
+            self.owners.push(owner);
+            self.owners.len() - 1
+        });
+        self.by_hash.insert(hash.bytes(), self.seen.len());
+        self.seen.push(Seen { link, hash, row, owner, time: record.time });
     }
 
-    /// Keeps the time of a line that is the first or the last one so far.
-    fn end(&mut self, number: u64, text: &[u8]) {
-        let time = || {
-            let time = text.strip_prefix(BEGIN).and_then(|rest| rest.get(..TIME_BYTES)).unwrap_or_default();
-            (number, String::from_utf8_lossy(time).into_owned())
-        };
-        match &mut self.ends {
-            None => self.ends = Some([time(), time()]),
-            Some([first, _]) if number < first.0 => *first = time(),
-            Some([_, last]) if number > last.0 => *last = time(),
-            Some(_) => {}
-        }
-    }
-
-    fn broken(&mut self, row: u64, what: Broken) {
-        let place = Place { file: self.name.clone(), row };
-        if self.found.breaks.len() < MAX_BREAKS {
-            self.found.breaks.push(Break { place: Some(place), what });
-        } else {
-            self.found.more_breaks += 1;
-        }
-    }
-
-    fn finish(mut self) -> Verified {
-        let mut last: Option<(u64, Seen)> = None;
-        for (number, seen) in std::mem::take(&mut self.seen) {
-            match &last {
-                None if number > 1 && seen.previous != Hash::NONE => {
-                    let place = Place { file: self.name.clone(), row: seen.row };
-                    self.found.begins = Some((number, place));
-                }
-                None if number > 1 => self.broken(seen.row, Broken::BegunAnew(number)),
-                Some(_) if seen.previous == Hash::NONE => {
-                    self.broken(seen.row, Broken::BegunAnew(number));
-                }
-                Some((before, _)) if before + 1 < number => {
-                    self.broken(seen.row, Broken::Missing(before + 1, number - 1));
-                }
-                Some((before, was)) if was.hash != seen.previous => {
-                    self.broken(was.row, Broken::Changed(*before));
-                }
-                _ => {}
-            }
-            self.found.lines += 1;
-            last = Some((number, seen));
-        }
-        self.found.files = u64::from(last.is_some());
-        self.found.times = self.ends.map(|[first, last]| (first.1, last.1));
+    fn finish(mut self, from: &[LineHash]) -> Copied {
+        self.found.chains = sort::chains(&self.seen, &self.by_hash, &self.owners, &self.name, from);
+        let begins =
+            |hash: &LineHash| self.found.chains.iter().any(|chain| chain.begins == Begins::AsSaid(*hash));
+        self.found.not_found = from.iter().filter(|hash| !begins(hash)).copied().collect();
         self.found
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::chain::Tip;
-
-    /// So many lines of a chain.
-    fn chain(count: usize) -> Vec<String> {
-        let line =
-            |number| format!("{{\"time\":\"2026-11-22T21:54:{number:02}.442Z\",\"pid\":1,\"tool\":\"x\"}}\n");
-        let lines: String = (0..count).map(line).collect();
-        let (mut tip, mut out) = (Tip::START, Vec::new());
-        tip.link(lines.as_bytes(), &mut out, usize::MAX);
-        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
-    }
-
-    fn verified(lines: &[String]) -> Verified {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("copy.jsonl");
-        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
-        verify_copy(&path).unwrap()
-    }
-
-    #[test]
-    fn a_copy_is_whole_in_any_order_with_words_before_its_lines_and_lines_that_came_again() {
-        let lines = chain(9);
-        let mut copy = lines.clone();
-        copy.swap(3, 4);
-        copy.extend_from_slice(&lines[2..6]);
-        for line in &mut copy {
-            line.insert_str(0, "Nov 22 21:54:00 m1 scorpiox-code[1]: ");
-        }
-        let found = verified(&copy);
-        assert!(found.is_whole(), "{found:?}");
-        assert_eq!((found.lines, found.again, found.files), (9, 4, 1));
-        let (first, last) = found.times.unwrap();
-        assert_eq!((&first[17..19], &last[17..19]), ("00", "08"));
-        let later = verified(&lines[4..]);
-        assert!(later.is_whole() && later.begins.unwrap().0 == 5);
-        assert_eq!(verified(&[]).lines, 0);
-    }
-
-    #[test]
-    fn what_was_done_to_a_copy_is_found() {
-        let lines = chain(9);
-        let broken = |change: &dyn Fn(&mut Vec<String>)| {
-            let mut copy = lines.clone();
-            change(&mut copy);
-            verified(&copy).breaks.iter().map(|found| found.what.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!(broken(&|copy| drop(copy.remove(4))), [Broken::Missing(5, 5)]);
-        assert_eq!(broken(&|copy| copy[4] = copy[4].replace("\"x\"", "\"y\"")), [Broken::Changed(5)]);
-        let other = |copy: &mut Vec<String>| copy.push(copy[4].replace("\"x\"", "\"y\""));
-        assert_eq!(broken(&other), [Broken::Twice(5)]);
-        let added = |copy: &mut Vec<String>| copy.push("{\"tool\":\"x\"}".to_owned());
-        assert_eq!(broken(&added), [Broken::Added]);
-        // One that was cut on the way is as good as none.
-        assert_eq!(broken(&|copy| copy[4].truncate(60)), [Broken::Missing(5, 5)]);
-        let anew = |copy: &mut Vec<String>| {
-            let begin = copy[4].len() - 66;
-            copy[4].replace_range(begin.., &format!("{}\"}}", "0".repeat(64)));
-        };
-        assert_eq!(broken(&anew), [Broken::BegunAnew(5), Broken::Changed(5)]);
-    }
+/// Who wrote a line: who has no name has a number, and older lines have neither.
+fn owner(record: &Record) -> String {
+    let user = match (record.user.as_str(), record.uid) {
+        ("", None) => "an unknown user".to_owned(),
+        ("", Some(uid)) => format!("user {uid}"),
+        (user, None) => user.to_owned(),
+        (user, Some(uid)) => format!("{user} ({uid})"),
+    };
+    if record.machine.is_empty() { user } else { format!("{user} on {}", record.machine) }
 }
+
+#[cfg(test)]
+mod tests;

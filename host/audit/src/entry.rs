@@ -13,6 +13,9 @@ const MAX_PATH_BYTES: usize = 4096;
 /// Arguments that are kept whole where they are kept; of longer ones the beginning.
 const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;
 
+/// A call did not run since no line of it could be written.
+pub const NOT_RECORDED: &str = "not-recorded";
+
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {

@@ -5,23 +5,26 @@
 //! and never newer: a head that is newer means that lines were cut.
 
 use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, major, minor};
 use serde::Deserialize;
 
 use crate::chain::{Hash, Tip};
 use crate::files::{self, HEAD, Identity, identity};
+use crate::text::clean;
 
 /// The file always has this size, so that it is replaced by one write.
 const BYTES: usize = 256;
 /// Longest wait for somebody else who writes. A process that was stopped holds the lock for longer.
 const LOCK_TIME: Duration = Duration::from_secs(2);
+/// Longest name of who holds the lock, in bytes.
+const MAX_NAME_BYTES: usize = 32;
 /// Between two looks, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
@@ -103,7 +106,7 @@ impl HeadFile {
                 Some(open) => open,
                 None => self.make(&path)?,
             };
-            wait_for(&file, FlockOperation::NonBlockingLockExclusive, until, HEAD)?;
+            wait_for(&file, FlockOperation::NonBlockingLockExclusive, until, &path.display().to_string())?;
             let held = Held(Arc::clone(&file));
             // Whoever took the file away made a lock of it that others do not see.
             let is_there = path.symlink_metadata().is_ok_and(|about| identity(&about) == known);
@@ -162,9 +165,10 @@ pub(crate) fn wait_for(file: &File, operation: FlockOperation, until: Instant, w
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(pause),
             Err(rustix::io::Errno::WOULDBLOCK) => {
+                let holder = holder(file).unwrap_or_else(|| "another process".to_owned());
                 return Err(io::Error::new(
                     ErrorKind::TimedOut,
-                    format!("another process holds {what} and does not let go of it"),
+                    format!("{holder} holds {what} and does not let go of it"),
                 ));
             }
             Err(rustix::io::Errno::INTR) => {}
@@ -172,6 +176,25 @@ pub(crate) fn wait_for(file: &File, operation: FlockOperation, until: Instant, w
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Who holds a lock on a file, as far as the system shows it: "process 1234 (flock)".
+fn holder(file: &File) -> Option<String> {
+    const MAX_LOCKS_BYTES: u64 = 1 << 20;
+    let (device, inode) = identity(&file.metadata().ok()?);
+    // File systems that are laid over others have another device here: then nobody is named, rather than somebody else.
+    let place = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
+    let mut locks = String::new();
+    File::open("/proc/locks").ok()?.take(MAX_LOCKS_BYTES).read_to_string(&mut locks).ok()?;
+    let pid = locks.lines().find_map(|lock| {
+        // "7: FLOCK  ADVISORY  WRITE 1234 fe:01:5678 0 EOF"; who waits for one has an arrow before it.
+        let words: Vec<_> = lock.split_whitespace().collect();
+        let [_, "FLOCK", _, _, pid, locked, ..] = words.as_slice() else { return None };
+        pid.parse::<u32>().ok().filter(|pid| *pid > 0 && *locked == place)
+    })?;
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let name = clean(name.trim(), MAX_NAME_BYTES);
+    Some(if name.is_empty() { format!("process {pid}") } else { format!("process {pid} ({name})") })
 }
 
 #[cfg(test)]

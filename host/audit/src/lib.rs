@@ -37,8 +37,8 @@ mod uses;
 mod verify;
 
 pub use board::{Board, Posted, Server, posted};
-pub use copy::verify_copy;
-pub use entry::{ClientName, Entry, Origin, Outcome, Recorder};
+pub use copy::{Begins, Breaks, Chain, Copied, LineHash, verify_copy};
+pub use entry::{ClientName, Entry, NOT_RECORDED, Origin, Outcome, Recorder};
 pub use export::{Authorities, Export, ExportError, LogServer, Named, Target, Tell};
 pub use figures::{Called, Figures, ToolFigures};
 pub use filter::{Filter, Glob};

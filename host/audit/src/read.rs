@@ -88,6 +88,11 @@ impl Record {
         (!record.tool.is_empty() || record.lost > 0).then_some(record)
     }
 
+    /// Whether it is of a call that was refused since no line of it could be written.
+    pub(crate) fn is_unrecorded(&self) -> bool {
+        self.outcome == "refused" && self.fault.as_deref() == Some(crate::NOT_RECORDED)
+    }
+
     /// Uses that were denied.
     pub fn denied(&self) -> impl Iterator<Item = &Use> {
         self.uses.iter().filter(|used| !used.allowed)

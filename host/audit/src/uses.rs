@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Display, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::ClientName;
 use crate::text::{clean, push_number, push_string};
 
 /// Different uses of one call that are kept; the rest is counted.
@@ -25,6 +26,7 @@ pub struct Uses(Arc<Inner>);
 struct Inner {
     noted: Mutex<Noted>,
     memory: AtomicU64,
+    client: OnceLock<Arc<ClientName>>,
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +89,16 @@ impl Uses {
             let (what, rule) = (String::new(), rule.to_owned());
             noted.uses.push(Use { capability, what, why: None, rule, count: 1 });
         }
+    }
+
+    /// Says who calls, for what goes on after the call.
+    pub fn called_by(&self, client: Arc<ClientName>) {
+        _ = self.0.client.set(client);
+    }
+
+    /// Who called, where that was said.
+    pub fn client(&self) -> Option<&Arc<ClientName>> {
+        self.0.client.get()
     }
 
     /// Whether nothing was noted.

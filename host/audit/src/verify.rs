@@ -101,8 +101,6 @@ pub struct Verified {
     pub begins: Option<(u64, Place)>,
     /// Lines of before there was a chain.
     pub before: u64,
-    /// Lines of a copy that came again.
-    pub again: u64,
     /// Pieces of lines whose writer was ended while it wrote. No line of the chain is among them.
     pub torn: u64,
     /// The first places where it is broken.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::deny::{DenyRule, DenySet};
 use crate::place::{PathRule, Place, Places};
-use crate::source::Source;
+use crate::source::{File, Source};
 
 /// What tools that read files may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct FilesPolicy {
     pub deny_origin: Source,
     /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
     pub outer: Option<Box<FilesPolicy>>,
+    /// What is closed would be opened here.
+    pub file: File,
 }
 
 /// A file that is not read: a sentence that names what decides.
@@ -45,6 +47,7 @@ impl FilesPolicy {
             deny,
             deny_origin: Source::Builtin,
             outer: None,
+            file: File::Own,
         }
     }
 
@@ -61,10 +64,10 @@ impl FilesPolicy {
         folder.ok_or_else(|| {
             let read: Vec<_> = self.read.iter().map(|rule| format!("\"{}\"", rule.place)).collect();
             refused(format!(
-                "outside of what may be read: `read` of [files] ({}) has {}; the operator can add a \
-                 folder to it in policy.toml",
+                "outside of what may be read: `read` of [files] ({}) {}; to open one, add a folder to it in {}",
                 self.read_origin,
-                read.join(", ")
+                if read.is_empty() { "is empty".to_owned() } else { format!("has {}", read.join(", ")) },
+                self.file
             ))
         })
     }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::problem::{Invalid, shorten};
-use crate::source::Source;
+use crate::source::{File, Source};
 use crate::web::NetworkRule;
 
 /// Longest name in DNS, in bytes, without the final dot.
@@ -237,7 +237,11 @@ fn ends_in_number(name: &str) -> bool {
 
 /// The hosts of an allowlist; an empty one denies everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HostRules(Vec<HostRule>);
+pub struct HostRules {
+    rules: Vec<HostRule>,
+    /// What is closed would be opened here.
+    file: File,
+}
 
 /// What is said to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -264,17 +268,19 @@ pub enum Denial {
     },
     /// A host that no rule is about.
     #[error(
-        "{host} is not among the allowed hosts; to allow it, add \"{line}\" to `hosts` of the profile's network in policy.toml"
+        "{host} is not among the allowed hosts; to allow it, add \"{line}\" to `hosts` of the profile's network in {file}"
     )]
     NotListed {
         /// The host, in lower case.
         host: String,
         /// The entry to write.
         line: String,
+        /// Where to.
+        file: File,
     },
     /// A host that is allowed on other ports.
     #[error(
-        "port {port} of {host} is not allowed by \"{rule}\" ({source_line}); to allow it, add \"{line}\" to `hosts` of the profile's network in policy.toml"
+        "port {port} of {host} is not allowed by \"{rule}\" ({source_line}); to allow it, add \"{line}\" to `hosts` of the profile's network in {file}"
     )]
     Port {
         /// The host, in lower case.
@@ -287,6 +293,8 @@ pub enum Denial {
         source_line: Source,
         /// The entry to write.
         line: String,
+        /// Where to.
+        file: File,
     },
 }
 
@@ -299,14 +307,20 @@ fn plain_form(plain: Option<&str>) -> String {
 
 impl From<Vec<HostRule>> for HostRules {
     fn from(rules: Vec<HostRule>) -> Self {
-        Self(rules)
+        Self { rules, file: File::Own }
     }
 }
 
 impl HostRules {
+    /// The same, written in this file.
+    #[must_use]
+    pub fn of(self, file: File) -> Self {
+        Self { file, ..self }
+    }
+
     /// The rules in their order.
     pub fn rules(&self) -> &[HostRule] {
-        &self.0
+        &self.rules
     }
 
     /// Whether a command may connect to `port` of `host`, which may be any text; an
@@ -319,16 +333,16 @@ impl HostRules {
                 return HostDecision::Denied(Denial::OddAddress { host: shorten(host), plain });
             }
         };
-        let mut about = self.0.iter().filter(|rule| rule.covers_host(&plain)).peekable();
+        let mut about = self.rules.iter().filter(|rule| rule.covers_host(&plain)).peekable();
         let first = about.peek().copied();
         match about.find(|rule| rule.covers_port(port)) {
             Some(rule) => HostDecision::Allowed(rule),
-            None => HostDecision::Denied(denial(plain, port, first)),
+            None => HostDecision::Denied(denial(plain, port, first, self.file)),
         }
     }
 }
 
-fn denial(host: Host, port: u16, other_port: Option<&HostRule>) -> Denial {
+fn denial(host: Host, port: u16, other_port: Option<&HostRule>, file: File) -> Denial {
     let pattern = match host {
         Host::Name(name) => HostPattern::Exact(name),
         Host::Address(address) => HostPattern::Address(address),
@@ -339,8 +353,10 @@ fn denial(host: Host, port: u16, other_port: Option<&HostRule>) -> Denial {
     rule.port = (other_port.is_some() || !WEB_PORTS.contains(&port)).then_some(port);
     let line = rule.to_string();
     match other_port {
-        Some(other) => Denial::Port { host, port, rule: other.to_string(), source_line: other.source, line },
-        None => Denial::NotListed { host, line },
+        Some(other) => {
+            Denial::Port { host, port, rule: other.to_string(), source_line: other.source, line, file }
+        }
+        None => Denial::NotListed { host, line, file },
     }
 }
 

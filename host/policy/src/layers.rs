@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use scorpiox_paths::Stamp;
 use sha2::{Digest as _, Sha256};
 
+use crate::parse::Idle;
 use crate::place::Places;
 use crate::problem::Problem;
 use crate::source::Layer;
@@ -20,6 +21,32 @@ pub struct Files<'a> {
     pub is_managed_required: bool,
     /// The person's own.
     pub own: &'a Path,
+}
+
+impl Files<'_> {
+    /// All mistakes of the first file that has some; none where it is not a mistake in a file that keeps the policy from
+    /// being used.
+    pub fn mistakes(&self) -> Vec<Problem> {
+        let mut policy = Policy::builtin();
+        if let Ok(Some(text)) = managed::text(self.managed) {
+            match parse::policy(&text, self.managed, Layer::Managed, policy.clone()) {
+                Ok(managed) => policy = managed,
+                Err(_) => return parse::mistakes(&text, self.managed, Layer::Managed, &policy),
+            }
+        }
+        match load::text(self.own) {
+            Ok(Some(text)) => parse::mistakes(&text, self.own, Layer::Own, &policy),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What of the person's own file changes nothing beside the one for all users.
+    pub fn idle(&self, places: &Places) -> Vec<Idle> {
+        match (managed::text(self.managed), load::text(self.own)) {
+            (Ok(Some(managed)), Ok(Some(own))) => parse::idle(&managed, &own, places),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// What holds, and what it was read from.
@@ -72,7 +99,7 @@ impl Loaded {
         let mut hash = Sha256::new();
         let mut policy = Policy::builtin();
         if let Some(text) = &managed {
-            policy = parse::policy(text, files.managed, Layer::Managed, policy)?;
+            policy = parse::policy(text, files.managed, Layer::Managed, policy)?.for_all();
             read.push(files.managed.to_owned());
             hash.update(text);
         }

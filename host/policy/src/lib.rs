@@ -54,6 +54,7 @@ pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules, covers};
 pub use layers::{Files, Loaded};
 pub use managed::MANAGED_FILE;
 pub use names::NamePattern;
+pub use parse::Idle;
 pub use place::{
     PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name,
     is_name, is_protected_name,
@@ -64,7 +65,7 @@ pub use render::render;
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
-pub use source::{Source, Sourced};
+pub use source::{File, Source, Sourced};
 pub use tier::{Tier, UnknownTier};
 pub use tools::{Approve, PluginPattern, PluginsPolicy, Refusal, Rules, ToolsPolicy};
 pub use web::{NetworkRule, Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
@@ -117,6 +118,16 @@ impl Policy {
     /// Reads the text of a file; `path` is for messages only.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Problem> {
         parse::policy(text, path, source::Layer::Own, Self::builtin())
+    }
+
+    /// All mistakes of a text, for a person who mends it; none where it can be used.
+    pub fn mistakes(text: &str, path: &Path) -> Vec<Problem> {
+        parse::mistakes(text, path, source::Layer::Own, &Self::builtin())
+    }
+
+    /// The text of one file that may hold a policy, under the same conditions as [`Policy::load`].
+    pub fn text(path: &Path) -> Result<Option<String>, Problem> {
+        load::text(path)
     }
 
     /// Reads one file; an absent one gives [`Policy::builtin`]. A file that cannot be read,

@@ -20,6 +20,11 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
         Err(error) if error.kind() == ErrorKind::NotFound && path.symlink_metadata().is_err() => {
             return Ok(None);
         }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let target = path.read_link().unwrap_or_default();
+            let what = format!("is a symbolic link to {}, which is not there", target.display());
+            return Err(problem(path, what, "put the file there, or remove the link"));
+        }
         Err(error) => return Err(unreadable(&error)),
     }
     let file = File::open(path).map_err(|error| unreadable(&error))?;
@@ -129,7 +134,7 @@ mod tests {
             assert_eq!(
                 Policy::load(&path).unwrap_err().to_string(),
                 format!(
-                    "policy.toml: can be written by others than its owner (mode {mode:04o}); run `chmod go-w {}`",
+                    "policy.toml can be written by others than its owner (mode {mode:04o}); run `chmod go-w {}`",
                     path.display()
                 )
             );
@@ -161,7 +166,7 @@ mod tests {
         let (_dir, path) = file(b"version = 1\n# \xff", 0o600);
         assert_eq!(
             Policy::load(&path).unwrap_err().to_string(),
-            "policy.toml line 2: is not UTF-8; save the file as UTF-8"
+            "policy.toml line 2 is not UTF-8; save the file as UTF-8"
         );
         let (_dir, path) = file(&vec![b'#'; (1 << 20) + 1], 0o600);
         assert!(Policy::load(&path).unwrap_err().what.contains("larger than 1 MiB"));
@@ -169,7 +174,10 @@ mod tests {
         assert!(Policy::load(dir.path()).unwrap_err().what.contains("not a regular file"));
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("nowhere", &path).unwrap();
-        assert!(Policy::load(&path).unwrap_err().what.contains("cannot be read"));
+        assert_eq!(
+            Policy::load(&path).unwrap_err().to_string(),
+            "policy.toml is a symbolic link to nowhere, which is not there; put the file there, or remove the link"
+        );
     }
 
     #[test]

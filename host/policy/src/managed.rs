@@ -33,7 +33,11 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
         // A link that leads nowhere is no absent file: somebody meant one to be there.
         return match trail.links.last() {
             None => Ok(None),
-            Some(link) => Err(problem(path, format!("is not where the link {} leads", link.display()), mend)),
+            Some(link) => Err(problem(
+                path,
+                format!("is not there: the symbolic link {} leads to nothing", link.display()),
+                mend,
+            )),
         };
     }
     for folder in trail.links.iter().chain([&trail.end]).flat_map(|path| path.ancestors().skip(1)) {
@@ -95,7 +99,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("scorpiox/policy.toml");
         symlink("nowhere", dir.path().join("scorpiox")).unwrap();
-        assert!(text(&path).unwrap_err().what.contains("is not where the link"));
+        assert!(text(&path).unwrap_err().what.contains("leads to nothing"));
         fs::remove_file(dir.path().join("scorpiox")).unwrap();
         fs::write(dir.path().join("scorpiox"), "").unwrap();
         assert!(text(&path).unwrap_err().what.contains("is no folder"));

@@ -11,7 +11,7 @@ use crate::place::{PathRule, Places};
 use crate::profile::{DEFAULT_PROFILE, Profile};
 use crate::search::{EnginePolicy, SearchPolicy};
 use crate::shell::{Grant, ShellPolicy};
-use crate::source::{Source, Sourced};
+use crate::source::{File, Source, Sourced};
 use crate::tools::{PluginsPolicy, Rules};
 use crate::web::{Redirects, WebPolicy};
 use crate::workspaces::WorkspacesPolicy;
@@ -34,6 +34,23 @@ impl Policy {
             },
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
         }
+    }
+}
+
+impl Policy {
+    /// As what holds for all users of the machine, so that nobody else can open what it closes.
+    pub(crate) fn for_all(mut self) -> Self {
+        (self.web.file, self.files.file) = (File::Managed, File::Managed);
+        self.shell.profiles.values_mut().for_each(|profile| profile.origins.file = File::Managed);
+        self
+    }
+
+    /// Only what holds in the end, to be compared.
+    pub(crate) fn without_outer(mut self) -> Self {
+        self.shell.profiles.values_mut().for_each(|profile| profile.outer = None);
+        (self.web.outer, self.files.outer, self.workspaces.outer) = (None, None, None);
+        (self.tools.outer, self.plugins.rules.outer) = (None, None);
+        self
     }
 }
 
@@ -90,6 +107,8 @@ fn shell(own: &ShellPolicy, by: &ShellPolicy, places: &Places) -> ShellPolicy {
         // What is set for all is set: programs may rely on it.
         narrowed.env.set.extend(wider.env.set.clone());
         let outer = Some(Box::new(wider.clone()));
+        // What that one allows the person can open again.
+        narrowed.origins.file = File::Own;
         profiles.insert(name.clone(), Profile { name: name.clone(), outer, ..narrowed });
     }
     ShellPolicy {
@@ -128,6 +147,7 @@ fn web(own: &WebPolicy, by: &WebPolicy) -> WebPolicy {
         // A program that was chosen for all is nobody's to choose.
         browser_path: own.browser_path.clone().or_else(|| by.browser_path.clone()),
         outer: Some(Box::new(own.clone())),
+        file: File::Own,
     }
 }
 
@@ -135,7 +155,7 @@ fn files(own: &FilesPolicy, by: &FilesPolicy, places: &Places) -> FilesPolicy {
     let (deny, deny_origin) =
         either((&own.deny, own.deny_origin), (&by.deny, by.deny_origin), DenyRule::says_no_more_than);
     let (read, read_origin) = paths((&own.read, own.read_origin), (&by.read, by.read_origin), places);
-    FilesPolicy { read, read_origin, deny, deny_origin, outer: Some(Box::new(own.clone())) }
+    FilesPolicy { read, read_origin, deny, deny_origin, outer: Some(Box::new(own.clone())), file: File::Own }
 }
 
 fn paths(own: (&[PathRule], Source), by: (&[PathRule], Source), places: &Places) -> (Vec<PathRule>, Source) {

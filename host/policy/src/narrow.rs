@@ -190,6 +190,7 @@ fn limits(own: &Profile, by: &Profile) -> (Limits, Origins) {
         tmp: tmp.0,
     };
     let origins = Origins {
+        file: own.origins.file,
         processes: processes.1,
         memory: memory.1,
         open_files: open_files.1,

@@ -10,7 +10,7 @@ const MAX_SHOWN_CHARS: usize = 60;
 /// Why the operator's file cannot be used. A policy is taken whole or not at all: half
 /// of one would allow what the other half forbids.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}: {what}; {fix}", file_name(path), at_line(*line))]
+#[error("{}{} {what}; {fix}", file_name(path), colon(at_line(*line), what))]
 pub struct Problem {
     /// The file.
     pub path: PathBuf,
@@ -23,6 +23,12 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// The same of the file as somebody named it.
+    pub fn told_of(&self, file: &Path) -> String {
+        let Self { line, what, fix, .. } = self;
+        format!("{}{} {what}; {fix}", file.display(), colon(at_line(*line), what))
+    }
+
     /// The file and the line, as a rule of it is named.
     pub fn place(&self) -> String {
         format!("{}{}", file_name(&self.path), at_line(self.line))
@@ -51,6 +57,12 @@ fn file_name(path: &Path) -> String {
         return MANAGED_FILE.to_owned();
     }
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// What is wrong with the file itself goes on as a sentence: "policy.toml is gone".
+fn colon(at: String, what: &str) -> String {
+    let goes_on = ["is ", "has ", "can ", "cannot "].iter().any(|verb| what.starts_with(verb));
+    if goes_on { at } else { at + ":" }
 }
 
 fn at_line(line: Option<usize>) -> String {

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::deny::{DenyRule, DenySet};
 use crate::hosts::HostRule;
 use crate::place::{PathRule, Place, Places, has_protected_name};
-use crate::source::{Source, Sourced};
+use crate::source::{File, Source, Sourced};
 use crate::web::NetworkRule;
 
 /// The profile that plans are made under; it never writes and has no network.
@@ -66,7 +66,11 @@ impl Profile {
         let mut inside = written
             .flat_map(|rule| places.folders(&rule.place))
             .filter_map(|folder| path.strip_prefix(&folder).ok().map(Path::to_owned));
-        path.starts_with(&places.own_home) || inside.any(|inside| has_protected_name(&inside))
+        let (workspace, own_home) = (&places.workspace, &places.own_home);
+        // What stands in for a project where none is open lies among this program's own files, and is the commands'.
+        let is_stand_in = workspace.starts_with(own_home) && path.starts_with(workspace);
+        let is_own = path.starts_with(own_home) && !is_stand_in;
+        is_own || inside.any(|inside| has_protected_name(&inside))
     }
 }
 
@@ -152,6 +156,8 @@ pub struct Origins {
     pub file_size: Source,
     /// [`Limits::tmp`].
     pub tmp: Source,
+    /// What is closed would be opened here.
+    pub file: File,
 }
 
 impl Origins {
@@ -168,6 +174,7 @@ impl Origins {
         open_files: Source::Builtin,
         file_size: Source::Builtin,
         tmp: Source::Builtin,
+        file: File::Own,
     };
 }
 

@@ -25,6 +25,25 @@ impl fmt::Display for Source {
     }
 }
 
+/// The file that an operator would write something into, so that more is allowed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum File {
+    /// The person's own.
+    #[default]
+    Own,
+    /// The one that holds for all users: a person's own cannot open what it closes.
+    Managed,
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own => f.write_str("the user's own policy.toml"),
+            Self::Managed => write!(f, "{MANAGED_FILE}, which only the administrator of this machine can"),
+        }
+    }
+}
+
 /// Which of the files a text is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layer {
@@ -32,6 +51,8 @@ pub(crate) enum Layer {
     Managed,
     /// The person's own.
     Own,
+    /// None that is told of: what is read is compared, whoever wrote it.
+    Any,
 }
 
 impl Layer {
@@ -39,6 +60,7 @@ impl Layer {
         match self {
             Self::Managed => Source::Managed(line),
             Self::Own => Source::Line(line),
+            Self::Any => Source::Builtin,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use crate::hosts::{Host, HostRule, Odd};
 use crate::problem::{Invalid, shorten};
-use crate::source::{Source, Sourced};
+use crate::source::{File, Source, Sourced};
 
 /// What may be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct WebPolicy {
     pub browser_path: Option<Sourced<String>>,
     /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
     pub outer: Option<Box<WebPolicy>>,
+    /// What is closed would be opened here.
+    pub file: File,
 }
 
 impl WebPolicy {
@@ -52,6 +54,7 @@ impl WebPolicy {
             browser: Sourced::builtin(true),
             browser_path: None,
             outer: None,
+            file: File::Own,
         }
     }
 }
@@ -277,9 +280,8 @@ impl WebPolicy {
         let networks = self.allow.iter().any(|rule| matches!(rule.pattern, WebPattern::Network(_)));
         match parsed {
             Host::Name(_) if networks => Ok(WebVerdict::ByAddress),
-            _ => {
-                Err(on_other_ports.map_or_else(|| self.not_listed(host), |rule| other_port(host, port, rule)))
-            }
+            _ => Err(on_other_ports
+                .map_or_else(|| self.not_listed(host), |rule| other_port(host, port, rule, self.file))),
         }
     }
 
@@ -316,16 +318,16 @@ impl WebPolicy {
 
     fn not_listed(&self, host: &str) -> WebDenial {
         WebDenial(format!(
-            "{host} is not in `allow` of [web] ({}); the operator can add \"{host}\" to it in policy.toml",
-            self.allow_origin
+            "{host} is not in `allow` of [web] ({}); to allow it, add \"{host}\" to it in {}",
+            self.allow_origin, self.file
         ))
     }
 }
 
-fn other_port(host: &str, port: u16, rule: &WebRule) -> WebDenial {
+fn other_port(host: &str, port: u16, rule: &WebRule, file: File) -> WebDenial {
     WebDenial(format!(
-        "port {port} of {host} is not allowed by \"{rule}\" in `allow` of [web] ({}); the operator can add \"{host}:{port}\" \
-         to it in policy.toml",
+        "port {port} of {host} is not allowed by \"{rule}\" in `allow` of [web] ({}); to allow it, add \"{host}:{port}\" to \
+         it in {file}",
         rule.source
     ))
 }

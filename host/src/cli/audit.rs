@@ -1,5 +1,6 @@
 //! `scorpiox-code audit`: what tools did, and for whom.
 
+mod copied;
 mod report;
 mod verify;
 
@@ -13,7 +14,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use scorpiox_audit::read::{Line, Reader};
 use scorpiox_audit::text::escaped;
-use scorpiox_audit::{APPROVAL, BUILT_IN, Filter, Glob, Record, time};
+use scorpiox_audit::{APPROVAL, BUILT_IN, Filter, Glob, LineHash, Record, time};
 use scorpiox_text::nearest;
 
 use super::environment::Environment;
@@ -26,8 +27,8 @@ use crate::server::records::audit_folder;
 const SHOWN: usize = 100;
 /// How often it is looked for new lines.
 const LOOK_TIME: Duration = Duration::from_millis(200);
-/// Tools that a wrong name is compared with.
-const MAX_TOOLS: usize = 1000;
+/// Names that a wrong one is compared with.
+const MAX_NAMES: usize = 1000;
 /// Denied uses that a line of the table names.
 const MAX_DENIED: usize = 3;
 
@@ -40,7 +41,8 @@ pub(super) struct AuditArguments {
     /// Only this tool; * stands for anything
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Only calls of which this line of a policy decided something: policy.toml:12; also built-in, approval
+    /// Only calls of which this line of a policy decided something: policy.toml:12, or "policy.toml line 12"; also
+    /// built-in, approval
     #[arg(long, value_name = "FILE:LINE", value_parser = rule)]
     line: Option<String>,
     /// Only this user, by name or number; * stands for anything
@@ -76,6 +78,9 @@ enum AuditCommand {
         /// A copy of the lines, as `export` of [audit] made it, in place of the audit itself
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
+        /// A chain of the copy may begin behind the line with this SHA-256, which is in an older copy. Can be repeated
+        #[arg(long, value_name = "HASH", requires = "file")]
+        from: Vec<LineHash>,
     },
     /// Sum up calls: by tool, by rule, by host and folder, and what was denied most
     Report(report::ReportArguments),
@@ -86,7 +91,9 @@ fn rule(text: &str) -> Result<String, String> {
     if matches!(text, BUILT_IN | APPROVAL) {
         return Ok(text.to_owned());
     }
-    let parts = text.rsplit_once(':').filter(|(file, _)| !file.is_empty());
+    // As messages and lines name it, or shorter.
+    let parts =
+        text.rsplit_once(" line ").or_else(|| text.rsplit_once(':')).filter(|(file, _)| !file.is_empty());
     let line = parts.and_then(|(file, line)| Some((file, line.parse::<usize>().ok()?)));
     line.map(|(file, line)| format!("{file} line {line}"))
         .ok_or_else(|| "write a file and a line, such as policy.toml:12".to_owned())
@@ -105,7 +112,8 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let folder = audit_folder(&environment.own_home);
     match &arguments.command {
-        Some(AuditCommand::Verify { file }) => return verify::run(&folder, file.as_deref()),
+        Some(AuditCommand::Verify { file: Some(file), from }) => return verify::run_copy(file, from),
+        Some(AuditCommand::Verify { file: None, .. }) => return verify::run(&folder),
         Some(AuditCommand::Report(report)) => return report::run(&folder, report, workspace.map(resolved)),
         None => {}
     }
@@ -143,9 +151,9 @@ struct Show {
     left_out: u64,
     damaged: u64,
     table: Table<6>,
-    /// The tool that is asked for, and all that there are.
-    asked: Option<String>,
-    tools: BTreeSet<String>,
+    /// The tool and the client that are asked for, and all that there are.
+    tool: Asked,
+    client: Asked,
 }
 
 impl Show {
@@ -170,8 +178,8 @@ impl Show {
             // Of tools and outcomes nothing is cut: an auditor looks for them.
             table: Table::new(["time (UTC)", "client", "tool", "outcome", "took", "denied"], &[1])
                 .with_details(),
-            asked: arguments.tool.clone(),
-            tools: BTreeSet::new(),
+            tool: Asked::new("--tool", arguments.tool.as_ref()),
+            client: Asked::new("--client", arguments.client.as_ref()),
         }
     }
 
@@ -184,10 +192,8 @@ impl Show {
             }
             // That lines are missing concerns whoever looks for any.
             Line::Whole(record, text) => {
-                if self.asked.is_some() && self.tools.len() < MAX_TOOLS && !self.tools.contains(&record.tool)
-                {
-                    self.tools.insert(record.tool.clone());
-                }
+                self.tool.met(&record.tool);
+                self.client.met(record.client.as_ref().map_or("", |client| &client.name));
                 (record.lost > 0 || self.filter.wants(&record)).then_some((record, text))
             }
         }
@@ -214,7 +220,8 @@ impl Show {
                 print_json(text);
             }
         } else if kept.is_empty() {
-            terminal::print(&Shown::line(&format!("no calls are recorded that fit{}", self.meant())));
+            let meant = self.tool.meant().or_else(|| self.client.meant()).unwrap_or_default();
+            terminal::print(&Shown::line(&format!("no calls are recorded that fit{meant}")));
         } else {
             let rows: Vec<_> = kept.iter().map(|(record, _)| row(record)).collect();
             terminal::print(&Shown::text(&self.table.render(&rows)));
@@ -229,15 +236,6 @@ impl Show {
         }
     }
 
-    /// The tool that was probably meant, where there is none of that name.
-    fn meant(&self) -> String {
-        let known: Vec<_> = self.tools.iter().map(String::as_str).collect();
-        let asked =
-            self.asked.as_deref().filter(|asked| !known.iter().any(|tool| Glob::new(asked).fits(tool)));
-        let near = asked.and_then(|asked| nearest(asked, known.iter().copied()));
-        near.map_or_else(String::new, |near| format!("; did you mean --tool {near}?"))
-    }
-
     /// Shows a line that came.
     fn follow(&mut self, line: Line) {
         match self.wanted(line) {
@@ -245,6 +243,36 @@ impl Show {
             Some((record, _)) => terminal::print(&Shown::text(&self.table.next(row(&record)))),
             None => {}
         }
+    }
+}
+
+/// A name that is asked for, and those that there are.
+struct Asked {
+    option: &'static str,
+    name: Option<String>,
+    known: BTreeSet<String>,
+}
+
+impl Asked {
+    fn new(option: &'static str, name: Option<&String>) -> Self {
+        Self { option, name: name.cloned(), known: BTreeSet::new() }
+    }
+
+    fn met(&mut self, name: &str) {
+        let is_new = self.name.is_some() && !name.is_empty() && !self.known.contains(name);
+        if is_new && self.known.len() < MAX_NAMES {
+            self.known.insert(name.to_owned());
+        }
+    }
+
+    /// The one that was probably meant, where there is none of that name.
+    fn meant(&self) -> Option<String> {
+        let asked = self.name.as_deref()?;
+        if self.known.iter().any(|name| Glob::new(asked).fits(name)) {
+            return None;
+        }
+        let near = nearest(asked, self.known.iter().map(String::as_str))?;
+        Some(format!("; did you mean {} {near}?", self.option))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use scorpiox_plugin::{Approval, Asks, Fingerprint, Installed, Limits, Pins, PluginName, Shelf, Status};
+use scorpiox_policy::Refusal;
 use wasmtime::Engine;
 
 use super::grants::{Ungrantable, grants, limits};
@@ -16,8 +17,8 @@ pub(super) struct Entry {
     decided_at: u64,
     approval: Box<Approval>,
     known: Mutex<Known>,
-    /// Why the operator wants it not to run, if so: the policy is read once.
-    pub(super) closed: OnceLock<Option<String>>,
+    /// The rule by which it runs, or why the operator wants it not to: the policy is read once.
+    pub(super) standing: OnceLock<Result<String, Refusal>>,
 }
 
 /// What is known of its files.
@@ -36,7 +37,7 @@ impl Entry {
             decided_at,
             approval: Box::new(approval.clone()),
             known: Mutex::default(),
-            closed: OnceLock::new(),
+            standing: OnceLock::new(),
         }
     }
 

@@ -8,8 +8,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use scorpiox_audit::APPROVAL;
 use scorpiox_paths::Stamp;
 use scorpiox_plugin::{Approval, Decision, Fingerprint, Ledger, PluginName, Shelf, Status};
+use scorpiox_policy::Refusal;
 
 use super::entry::Entry;
 use crate::capabilities::shell::Shell;
@@ -23,6 +25,18 @@ pub struct Plugins {
     shelf: Shelf,
     kept: Kept,
     state: Mutex<State>,
+}
+
+/// Why a tool of a plugin is not there.
+pub struct NotThere {
+    /// The plugin.
+    pub plugin: PluginName,
+    /// A sentence without its end.
+    pub why: String,
+    /// The rule: a line of the policy, or that it was not approved as it is.
+    pub rule: String,
+    /// The operator's policy keeps it closed.
+    pub is_by_policy: bool,
 }
 
 #[derive(Default)]
@@ -65,28 +79,50 @@ impl Plugins {
     }
 
     /// Why a tool of a plugin that is installed is not there.
-    pub fn why_not(&self, tool: &str) -> Option<String> {
+    pub fn why_not(&self, tool: &str) -> Option<NotThere> {
         let (plugin, _) = tool.split_once('.')?;
         let name = PluginName::try_from(plugin.to_owned()).ok()?;
         let installed = self.shelf.find(&name).ok()?;
         let ledger = Ledger::read(self.own_home()).ok()?;
-        match Status::of(&installed, ledger.get(&name)) {
-            Status::Approved(approval) => self.closed_by_policy(&name, approval),
-            Status::Waiting => Some(format!(
+        let why = match Status::of(&installed, ledger.get(&name)) {
+            Status::Approved(approval) => {
+                let refusal = self.standing(&name, approval).err()?;
+                let rule = refusal.decided_by.to_string();
+                return Some(NotThere { plugin: name, why: refusal.why, rule, is_by_policy: true });
+            }
+            Status::Waiting => format!(
                 "plugin {name} waits for approval, which the user can give with scorpiox-code plugin approve {name}"
-            )),
-            Status::Denied => Some(format!("plugin {name} was denied by the user")),
-            Status::Changed(change) => Some(format!(
+            ),
+            Status::Denied => format!("plugin {name} was denied by the user"),
+            Status::Changed(change) => format!(
                 "plugin {name} is disabled, since {change}; the user can look with scorpiox-code plugin show {name}"
-            )),
-        }
+            ),
+        };
+        Some(NotThere { plugin: name, why, rule: APPROVAL.to_owned(), is_by_policy: false })
     }
 
-    /// Why the operator wants a plugin not to run, whatever a person approved; `None` also under a policy that
-    /// cannot be used, which every call is told of.
-    fn closed_by_policy(&self, name: &PluginName, approval: &Approval) -> Option<String> {
-        let plugins = &self.shell.policy().ok()?.plugins;
-        plugins.check_run(name.as_str(), approval.content().as_str()).err().map(|refusal| refusal.why)
+    /// The plugin of a tool, and the rule by which it runs: a line of the policy, or a person's approval.
+    pub fn runs_by(&self, tool: &str) -> Option<(PluginName, String)> {
+        let (plugin, _) = tool.split_once('.')?;
+        let plugin = PluginName::try_from(plugin.to_owned()).ok()?;
+        let entry = self.with_state(|state| state.entries.get(&plugin).cloned())?;
+        let rule = self.standing_of(&entry).clone().ok()?;
+        Some((plugin, rule))
+    }
+
+    /// The rule by which a plugin runs that a person approved, or why the operator wants it not to, whatever a
+    /// person approved.
+    fn standing(&self, name: &PluginName, approval: &Approval) -> Result<String, Refusal> {
+        // Of a policy that cannot be used every call is told.
+        let Ok(policy) = self.shell.policy() else { return Ok(APPROVAL.to_owned()) };
+        let (name, content) = (name.as_str(), approval.content());
+        policy.plugins.check_run(name, content.as_str())?;
+        let approves = policy.plugins.approves(name, content.as_str());
+        Ok(approves.map_or_else(|| APPROVAL.to_owned(), |rule| rule.source.to_string()))
+    }
+
+    fn standing_of<'e>(&self, entry: &'e Entry) -> &'e Result<String, Refusal> {
+        entry.standing.get_or_init(|| self.standing(&entry.name, entry.approval()))
     }
 
     fn entries(&self) -> Vec<Arc<Entry>> {
@@ -95,15 +131,9 @@ impl Plugins {
 
     /// The tools of one plugin, if it may run.
     fn offered(&self, entry: &Entry) -> Vec<Arc<Tool>> {
-        let closed = match self.shell.policy() {
-            Ok(_) => {
-                entry.closed.get_or_init(|| self.closed_by_policy(&entry.name, entry.approval())).clone()
-            }
-            Err(_) => None,
-        };
-        let offered = match closed {
-            None => entry.tools(&self.shelf, &self.kept),
-            Some(why) => Err(why),
+        let offered = match self.standing_of(entry) {
+            Ok(_) => entry.tools(&self.shelf, &self.kept),
+            Err(refusal) => Err(refusal.why.clone()),
         };
         offered.unwrap_or_else(|why| {
             self.lock(|state| state.say(format!("plugin {} does not run: {why}", entry.name)));

@@ -6,7 +6,6 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use scorpiox_audit::APPROVAL;
 use scorpiox_plugin::{Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest};
 use serde_json::{Value, json};
 
@@ -128,7 +127,9 @@ fn call(
             tool.name
         )));
     }
-    recording.uses.allowed("plugin", &tool.name, APPROVAL);
+    if let Some((plugin, rule)) = scope.context.plugins.runs_by(&tool.name) {
+        recording.uses.allowed("plugins", plugin, rule);
+    }
     let schema: Value = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();
     let arguments = arguments(&schema, invoked).ok_or_else(|| {
         Failure(format!("The skill's component takes arguments of its own: call the tool {}.", tool.name))

@@ -10,7 +10,7 @@ use super::client::Client;
 use super::context::Context;
 use super::dispatch::{self, Answer, Request, Scope};
 use super::plan_notes;
-use super::records::{NO_POLICY, Recording};
+use super::records::{NO_POLICY, NOT_APPROVED, Recording};
 use super::rendering::{Body, Manner};
 use super::unknown_arguments;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult as WasmResult};
@@ -21,6 +21,7 @@ use crate::capabilities::ask::Counterpart;
 use crate::mcp::RpcError;
 use crate::mcp::params::Text;
 use crate::mcp::result::Surrounded;
+use crate::plugins::NotThere;
 use crate::runtime::{Component, Finished};
 use crate::tools::{Call, Failure, Kind, Output, OutputContent, Tool};
 use scorpiox_rpc::reply;
@@ -105,18 +106,26 @@ pub(crate) fn record_unrun(context: &Context, request: &Request<'_>, outcome: Ou
     }
 }
 
-/// Records a call of a tool that is not there, or that the policy closes: then with the line that does.
+/// Records a call of a tool that is not there, or that is closed: then with the rule that does, a line of the policy or
+/// a plugin's approval.
 fn refuse_unknown(context: &Context, request: &Request<'_>, name: &str, arguments: Option<&str>) {
     let uses = Uses::default();
     let prefix = dispatch::prefix(context, request);
     let bare = prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     let closed = context.closed_by_policy(bare).filter(|_| context.knows(bare));
+    let not_there = || [name, bare].into_iter().find_map(|name| context.plugins.why_not(name));
     let why = match closed {
         Some(refusal) => {
             uses.denied("tools", name, &refusal.why, refusal.decided_by);
             NO_POLICY
         }
-        None => UNKNOWN,
+        None => match not_there() {
+            Some(NotThere { plugin, why, rule, is_by_policy }) => {
+                uses.denied("plugins", &plugin, &why, rule);
+                if is_by_policy { NO_POLICY } else { NOT_APPROVED }
+            }
+            None => UNKNOWN,
+        },
     };
     context.records.refuse(Some(request), name, arguments, why, &uses);
 }
@@ -142,7 +151,7 @@ fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
     RpcError::invalid_params(if let Some(why) = closed {
         format!("{why}; nobody can call it")
     } else if let Some(why) = why_not() {
-        format!("tool {shown:?} is not there: {why}")
+        format!("tool {shown:?} is not there: {}", why.why)
     } else if on.len() > MAX_NAMED {
         let named = on[..MAX_NAMED].join(", ");
         format!("tool {shown:?} is not known; there are {named} and {} more", on.len() - MAX_NAMED)
@@ -187,6 +196,9 @@ fn run(
             (outcome, waiting)
         }
         Kind::Plugin { component, inner, .. } => {
+            if let Some((plugin, rule)) = scope.context.plugins.runs_by(&tool.name) {
+                recording.uses.allowed("plugins", plugin, rule);
+            }
             run_component(scope, tool, component, [inner, arguments], client, recording)
         }
     }

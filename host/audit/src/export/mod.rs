@@ -42,6 +42,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// How long somebody waits who wants a place to have all lines.
 const ENSURE_TIME: Duration = Duration::from_secs(5);
+/// Most bytes of lines that wait and that the audit cannot take. What is more is in the audit alone, when it takes it.
+const MAX_APART_BYTES: usize = 256 * 1024;
 /// Enough for TLS.
 const STACK_BYTES: usize = 1024 * 1024;
 
@@ -128,6 +130,8 @@ struct State {
     seen: u64,
     /// Somebody waits.
     is_urgent: bool,
+    /// Lines that the audit cannot take now.
+    apart: Vec<u8>,
     failed: Option<ExportError>,
     /// The server ends: nothing is begun after this.
     ends_at: Option<Instant>,
@@ -165,6 +169,17 @@ impl Export {
     pub fn wake(&self) {
         self.shared.lock().asked += 1;
         self.ring();
+    }
+
+    /// Sends a line that the audit itself cannot take now, so that somebody has it. It has no place in the chain, and
+    /// comes again with one when the audit takes it. Does not wait.
+    pub fn send_apart(&self, line: &[u8]) {
+        let mut state = self.shared.lock();
+        if state.apart.len() + line.len() <= MAX_APART_BYTES {
+            state.apart.extend_from_slice(line);
+        }
+        drop(state);
+        self.wake();
     }
 
     /// Waits until the place has all lines that are written by now, for a bounded time.

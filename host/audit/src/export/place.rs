@@ -44,7 +44,7 @@ impl Turn {
             other => other?,
         };
         let until = Instant::now() + LOCK_TIME;
-        wait_for(&file, FlockOperation::NonBlockingLockExclusive, until, "the place in the audit")?;
+        wait_for(&file, FlockOperation::NonBlockingLockExclusive, until, &path.display().to_string())?;
         Ok(Self(file))
     }
 
@@ -86,10 +86,8 @@ mod tests {
             assert_eq!((turn.read().unwrap(), path.metadata().unwrap().len()), (at, BYTES as u64));
         }
         let error = Turn::take(&path).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "another process holds the place in the audit and does not let go of it"
-        );
+        let told = error.to_string();
+        assert!(told.ends_with(&format!(" holds {} and does not let go of it", path.display())), "{told}");
         drop(turn);
         assert_eq!(Turn::take(&path).unwrap().read().unwrap().n, 1);
         std::fs::write(&path, "{").unwrap();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use super::{APP_NAME, CONNECT_TIME, FACILITY, SEND_TIME, SEVERITY, Sink, UNHEARD_TIME};
 
@@ -79,14 +79,18 @@ impl SyslogSink {
         socket.set_write_timeout(Some(SEND_TIME))?;
         let Some(config) = config else { return Ok(Stream::Plain(socket)) };
         let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
-        let tls = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
-        let mut stream = StreamOwned::new(tls, socket);
+        let connection = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
+        let mut stream = StreamOwned::new(connection, socket);
         let until = Instant::now() + CONNECT_TIME;
         while stream.conn.is_handshaking() {
             if Instant::now() > until {
                 return Err(io::Error::new(ErrorKind::TimedOut, "it does not finish the TLS handshake"));
             }
-            stream.conn.complete_io(&mut stream.sock).map_err(timed_out)?;
+            stream
+                .conn
+                .complete_io(&mut stream.sock)
+                .map_err(timed_out)
+                .map_err(|error| meant(error, tls.as_ref()))?;
         }
         Ok(Stream::Tls(Box::new(stream)))
     }
@@ -244,6 +248,45 @@ fn config(authorities: &Authorities) -> io::Result<ClientConfig> {
     let builder = ClientConfig::builder_with_provider(provider);
     let builder = builder.with_safe_default_protocol_versions().map_err(io::Error::other)?;
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// What a TLS error means, and which key of the policy to look at.
+fn meant(error: io::Error, authorities: Option<&Authorities>) -> io::Error {
+    let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) else {
+        return error;
+    };
+    let said = match tls {
+        rustls::Error::InvalidCertificate(why) => match why {
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => match authorities {
+                Some(Authorities::File(path)) => format!(
+                    "its certificate is vouched for by nobody in {}; look at `export_ca` in [audit]",
+                    path.display()
+                ),
+                _ => "its certificate is vouched for by nobody whom the system trusts; name who does as `export_ca` in \
+                      [audit]"
+                    .to_owned(),
+            },
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "its certificate has expired; look at the server, and at this machine's clock".to_owned()
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "its certificate is not valid yet; look at this machine's clock, and at the server".to_owned()
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "its certificate is for another name; look at the host in `export` of [audit], and at the server"
+                    .to_owned()
+            }
+            _ => format!("its certificate cannot be accepted ({why}); look at the server"),
+        },
+        rustls::Error::InvalidMessage(_) => {
+            "it does not speak TLS; look at the port in `export` of [audit], or write tcp:// in place of tls://".to_owned()
+        }
+        rustls::Error::AlertReceived(alert) => {
+            format!("it refused the TLS connection ({alert:?}); look at what it wants of clients")
+        }
+        other => format!("the TLS connection failed ({other}); look at `export` in [audit], and at the server"),
+    };
+    io::Error::new(error.kind(), said)
 }
 
 /// The system says of a time that is over that it is to be tried again.

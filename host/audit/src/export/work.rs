@@ -122,6 +122,15 @@ impl Work {
             self.sink.check()?;
         }
         self.confirm();
+        let apart = std::mem::take(&mut self.shared.lock().apart);
+        if !apart.is_empty() {
+            let sent = self.sink.send(&apart);
+            if sent.is_err() {
+                // Before what came meanwhile.
+                self.shared.lock().apart.splice(..0, apart);
+            }
+            sent?;
+        }
         self.feed.go_to(at);
         loop {
             let before = self.feed.at();

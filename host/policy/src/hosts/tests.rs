@@ -51,7 +51,7 @@ fn a_port_in_the_rule_replaces_the_web_ports() {
     assert_eq!(
         denied(&["example.com:8443"], "example.com", 443),
         "port 443 of example.com is not allowed by \"example.com:8443\" (policy.toml line 3); to allow it, add \
-         \"example.com:443\" to `hosts` of the profile's network in policy.toml"
+         \"example.com:443\" to `hosts` of the profile's network in the user's own policy.toml"
     );
 }
 
@@ -60,7 +60,7 @@ fn a_denial_names_the_entry_that_would_allow() {
     assert_eq!(
         denied(&[], "Example.org.", 8080),
         "example.org is not among the allowed hosts; to allow it, add \"example.org:8080\" to `hosts` of the \
-         profile's network in policy.toml"
+         profile's network in the user's own policy.toml"
     );
     assert!(denied(&["a.b"], "example.org", 443).contains("add \"example.org\" to"));
     assert!(denied(&[], "[2001:db8::1]", 443).contains("add \"[2001:db8::1]\" to"));

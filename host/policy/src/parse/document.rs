@@ -39,8 +39,13 @@ impl<'a> Document<'a> {
     }
 
     /// The number of the line that has this byte.
-    fn line(&self, offset: usize) -> usize {
+    pub(super) fn line(&self, offset: usize) -> usize {
         self.lines.partition_point(|&start| start <= offset)
+    }
+
+    /// The line, as what is read from it names it.
+    pub(super) fn source(&self, offset: usize) -> Source {
+        self.layer.line(self.line(offset))
     }
 
     pub(super) fn problem(

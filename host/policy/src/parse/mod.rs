@@ -3,13 +3,18 @@
 
 mod audit;
 mod document;
+mod idle;
+mod mistakes;
 mod profile;
 mod shell;
 mod tools;
+mod unit;
 mod value;
 mod web;
 
 use std::path::Path;
+
+use toml::de::DeTable;
 
 use crate::Policy;
 use crate::problem::{Invalid, Problem};
@@ -17,6 +22,9 @@ use crate::shell::{Grant, ShellGrant};
 use crate::source::Layer;
 
 use document::{Document, Entry, Section};
+pub use idle::Idle;
+pub(crate) use idle::idle;
+pub(crate) use mistakes::mistakes;
 pub(crate) use value::show_size;
 
 /// The only version of the file's format so far.
@@ -40,15 +48,23 @@ const KEYS: &[&str] = &[
 ];
 
 /// Reads a text over what holds without it.
-pub(crate) fn policy(text: &str, path: &Path, layer: Layer, mut policy: Policy) -> Result<Policy, Problem> {
+pub(crate) fn policy(text: &str, path: &Path, layer: Layer, policy: Policy) -> Result<Policy, Problem> {
     let document = Document::new(text, path, layer);
     let table = document.parse()?;
-    let top = Section::top(&document, table.get_ref());
-    // Before unknown keys: another version may have others.
-    version(&document, &top)?;
-    if let Some(entry) = top.get("min_version") {
-        tools::min_version(&entry)?;
-    }
+    versions(&document, table.get_ref())?;
+    tables(&document, table.get_ref(), policy)
+}
+
+/// Before anything else: another version may have other keys.
+fn versions(document: &Document<'_>, table: &DeTable<'_>) -> Result<(), Problem> {
+    let top = Section::top(document, table);
+    version(document, &top)?;
+    top.get("min_version").map_or(Ok(()), |entry| tools::min_version(&entry))
+}
+
+/// All else.
+fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> Result<Policy, Problem> {
+    let top = Section::top(document, table);
     top.only(KEYS)?;
     if let Some(entry) = top.get("shell") {
         shell::read(&entry.section("[shell]")?, &mut policy.shell)?;

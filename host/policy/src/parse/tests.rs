@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Network, Source, Tier};
+use crate::{Network, Places, Source, Tier};
 
 fn parse(text: &str) -> Result<Policy, Problem> {
     Policy::parse(text, Path::new("/home/me/.scorpiox/policy.toml"))
@@ -26,10 +26,10 @@ fn profile_says(line: &str, message: &str) {
 #[test]
 fn a_file_needs_the_version_it_is_written_for() {
     let message = |text| parse(text).unwrap_err().to_string();
-    assert_eq!(message(""), "policy.toml: has no `version`; write `version = 1` as its first line");
+    assert_eq!(message(""), "policy.toml has no `version`; write `version = 1` as its first line");
     assert_eq!(
         message("[future]\n[shell]"),
-        "policy.toml: has no `version`; write `version = 1` as its first line"
+        "policy.toml has no `version`; write `version = 1` as its first line"
     );
     assert_eq!(
         message("version = 2\nnew = 1"),
@@ -112,7 +112,7 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
 
 #[test]
 fn what_is_not_toml_gets_its_line() {
-    says("a = 1\na = 2", "line 3: is not TOML: duplicate key; keep one of them");
+    says("a = 1\na = 2", "line 3 is not TOML: duplicate key; keep one of them");
     let broken = parse("version = 1\n[shell\n").unwrap_err();
     assert_eq!(broken.line, Some(2));
     assert!(broken.what.starts_with("is not TOML: "), "{broken}");
@@ -364,4 +364,56 @@ fn the_web_files_and_engines_are_read_strictly() {
     assert!(!bing.enabled.as_ref().unwrap().value);
     assert!(!crate::render(&policy).contains("\"k\""), "keys are not shown");
     assert!(!format!("{policy:?}").contains("\"k\""), "nor logged");
+}
+
+fn mistakes(text: &str) -> Vec<String> {
+    Policy::mistakes(text, Path::new("policy.toml")).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_told_at_once_and_none_that_comes_of_another() {
+    let text = "version = 1\n\
+        [shel]\n\
+        [web]\nallow = [\"*\", 5]\nenabled = 1\nredirect = \"any\"\n\
+        [shell]\nmin_tier = \"T9\"\n\
+        [shell.profile.workspace]\nnetwork = { mode = \"allow\", hosts = [\"a b\"] }\nlimits = { memory = \"x\", processes = 1 }\n\
+        [shell.profile.\"A B\"]\n\
+        [search.engine.x]\nkey = 5\nbase_url = \"y\"\n\
+        [audit]\nexport = [\"nowhere\"]\nexport_ca = \"/x\"\n";
+    let told = mistakes(text);
+    let lines: Vec<_> = told.iter().map(|said| said.split(':').next().unwrap_or_default()).collect();
+    let expected = [2, 4, 5, 6, 8, 10, 11, 11, 12, 14, 15, 17].map(|line| format!("policy.toml line {line}"));
+    assert_eq!(lines, expected, "{told:#?}");
+    // The first one is what a server says, which stops there.
+    let first = Policy::parse(text, Path::new("policy.toml")).unwrap_err().to_string();
+    assert!(told.contains(&first), "{first}");
+    assert!(mistakes("version = 1\n[web]\nenabled = false\n").is_empty());
+    assert_eq!(mistakes("version = 2\n[x]\n").len(), 1);
+    assert_eq!(mistakes("x = \n").len(), 1);
+}
+
+#[test]
+fn what_changes_nothing_beside_the_file_for_all_is_found() {
+    let places = Places::standard("/w".into(), Some("/h".into()), Path::new("/h/.scorpiox"));
+    let managed = "version = 1\n[web]\nallow = [\"example.com\"]\n\
+        [shell.profile.build]\nnetwork = { mode = \"allowlist\", hosts = [\"a.example\", \"c.example\"] }\n\
+        [audit]\nrequired = true\n";
+    let own = "version = 1\n[web]\nallow = [\"*\"]\nenabled = false\n\
+        [shell]\nmax_background_tasks = 256\n\
+        [shell.profile.build]\nnetwork = { mode = \"allowlist\", hosts = [\n\"a.example\",\n\"b.example\" ] }\n\
+        [audit]\nrequired = false\n";
+    let found: Vec<_> = super::idle(managed, own, &places)
+        .into_iter()
+        .map(|idle| format!("{} ({})", idle.what, idle.source))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "`allow` in [web] (policy.toml line 3)",
+            "`max_background_tasks` in [shell] (policy.toml line 6)",
+            "\"b.example\" of `network` in [shell.profile.build] (policy.toml line 10)",
+            "`required` in [audit] (policy.toml line 12)",
+        ]
+    );
+    assert!(super::idle("version = 1", "version = 1\n[web]\nenabled = false\n", &places).is_empty());
 }

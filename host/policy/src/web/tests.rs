@@ -33,8 +33,8 @@ fn deny_wins_over_allow_and_wildcards_match_below() {
     assert!(policy.check_host("a.b.example.com", 80).is_ok());
     assert_eq!(
         policy.check_host("example.com", 8443).unwrap_err().to_string(),
-        "port 8443 of example.com is not allowed by \"example.com\" in `allow` of [web] (policy.toml line 3); the \
-         operator can add \"example.com:8443\" to it in policy.toml"
+        "port 8443 of example.com is not allowed by \"example.com\" in `allow` of [web] (policy.toml line 3); to \
+         allow it, add \"example.com:8443\" to it in the user's own policy.toml"
     );
     // What is denied is so on every port.
     assert!(policy.check_host("secret.example.com", 8443).unwrap_err().to_string().contains("is denied by"));

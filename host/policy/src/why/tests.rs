@@ -280,3 +280,15 @@ fn the_rule_of_the_smallest_folder_decides_whether_it_may_be_written() {
     );
     assert!(would_allow.unwrap().contains("\"/srv/a/x\"]"));
 }
+
+#[test]
+fn what_stands_in_for_a_project_is_written_and_nothing_else_of_this_programs_own() {
+    let own = Path::new("/home/me/.scorpiox");
+    let places = Places::standard(own.join("workspace"), Some("/home/me".into()), own);
+    let profile = &Policy::builtin().shell.profiles[crate::DEFAULT_PROFILE];
+    let writes = |path: &str| profile.why_path(Path::new(path), Access::Write, &places).allowed;
+    assert!(writes("a.txt") && !writes("/home/me/.scorpiox/policy.toml") && !writes(".mcp.json"));
+    // A project that this program's folder lies in opens nothing of it.
+    let places = Places::standard("/home/me".into(), Some("/home/me".into()), Path::new("/home/me/own"));
+    assert!(!profile.why_path(Path::new("own/workspace/a"), Access::Write, &places).allowed);
+}

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_audit::Uses;
+use scorpiox_audit::{ClientName, Uses};
 use scorpiox_cell::{Happened, Outcome, Tier};
 use scorpiox_proxy::Refusal;
 use scorpiox_transcript::{Cursor, Piece, Ring};
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Listener {
 
 /// A task that has ended.
 pub(crate) struct Report {
-    /// What it was refused since its call was recorded, and the hosts that it reached.
+    /// What it was refused since its call was recorded, the hosts that it reached, and who had called.
     pub uses: Uses,
     /// How long it ran.
     pub duration: Duration,
@@ -62,6 +62,8 @@ struct Task {
     id: u32,
     /// The component that started it; none for the client.
     owner: Option<Arc<str>>,
+    /// Who called, where that is known.
+    client: Option<Arc<ClientName>>,
     command: String,
     tier: Tier,
     profile: String,
@@ -277,6 +279,7 @@ impl TaskPlace<'_> {
         let task = Arc::new(Task {
             id: table.last_id,
             owner: request.run_as.owner(),
+            client: request.uses.client().cloned(),
             command: request.command.clone(),
             tier: started.tier,
             profile: started.profile.clone(),
@@ -380,6 +383,9 @@ impl Task {
     /// What it was refused since its call was recorded.
     fn touched(&self, end: &TaskEnd) -> Uses {
         let uses = Uses::default();
+        if let Some(client) = &self.client {
+            uses.called_by(Arc::clone(client));
+        }
         let Refusals { all, recorded, .. } = &self.state().refusals;
         note_hosts(&uses, all.get(*recorded..).unwrap_or_default());
         if let TaskEnd::Ended(outcome) = end {

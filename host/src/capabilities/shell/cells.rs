@@ -170,7 +170,9 @@ fn build_best(
         match build(setup, profile, places, &writable, tier) {
             Ok(ready) => return Ok(ready),
             // In no tier, and not without one.
-            Err(error @ ShellError::Cell(CellError::NoSandbox)) => return Err(error),
+            Err(error @ (ShellError::Cell(CellError::NoSandbox) | ShellError::Rule { .. })) => {
+                return Err(error);
+            }
             Err(error) => tried.push((tier, error.to_string())),
         }
     }

@@ -1,10 +1,8 @@
 //! Why a command does not run.
 
-use std::path::Path;
-
 use scorpiox_audit::BUILT_IN;
 use scorpiox_cell::{CellError, Tier};
-use scorpiox_policy::{Policy, Problem, Refusal};
+use scorpiox_policy::{Policy, Problem, Refusal, Source};
 
 use super::survey::SurveyError;
 
@@ -33,8 +31,8 @@ pub enum ShellError {
     },
     /// A component that the policy grants no commands.
     #[error(
-        "the policy grants {0} no commands; to allow them, add to policy.toml: \
-             [grant.\"{0}\"] shell = {{ profile = \"readonly\" }}"
+        "the policy grants {0} no commands; to allow them, add to the user's own policy.toml, and to the one \
+         for all users where that has a [grant] of it: [grant.\"{0}\"] shell = {{ profile = \"readonly\" }}"
     )]
     NotGranted(String),
     /// No sandbox that the policy allows can be built here.
@@ -43,6 +41,16 @@ pub enum ShellError {
     /// The policy asks for something that cannot be enforced.
     #[error("{0}")]
     Unenforceable(String),
+    /// A line of the policy that cannot hold, in whatever sandbox: what is said before the line is named, and after.
+    #[error("{before} ({rule}){after}")]
+    Rule {
+        /// Before.
+        before: String,
+        /// The line.
+        rule: Source,
+        /// After.
+        after: String,
+    },
     /// The command itself cannot be run.
     #[error("{0}")]
     Command(String),
@@ -95,14 +103,9 @@ impl std::fmt::Display for NoTier {
         }
         f.write_str(
             "\n`scorpiox-code doctor` explains what is missing. Only the operator can allow commands \
-             without a sandbox, in policy.toml.",
+             without a sandbox (`allow_unsandboxed` in [shell] of policy.toml).",
         )
     }
-}
-
-/// A file as messages about it call it.
-fn name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 impl ShellError {
@@ -115,8 +118,9 @@ impl ShellError {
     pub(super) fn rule(&self, policy: Option<&Policy>) -> String {
         let source = |of: fn(&Policy) -> String| policy.map_or_else(|| BUILT_IN.to_owned(), of);
         match self {
-            Self::Policy(Problem { path, line: Some(line), .. }) => format!("{} line {line}", name(path)),
-            Self::Policy(Problem { path, line: None, .. }) => name(path),
+            Self::Policy(problem) => problem.place(),
+            Self::NotAWorkspace(refusal) => refusal.decided_by.to_string(),
+            Self::Rule { rule, .. } => rule.to_string(),
             Self::NoTier(_) => source(|policy| policy.shell.min_tier.source.to_string()),
             Self::TooManyTasks(_) => source(|policy| policy.shell.max_background_tasks.source.to_string()),
             _ => BUILT_IN.to_owned(),
@@ -134,6 +138,7 @@ impl ShellError {
                 | Self::NotGranted(_)
                 | Self::NoTier(_)
                 | Self::Unenforceable(_)
+                | Self::Rule { .. }
                 | Self::TooManyTasks(_)
         )
     }

@@ -33,7 +33,7 @@ use scorpiox_audit::Uses;
 use scorpiox_cell::{CommandSpec, Outcome, RawPath, Running, Tier};
 use scorpiox_gitdirs::starts_programs;
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
-use scorpiox_policy::{DenySet, Files, Loaded, MANAGED_FILE, Places, Policy, Profile};
+use scorpiox_policy::{DenySet, Files, Idle, Loaded, MANAGED_FILE, Places, Policy, Problem, Profile};
 use scorpiox_proxy::{Proxy, Reached, Refusal};
 
 pub use background::{Begun, Listed, ReadPiece, TaskEnd, TaskState};
@@ -88,6 +88,11 @@ impl ShellSetup {
     /// The person's own policy.
     pub fn own_policy(&self) -> PathBuf {
         self.own_home.join(POLICY_FILE)
+    }
+
+    /// The files that the policy is read from; `own` is [`own_policy`](Self::own_policy).
+    fn policy_files<'a>(&self, own: &'a Path) -> Files<'a> {
+        Files { managed: Path::new(MANAGED_FILE), is_managed_required: self.is_managed_required, own }
     }
 }
 
@@ -216,14 +221,26 @@ impl Shell {
         self.policy.get_or_init(|| self.load()).as_ref().map_err(Arc::clone)
     }
 
+    /// All mistakes of the files, where a mistake keeps the policy from being used.
+    pub fn mistakes(&self) -> Vec<Problem> {
+        match self.loaded() {
+            Err(error) if matches!(&*error, ShellError::Policy(_)) => {
+                self.setup.policy_files(&self.setup.own_policy()).mistakes()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What of the person's own file changes nothing beside the one for all users.
+    pub fn idle(&self) -> Vec<Idle> {
+        let own = self.setup.own_policy();
+        self.setup.policy_files(&own).idle(&plan::usual_places(&self.setup))
+    }
+
     fn load(&self) -> Result<Loaded, Arc<ShellError>> {
         let own = self.setup.own_policy();
         plan::check_policy_place(&self.setup, &own)?;
-        let files = Files {
-            managed: Path::new(MANAGED_FILE),
-            is_managed_required: self.setup.is_managed_required,
-            own: &own,
-        };
+        let files = self.setup.policy_files(&own);
         let places = plan::usual_places(&self.setup);
         let loaded =
             Loaded::read(&files, &places).map_err(|problem| Arc::new(ShellError::Policy(problem)))?;

@@ -13,7 +13,7 @@ use scorpiox_cell::{CellSpec, ETC, Exposed, HomeLink, Limits, Network, Tier};
 use scorpiox_paths::{Lost, Resolver, Trail, Writable, resolve};
 use scorpiox_policy::{
     Denial, DenyRule, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places, Policy,
-    Profile, TOOLCHAINS, Tier as MinTier,
+    Profile, Source, TOOLCHAINS, Tier as MinTier,
 };
 use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
 
@@ -192,11 +192,14 @@ pub(super) fn check_system(profile: &Profile, places: &Places) -> Result<(), She
     let is_open = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
     let mut system = places.system.iter().filter(|path| path.exists());
     if !system.all(|path| is_open(path) || path.canonicalize().is_ok_and(|real| is_open(&real))) {
-        return Err(ShellError::Unenforceable(format!(
-            "profile {} does not open the system's programs, bash among them, so that no command can run: `read` ({}) \
-             lacks \"@system\"",
-            profile.name, profile.origins.read
-        )));
+        return Err(ShellError::Rule {
+            before: format!(
+                "profile {} does not open the system's programs, bash among them, so that no command can run: `read`",
+                profile.name
+            ),
+            rule: profile.origins.read,
+            after: " lacks \"@system\"".to_owned(),
+        });
     }
     let named = |rule: &&scorpiox_policy::PathRule| matches!(rule.place, Place::Path(_));
     let own: Vec<_> =
@@ -212,13 +215,12 @@ pub(super) fn check_system(profile: &Profile, places: &Places) -> Result<(), She
     };
     match profile.deny.iter().find(is_of_it) {
         None => Ok(()),
-        Some(rule) => Err(ShellError::Unenforceable(format!(
-            "`deny` of profile {} has \"{}\" ({}), which is among the system's programs: commands see those whole, or \
-             not at all; leave it out",
-            profile.name,
-            rule.glob(),
-            rule.source
-        ))),
+        Some(rule) => Err(ShellError::Rule {
+            before: format!("`deny` of profile {} has \"{}\"", profile.name, rule.glob()),
+            rule: rule.source,
+            after: ", which is among the system's programs: commands see those whole, or not at all; leave it out"
+                .to_owned(),
+        }),
     }
 }
 
@@ -257,7 +259,7 @@ pub(super) fn areas(
                     continue;
                 }
             };
-            beside_own(setup, places, &path, write)?;
+            beside_own(setup, places, &path, write.then_some(rule.source))?;
             match areas.iter_mut().find(|area| area.path == path) {
                 Some(area) => area.write |= write,
                 None if path.exists() => areas.push(Area { path, write }),
@@ -297,10 +299,13 @@ pub(super) fn areas(
 
 /// A resolved path of the policy that commands may write must hold neither the policy itself nor
 /// programs that run next.
-fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> Result<(), ShellError> {
-    if !write || path == setup.workspace {
-        return Ok(());
-    }
+fn beside_own(
+    setup: &ShellSetup,
+    places: &Places,
+    path: &Path,
+    written_by: Option<Source>,
+) -> Result<(), ShellError> {
+    let Some(rule) = written_by.filter(|_| path != setup.workspace) else { return Ok(()) };
     let mut others = existing(&places.toolchains);
     others.push(setup.own_home.clone());
     others.extend(Path::new(MANAGED_FILE).parent().map(Path::to_owned));
@@ -309,12 +314,14 @@ fn beside_own(setup: &ShellSetup, places: &Places, path: &Path, write: bool) -> 
     let meets = |other: &PathBuf| other.starts_with(path) || path.starts_with(other);
     match others.iter().find(|other| meets(other)) {
         None => Ok(()),
-        Some(other) => Err(ShellError::Unenforceable(format!(
-            "the policy lets commands write to {}, which has to do with {}: programs that run next, or the \
-             policy itself; name a folder apart from it",
-            path.display(),
-            other.display()
-        ))),
+        Some(other) => Err(ShellError::Rule {
+            before: format!("the policy lets commands write to {}", path.display()),
+            rule,
+            after: format!(
+                ", which has to do with {}: programs that run next, or the policy itself; name a folder apart from it",
+                other.display()
+            ),
+        }),
     }
 }
 
@@ -387,12 +394,13 @@ pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result
         AddressPolicy::new(near.iter().map(|rule| (rule.address, rule.prefix)).collect(), PRIVATE_KEY);
     let outer = profile.outer.as_deref().and_then(|outer| match &outer.network.value {
         NetworkRule::Allowlist { hosts, .. } => {
-            Some((HostRules::from(hosts.clone()), outer.network.source.to_string()))
+            let rules = HostRules::from(hosts.clone()).of(outer.origins.file);
+            Some((rules, outer.network.source.to_string()))
         }
         NetworkRule::Off | NetworkRule::Open => None,
     });
-    let rules =
-        Arc::new(Hosts { rules: HostRules::from(hosts), list: profile.network.source.to_string(), outer });
+    let rules = HostRules::from(hosts).of(profile.origins.file);
+    let rules = Arc::new(Hosts { rules, list: profile.network.source.to_string(), outer });
     Proxy::start(
         listener,
         rules,

@@ -91,10 +91,14 @@ impl WasiState {
             .stderr(stderr.clone())
             .arg(source.name.as_str())
             .args(&program.args);
-        if !source.approved.clock {
+        if source.approved.clock {
+            source.uses.once("clock", APPROVAL);
+        } else {
             builder.wall_clock(still::Clock).monotonic_clock(still::Clock);
         }
-        if !source.approved.random {
+        if source.approved.random {
+            source.uses.once("random", APPROVAL);
+        } else {
             let (secure, insecure, seed) = still::random();
             builder.secure_random(secure).insecure_random(insecure).insecure_random_seed(seed);
         }

@@ -125,7 +125,9 @@ impl WasiHttpHooks for Requests {
             let _place = places.try_acquire().map_err(|_| Error::ConnectionLimitReached)?;
             let (Some(web), Some(hosts)) = (web, hosts) else {
                 let why = "no hosts were approved for this plugin";
-                uses.denied("web", request.uri().host().unwrap_or_default(), why, APPROVAL);
+                let (uri, https) = (request.uri(), Some("https"));
+                let port = uri.port_u16().unwrap_or(if uri.scheme_str() == https { 443 } else { 80 });
+                uses.denied("web", format_args!("{}:{port}", uri.host().unwrap_or_default()), why, APPROVAL);
                 tracing::warn!(plugin, "a request was refused: {why}");
                 return Err(Error::HttpRequestDenied);
             };

@@ -6,51 +6,42 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use scorpiox_audit::text::escaped;
-use scorpiox_audit::{Break, Verified, verify, verify_copy};
+use scorpiox_audit::{Break, Broken, LineHash, Verified, verify, verify_copy};
 
+use super::copied;
 use crate::cli::quote::{Shown, columns, wrapped};
 use crate::cli::terminal;
 
-/// What is checked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
-    Audit,
-    Copy,
+/// Checks the audit.
+pub(super) fn run(folder: &Path) -> Result<ExitCode> {
+    let found = verify(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    Ok(ended(&told(&found), found.is_whole()))
 }
 
-/// Checks a copy, where one is named.
-pub(super) fn run(folder: &Path, copy: Option<&Path>) -> Result<ExitCode> {
-    let (found, what) = match copy {
-        Some(file) => (verify_copy(file), What::Copy),
-        None => (verify(folder), What::Audit),
-    };
-    let found = found.with_context(|| format!("{} cannot be read", copy.unwrap_or(folder).display()))?;
-    terminal::print(&Shown::text(&told(&found, what)));
-    Ok(if found.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+/// Checks a copy, whose chains may begin behind these lines.
+pub(super) fn run_copy(file: &Path, from: &[LineHash]) -> Result<ExitCode> {
+    let found = verify_copy(file, from).with_context(|| format!("{} cannot be read", file.display()))?;
+    Ok(ended(&copied::told(&found, &file.display().to_string()), found.is_whole()))
 }
 
-fn told(found: &Verified, what: What) -> String {
+fn ended(text: &str, is_whole: bool) -> ExitCode {
+    terminal::print(&Shown::text(text));
+    if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn told(found: &Verified) -> String {
     let mut text = String::new();
     let state = if found.is_whole() { "whole" } else { "BROKEN" };
     let (lines, files) = (count(found.lines, "line"), count(found.files, "file"));
-    let subject = if what == What::Copy { "copy" } else { "audit" };
-    push(&mut text, "", &format!("The {subject} is {state}: {lines} in {files}."));
+    push(&mut text, "", &format!("The audit is {state}: {lines} in {files}."));
     if let Some((from, to)) = &found.times {
         push(&mut text, "", &format!("From {} to {}.", escaped(from), escaped(to)));
     }
     if let Some((number, place)) = &found.begins {
-        let before = match what {
-            What::Audit => "older lines were rotated away",
-            What::Copy => "older lines are not in it",
-        };
-        push(&mut text, "", &format!("It begins with number {number} ({place}); {before}."));
-    }
-    if found.again > 0 {
-        let lines = count(found.again, "line");
-        push(&mut text, "", &format!("Left out: {lines} that came again."));
-    }
-    if what == What::Copy {
-        push(&mut text, "", "Which line is the newest only the audit itself knows.");
+        // Of lines that somebody else removed it is said below that they are missing.
+        let is_rotated = !found.breaks.iter().any(|found| matches!(found.what, Broken::OldestMissing(..)));
+        let before = if is_rotated { "; older lines were rotated away" } else { "" };
+        push(&mut text, "", &format!("It begins with number {number} ({place}){before}."));
     }
     if found.before > 0 {
         let lines = count(found.before, "line");
@@ -58,11 +49,7 @@ fn told(found: &Verified, what: What) -> String {
     }
     if found.torn > 0 {
         let pieces = count(found.torn, "piece");
-        let why = match what {
-            What::Audit => "of lines that a killed server did not finish",
-            What::Copy => "that are no lines of an audit",
-        };
-        push(&mut text, "", &format!("Left out: {pieces} {why}."));
+        push(&mut text, "", &format!("Left out: {pieces} of lines that a killed server did not finish."));
     }
     for Break { place, what } in &found.breaks {
         let place = place.as_ref().map_or(String::new(), |place| format!("{place}: "));
@@ -74,12 +61,13 @@ fn told(found: &Verified, what: What) -> String {
     text
 }
 
-fn count(count: u64, what: &str) -> String {
+/// A number of things.
+pub(super) fn count(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A sentence in rows that fit, which go on further in.
-fn push(text: &mut String, indent: &str, sentence: &str) {
+pub(super) fn push(text: &mut String, indent: &str, sentence: &str) {
     for (index, row) in wrapped(sentence, columns() - indent.len() - 2).into_iter().enumerate() {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{indent}{}{row}", if index == 0 { "" } else { "  " });
@@ -88,7 +76,7 @@ fn push(text: &mut String, indent: &str, sentence: &str) {
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_audit::{Broken, Place};
+    use scorpiox_audit::Place;
 
     use super::*;
 
@@ -102,7 +90,6 @@ mod tests {
             begins: Some((1_234_567, place())),
             before: 1,
             torn: 2,
-            again: 0,
             breaks: vec![
                 Break { place: Some(place()), what: Broken::Changed(1_240_000) },
                 Break { place: Some(place()), what: Broken::Missing(1_250_000, 1_250_009) },
@@ -110,7 +97,7 @@ mod tests {
             ],
             more_breaks: 3,
         };
-        let text = told(&found, What::Audit);
+        let text = told(&found);
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         assert!(text.starts_with("The audit is BROKEN: 240000 lines in 8 files.\n"), "{text}");
         for piece in [
@@ -122,12 +109,10 @@ mod tests {
         ] {
             assert!(text.contains(piece) || text.replace("\n    ", " ").contains(piece), "{piece}: {text}");
         }
-        assert_eq!(told(&Verified::default(), What::Audit), "The audit is whole: 0 lines in 0 files.\n");
-        let copy = told(&Verified { again: 1, ..found }, What::Copy);
-        assert!(
-            copy.starts_with("The copy is BROKEN: ")
-                && copy.contains("\nLeft out: 1 line that came again.\n")
-        );
-        assert!(copy.contains("older lines are not in it"), "{copy}");
+        assert_eq!(told(&Verified::default()), "The audit is whole: 0 lines in 0 files.\n");
+        // What somebody removed was not rotated away.
+        let removed = Break { place: None, what: Broken::OldestMissing(1, 6) };
+        let found = Verified { breaks: vec![removed], ..found };
+        assert!(!told(&found).contains("rotated away"), "{}", told(&found));
     }
 }

@@ -11,7 +11,7 @@ use scorpiox_plugin::{
     Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginName, Shelf, Status,
 };
 
-use super::decide::{Judged, approved, is_still, judge, not_approved, recorded};
+use super::decide::{Judged, approved, is_still, judge, not_approved, recorded_unapproved, refused};
 use super::look::Look;
 use crate::cli::environment::Environment;
 use crate::cli::quote::Shown;
@@ -19,6 +19,8 @@ use crate::cli::terminal;
 use crate::instance;
 use crate::plugins::comments;
 
+/// What lines of it are called.
+const ADD: &str = "plugin add";
 const SKILL: &str = "SKILL.md";
 /// What a core module begins with.
 const MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
@@ -39,8 +41,9 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
     // In the order that leaves an approved version as it is until another one is.
     let staged = source.stage(&shelf)?;
     let look = Look::at(environment, staged.installed.clone())?;
-    let judged = judge(environment, &look, yes)?;
+    let judged = judge(environment, ADD, &look, yes)?;
     if judged != Judged::Approved && runs(environment, &shelf, &source.name)? {
+        refused(environment, ADD, &look, judged);
         terminal::print(&Shown::text(&format!(
             "\nNothing was changed: {} runs as it was approved before.\n",
             source.name
@@ -59,7 +62,7 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
     match judged {
         Judged::Approved => approved(environment, &look),
         judged => {
-            recorded(environment, "plugin add", &source.name, Some(&look))?;
+            recorded_unapproved(environment, ADD, &look, judged)?;
             Ok(not_approved(&look, judged))
         }
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use scorpiox_audit::{APPROVAL, Uses};
+use scorpiox_audit::{APPROVAL, Outcome, Uses};
 use scorpiox_plugin::{Approval, Decision, Fingerprint, Installed, Ledger, PluginName, Record, Shelf};
-use scorpiox_policy::Approve;
+use scorpiox_policy::{Approve, Source};
 use serde_json::value::RawValue;
 
 use super::look::Look;
@@ -19,8 +19,11 @@ use crate::cli::quote::{Shown, columns, wrapped};
 use crate::cli::{policy, terminal};
 use crate::database::{Database, Mode};
 use crate::plugins::namespace;
-use crate::server::records::Records;
+use crate::server::records::{NO_POLICY, NOT_APPROVED, Records};
 use crate::server::state_folder;
+
+/// What lines of approvals are called.
+const APPROVE: &str = "plugin approve";
 
 pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
     decide(environment, find(environment, name)?, yes)
@@ -29,7 +32,7 @@ pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<
 /// Shows a plugin that is installed, asks, and keeps the answer.
 fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
     let look = Look::at(environment, installed)?;
-    match judge(environment, &look, yes)? {
+    match judge(environment, APPROVE, &look, yes)? {
         Judged::Approved => {
             let shelf = Shelf::new(&environment.own_home);
             let _alone = shelf.lock().context("waiting for others who change plugins")?;
@@ -40,7 +43,10 @@ fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) ->
             );
             approved(environment, &look)
         }
-        judged => Ok(not_approved(&look, judged)),
+        judged => {
+            refused(environment, APPROVE, &look, judged);
+            Ok(not_approved(&look, judged))
+        }
     }
 }
 
@@ -62,21 +68,39 @@ pub(super) enum Judged {
     Refused,
     /// There was nobody to ask.
     NotAsked,
-    /// No person may approve it.
-    OfThePolicyAlone,
+    /// No person may approve it, as this line says.
+    OfThePolicyAlone(Source),
 }
 
-/// Shows a plugin, and asks. The hash of another one is an error.
-pub(super) fn judge(environment: &Environment, look: &Look, yes: Option<&str>) -> Result<Judged> {
+impl Judged {
+    /// Why it is not approved, and by which rule, for the audit.
+    fn denial(self) -> Option<(&'static str, String)> {
+        match self {
+            Self::Approved => None,
+            Self::Refused => Some(("the person said no", APPROVAL.to_owned())),
+            Self::NotAsked => Some(("there was no terminal to ask at", APPROVAL.to_owned())),
+            Self::OfThePolicyAlone(rule) => Some((
+                "`approve` of [plugins] leaves that to the policy, which does not list it",
+                rule.to_string(),
+            )),
+        }
+    }
+}
+
+/// Shows a plugin, and asks. The hash of another one is an error, and so is what the policy keeps out; both are
+/// recorded as refusals of `what`.
+pub(super) fn judge(environment: &Environment, what: &str, look: &Look, yes: Option<&str>) -> Result<Judged> {
     let (name, hash) = (&look.installed.name, look.hash());
     let before = replaced(&Ledger::read(&environment.own_home)?, look);
     terminal::print(&Shown::text(&(look.text() + &before)));
-    if let Some(judged) = judged_by_policy(environment, look)? {
+    if let Some(judged) = judged_by_policy(environment, what, look)? {
         return Ok(judged);
     }
     match yes {
         Some(given) if given == hash.as_str() => Ok(Judged::Approved),
         Some(given) => {
+            let why = "--yes names the hash of another plugin";
+            record_refusal(environment, what, look, (why, APPROVAL), NOT_APPROVED);
             bail!("--yes {given} is not the hash of this plugin, which is {hash}; nothing was changed")
         }
         None if !terminal::can_ask() => Ok(Judged::NotAsked),
@@ -88,12 +112,14 @@ pub(super) fn judge(environment: &Environment, look: &Look, yes: Option<&str>) -
 }
 
 /// What the operator's policy says, where it leaves nothing to a person.
-fn judged_by_policy(environment: &Environment, look: &Look) -> Result<Option<Judged>> {
+fn judged_by_policy(environment: &Environment, what: &str, look: &Look) -> Result<Option<Judged>> {
     let shell = Shell::new(policy::setup(environment));
     let plugins = &shell.policy()?.plugins;
     let (name, content) = (look.installed.name.as_str(), look.content());
-    if let Err(why) = plugins.check(name, content.as_str()) {
-        bail!("{why}; nothing was changed")
+    if let Err(refusal) = plugins.check(name, content.as_str()) {
+        let rule = refusal.decided_by.to_string();
+        record_refusal(environment, what, look, (&refusal.why, &rule), NO_POLICY);
+        bail!("{refusal}; nothing was changed")
     }
     if let Some(rule) = plugins.approves(name, content.as_str()) {
         let text =
@@ -109,7 +135,7 @@ fn judged_by_policy(environment: &Environment, look: &Look) -> Result<Option<Jud
         plugins.approve.source
     );
     terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
-    Ok(Some(Judged::OfThePolicyAlone))
+    Ok(Some(Judged::OfThePolicyAlone(plugins.approve.source)))
 }
 
 /// What is in the place that a plugin would take: nothing of the two need be the same author's.
@@ -147,25 +173,88 @@ pub(super) fn recorded(
     name: &PluginName,
     look: Option<&Look>,
 ) -> Result<()> {
-    let shell = Arc::new(Shell::new(policy::setup(environment)));
+    let recorder = Recorder::new(environment);
     let content = look.map(Look::content);
     let by_policy = content.as_ref().and_then(|content| {
-        let approves = shell.policy().ok()?.plugins.approves(name.as_str(), content.as_str())?;
+        let approves = recorder.shell.policy().ok()?.plugins.approves(name.as_str(), content.as_str())?;
         Some(approves.source.to_string())
     });
     let uses = Uses::default();
-    let hash = content.map(|content| format!("@sha256:{content}")).unwrap_or_default();
-    uses.allowed("plugins", format_args!("{name}{hash}"), by_policy.unwrap_or_else(|| APPROVAL.to_owned()));
-    let records = Records::new(Arc::clone(&shell), &environment.workspace.path);
-    let component = look.map(|look| look.component.as_str());
-    records.record_decision(what, component, &uses).map_err(|refused| anyhow!("{refused}"))
+    uses.allowed("plugins", shown(name, look), by_policy.unwrap_or_else(|| APPROVAL.to_owned()));
+    recorder.record(what, look, &uses, Outcome::Ok)
+}
+
+/// Leaves a line of a plugin that was put into its place and may not run.
+pub(super) fn recorded_unapproved(
+    environment: &Environment,
+    what: &str,
+    look: &Look,
+    judged: Judged,
+) -> Result<()> {
+    let uses = Uses::default();
+    if let Some((why, rule)) = judged.denial() {
+        uses.denied("plugins", shown(&look.installed.name, Some(look)), why, rule);
+    }
+    Recorder::new(environment).record(what, Some(look), &uses, Outcome::Ok)
+}
+
+/// Leaves a line of what was not done, since nobody approved it.
+pub(super) fn refused(environment: &Environment, what: &str, look: &Look, judged: Judged) {
+    if let Some((why, rule)) = judged.denial() {
+        let is_policy = matches!(judged, Judged::OfThePolicyAlone(_));
+        record_refusal(
+            environment,
+            what,
+            look,
+            (why, &rule),
+            if is_policy { NO_POLICY } else { NOT_APPROVED },
+        );
+    }
+}
+
+fn record_refusal(
+    environment: &Environment,
+    what: &str,
+    look: &Look,
+    (why, rule): (&str, &str),
+    kind: &'static str,
+) {
+    let uses = Uses::default();
+    uses.denied("plugins", shown(&look.installed.name, Some(look)), why, rule);
+    // Nothing is done, so that without a line there is nothing to withhold; that there is none was said.
+    _ = Recorder::new(environment).record(what, Some(look), &uses, Outcome::Refused(kind));
+}
+
+/// A plugin and its content, as lines have it.
+fn shown(name: &PluginName, look: Option<&Look>) -> String {
+    let hash = look.map(|look| format!("@sha256:{}", look.content())).unwrap_or_default();
+    format!("{name}{hash}")
+}
+
+/// What leaves lines of decisions.
+struct Recorder {
+    shell: Arc<Shell>,
+    records: Arc<Records>,
+}
+
+impl Recorder {
+    fn new(environment: &Environment) -> Self {
+        let shell = Arc::new(Shell::new(policy::setup(environment)));
+        Self { records: Records::new(Arc::clone(&shell), &environment.workspace.path), shell }
+    }
+
+    fn record(&self, what: &str, look: Option<&Look>, uses: &Uses, outcome: Outcome) -> Result<()> {
+        let component = look.map(|look| look.component.as_str());
+        let recorded = self.records.record_decision(what, component, uses, outcome);
+        recorded.map_err(|refused| anyhow!("{refused}"))
+    }
 }
 
 /// Keeps an approval.
 pub(super) fn approved(environment: &Environment, look: &Look) -> Result<ExitCode> {
     let before = Ledger::read(&environment.own_home)?;
     let is_update = before.get(&look.installed.name).is_some();
-    let what = if is_update { "plugin update" } else { "plugin approve" };
+    let what = if is_update { "plugin update" } else { APPROVE };
     recorded(environment, what, &look.installed.name, Some(look))?;
     keep(environment, look)?;
     terminal::print(&Shown::line(&format!("{} is approved.", look.installed.name)));

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_policy::{
-    Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Sourced, Verdict, WebVerdict,
+    Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Verdict, WebVerdict,
 };
 use scorpiox_proxy::{AddressPolicy, Resolve as _, SystemResolver};
+use scorpiox_text::nearest;
 use scorpiox_web::{Fetcher, Router};
 
 use super::What;
@@ -51,18 +52,25 @@ impl<'a> Judge<'a> {
             What::Host => self.host(&*profile()?, subject),
             What::Url => self.url(subject),
             What::File => self.file(subject),
-            What::Tool => Ok(said(
-                self.policy
-                    .tools
-                    .check_tool(subject)
-                    .map(|rule| format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source)),
-            )),
+            What::Tool => self.tool(subject),
             What::Plugin => self.plugin(subject),
             What::Workspace => self.workspace(subject),
             What::Command => {
                 bail!("commands are not judged by their text; ask what they may read, write and reach")
             }
         }
+    }
+
+    fn tool(&self, subject: &str) -> Result<Verdict> {
+        let known = self.environment.registry.names();
+        // Which tools of plugins there are, which have a dot, depends on what is installed.
+        if !subject.contains('.') && !known.contains(&subject) {
+            let near = nearest(subject, known.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            bail!("there is no tool {subject:?}{near}");
+        }
+        let checked = self.policy.tools.check_tool(subject);
+        Ok(said(checked.map(|rule| format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source))))
     }
 
     /// The subject, as it is decided about.
@@ -119,9 +127,10 @@ impl<'a> Judge<'a> {
                 profile.name, profile.network.source
             )),
             Network::Allowlist { hosts, allow_private } => {
-                match HostRules::from(hosts.clone()).decide(name, port) {
+                let file = refusing(profile, name, port).origins.file;
+                match HostRules::from(hosts.clone()).of(file).decide(name, port) {
                     HostDecision::Denied(denial) => {
-                        denied(format!("{denial} ({})", refusing(profile, name, port).source))
+                        denied(format!("{denial} ({})", refusing(profile, name, port).network.source))
                     }
                     HostDecision::Allowed(rule) => self.at_its_addresses(
                         name,
@@ -245,17 +254,16 @@ fn said(decided: Result<String, impl Display>) -> Verdict {
     decided.map_or_else(|why| denied(why.to_string()), allowed)
 }
 
-/// The list of hosts that refuses one: the one for all users, where that does.
-fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Sourced<Network> {
-    let outer = profile.outer.as_deref().map(|outer| &outer.network);
-    let refuses = |network: &&Sourced<Network>| match &network.value {
+/// The profile whose list of hosts refuses one: the one for all users, where that does.
+fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Profile {
+    let refuses = |profile: &&Profile| match &profile.network.value {
         Network::Off => true,
         Network::Open => false,
         Network::Allowlist { hosts, .. } => {
             matches!(HostRules::from(hosts.clone()).decide(name, port), HostDecision::Denied(_))
         }
     };
-    outer.filter(refuses).unwrap_or(&profile.network)
+    profile.outer.as_deref().filter(refuses).unwrap_or(profile)
 }
 
 /// A host and its port; without one that of encrypted HTTP.

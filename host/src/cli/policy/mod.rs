@@ -1,19 +1,19 @@
 //! `scorpiox-code policy`: what holds, and why.
 
+mod check;
 mod diff;
 mod init;
 mod judge;
 mod test;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Subcommand, ValueEnum};
 use scorpiox_policy::{Loaded, Policy, Profile, Verdict, render, seen_note};
-use scorpiox_text::nearest;
 
 use super::environment::Environment;
 use super::quote::Shown;
@@ -29,10 +29,13 @@ use judge::{Judge, Names};
 pub(super) enum PolicyCommand {
     /// Show everything that holds, and which line of which file says so
     Show,
-    /// Check the policy: the file, line and fix of what is wrong
+    /// Check the policy: the file, line and fix of all that is wrong, and notes on what was perhaps not meant
     Check {
         /// Another file than those in use
         file: Option<PathBuf>,
+        /// Exit code 1 where there are notes, too
+        #[arg(long)]
+        strict: bool,
     },
     /// Say which line decides about a path, a host, a tool or a command
     Why {
@@ -106,8 +109,7 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode
 fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
     match command {
         PolicyCommand::Show => show(environment),
-        PolicyCommand::Check { file: Some(file) } => check_file(environment, &file),
-        PolicyCommand::Check { file: None } => check(environment),
+        PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
         PolicyCommand::Why { what, subject, profile } => {
             let shell = Shell::new(setup(environment));
             if what == What::Command {
@@ -140,49 +142,6 @@ fn show(environment: &Environment) -> Result<ExitCode> {
     shown.shell.profiles.insert(READ_ONLY_PROFILE.to_owned(), shell.profile(READ_ONLY_PROFILE)?.into_owned());
     terminal::print(&page.and(&Shown::text(&render(&shown))));
     Ok(ExitCode::SUCCESS)
-}
-
-fn check(environment: &Environment) -> Result<ExitCode> {
-    let shell = Shell::new(setup(environment));
-    let loaded = shell.loaded()?;
-    if loaded.files.is_empty() {
-        let text =
-            format!("{} does not exist; the built-in defaults hold.", shell.setup().own_policy().display());
-        terminal::print(&Shown::line(&text));
-    }
-    for file in &loaded.files {
-        terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
-    }
-    notes(environment, &shell, &loaded.policy);
-    Ok(ExitCode::SUCCESS)
-}
-
-fn check_file(environment: &Environment, file: &Path) -> Result<ExitCode> {
-    ensure!(file.exists(), "{} does not exist", file.display());
-    let policy = Policy::load(file)?;
-    terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
-    let shell = Shell::under(setup(environment), Loaded::of(policy.clone()));
-    notes(environment, &shell, &policy);
-    Ok(ExitCode::SUCCESS)
-}
-
-/// What is valid, and perhaps not what was meant.
-fn notes(environment: &Environment, shell: &Shell, policy: &Policy) {
-    let note = |text: String| terminal::print(&Shown::line(&format!("  note: {text}")));
-    let tools = environment.registry.names();
-    for rule in policy.tools.deny.iter().chain(&policy.tools.allow) {
-        let name = rule.value.to_string();
-        // Tools of plugins have a dot; which there are depends on what is installed.
-        if name.contains(['.', '*']) || tools.contains(&name.as_str()) {
-            continue;
-        }
-        let near = nearest(&name, tools.iter().copied());
-        let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-        note(format!("[tools] names {name} ({}), and no tool is called so{near}", rule.source));
-    }
-    if let Err(error) = shell.profile(DEFAULT_PROFILE).and_then(|profile| shell.check_profile(&profile)) {
-        note(error.to_string());
-    }
 }
 
 fn forget(environment: &Environment) -> Result<ExitCode> {

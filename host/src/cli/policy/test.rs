@@ -43,6 +43,14 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
         }
     };
     let judge = Judge::new(environment, &shell, Names::AsWritten)?;
+    if let Some(found) = &environment.workspace.instead_of {
+        terminal::complain(&format!(
+            "scorpiox-code: {} is no project, so that relative paths are those of {}; run it in a project's folder, or \
+             name one with --workspace",
+            found.display(),
+            environment.workspace.path.display()
+        ));
+    }
     let (mut cases, mut failed) = (0_usize, 0_usize);
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
         let at = || format!("{} line {number}", file.display());

@@ -58,6 +58,13 @@ fn targets(policy: &AuditPolicy) -> Vec<(Target, Named)> {
 }
 
 impl Audit {
+    /// Sends a line that the audit itself cannot take.
+    pub(super) fn export_apart(&self, push: impl FnOnce(&mut Vec<u8>)) {
+        let mut line = Vec::new();
+        push(&mut line);
+        self.exports.iter().for_each(|export| export.send_apart(&line));
+    }
+
     /// There are new lines.
     pub(super) fn wake_exports(&self) {
         self.exports.iter().for_each(Export::wake);

@@ -24,7 +24,7 @@ use scorpiox_policy::{AuditPolicy, Policy};
 use clients::Clients;
 pub(crate) use exports::check as check_exports;
 use recording::Subject;
-pub(crate) use recording::{NO_POLICY, Recording};
+pub(crate) use recording::{NO_POLICY, NOT_APPROVED, Recording};
 
 use super::dispatch::Request;
 use crate::capabilities::shell::{Report, Shell};

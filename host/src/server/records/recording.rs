@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use scorpiox_audit::{BUILT_IN, Called, ClientName, Entry, LogError, Outcome, Uses, time};
+use scorpiox_audit::{BUILT_IN, Called, ClientName, Entry, LogError, NOT_RECORDED, Outcome, Uses, time};
 
 use super::{Audit, Records};
 use crate::capabilities::shell::ShellError;
@@ -62,6 +62,9 @@ impl<'a> Recording<'a> {
         subject: Subject<'a>,
         uses: &Uses,
     ) -> Self {
+        if let Some(client) = &client {
+            uses.called_by(Arc::clone(client));
+        }
         Self {
             records,
             client,
@@ -152,10 +155,15 @@ impl<'a> Recording<'a> {
         };
         let is_full = audit.spool.push(|out| entry.push(out));
         if audit.required {
-            let written = audit.spool.drain_now().inspect_err(|error| audit.complain(error));
-            audit.wake_exports();
             // Of a call that was refused for this there is nothing to withhold.
             let is_run = self.fault.get() != Some(NOT_RECORDED);
+            // It was tried a moment ago, and waited for.
+            let written = if is_run { audit.spool.drain_now() } else { audit.spool.drain() };
+            let written = written.inspect_err(|error| audit.complain(error));
+            if !is_run && written.is_err() {
+                audit.export_apart(|out| entry.push(out));
+            }
+            audit.wake_exports();
             return written.or_else(|error| {
                 if is_run { Err(refusal("was run, and what it gave is withheld", &error)) } else { Ok(()) }
             });
@@ -175,7 +183,7 @@ impl Records {
         let entry = Entry {
             time: began,
             origin: &audit.origin,
-            client: None,
+            client: uses.client().map(|client| &**client),
             tool: TASK,
             component: None,
             uses,
@@ -189,13 +197,14 @@ impl Records {
 }
 
 impl Records {
-    /// What a person decides at the command line, before it holds. Fails where the operator wants nothing without
+    /// What a person decides at the command line, before it holds, or what was refused to the person. Fails where the operator wants nothing without
     /// a line, and there is none.
     pub(crate) fn record_decision(
         &self,
         what: &str,
         component: Option<&str>,
         uses: &Uses,
+        outcome: Outcome,
     ) -> Result<(), Failure> {
         let Some(audit) = self.audit() else { return Ok(()) };
         let person = ClientName::new("scorpiox-code", env!("CARGO_PKG_VERSION"));
@@ -207,7 +216,7 @@ impl Records {
             component,
             uses,
             duration: Duration::ZERO,
-            outcome: Outcome::Ok,
+            outcome,
             arguments: None,
         };
         audit.spool.push(|out| entry.push(out));
@@ -254,8 +263,9 @@ impl Audit {
 
 /// What a line about a background command is called, which is no call.
 const TASK: &str = "background command";
-const NOT_RECORDED: &str = "not-recorded";
 pub(crate) const NO_POLICY: &str = "policy";
+/// Of a plugin that waits for approval, was denied, or is not what was approved any more.
+pub(crate) const NOT_APPROVED: &str = "not-approved";
 
 fn refusal(what: &str, error: &dyn Display) -> Failure {
     Failure(format!(

@@ -99,11 +99,67 @@ fn a_file_and_a_log_server_get_every_line_as_it_is() {
     assert_eq!(received(&server, 302), whole.lines().collect::<Vec<_>>());
     let file = copy.to_str().expect("UTF-8");
     let (status, out, err) = program.run(&["audit", "verify", "--file", file]);
-    assert!(status.success() && out.starts_with("The copy is whole: 302 lines in 1 file."), "{out}{err}");
+    assert!(status.success() && out.starts_with("The copy is whole: 302 lines in 1 chain."), "{out}{err}");
     fs::write(&copy, whole.replacen("\"outcome\":\"ok\"", "\"outcome\":\"error\"", 1)).expect("writes");
     let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
     assert_eq!(status.code(), Some(1), "{out}");
     assert!(out.contains("line 1: number 1 was changed"), "{out}");
+    // What begins later, or is empty, is whole only where somebody says from where on.
+    let (first, rest) = whole.split_once('\n').expect("lines");
+    fs::write(&copy, rest).expect("writes");
+    let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
+    assert_eq!(status.code(), Some(1), "{out}");
+    assert!(out.starts_with("The copy is NOT WHOLE: 301 lines in 1 chain.\n"), "{out}");
+    let from = out.lines().find_map(|line| line.trim().strip_prefix("--from ")).expect("a hash").to_owned();
+    let (status, out, _) = program.run(&["audit", "verify", "--file", file, "--from", &from]);
+    assert!(status.success() && out.starts_with("The copy is whole: 301 lines"), "{out}");
+    // As the end of the older part says it.
+    fs::write(&copy, format!("{first}\n")).expect("writes");
+    let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
+    assert!(status.success() && out.contains(&format!("\n  last line: {from}\n")), "{out}");
+    fs::write(&copy, "").expect("writes");
+    let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
+    assert!(status.code() == Some(1) && out.contains("holds NO chain of an audit"), "{out}");
+}
+
+#[test]
+fn a_call_that_is_refused_for_the_audits_lock_names_who_holds_it_and_is_exported() {
+    let (program, place) = exporting("[audit]\nrequired = true\nexport = [\"PLACE/x.jsonl\"]\n");
+    let mut server = start(&program);
+    create(&mut server, "a task");
+    lines(&program, 1);
+    let head = folder(&program).join("audit.head");
+    let lock = fs::File::open(&head).expect("the head");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
+    let refused = server.call("ListBgTasks", json!({}));
+    let said = refused["content"][0]["text"].as_str().expect("a text").to_owned();
+    let holds = format!(" holds {} and does not let go of it", head.canonicalize().expect("it").display());
+    // Where the file system does not show who, nobody is named.
+    let by = [format!("process {} (", std::process::id()), "another process".to_owned()];
+    assert!(said.contains(&holds) && by.iter().any(|by| said.contains(by)), "{said}");
+    let (_, out, _) = program.run(&["doctor"]);
+    assert!(out.replace("\n        ", " ").contains("does not let go of it"), "{out}");
+    let copy = place.join("x.jsonl");
+    let begun = Instant::now();
+    let exported = loop {
+        let text = fs::read_to_string(&copy).unwrap_or_default();
+        if text.lines().count() >= 2 {
+            break text;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{text}");
+        thread::sleep(Duration::from_millis(5));
+    };
+    let line: serde_json::Value =
+        serde_json::from_str(exported.lines().last().expect("a line")).expect("JSON");
+    assert_eq!((&line["tool"], &line["fault"]), (&json!("ListBgTasks"), &json!("not-recorded")));
+    assert!(line.get("n").is_none(), "{line}");
+    drop(lock);
+    create(&mut server, "another");
+    ends(server);
+    let (status, out, err) = program.run(&["audit", "verify"]);
+    assert!(status.success() && out.starts_with("The audit is whole: 3 lines"), "{out}{err}");
+    let (status, out, err) = program.run(&["audit", "verify", "--file", copy.to_str().expect("UTF-8")]);
+    assert!(status.success() && out.contains("Not checked: 1 line of calls that were refused"), "{out}{err}");
 }
 
 /// The text of the audit, the oldest file first.
@@ -202,7 +258,7 @@ fn servers_that_are_killed_again_and_again_leave_a_copy_that_has_every_line() {
     assert_eq!(seen, whole);
     let (status, told, err) = program.run(&["audit", "verify", "--file", copy.to_str().expect("UTF-8")]);
     assert!(status.success(), "{told}{err}");
-    assert!(told.starts_with(&format!("The copy is whole: {} lines in 1 file.", whole.len())), "{told}");
+    assert!(told.starts_with(&format!("The copy is whole: {} lines in 1 chain.", whole.len())), "{told}");
 }
 
 #[test]

@@ -57,6 +57,9 @@ fn every_kind_of_call_has_a_line() {
     assert!(own.is_some_and(is_hash) && components[0] == components[1], "{components:?}");
     assert_eq!(components[2..], [Value::Null, json!(plugin), json!(plugin), Value::Null]);
     assert_eq!(lines[5]["fault"], "unknown-tool");
+    // By which rule the plugin runs.
+    let runs = json!([{ "capability": "plugins", "what": "kinds", "allowed": true, "rule": "approval" }]);
+    assert_eq!(lines[3]["uses"], runs);
     assert_eq!(lines[4]["fault"], "deadline");
     assert!(lines[4]["duration_ms"].as_f64().is_some_and(|ms| ms > 500.0), "{}", lines[4]);
     assert!(lines[2].get("memory_bytes").is_none() && lines[2].get("uses").is_none(), "{}", lines[2]);
@@ -75,6 +78,7 @@ fn what_a_background_command_is_refused_is_recorded_when_it_ends() {
     let refused = ended["uses"].as_array().and_then(|uses| uses.first()).expect("a use");
     assert_eq!((&refused["capability"], &refused["allowed"]), (&json!("shell"), &json!(false)), "{ended}");
     assert!(refused["what"].as_str().is_some_and(|what| what.ends_with("/.idea")), "{ended}");
+    assert_eq!(ended["client"], json!({ "name": "tests", "version": "1" }), "{ended}");
 }
 
 #[test]

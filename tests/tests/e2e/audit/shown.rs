@@ -60,6 +60,8 @@ fn lines_are_chosen_by_what_they_have() {
     assert!(!status.success() && err.contains("policy.toml:12"), "{err}");
     let (_, out, _) = program.run(&["audit", "--tool", "TaskManger"]);
     assert_eq!(out, "no calls are recorded that fit; did you mean --tool TaskManager?\n");
+    let (_, out, _) = program.run(&["audit", "--client", "tets"]);
+    assert_eq!(out, "no calls are recorded that fit; did you mean --client tests?\n");
     let (_, out, _) = program.run(&["audit", "--tool", "TaskManager", "--since", "0s"]);
     assert_eq!(out, "no calls are recorded that fit\n");
 }
@@ -72,7 +74,13 @@ fn calls_that_a_line_of_the_policy_decided_are_found_by_it() {
         server.call("ReadDocs", json!({ "url": format!("http://{host}/") }));
     }
     lines(&program, 3);
-    for (line, count) in [("policy.toml:3", 2), ("policy.toml:4", 1), ("policy.toml:2", 0), ("x.toml:3", 0)] {
+    for (line, count) in [
+        ("policy.toml:3", 2),
+        ("policy.toml:4", 1),
+        ("policy.toml:2", 0),
+        ("x.toml:3", 0),
+        ("policy.toml line 3", 2),
+    ] {
         assert_eq!(tools(&program, &["--line", line]).len(), count, "{line}");
     }
     let (status, out, _) = program.run(&["audit", "report", "--since", "7d"]);

@@ -1,6 +1,7 @@
 //! A policy that holds for all users of the machine.
 
 mod broken;
+mod checked;
 mod narrowed;
 mod weaken;
 

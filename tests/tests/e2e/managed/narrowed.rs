@@ -71,9 +71,9 @@ fn a_policy_that_was_there_and_is_gone_is_missed() {
         let text = told(&mut server, "TaskManager", json!({ "action": "list" }));
         assert!(text.contains(why), "{text}");
     };
-    refused("policy.toml: is gone: it was in use here; put it back, or run `scorpiox-code policy forget`");
+    refused("policy.toml is gone: it was in use here; put it back, or run `scorpiox-code policy forget`");
     symlink("nowhere", &path).expect("a link");
-    refused("cannot be read");
+    refused("policy.toml is a symbolic link to nowhere, which is not there");
     fs::remove_file(&path).expect("removes");
     let (forgot, out, err) = program.run(&["policy", "forget"]);
     assert!(forgot.success(), "{out}{err}");
@@ -103,6 +103,19 @@ fn cases_that_a_team_keeps_are_checked_against_a_policy() {
             "line 2: allow host git.example.com:22: is denied: the network of profile workspace is off"
         ),
         "{out}"
+    );
+    // Where no project is open it says what paths are meant.
+    let home = program.home().display().to_string();
+    let at_home = ["--workspace", &home, "policy", "test", "good.cases", "--policy", "team.toml"];
+    let (passed, out, err) = program.run(&at_home);
+    assert!(passed.success() && out == "9 cases, all as expected.\n", "{out}{err}");
+    assert!(err.contains("is no project, so that relative paths are those of "), "{err}");
+    program.put("workspace/near.cases", "deny tool weather.today\ndeny tool bash\n");
+    let (passed, _, err) = program.run(&["policy", "test", "near.cases"]);
+    assert!(
+        passed.code() == Some(2)
+            && err.contains("near.cases line 2: there is no tool \"bash\"; did you mean Bash?"),
+        "{err}"
     );
     program.put("workspace/bad.cases", "deny read x\nrefuse read y\n");
     let (passed, _, err) = program.run(&["policy", "test", "bad.cases"]);
@@ -222,7 +235,10 @@ fn what_would_not_hold_is_refused() {
         let mut server = program.start();
         server.initialize("2025-11-25");
         let text = told(&mut server, "Bash", json!({ "command": "true" }));
-        assert!(text.contains(words), "{text}");
+        assert!(text.contains(words) && text.contains("(policy.toml line 3)"), "{text}");
+        assert!(!text.contains("no sandbox"), "{text}");
+        let refused = &crate::audit::lines(&program, 1)[0]["uses"][0];
+        assert_eq!((&refused["allowed"], &refused["rule"]), (&json!(false), &json!("policy.toml line 3")));
         let (_, out, _) = program.run(&["policy", "check"]);
         assert!(out.contains("note: ") && out.contains(words), "{out}");
     }

@@ -197,6 +197,48 @@ fn each_decision_about_a_plugin_leaves_a_line() {
 }
 
 #[test]
+fn what_is_refused_of_a_plugin_leaves_lines_with_the_rule() {
+    let program = Program::new();
+    let folder = source(&program, "kinds", "", &component());
+    install(&program, &folder);
+    // A person says no, for want of a terminal; then the hash is another one.
+    let (refused, ..) = program.run(&["plugin", "approve", "kinds"]);
+    assert!(!refused.success());
+    program.run(&["plugin", "approve", "kinds", "--yes", "0000"]);
+    // Its component is another one by now.
+    let file = program.home().join(".scorpiox/plugins/kinds/c.wasm");
+    std::fs::write(&file, another()).expect("writes");
+    program.run(&["call", "kinds.divide", "{}"]);
+    std::fs::write(&file, component()).expect("writes");
+    // The operator closes it.
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[plugins]\ndeny = [\"kinds\"]\n");
+    program.run(&["call", "kinds.divide", "{}"]);
+    program.run(&["plugin", "add", &folder, "--yes", &hash_of(&program, &folder)]);
+    let lines = crate::audit::lines(&program, 6);
+    let told: Vec<_> = lines[1..]
+        .iter()
+        .map(|line| {
+            let used = &line["uses"][0];
+            (line["tool"].as_str(), line["outcome"].as_str(), line["fault"].as_str(), used["rule"].as_str())
+        })
+        .collect();
+    let line = |tool, fault, rule| (Some(tool), Some("refused"), Some(fault), Some(rule));
+    assert_eq!(
+        told,
+        [
+            line("plugin approve", "not-approved", "approval"),
+            line("plugin approve", "not-approved", "approval"),
+            line("kinds.divide", "not-approved", "approval"),
+            line("kinds.divide", "policy", "policy.toml line 3"),
+            line("plugin add", "policy", "policy.toml line 3"),
+        ],
+        "{lines:#?}"
+    );
+    let changed = lines[3]["uses"][0]["why"].as_str().expect("a text");
+    assert!(changed.contains("its component is another than the one that was approved"), "{changed}");
+}
+
+#[test]
 fn a_version_that_is_not_approved_leaves_the_approved_one_running() {
     let program = Program::new();
     let old = source(&program, "kinds", "version = \"1\"\n", &component());

@@ -1,0 +1,59 @@
+//! What a person's own file says without any effect, since the one for all users is as narrow already.
+
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use super::document::Document;
+use super::tables;
+use super::unit::{units, without_entry};
+use crate::Policy;
+use crate::place::Places;
+use crate::problem::shorten;
+use crate::source::{Layer, Source};
+
+/// Entries of lists that are looked at one by one; where there are more, their keys alone are.
+const MAX_ENTRIES: usize = 512;
+
+/// A key, or an entry of a list, that changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idle {
+    /// "`allow` in [web]", or "\"example.org\" of `allow` in [web]".
+    pub what: String,
+    /// Where it stands.
+    pub source: Source,
+}
+
+/// What of a person's own text changes nothing of what holds without it. Found by leaving it out. Texts that
+/// cannot be read have none.
+pub(crate) fn idle(managed: &str, own: &str, places: &Places) -> Vec<Idle> {
+    let path = Path::new("policy.toml");
+    let Ok(all) = super::policy(managed, path, Layer::Any, Policy::builtin()) else { return Vec::new() };
+    let (told, read) = (Document::new(own, path, Layer::Own), Document::new(own, path, Layer::Any));
+    let Ok(table) = read.parse().map(toml::Spanned::into_inner) else { return Vec::new() };
+    let comes_to = |table: &DeTable<'_>| {
+        let own = tables(&read, table, all.clone()).ok()?;
+        Some(all.narrowed_by(&own, places).without_outer())
+    };
+    let Some(whole) = comes_to(&table) else { return Vec::new() };
+    let is_same = |table: &DeTable<'_>| comes_to(table).is_some_and(|policy| policy == whole);
+    let (mut found, mut entries) = (Vec::new(), 0);
+    for unit in units(&table).into_iter().filter(|unit| unit.is_leaf) {
+        if is_same(&unit.left_out(&table)) {
+            found.push(Idle { what: unit.label(), source: unit.source(&told) });
+            continue;
+        }
+        let listed = unit.entries(&table);
+        entries += listed.len();
+        if entries > MAX_ENTRIES {
+            continue;
+        }
+        for (path, index, text, at) in listed {
+            if is_same(&without_entry(&table, &path, index)) {
+                let what = format!("\"{}\" of {}", shorten(&text), unit.label());
+                found.push(Idle { what, source: told.source(at) });
+            }
+        }
+    }
+    found
+}

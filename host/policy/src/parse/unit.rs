@@ -1,0 +1,160 @@
+//! The keys of a file, each of which can be left out by itself.
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::document::Document;
+use crate::problem::shorten;
+use crate::source::Source;
+
+/// Tables whose keys belong together: without one of them the others make no sense.
+const WHOLE: &[&str] = &["network"];
+/// Keys at the top that are of the file.
+const OF_THE_FILE: &[&str] = &["version", "min_version"];
+/// Longest path of a key: `shell.profile.NAME.limits.memory`.
+const MAX_DEPTH: usize = 5;
+
+/// A key, by the tables that it stands in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unit {
+    path: Vec<String>,
+    /// Where the key begins, and where its value ends, in bytes.
+    begin: usize,
+    end: usize,
+    /// It has no keys below it that could be left out.
+    pub is_leaf: bool,
+}
+
+/// All keys in the order of the file.
+pub(super) fn units(table: &DeTable<'_>) -> Vec<Unit> {
+    let mut found = Vec::new();
+    collect(table, &mut Vec::new(), &mut found);
+    found.sort_by_key(|unit| unit.begin);
+    found
+}
+
+fn collect(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<Unit>) {
+    for (key, value) in table {
+        if path.is_empty() && OF_THE_FILE.contains(&key.get_ref().as_ref()) {
+            continue;
+        }
+        path.push(key.get_ref().clone().into_owned());
+        let is_grant = path.first().is_some_and(|first| first == "grant") && path.len() == 2;
+        let below = value
+            .get_ref()
+            .as_table()
+            .filter(|_| path.len() < MAX_DEPTH && !is_grant && !WHOLE.contains(&key.get_ref().as_ref()));
+        let (begin, end) = (key.span().start, end(value).max(key.span().end));
+        found.push(Unit { path: path.clone(), begin, end, is_leaf: below.is_none() });
+        if let Some(below) = below {
+            collect(below, path, found);
+        }
+        path.pop();
+    }
+}
+
+/// Where a value ends. The span of a table with a header is that of the header.
+fn end(value: &Spanned<DeValue<'_>>) -> usize {
+    let below = value.get_ref().as_table().into_iter().flat_map(|table| table.values()).map(end).max();
+    below.unwrap_or(0).max(value.span().end)
+}
+
+impl Unit {
+    /// How many tables it stands in.
+    pub(super) fn depth(&self) -> usize {
+        self.path.len()
+    }
+
+    /// Whether a line is one of its own.
+    pub(super) fn has_line(&self, document: &Document<'_>, line: usize) -> bool {
+        let last = document.line(self.end.saturating_sub(1).max(self.begin));
+        (document.line(self.begin)..=last).contains(&line)
+    }
+
+    pub(super) fn source(&self, document: &Document<'_>) -> Source {
+        document.source(self.begin)
+    }
+
+    /// As messages call it: "`allow` in [web]".
+    pub(super) fn label(&self) -> String {
+        let (key, tables) =
+            self.path.split_last().map_or(("", &[][..]), |(key, tables)| (key.as_str(), tables));
+        if tables.is_empty() {
+            return format!("[{}]", shorten(key));
+        }
+        let tables: Vec<_> = tables.iter().map(|table| shorten(table)).collect();
+        format!("`{}` in [{}]", shorten(key), tables.join("."))
+    }
+
+    /// The table without it, and without what speaks of it alone.
+    pub(super) fn left_out<'t>(&self, table: &DeTable<'t>) -> DeTable<'t> {
+        let mut table = table.clone();
+        if let Some((key, within)) = inner(&mut table, &self.path) {
+            within.remove(key);
+            if self.path == ["audit", "export"] {
+                within.remove("export_ca");
+            }
+        }
+        table
+    }
+
+    /// The entries of its lists, and where each begins: of a `network` those of its hosts.
+    pub(super) fn entries(&self, table: &DeTable<'_>) -> Vec<(Vec<String>, usize, String, usize)> {
+        let mut found = Vec::new();
+        let Some(value) = self.path.iter().try_fold(None::<&Spanned<DeValue<'_>>>, |at, key| {
+            let table = at.map_or(Some(table), |value| value.get_ref().as_table())?;
+            Some(table.get(key.as_str()))
+        }) else {
+            return found;
+        };
+        let Some(value) = value else { return found };
+        let mut add = |path: Vec<String>, value: &Spanned<DeValue<'_>>| {
+            let Some(list) = value.get_ref().as_array().filter(|list| list.len() > 1) else { return };
+            for (index, item) in list.iter().enumerate() {
+                if let Some(text) = item.get_ref().as_str() {
+                    found.push((path.clone(), index, text.to_owned(), item.span().start));
+                }
+            }
+        };
+        match value.get_ref().as_table() {
+            None => add(self.path.clone(), value),
+            Some(below) => {
+                for (key, value) in below {
+                    let path = self.path.iter().cloned().chain([key.get_ref().clone().into_owned()]);
+                    add(path.collect(), value);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The table without one entry of a list.
+pub(super) fn without_entry<'t>(table: &DeTable<'t>, path: &[String], index: usize) -> DeTable<'t> {
+    let mut table = table.clone();
+    if let Some((key, within)) = inner(&mut table, path)
+        && let Some(value) = within.get_mut(key)
+        && let DeValue::Array(list) = value.get_ref()
+    {
+        let mut rest = DeArray::new();
+        for (_, item) in list.iter().enumerate().filter(|(at, _)| *at != index) {
+            rest.push(item.clone());
+        }
+        *value.get_mut() = DeValue::Array(rest);
+    }
+    table
+}
+
+/// The table that has the last key of a path.
+fn inner<'m, 't, 'p>(
+    table: &'m mut DeTable<'t>,
+    path: &'p [String],
+) -> Option<(&'p str, &'m mut DeTable<'t>)> {
+    let (key, tables) = path.split_last()?;
+    let within =
+        tables.iter().try_fold(table, |table, name| match table.get_mut(name.as_str())?.get_mut() {
+            DeValue::Table(below) => Some(below),
+            _ => None,
+        })?;
+    Some((key, within))
+}

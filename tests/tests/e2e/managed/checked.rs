@@ -1,0 +1,84 @@
+//! What `policy check` says of files: mistakes, all at once, and what was perhaps not meant.
+
+use scorpiox_tests::Program;
+use scorpiox_tests::managed::managed;
+
+use super::program;
+
+#[test]
+fn names_that_nothing_uses_are_noted_and_strict_fails_with_them() {
+    let program = Program::new();
+    let policy = "version = 1\n[shell.profile.workspce]\nread = [\"@system\"]\n[grant.\"weather\"]\n\
+                  shell = { profile = \"readonly\" }\n";
+    program.put("home/.scorpiox/policy.toml", policy);
+    program.put("workspace/team.toml", policy);
+    for (file, name) in [(None, "policy.toml"), (Some("team.toml"), "team.toml")] {
+        let arguments: Vec<_> = ["policy", "check"].into_iter().chain(file).collect();
+        let (status, out, err) = program.run(&arguments);
+        assert!(status.success(), "{out}{err}");
+        for note in [
+            format!("note: profile workspce ({name} line 2) is used by nothing"),
+            "did you mean workspace?".to_owned(),
+            format!("note: [grant] names \"weather\" ({name} line 4), and no component is called so"),
+        ] {
+            assert!(out.contains(&note), "{note}: {out}");
+        }
+        let strict: Vec<_> = arguments.into_iter().chain(["--strict"]).collect();
+        assert_eq!(program.run(&strict).0.code(), Some(1));
+    }
+    program.put("workspace/good.toml", "version = 1\n[web]\nenabled = false\n");
+    let (status, out, _) = program.run(&["policy", "check", "good.toml", "--strict"]);
+    assert!(status.success() && out == "good.toml is valid.\n", "{out}");
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let program = Program::new();
+    let policy = "version = 1\n[web]\nenabled = 1\nredirect = \"any\"\n[tols]\n";
+    program.put("home/.scorpiox/policy.toml", policy);
+    program.put("workspace/team.toml", policy);
+    for (arguments, file) in
+        [(vec!["policy", "check"], "policy.toml"), (vec!["policy", "check", "team.toml"], "team.toml")]
+    {
+        let (status, _, err) = program.run(&arguments);
+        assert_eq!(status.code(), Some(2), "{err}");
+        for mistake in [
+            format!("{file} line 3: `enabled` in [web] is the integer 1; write true or false"),
+            format!("{file} line 4: unknown key `redirect` in [web]; did you mean `redirects`?"),
+            format!("{file} line 5: unknown key `tols`; did you mean `tools`?"),
+            "3 mistakes; every tool is refused under such a policy".to_owned(),
+        ] {
+            assert!(err.contains(&mistake), "{mistake}: {err}");
+        }
+    }
+}
+
+#[test]
+fn what_does_nothing_beside_the_policy_for_all_is_noted() {
+    let program = program();
+    program.put(
+        "home/.scorpiox/policy.toml",
+        "version = 1\n[web]\nallow = [\"*\"]\nbrowser = false\n[shell.profile.build]\n\
+         network = { mode = \"allowlist\", hosts = [\n\"a.example.com\",\n\"b.example.com\"] }\n",
+    );
+    let for_all = "version = 1\n[web]\nallow = [\"a.example.com\"]\n[shell.profile.build]\n\
+                   network = { mode = \"allowlist\", hosts = [\"a.example.com\", \"c.example.com\"] }\n";
+    let program = managed(program, for_all, "");
+    let (status, out, err) = program.run(&["policy", "check"]);
+    assert!(status.success(), "{out}{err}");
+    let notes: Vec<_> = out.lines().filter_map(|line| line.trim().strip_prefix("note: ")).collect();
+    assert_eq!(
+        notes,
+        [
+            "`allow` in [web] changes nothing (policy.toml line 3): the policy for all users says no more without it",
+            "\"b.example.com\" of `network` in [shell.profile.build] changes nothing (policy.toml line 8): the policy \
+             for all users says no more without it",
+        ],
+        "{out}"
+    );
+    // Whose file closes a host is whose file opens it.
+    let (_, out, _) = program.run(&["policy", "why", "host", "z.example.com", "--profile", "build"]);
+    assert!(out.contains("in /etc/scorpiox/policy.toml, which only the administrator"), "{out}");
+    let (_, out, _) = program.run(&["policy", "why", "host", "c.example.com", "--profile", "build"]);
+    assert!(out.contains("in the user's own policy.toml"), "{out}");
+}
