@@ -8,9 +8,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::FdFlags;
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open,
+    waitpid,
+};
 use serde::{Deserialize, Serialize};
 
 use super::confine::DEVICES;
@@ -27,6 +31,9 @@ pub(super) const INNER: &str = "/.scorpiox-cell";
 
 /// Most words that bubblewrap takes. A denied file is 5 of them, and a descriptor.
 const MOST_WORDS: usize = 9000;
+
+/// Most time that it takes to try whether it works.
+const PROBE_TIME: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
 /// What the program inside is told.
 #[derive(Debug, Serialize, Deserialize)]
@@ -58,6 +65,8 @@ pub(super) fn probe(cell: &CellSpec) -> Result<(), Fault> {
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(Fault::at(step))?;
     match sys::fork_into(0).map_err(Fault::at(step))? {
         Side::Child => {
+            // It starts another process, which it may leave behind where it fails.
+            let _ = rustix::process::setsid();
             let _ = rustix::stdio::dup2_stderr(&writer);
             let _ = sys::reset_signals();
             let _ = arguments(cell, &[]).and_then(|mut arguments| {
@@ -68,14 +77,29 @@ pub(super) fn probe(cell: &CellSpec) -> Result<(), Fault> {
         }
         Side::Parent(child) => {
             drop(writer);
-            let mut text = String::new();
-            let _ = io::Read::read_to_string(&mut std::fs::File::from(complaint), &mut text);
-            let ended = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
-            match ended.map_err(Fault::at(step))? {
+            let waited = wait_for(child);
+            for kill in [kill_process, kill_process_group] {
+                let _ = kill(child, Signal::KILL);
+            }
+            let status = waited.and_then(|()| Ok(waitpid(Some(child), WaitOptions::empty())?));
+            match status.map_err(Fault::at(step))? {
                 Some((_, status)) if status.exit_status() == Some(0) => Ok(()),
-                _ => Err(Fault::new(step, text.trim())),
+                _ => {
+                    let mut text = String::new();
+                    let _ = io::Read::read_to_string(&mut std::fs::File::from(complaint), &mut text);
+                    Err(Fault::new(step, text.trim()))
+                }
             }
         }
+    }
+}
+
+/// Until a process ends; an error where it takes too long.
+fn wait_for(child: Pid) -> io::Result<()> {
+    let end = pidfd_open(child, PidfdFlags::empty())?;
+    match poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&PROBE_TIME))? {
+        0 => Err(io::ErrorKind::TimedOut.into()),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which sandbox is chosen, and how it is told.
 
+use scorpiox_tests::Program;
 use scorpiox_tests::program::unwrapped;
 
 use super::support::{TIERS, bash, in_tier, start, with_policy};
@@ -34,5 +35,19 @@ fn without_a_sandbox_commands_run_only_where_the_operator_s_own_file_allows_it()
         } else {
             ran.refused();
         }
+    }
+}
+
+#[test]
+fn where_there_are_few_descriptors_each_command_is_answered() {
+    for most in 14..=24 {
+        let program = Program::new().after(&format!("ulimit -n {most}"));
+        let mut server = start(&program);
+        let ran = bash(&mut server, "echo it ran");
+        assert!(
+            ran.text.contains("it ran") || ran.text.contains("Too many open files"),
+            "{most}: {}",
+            ran.text
+        );
     }
 }
