@@ -44,10 +44,7 @@ fn where_there_are_few_descriptors_each_command_is_answered() {
         let program = Program::new().after(&format!("ulimit -n {most}"));
         let mut server = start(&program);
         let ran = bash(&mut server, "echo it ran");
-        assert!(
-            ran.text.contains("it ran") || ran.text.contains("Too many open files"),
-            "{most}: {}",
-            ran.text
-        );
+        let answers = ["it ran\n", "The command was not run: ", "Commands are refused: "];
+        assert!(answers.iter().any(|answer| ran.text.starts_with(answer)), "{most}: {}", ran.text);
     }
 }
