@@ -37,6 +37,19 @@ pub(crate) fn fork_into(flags: c_int) -> io::Result<Side> {
     }
 }
 
+/// A child that has ended, which stays to be waited for: so long nothing else has its number.
+pub(crate) fn ended_child() -> io::Result<Option<rustix::process::Pid>> {
+    // SAFETY: all bits zero are a value of this type.
+    let mut about: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: `about` is valid for the call, which writes nothing else.
+    if unsafe { libc::waitid(libc::P_ALL, 0, &raw mut about, how) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call left it as it was, which is zero, or wrote what is told of a child.
+    Ok(rustix::process::Pid::from_raw(unsafe { about.si_pid() }))
+}
+
 /// Runs `child` in a new process that borrows this one's memory instead of copying it, as
 /// vfork(2) does: this process waits until the new one has executed a program or ended.
 ///

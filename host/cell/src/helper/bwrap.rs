@@ -111,6 +111,8 @@ pub(super) fn enter(inside: &Inside, fds: &[BorrowedFd<'_>]) -> Fault {
         // Commands get their own limit inside.
         let most = rustix::process::getrlimit(Resource::Nofile).maximum;
         rustix::process::setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?;
+        // What it leaves behind is ended with it, as a group.
+        let _ = rustix::process::setsid();
         let mut arguments = arguments(&inside.cell, &inside.order.covers)?;
         let order = packet::to_file(inside)?;
         arguments.words(&["--as-pid-1", "--", INNER])?;

@@ -189,9 +189,15 @@ fn take_orders(cell: &Cell, host: OwnedFd) -> Result<(), Fault> {
 /// Takes note of children that have ended; how many are left of those that were `running`.
 fn reap(mut running: u32) -> u32 {
     loop {
-        match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) => running = running.saturating_sub(1),
-            Ok(None) | Err(rustix::io::Errno::INTR) => return running,
+        match sys::ended_child() {
+            Ok(Some(child)) => {
+                // bubblewrap may leave a process behind where it fails.
+                let _ = rustix::process::kill_process_group(child, Signal::KILL);
+                let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
+                running = running.saturating_sub(1);
+            }
+            Ok(None) => return running,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return running,
             // No children: whatever was counted is over.
             Err(_) => return 0,
         }
