@@ -127,12 +127,13 @@ pub(super) fn run(
     if !arguments.follow {
         return Ok(ExitCode::SUCCESS);
     }
-    loop {
+    while !terminal::is_unread() {
         thread::sleep(LOOK_TIME);
         while let Some(line) = reader.next().with_context(failed)? {
             show.follow(line);
         }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A workspace as lines have it, also if it is there no more.

@@ -1,6 +1,7 @@
 //! Text for people, on a terminal or in a pipe. What is printed cannot act on a terminal, by its type.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -8,12 +9,24 @@ use rustix::termios::{QueueSelector, tcflush};
 
 use super::quote::{Shown, fitted, terminal_columns, visible};
 
-/// Prints to standard output. A reader that went away ends the program quietly.
+/// Whether nobody reads standard output any more.
+static IS_UNREAD: AtomicBool = AtomicBool::new(false);
+
+/// Prints to standard output. Where the reader went away the rest is not printed, and the program does what
+/// it was asked for all the same: how it ends is an answer, too.
 pub(super) fn print(shown: &Shown) {
+    if is_unread() {
+        return;
+    }
     let mut out = io::stdout().lock();
     if out.write_all(shown.as_str().as_bytes()).and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
+        IS_UNREAD.store(true, Ordering::Relaxed);
     }
+}
+
+/// Whether what is printed from now on is read by nobody: what has no end can end.
+pub(super) fn is_unread() -> bool {
+    IS_UNREAD.load(Ordering::Relaxed)
 }
 
 /// Prints a line to standard error. Others may have chosen a part of it.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use scorpiox_tests::program::{binary, unwrapped};
 use scorpiox_tests::{Program, Started};
@@ -375,5 +376,21 @@ fn a_folder_that_is_nobody_s_project_is_replaced_and_the_instructions_say_so() {
         let report = unwrapped(&String::from_utf8(report.stdout).expect("UTF-8"));
         let note = format!("note  workspace {}, because {found} is no project", used.display());
         assert!(report.contains(&note), "{folder}:\n{report}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_change_how_a_command_ends() {
+    let program = Program::new();
+    let cases = program.put("cases", "allow read /nowhere/at/all\n".repeat(200));
+    for (arguments, code) in [
+        (vec!["policy", "test", cases.to_str().expect("a path")], 1),
+        (vec!["policy", "why", "read", "/root/x"], 1),
+    ] {
+        let (read, write) = rustix::pipe::pipe().expect("a pipe");
+        drop(read);
+        let mut command = program.command();
+        let status = command.args(&arguments).stdout(write).stderr(Stdio::null()).status().expect("it runs");
+        assert_eq!(status.code(), Some(code), "{arguments:?}");
     }
 }

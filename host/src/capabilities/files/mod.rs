@@ -69,7 +69,11 @@ impl Files {
             Err(denial) => {
                 let path = plainly(asked);
                 let folder = path.parent().unwrap_or(&path);
-                uses.denied("files", folder.display(), &denial.rule, self.rule(&path, approved));
+                // Where the path itself is open, what it leads to is not.
+                let end = resolve(asked, &Writable::default()).ok();
+                let decides = end.filter(|_| self.folder(&path, approved).is_ok());
+                let rule = self.rule(decides.as_ref().unwrap_or(&path), approved);
+                uses.denied("files", folder.display(), &denial.rule, rule);
             }
         }
         let (resolved, _) = checked.map_err(|denial| {

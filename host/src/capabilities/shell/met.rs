@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use memchr::memmem;
 use scorpiox_audit::Uses;
+use scorpiox_paths::{Writable, resolve};
 use scorpiox_policy::DenySet;
 
 /// What programs print, in upper or lower case.
@@ -68,7 +69,8 @@ impl Met {
         paths.sort_unstable();
         paths.dedup();
         for path in paths {
-            if let Some(rule) = deny.matches(&path) {
+            let led = || resolve(&path, &Writable::default()).ok().and_then(|path| deny.matches(&path));
+            if let Some(rule) = deny.matches(&path).or_else(led) {
                 let folder = path.parent().unwrap_or(&path);
                 let why = format!("denied by \"{}\" in `deny`, as the command's output says", rule.glob());
                 uses.denied("files", folder.display(), &why, rule.source.to_string());
@@ -127,6 +129,21 @@ mod tests {
             home,
             ["files /h/.ssh, refused: denied by \"~/.ssh\" in `deny`, as the command's output says"]
         );
+    }
+
+    #[test]
+    fn a_link_to_a_denied_file_is_as_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        std::fs::write(root.join(".env"), "").expect("a file");
+        std::os::unix::fs::symlink(".env", root.join("q")).expect("a link");
+        let places = Places::standard(root.clone(), None, Path::new("/h/.own"));
+        let rule = DenyRule::parse("**/.env*", Source::Line(4)).expect("a glob");
+        let deny = DenySet::new(&[rule], std::slice::from_ref(&root), &places);
+        let (mut met, uses) = (Met::default(), Uses::default());
+        met.look(b"cat: q: Permission denied\ncat: other: Permission denied\n");
+        met.note(&uses, &root, &deny);
+        assert_eq!(uses.lines().len(), 1, "{:?}", uses.lines());
     }
 
     #[test]

@@ -84,6 +84,10 @@ impl Reading {
         let root = source.path.parent().unwrap_or(&source.path);
         match &opened {
             Err(SkillReadError::Denied(why)) => self.denied(root, why, &source.path),
+            Ok(Opened { place, .. }) if place.parent() != Some(root) => {
+                let led = format!("{}, by a link to {}", root.display(), place.display());
+                self.uses.allowed("skills", led, BUILT_IN);
+            }
             _ => self.uses.allowed("skills", root.display(), BUILT_IN),
         }
         opened

@@ -1,6 +1,7 @@
 //! What is in a line, and what never is.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use scorpiox_tests::program::modern;
 use scorpiox_tests::site::{Answer, Site};
@@ -360,4 +361,24 @@ fn what_skills_hold_leaves_a_line_by_whatever_way_it_is_got() {
         assert!(uses.iter().any(|used| used["what"] == json!(folder)), "{line}");
         assert!(!line.to_string().contains(SECRET), "{line}");
     }
+}
+
+#[test]
+fn where_links_lead_is_told() {
+    let program = with_policy("[files]\nread = [\"@workspace\"]\ndeny = [\"**/.env*\"]\n");
+    program.put("home/own/SKILL.md", "---\nname: own\ndescription: D\n---\nBody\n");
+    program.put("home/.claude/skills/other", "");
+    program.put("workspace/.env.png", "x");
+    let home = program.home().canonicalize().expect("a folder");
+    symlink(home.join("own"), home.join(".claude/skills/own")).expect("a link");
+    symlink(".env.png", program.workspace().join("shown.png")).expect("a link");
+    let mut server = start(&program);
+    server.call("InvokeSkill", json!({ "skill_name": "own", "arguments": "" }));
+    server.call("ReadImage", json!({ "file_path": "shown.png" }));
+    let lines = lines(&program, 2);
+    let led =
+        format!("{}, by a link to {}", home.join(".claude/skills").display(), home.join("own").display());
+    let uses = lines[0]["uses"].as_array().expect("uses");
+    assert!(uses.iter().any(|used| used["what"] == json!(led)), "{}", lines[0]);
+    assert_eq!(lines[1]["uses"][0]["rule"], "policy.toml line 4", "{}", lines[1]);
 }
