@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use scorpiox_policy::{
     Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Verdict, WebVerdict,
 };
@@ -13,7 +13,7 @@ use scorpiox_proxy::{AddressPolicy, Resolve as _, SystemResolver};
 use scorpiox_text::nearest;
 use scorpiox_web::{Fetcher, Router};
 
-use super::What;
+use super::{What, plugins};
 use crate::capabilities::shell::{PRIVATE_KEY, Shell};
 use crate::cli::environment::Environment;
 
@@ -35,15 +35,31 @@ pub(super) struct Judge<'a> {
     shell: &'a Shell,
     policy: &'a Policy,
     names: Names,
+    /// Why nothing runs in this folder, where the policy closes it.
+    closed: Option<String>,
 }
 
 impl<'a> Judge<'a> {
     pub(super) fn new(environment: &'a Environment, shell: &'a Shell, names: Names) -> Result<Self> {
-        Ok(Self { environment, shell, policy: &shell.loaded()?.policy, names })
+        let policy = &shell.loaded()?.policy;
+        let closed = shell.policy().err().map(|error| error.to_string());
+        // From a folder that is closed nothing is asked for.
+        let names = if closed.is_some() { Names::AsWritten } else { names };
+        Ok(Self { environment, shell, policy, names, closed })
     }
 
     /// The decision; `profile` is that of commands.
     pub(super) fn verdict(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
+        let verdict = self.in_an_open_folder(what, subject, profile)?;
+        Ok(self.closed(what).unwrap_or(verdict))
+    }
+
+    /// That nothing runs in this folder, where the policy closes it. Of workspaces the subject is a folder itself.
+    pub(super) fn closed(&self, what: What) -> Option<Verdict> {
+        self.closed.clone().filter(|_| what != What::Workspace).map(denied)
+    }
+
+    fn in_an_open_folder(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
         // As commands have it: `readonly` shows nothing that the default profile does not.
         let profile = || self.shell.profile(profile);
         match what {
@@ -53,7 +69,7 @@ impl<'a> Judge<'a> {
             What::Url => self.url(subject),
             What::File => self.file(subject),
             What::Tool => self.tool(subject),
-            What::Plugin => self.plugin(subject),
+            What::Plugin => plugins::verdict(self.environment, &self.policy.plugins, subject),
             What::Workspace => self.workspace(subject),
             What::Command => {
                 bail!("commands are not judged by their text; ask what they may read, write and reach")
@@ -69,8 +85,13 @@ impl<'a> Judge<'a> {
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             bail!("there is no tool {subject:?}{near}");
         }
-        let checked = self.policy.tools.check_tool(subject);
-        Ok(said(checked.map(|rule| format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source))))
+        let because = match self.policy.tools.check_tool(subject) {
+            Err(refusal) => return Ok(denied(refusal.to_string())),
+            Ok(rule) => format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source),
+        };
+        let Some((plugin, _)) = subject.split_once('.') else { return Ok(allowed(because)) };
+        let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;
+        Ok(if plugin.allowed { allowed(format!("{because}; {}", plugin.because)) } else { plugin })
     }
 
     /// The subject, as it is decided about.
@@ -215,24 +236,6 @@ impl<'a> Judge<'a> {
         ))
     }
 
-    fn plugin(&self, subject: &str) -> Result<Verdict> {
-        let (name, hash) = subject.split_once("@sha256:").unwrap_or((subject, ""));
-        let is_hash = hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
-        ensure!(
-            hash.is_empty() || is_hash,
-            "{hash:?} is no hash: it has 64 digits, as `plugin hash` prints them"
-        );
-        Ok(said(self.policy.plugins.check(name, hash).map(|rule| {
-            format!(
-                "`allow` of [plugins] has \"{}\" ({}); {} approves it (`approve`, {})",
-                rule.value,
-                rule.source,
-                self.policy.plugins.approve.value,
-                self.policy.plugins.approve.source
-            )
-        })))
-    }
-
     fn workspace(&self, subject: &str) -> Result<Verdict> {
         let (workspaces, path) = (&self.policy.workspaces, resolve(&self.asked(subject)));
         Ok(said(workspaces.check(&path, &self.shell.places()?).map(|()| match &workspaces.allow {
@@ -242,11 +245,11 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn allowed(because: String) -> Verdict {
+pub(super) fn allowed(because: String) -> Verdict {
     Verdict { allowed: true, because, would_allow: None }
 }
 
-fn denied(because: String) -> Verdict {
+pub(super) fn denied(because: String) -> Verdict {
     Verdict { allowed: false, because, would_allow: None }
 }
 
