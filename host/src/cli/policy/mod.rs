@@ -195,7 +195,7 @@ fn print(verdict: &Verdict, subject: &str) -> ExitCode {
     let word = word(verdict.allowed);
     let mut shown = Shown::line(&format!("{subject}: {word}: {}", verdict.because));
     if let Some(line) = &verdict.would_allow {
-        shown = shown.and(&Shown::line(&format!("  to allow it: {line}")));
+        shown = shown.and(&Shown::line(&format!("  to allow it, write in {}: {line}", verdict.file)));
     }
     terminal::print(&shown);
     if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }

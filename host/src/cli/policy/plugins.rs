@@ -4,7 +4,6 @@ use anyhow::{Result, ensure};
 use scorpiox_plugin::{Fingerprint, Ledger, PluginName, Shelf, Status};
 use scorpiox_policy::{PluginsPolicy, Verdict};
 
-use super::judge::{allowed, denied};
 use crate::cli::environment::Environment;
 
 /// Of a plugin by `NAME` or `NAME@sha256:HASH`.
@@ -42,10 +41,10 @@ pub(super) fn named(environment: &Environment, plugins: &PluginsPolicy, name: &s
 fn judged(plugins: &PluginsPolicy, name: &str, hash: &str) -> Verdict {
     let checked = plugins.check_run(name, hash).and_then(|()| plugins.check(name, hash));
     let rule = match checked {
-        Err(refusal) => return denied(refusal.to_string()),
+        Err(refusal) => return Verdict::denied(refusal.to_string()),
         Ok(rule) => rule,
     };
-    allowed(match plugins.approves(name, hash) {
+    Verdict::allowed(match plugins.approves(name, hash) {
         Some(rule) => {
             format!("`allow` of [plugins] has \"{}\" ({}), which approves it", rule.value, rule.source)
         }

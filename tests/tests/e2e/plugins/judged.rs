@@ -74,3 +74,13 @@ fn what_closes_a_plugin_is_told_of_it_and_of_its_tools() {
         }
     }
 }
+
+#[test]
+fn doctor_says_which_line_closes_tools_of_a_plugin() {
+    let (program, _) = installed();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[tools]\ndeny = [\"kinds.divide\"]\n");
+    let (_, out, _) = program.run(&["doctor"]);
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(", 1 closed by [tools] of the policy (policy.toml line 3):"), "{said}");
+    assert!(!said.contains("switched off by the settings"), "{said}");
+}
