@@ -225,7 +225,7 @@ impl Show {
         match self.wanted(line) {
             Some((_, text)) if self.is_json => print_json(&text),
             Some((record, _)) => {
-                terminal::print(&Shown::text(&self.table.next(row(&record, self.is_of_files))))
+                terminal::print(&Shown::text(&self.table.next(row(&record, self.is_of_files))));
             }
             None => {}
         }
