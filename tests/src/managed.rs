@@ -19,6 +19,15 @@ pub fn managed(program: Program, policy: &str, script: &str) -> Program {
 
 /// The same with these files, and their modes.
 pub fn laid_out(program: Program, files: &[(&str, &str, u32)], script: &str) -> Program {
+    laid_out_for(program, files, script, rustix::process::geteuid().is_root())
+}
+
+/// The same with these files, for a program that root starts.
+pub fn for_root(program: Program, files: &[(&str, &str, u32)]) -> Program {
+    laid_out_for(program, files, "", false)
+}
+
+fn laid_out_for(program: Program, files: &[(&str, &str, u32)], script: &str, becomes_user: bool) -> Program {
     // Where the program lies may be closed to that user.
     let program = program.with_own_binary();
     for (name, text, mode) in files {
@@ -29,14 +38,14 @@ pub fn laid_out(program: Program, files: &[(&str, &str, u32)], script: &str) -> 
     let root = etc.parent().expect("the test's folder").to_owned();
     let script_path = program.put("bin/first", format!("#!/bin/bash\n{script}\ntrue\n"));
     std::fs::set_permissions(&script_path, std::fs::Permissions::from_mode(0o755)).expect("sets");
-    let is_root = rustix::process::geteuid().is_root();
-    let (map, user) = if is_root {
-        ("", format!("setpriv --reuid={USER} --regid={USER} --clear-groups"))
+    let map = if rustix::process::geteuid().is_root() { "" } else { "--map-root-user" };
+    let user = if becomes_user {
+        format!("setpriv --reuid={USER} --regid={USER} --clear-groups")
     } else {
-        ("--map-root-user", String::new())
+        String::new()
     };
     // What the user's are the user must have.
-    let own = if is_root {
+    let own = if becomes_user {
         format!(
             "find '{0}' -mindepth 1 -maxdepth 1 ! -name etc ! -name bin -exec chown -R {USER}:{USER} {{}} +\n\
              chmod 755 '{0}' '{0}/bin'",

@@ -5,21 +5,21 @@
 //! off at the end, or changed in the last line, is not found. Where a chain begins is known: with its first line, or
 //! behind a line that somebody names.
 
+mod lines;
+mod rows;
 mod sort;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io;
 use std::path::Path;
 use std::str::FromStr;
 
 use crate::chain::{Hash, Link};
-use crate::read::{MAX_LINE_BYTES, Record};
+use crate::read::Record;
 use crate::verify::{Break, Broken, MAX_BREAKS, Place};
 
-/// What each line begins with.
-const BEGIN: &[u8] = b"{\"time\":\"";
+pub use lines::Copies;
 
 /// The hash of a line, by which a person names it: as `sha256sum` prints it of the line without its line feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,22 +128,7 @@ impl Copied {
 pub fn verify_copy(path: &Path, from: &[LineHash]) -> io::Result<Copied> {
     let mut read =
         Read { name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(), ..Read::default() };
-    let mut rows = BufReader::new(File::open(path)?);
-    let (mut line, mut row) = (Vec::new(), 0);
-    while {
-        line.clear();
-        rows.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? > 0
-    } {
-        row += 1;
-        if line.len() as u64 == MAX_LINE_BYTES && line.last() != Some(&b'\n') {
-            // Longer than any line.
-            rows.skip_until(b'\n')?;
-        }
-        let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        if !text.trim_ascii().is_empty() {
-            read.line(text, row);
-        }
-    }
+    rows::each(path, |text, row| read.line(text, row))?;
     Ok(read.finish(from))
 }
 
@@ -169,9 +154,6 @@ struct Read {
 
 impl Read {
     fn line(&mut self, text: &[u8], row: u64) {
-        // A log server may have put its own words before it.
-        let begin = text.windows(BEGIN.len()).position(|bytes| bytes == BEGIN).unwrap_or(0);
-        let text = &text[begin..];
         // What was cut is no record any more.
         let Some(record) = std::str::from_utf8(text).ok().and_then(Record::parse) else {
             self.found.other += 1;

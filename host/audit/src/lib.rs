@@ -37,7 +37,7 @@ mod uses;
 mod verify;
 
 pub use board::{Board, Posted, Server, posted};
-pub use copy::{Begins, Breaks, Chain, Copied, LineHash, verify_copy};
+pub use copy::{Begins, Breaks, Chain, Copied, Copies, LineHash, verify_copy};
 pub use entry::{ClientName, Entry, NOT_RECORDED, Origin, Outcome, Recorder};
 pub use export::{Authorities, Export, ExportError, LogServer, Named, Target, Tell};
 pub use figures::{Called, Figures, ToolFigures};

@@ -52,7 +52,7 @@ pub use export::{Export, LogServer};
 pub use files::{FileDenial, FilesPolicy};
 pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules, covers};
 pub use layers::{Files, Loaded};
-pub use managed::MANAGED_FILE;
+pub use managed::{MANAGED_FILE, kept_from_others};
 pub use names::NamePattern;
 pub use parse::Idle;
 pub use place::{

@@ -1,11 +1,15 @@
 //! The file that holds for all users of the machine: nobody but root can have written it, nor led
 //! the way to it elsewhere.
 
+#[cfg(unix)]
+use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use scorpiox_paths::{Trail, open_file};
 
+#[cfg(unix)]
+use crate::load::quoted;
 use crate::load::read_whole;
 use crate::problem::Problem;
 
@@ -61,6 +65,36 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
     read_whole(path, file).map(Some)
 }
 
+/// What keeps other users than root from reading the file, so that every tool is refused to them: a sentence for each
+/// file or folder, with its mode and what opens it.
+#[cfg(unix)]
+pub fn kept_from_others(path: &Path) -> Vec<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    // What cannot be looked at keeps the policy from being used, and is told of there.
+    let Ok(trail) = Trail::follow(path) else { return Vec::new() };
+    let ways = trail.links.iter().chain([&trail.end]).flat_map(|path| path.ancestors().skip(1));
+    let ways: BTreeSet<&Path> = ways.collect();
+    let shut = |path: &Path, bit: u32, what: &str, opens: &str| {
+        let mode = path.symlink_metadata().ok()?.mode() & 0o7777;
+        (mode & bit == 0).then(|| {
+            format!(
+                "{} cannot be {what} by all users (mode {mode:04o}), and whoever cannot is refused every tool; run \
+                 `chmod {opens} {}` as root",
+                path.display(),
+                quoted(path)
+            )
+        })
+    };
+    let folders = ways.iter().filter_map(|folder| shut(folder, 0o001, "entered", "a+x"));
+    folders.chain(shut(&trail.end, 0o004, "read", "a+r")).collect()
+}
+
+/// What keeps other users than root from reading the file.
+#[cfg(not(unix))]
+pub fn kept_from_others(_: &Path) -> Vec<String> {
+    Vec::new()
+}
+
 /// Why others than root can change it.
 #[cfg(unix)]
 fn not_roots(about: &Metadata) -> Option<String> {
@@ -92,6 +126,28 @@ mod tests {
         fs::write(&path, "version = 1").unwrap();
         let said = text(&path).unwrap_err().to_string();
         assert!(said.contains("the folder /tmp can be written by others than root (mode 1777)"), "{said}");
+    }
+
+    #[test]
+    fn what_others_cannot_read_is_named_with_its_mode_and_what_opens_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, path) = (dir.path().join("scorpiox"), dir.path().join("scorpiox/policy.toml"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&path, "version = 1").unwrap();
+        let told = |folder_mode: u32, mode: u32| -> Vec<String> {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(folder_mode)).unwrap();
+            let own = folder.display().to_string();
+            kept_from_others(&path).into_iter().filter(|said| said.contains(&own)).collect()
+        };
+        assert!(told(0o755, 0o644).is_empty() && told(0o711, 0o644).is_empty());
+        let said = told(0o755, 0o600).concat();
+        assert!(said.contains("policy.toml cannot be read by all users (mode 0600)"), "{said}");
+        assert!(said.contains(&format!("`chmod a+r {}`", path.display())), "{said}");
+        let said = told(0o700, 0o640);
+        assert!(said[0].contains("scorpiox cannot be entered by all users (mode 0700)"), "{said:?}");
+        assert!(said[0].contains(&format!("`chmod a+x {}`", folder.display())), "{said:?}");
+        assert!(said[1].contains("(mode 0640)"), "{said:?}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl NamePattern {
         Self { start: String::new(), is_open: true }
     }
 
-    /// Reads `Bash`, `weather_*` or `*`; `kind` is what the name is of, for messages.
+    /// Reads `Bash`, `weather.*` or `*`; `kind` is what the name is of, for messages.
     pub(crate) fn parse(text: &str, kind: &str) -> Result<Self, Invalid> {
         let fix = format!("write the name of a {kind}, or its beginning and `*`");
         let invalid = |why: &str| Err(Invalid::new(format!("{kind} \"{}\" {why}", shorten(text)), &*fix));
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_what_follows() {
-        assert!(pattern("*").covers("anything") && pattern("weather_*").covers("weather_now"));
-        assert!(!pattern("weather_*").covers("weather") && !pattern("Bash").covers("bash"));
+        assert!(pattern("*").covers("anything") && pattern("weather.*").covers("weather.now"));
+        assert!(!pattern("weather.*").covers("weather") && !pattern("Bash").covers("bash"));
         for (text, why) in [("", "is empty"), ("a*b", "before its end"), ("a b", "has a blank")] {
             let said = NamePattern::parse(text, "tool").unwrap_err().to_string();
             assert!(said.contains(why) && said.contains("the name of a tool"), "{said}");
@@ -83,7 +83,7 @@ mod tests {
     fn two_patterns_meet_in_the_narrower_one() {
         for (a, b, both) in [
             ("*", "Bash", Some("Bash")),
-            ("weather_*", "w*", Some("weather_*")),
+            ("weather.*", "w*", Some("weather.*")),
             ("Bash", "Bash", Some("Bash")),
             ("Bash", "BashX", None),
             ("a*", "b*", None),

@@ -215,6 +215,15 @@ impl PluginsPolicy {
         Err(Refusal { why, decided_by: self.approve.source })
     }
 
+    /// The rules of `allow` that let a plugin of this name run by its content.
+    pub fn listed<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sourced<PluginPattern>> {
+        let runs = |rule: &PluginPattern| {
+            let hash = rule.hash.as_deref().filter(|_| rule.name.covers(name));
+            hash.is_some_and(|hash| self.check_run(name, hash).is_ok())
+        };
+        self.rules.allow.iter().filter(move |rule| runs(&rule.value))
+    }
+
     /// The rule that approves a plugin with this hash in a person's place.
     pub fn approves(&self, name: &str, hash: &str) -> Option<&Sourced<PluginPattern>> {
         let rules = &self.rules;
@@ -255,8 +264,10 @@ mod tests {
         let rule = PluginPattern::parse(&format!("weather@sha256:{HASH}")).unwrap();
         policy.rules.allow = vec![Sourced::new(rule.clone(), Source::Managed(3))];
         assert!(policy.approves("weather", HASH).is_some() && policy.approves("weather", "x").is_none());
+        let listed = |policy: &PluginsPolicy, name| policy.listed(name).count();
+        assert!(listed(&policy, "weather") == 1 && listed(&policy, "other") == 0);
         policy.rules.deny = vec![Sourced::new(PluginPattern::parse("weather").unwrap(), Source::Line(9))];
-        assert!(policy.approves("weather", HASH).is_none());
+        assert!(policy.approves("weather", HASH).is_none() && listed(&policy, "weather") == 0);
         assert_eq!(
             policy.check("weather", HASH).unwrap_err().why,
             "plugin weather is denied by \"weather\" in `deny` of [plugins] (policy.toml line 9)"

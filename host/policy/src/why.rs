@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::deny::DenySet;
 use crate::place::{PathRule, Place, Places};
 use crate::profile::{Access, Profile};
-use crate::source::Source;
+use crate::source::{File, Source};
 
 /// The list of what may be written, and so be read.
 const WRITE: &str = "write";
@@ -19,11 +19,25 @@ pub struct Verdict {
     pub because: String,
     /// What to write to have it allowed; `None` when it is, or when nothing does.
     pub would_allow: Option<String>,
+    /// In which file.
+    pub file: File,
 }
 
 impl Verdict {
-    fn denied(because: String, would_allow: Option<String>) -> Self {
-        Self { allowed: false, because, would_allow }
+    /// That it is allowed, by this rule.
+    pub fn allowed(because: String) -> Self {
+        Self { allowed: true, because, would_allow: None, file: File::default() }
+    }
+
+    /// That it is denied, by this rule.
+    pub fn denied(because: String) -> Self {
+        Self { allowed: false, because, would_allow: None, file: File::default() }
+    }
+
+    /// The same, with what would allow it, in this file.
+    #[must_use]
+    pub fn unless(self, would_allow: Option<String>, file: File) -> Self {
+        Self { would_allow, file, ..self }
     }
 }
 
@@ -51,21 +65,21 @@ impl Profile {
         let path: PathBuf = places.workspace.join(path).components().collect();
         let shown = printable(&path);
         if path.components().any(|part| part == Component::ParentDir) {
-            return Verdict::denied(format!("{shown} has `..` in it; ask about the path it leads to"), None);
+            return Verdict::denied(format!("{shown} has `..` in it; ask about the path it leads to"));
         }
         if let Some(rule) = self.denied(places).matches(&path) {
             let because = format!("`deny` has \"{}\" ({}), which covers {shown}", rule.glob(), rule.source);
-            return Verdict::denied(because, self.without_deny(&path, access, places));
+            return self.unless(because, self.without_deny(&path, access, places));
         }
         if access == Access::Write && self.protects(&path, places) {
             let because =
                 format!("{shown} is protected (built-in): programs outside the sandbox run what it names");
-            return Verdict::denied(because, None);
+            return Verdict::denied(because);
         }
         match self.innermost(&path, places) {
             Some((_, rule)) if rule.place == Place::Tmp && !own_tmp => self.not_in_tmp(&path, access),
             Some((key, rule)) if key == WRITE || access == Access::Read => {
-                Verdict { allowed: true, because: covers(key, rule, &shown), would_allow: None }
+                Verdict::allowed(covers(key, rule, &shown))
             }
             Some((key, rule)) if self.write.iter().any(|rule| depth(rule, &path, places).is_some()) => {
                 let because = format!("{}, for reading alone", covers(key, rule, &shown));
@@ -104,7 +118,7 @@ impl Profile {
     fn not_in_tmp(&self, path: &Path, access: Access) -> Verdict {
         if access == Access::Write {
             let because = "commands have a /tmp of their own, where they may write; it is not this machine's";
-            return Verdict { allowed: true, because: because.to_owned(), would_allow: None };
+            return Verdict::allowed(because.to_owned());
         }
         let because = format!("commands have a /tmp of their own, and {} is not in it", printable(path));
         let add = |place: &str| match access {
@@ -114,23 +128,28 @@ impl Profile {
                 Place::parse_writable(place).is_ok().then(|| self.with("write", &self.write, place))
             }
         };
-        Verdict::denied(because, path.to_str().and_then(add))
+        self.unless(because, path.to_str().and_then(add))
     }
 
     fn not_covered(&self, because: String, path: &Path, access: Access, places: &Places) -> Verdict {
         if access == Access::Read {
             let place = written(path, places).filter(|text| Place::parse(text).is_ok());
-            return Verdict::denied(because, place.map(|place| self.with("read", &self.read, &place)));
+            return self.unless(because, place.map(|place| self.with("read", &self.read, &place)));
         }
         if self.is_read_only() && !is_in(path, &Place::Tmp, places) {
-            return Verdict::denied(format!("{because}, and profile `readonly` only writes @tmp"), None);
+            return Verdict::denied(format!("{because}, and profile `readonly` only writes @tmp"));
         }
         let programs = [Place::System, Place::Toolchains];
         if programs.iter().any(|place| is_in(path, place, places)) {
-            return Verdict::denied(format!("{because}, and programs that run next cannot be written"), None);
+            return Verdict::denied(format!("{because}, and programs that run next cannot be written"));
         }
         let place = written(path, places).filter(|text| Place::parse_writable(text).is_ok());
-        Verdict::denied(because, place.map(|place| self.with(WRITE, &self.write, &place)))
+        self.unless(because, place.map(|place| self.with(WRITE, &self.write, &place)))
+    }
+
+    /// That it is denied, unless this is written into the file that the profile is from.
+    fn unless(&self, because: String, would_allow: Option<String>) -> Verdict {
+        Verdict::denied(because).unless(would_allow, self.origins.file)
     }
 
     /// The line that has one more entry.

@@ -1,10 +1,11 @@
 //! `scorpiox-code audit`: what tools did, and for whom.
 
+mod chosen;
 mod copied;
 mod report;
 mod verify;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
@@ -22,6 +23,7 @@ use super::quote::Shown;
 use super::table::Table;
 use super::terminal;
 use crate::server::records::audit_folder;
+use chosen::{Chosen, left_out};
 
 /// Lines that are shown when nobody says how many.
 const SHOWN: usize = 100;
@@ -34,37 +36,16 @@ const MAX_DENIED: usize = 3;
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
-#[allow(clippy::struct_excessive_bools)] // switches of a command line
 pub(super) struct AuditArguments {
     #[command(subcommand)]
     command: Option<AuditCommand>,
-    /// Only this tool; * stands for anything
-    #[arg(long, value_name = "NAME")]
-    tool: Option<String>,
-    /// Only calls of which this line of a policy decided something: policy.toml:12, or "policy.toml line 12"; also
-    /// built-in, approval
-    #[arg(long, value_name = "FILE:LINE", value_parser = rule)]
-    line: Option<String>,
-    /// Only this user, by name or number; * stands for anything
-    #[arg(long, value_name = "NAME")]
-    user: Option<String>,
-    /// Only this client; * stands for anything
-    #[arg(long, value_name = "NAME")]
-    client: Option<String>,
-    /// Only since then (UTC): 90s, 30m, 2h, 7d, 2026-11-22, 2026-11-22T09:30
-    #[arg(long, value_name = "TIME", value_parser = since)]
-    since: Option<u64>,
-    /// Only calls that ended with an error, were refused or were stopped
-    #[arg(long)]
-    failed: bool,
-    /// Only calls to which something was denied
-    #[arg(long)]
-    denied: bool,
+    #[command(flatten)]
+    chosen: Chosen,
     /// The newest N calls; 0 is all [default: 100, with --json all]
     #[arg(long, value_name = "N")]
     last: Option<usize>,
     /// Go on with calls as they come
-    #[arg(long)]
+    #[arg(long, conflicts_with = "file")]
     follow: bool,
     /// Print the lines as they are kept, in JSON
     #[arg(long)]
@@ -118,8 +99,13 @@ pub(super) fn run(
         None => {}
     }
     let failed = || format!("{} cannot be read", folder.display());
-    let mut reader = Reader::new(&folder);
     let mut show = Show::new(arguments, workspace.map(resolved));
+    if arguments.chosen.is_of_files() {
+        arguments.chosen.read_files(|line| show.take(line))?;
+        show.finish();
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut reader = Reader::new(&folder);
     while let Some(line) = reader.next().with_context(failed)? {
         show.take(line);
     }
@@ -148,7 +134,11 @@ struct Show {
     is_json: bool,
     /// The newest that are wanted; 0 is all of them.
     last: usize,
-    kept: VecDeque<(Record, String)>,
+    /// In the order of their times, where they are of several files, and as they were written.
+    kept: BTreeMap<(String, u64), (Record, String)>,
+    taken: u64,
+    /// They are not of the audit itself, but of files that somebody named.
+    is_of_files: bool,
     left_out: u64,
     damaged: u64,
     table: Table<6>,
@@ -159,28 +149,22 @@ struct Show {
 
 impl Show {
     fn new(arguments: &AuditArguments, workspace: Option<String>) -> Self {
-        let glob = |text: &Option<String>| text.as_deref().map(Glob::new);
+        let Chosen { tool, client, .. } = &arguments.chosen;
+        let is_of_files = arguments.chosen.is_of_files();
+        let who = if is_of_files { "user, client" } else { "client" };
         Self {
-            filter: Filter {
-                tool: glob(&arguments.tool),
-                client: glob(&arguments.client),
-                user: glob(&arguments.user),
-                rule: arguments.line.clone(),
-                since: arguments.since,
-                failed: arguments.failed,
-                denied: arguments.denied,
-                workspace,
-            },
+            filter: arguments.chosen.filter(workspace),
             is_json: arguments.json,
             last: arguments.last.unwrap_or(if arguments.json { 0 } else { SHOWN }),
-            kept: VecDeque::new(),
+            kept: BTreeMap::new(),
+            taken: 0,
+            is_of_files,
             left_out: 0,
             damaged: 0,
             // Of tools and outcomes nothing is cut: an auditor looks for them.
-            table: Table::new(["time (UTC)", "client", "tool", "outcome", "took", "denied"], &[1])
-                .with_details(),
-            tool: Asked::new("--tool", arguments.tool.as_ref()),
-            client: Asked::new("--client", arguments.client.as_ref()),
+            table: Table::new(["time (UTC)", who, "tool", "outcome", "took", "denied"], &[1]).with_details(),
+            tool: Asked::new("--tool", tool.as_ref()),
+            client: Asked::new("--client", client.as_ref()),
         }
     }
 
@@ -206,9 +190,11 @@ impl Show {
         if self.is_json && self.last == 0 {
             return print_json(&text);
         }
-        self.kept.push_back((record, text));
+        self.taken += 1;
+        let time = if self.is_of_files { record.time.clone() } else { String::new() };
+        self.kept.insert((time, self.taken), (record, text));
         if self.last > 0 && self.kept.len() > self.last {
-            self.kept.pop_front();
+            self.kept.pop_first();
             self.left_out += 1;
         }
     }
@@ -217,23 +203,21 @@ impl Show {
     fn finish(&mut self) {
         let kept = std::mem::take(&mut self.kept);
         if self.is_json {
-            for (_, text) in &kept {
+            for (_, text) in kept.values() {
                 print_json(text);
             }
         } else if kept.is_empty() {
             let meant = self.tool.meant().or_else(|| self.client.meant()).unwrap_or_default();
             terminal::print(&Shown::line(&format!("no calls are recorded that fit{meant}")));
         } else {
-            let rows: Vec<_> = kept.iter().map(|(record, _)| row(record)).collect();
+            let rows: Vec<_> = kept.values().map(|(record, _)| row(record, self.is_of_files)).collect();
             terminal::print(&Shown::text(&self.table.render(&rows)));
         }
         if self.left_out > 0 {
             terminal::complain(&format!("{} older ones; --last 0 shows all", self.left_out));
         }
-        match self.damaged {
-            0 => {}
-            1 => terminal::complain("1 damaged line was left out"),
-            count => terminal::complain(&format!("{count} damaged lines were left out")),
+        if let Some(said) = left_out(self.damaged, self.is_of_files) {
+            terminal::complain(&said);
         }
     }
 
@@ -241,7 +225,9 @@ impl Show {
     fn follow(&mut self, line: Line) {
         match self.wanted(line) {
             Some((_, text)) if self.is_json => print_json(&text),
-            Some((record, _)) => terminal::print(&Shown::text(&self.table.next(row(&record)))),
+            Some((record, _)) => {
+                terminal::print(&Shown::text(&self.table.next(row(&record, self.is_of_files))));
+            }
             None => {}
         }
     }
@@ -281,24 +267,34 @@ fn print_json(text: &str) {
     terminal::print(&Shown::json(text));
 }
 
-fn row(record: &Record) -> [String; 6] {
+/// A row; with the user where lines are of several.
+fn row(record: &Record, with_user: bool) -> [String; 6] {
     // The parts of a second are in --json.
     let time = record.time.split('.').next().unwrap_or_default().replace('T', " ").replace('Z', "");
     if record.lost > 0 {
         let lost = format!("({} calls could not be recorded)", record.lost);
-        return [time, String::new(), String::new(), String::new(), String::new(), lost]
+        let user = if with_user { user(record) } else { String::new() };
+        return [time, user, String::new(), String::new(), String::new(), lost]
             .map(|text| escaped(&text).into_owned());
     }
     let client = record
         .client
         .as_ref()
         .map_or(String::new(), |client| format!("{} {}", client.name, client.version).trim().to_owned());
+    let client = if with_user { format!("{}: {client}", user(record)) } else { client };
     let outcome = match &record.fault {
         Some(fault) => format!("{}: {fault}", record.outcome),
         None => record.outcome.clone(),
     };
     let took = millis(record.duration_ms);
     [time, client, record.tool.clone(), outcome, took, denied(record)].map(|text| escaped(&text).into_owned())
+}
+
+fn user(record: &Record) -> String {
+    match (&*record.user, record.uid) {
+        ("", Some(uid)) => uid.to_string(),
+        (name, _) => name.to_owned(),
+    }
 }
 
 fn denied(record: &Record) -> String {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use rustix::fs::{Access, access};
 use scorpiox_cell::{CellError, Tier};
-use scorpiox_policy::MANAGED_FILE;
+use scorpiox_policy::{MANAGED_FILE, Source, kept_from_others};
 use scorpiox_rpc::Output;
 use scorpiox_web::Fetcher;
 
@@ -137,24 +138,42 @@ fn tools(report: &mut Report, context: &Context) {
     report.good("what each tool may touch: see `scorpiox-code tools` and `scorpiox-code policy show`");
 }
 
+/// The tools of one plugin.
+struct Offered<'a> {
+    component: &'a Component,
+    all: usize,
+    /// By the lines of the policy that close them.
+    closed: BTreeMap<Source, usize>,
+    /// By the settings.
+    off: usize,
+}
+
 /// A row for each plugin, however many tools it has.
 fn plugins(report: &mut Report, context: &Context, tools: &[Arc<Tool>]) {
-    let mut plugins: BTreeMap<&str, (&Component, usize, usize)> = BTreeMap::new();
+    let mut plugins: BTreeMap<&str, Offered<'_>> = BTreeMap::new();
     for tool in tools {
         if let Kind::Plugin { component, .. } = &tool.kind {
             let name = tool.name.split_once('.').map_or(&*tool.name, |(plugin, _)| plugin);
-            let (_, all, on) = plugins.entry(name).or_insert((component, 0, 0));
-            *all += 1;
-            *on += usize::from(context.is_on(tool));
+            let new = || Offered { component, all: 0, closed: BTreeMap::new(), off: 0 };
+            let offered = plugins.entry(name).or_insert_with(new);
+            offered.all += 1;
+            match context.closed_by_policy(&tool.name) {
+                Some(refusal) => *offered.closed.entry(refusal.decided_by).or_default() += 1,
+                None => offered.off += usize::from(!context.is_on(tool)),
+            }
         }
     }
-    for (name, (component, all, on)) in plugins {
-        let off =
-            if on < all { format!(", {} switched off by the settings", all - on) } else { String::new() };
-        let tools = if all == 1 { "1 tool".to_owned() } else { format!("{all} tools") };
+    for (name, Offered { component, all, closed, off }) in plugins {
+        let mut tools = if all == 1 { "1 tool".to_owned() } else { format!("{all} tools") };
+        for (line, count) in closed {
+            let _ = write!(tools, ", {count} closed by [tools] of the policy ({line})");
+        }
+        if off > 0 {
+            let _ = write!(tools, ", {off} switched off by the settings");
+        }
         match granted(context, component) {
             Err(why) => report.bad(format_args!("plugin {name}: {why}")),
-            Ok(grants) => report.good(format_args!("plugin {name}, {tools}{off}: {grants}")),
+            Ok(grants) => report.good(format_args!("plugin {name}, {tools}: {grants}")),
         }
     }
 }
@@ -208,7 +227,11 @@ fn policy_files(report: &mut Report, shell: &Shell) -> Option<()> {
     if loaded.files.is_empty() {
         report.good(format_args!("policy: the built-in one; {} would change it", own.display()));
     }
-    if !loaded.is_managed {
+    if loaded.is_managed {
+        for why in kept_from_others(Path::new(MANAGED_FILE)) {
+            report.note(why);
+        }
+    } else {
         report.note(format_args!(
             "no policy holds for all users of this machine: whoever starts the server can choose another \
              SCORPIOX_HOME and with it another policy; {MANAGED_FILE} would hold for all"

@@ -96,7 +96,7 @@ enum Command {
         command: policy::PolicyCommand,
     },
     /// Show what tools did: a line for each call
-    Audit(audit::AuditArguments),
+    Audit(Box<audit::AuditArguments>),
     /// Show how often tools of running servers were called, and how long they took
     Stats {
         /// Print them as JSON

@@ -16,7 +16,7 @@ const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Lays `[tools]` over the defaults.
 pub(super) fn read(section: &Section<'_>, tools: &mut ToolsPolicy) -> Result<(), Problem> {
     section.only(&["allow", "deny"])?;
-    let fix = "write a list of tools, such as [\"Bash\", \"weather_*\"]";
+    let fix = "write a list of tools, such as [\"Bash\", \"weather.*\"]";
     rules(section, tools, fix, |text| NamePattern::parse(text, "tool"))
 }
 

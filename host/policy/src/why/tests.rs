@@ -11,7 +11,7 @@ fn profile(name: &str, text: &str) -> Profile {
 }
 
 fn why(profile: &Profile, access: Access, path: &str) -> (bool, String, Option<String>) {
-    let Verdict { allowed, because, would_allow } = profile.why_path(Path::new(path), access, &places());
+    let Verdict { allowed, because, would_allow, .. } = profile.why_path(Path::new(path), access, &places());
     (allowed, because, would_allow)
 }
 

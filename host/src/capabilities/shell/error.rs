@@ -115,7 +115,7 @@ impl ShellError {
     }
 
     /// Where the rule stands that refuses, under this policy.
-    pub(super) fn rule(&self, policy: Option<&Policy>) -> String {
+    pub(crate) fn rule(&self, policy: Option<&Policy>) -> String {
         let source = |of: fn(&Policy) -> String| policy.map_or_else(|| BUILT_IN.to_owned(), of);
         match self {
             Self::Policy(problem) => problem.place(),

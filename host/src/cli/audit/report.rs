@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use scorpiox_audit::read::{Line, Reader};
 use scorpiox_audit::text::escaped;
-use scorpiox_audit::{Decided, Ended, Filter, Glob, Report, Used};
+use scorpiox_audit::{Decided, Ended, Report, Used};
 
-use super::since;
+use super::chosen::{Chosen, left_out};
 use crate::cli::quote::{Shown, columns, wrapped};
 use crate::cli::table::Table;
 use crate::cli::terminal;
@@ -23,30 +23,33 @@ const NAMED: usize = 5;
 
 #[derive(Args)]
 pub(super) struct ReportArguments {
-    /// Only since then (UTC): 90s, 30m, 2h, 7d, 2026-11-22, 2026-11-22T09:30
-    #[arg(long, value_name = "TIME", value_parser = since)]
-    since: Option<u64>,
-    /// Only this user, by name or number; * stands for anything
-    #[arg(long, value_name = "NAME")]
-    user: Option<String>,
+    #[command(flatten)]
+    chosen: Chosen,
     /// As many rows of each table; 0 is all
     #[arg(long, value_name = "N", default_value_t = ROWS)]
     rows: usize,
 }
 
 pub(super) fn run(folder: &Path, arguments: &ReportArguments, workspace: Option<String>) -> Result<ExitCode> {
-    let filter = Filter {
-        since: arguments.since,
-        user: arguments.user.as_deref().map(Glob::new),
-        workspace,
-        ..Filter::default()
+    let (chosen, filter) = (&arguments.chosen, arguments.chosen.filter(workspace));
+    let (mut report, mut damaged) = (Report::default(), 0_u64);
+    let mut take = |line| match line {
+        Line::Whole(record, _) if record.lost > 0 || filter.wants(&record) => report.add(&record),
+        Line::Whole(..) => {}
+        Line::Damaged => damaged += 1,
     };
-    let (mut reader, mut report, mut damaged) = (Reader::new(folder), Report::default(), 0_u64);
-    while let Some(line) = reader.next().with_context(|| format!("{} cannot be read", folder.display()))? {
-        match line {
-            Line::Whole(record, _) if record.lost > 0 || filter.wants(&record) => report.add(&record),
-            Line::Whole(..) => {}
-            Line::Damaged => damaged += 1,
+    if chosen.is_of_files() {
+        chosen.read_files(take)?;
+        // What a log server's file has besides is nothing that a report lacks.
+        if let Some(said) = left_out(std::mem::take(&mut damaged), true) {
+            terminal::complain(&said);
+        }
+    } else {
+        let mut reader = Reader::new(folder);
+        while let Some(line) =
+            reader.next().with_context(|| format!("{} cannot be read", folder.display()))?
+        {
+            take(line);
         }
     }
     let rows = if arguments.rows == 0 { usize::MAX } else { arguments.rows };

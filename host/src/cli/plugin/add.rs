@@ -60,7 +60,7 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
     let installed = shelf.find_settled(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
     let look = Look { stamps: installed.settled_stamps().copied(), installed, ..look };
     match judged {
-        Judged::Approved => approved(environment, &look),
+        Judged::Approved => approved(environment, ADD, &look),
         judged => {
             recorded_unapproved(environment, ADD, &look, judged)?;
             Ok(not_approved(&look, judged))

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_audit::{APPROVAL, Outcome, Uses};
 use scorpiox_plugin::{Approval, Decision, Fingerprint, Installed, Ledger, PluginName, Record, Shelf};
-use scorpiox_policy::{Approve, Source};
+use scorpiox_policy::{Approve, Policy, Refusal, Source};
 use serde_json::value::RawValue;
 
 use super::look::Look;
@@ -41,7 +41,7 @@ fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) ->
                 "{} was changed or removed meanwhile; nothing was approved",
                 look.installed.name
             );
-            approved(environment, &look)
+            approved(environment, APPROVE, &look)
         }
         judged => {
             refused(environment, APPROVE, &look, judged);
@@ -114,11 +114,10 @@ pub(super) fn judge(environment: &Environment, what: &str, look: &Look, yes: Opt
 /// What the operator's policy says, where it leaves nothing to a person.
 fn judged_by_policy(environment: &Environment, what: &str, look: &Look) -> Result<Option<Judged>> {
     let shell = Shell::new(policy::setup(environment));
-    let plugins = &shell.policy()?.plugins;
+    let plugins = &policy_for(environment, &shell, what, look)?.plugins;
     let (name, content) = (look.installed.name.as_str(), look.content());
     if let Err(refusal) = plugins.check(name, content.as_str()) {
-        let rule = refusal.decided_by.to_string();
-        record_refusal(environment, what, look, (&refusal.why, &rule), NO_POLICY);
+        refused_by_policy(environment, what, look, &refusal);
         bail!("{refusal}; nothing was changed")
     }
     if let Some(rule) = plugins.approves(name, content.as_str()) {
@@ -136,6 +135,25 @@ fn judged_by_policy(environment: &Environment, what: &str, look: &Look) -> Resul
     );
     terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
     Ok(Some(Judged::OfThePolicyAlone(plugins.approve.source)))
+}
+
+/// The policy; where it cannot be used, or closes this folder, that leaves a line, too.
+pub(super) fn policy_for<'s>(
+    environment: &Environment,
+    shell: &'s Shell,
+    what: &str,
+    look: &Look,
+) -> Result<&'s Policy> {
+    Ok(shell.policy().inspect_err(|error| {
+        let why = (&*error.to_string(), &*error.rule(None));
+        record_refusal(environment, what, look, why, NO_POLICY);
+    })?)
+}
+
+/// Leaves a line of what the policy refused.
+pub(super) fn refused_by_policy(environment: &Environment, what: &str, look: &Look, refusal: &Refusal) {
+    let rule = refusal.decided_by.to_string();
+    record_refusal(environment, what, look, (&refusal.why, &rule), NO_POLICY);
 }
 
 /// What is in the place that a plugin would take: nothing of the two need be the same author's.
@@ -250,11 +268,8 @@ impl Recorder {
     }
 }
 
-/// Keeps an approval.
-pub(super) fn approved(environment: &Environment, look: &Look) -> Result<ExitCode> {
-    let before = Ledger::read(&environment.own_home)?;
-    let is_update = before.get(&look.installed.name).is_some();
-    let what = if is_update { "plugin update" } else { APPROVE };
+/// Keeps an approval, which `what` gave.
+pub(super) fn approved(environment: &Environment, what: &str, look: &Look) -> Result<ExitCode> {
     recorded(environment, what, &look.installed.name, Some(look))?;
     keep(environment, look)?;
     terminal::print(&Shown::line(&format!("{} is approved.", look.installed.name)));

@@ -8,12 +8,14 @@ use anyhow::Result;
 use scorpiox_plugin::{Ledger, PluginName, Shelf, Status};
 
 use super::look::standing;
+use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
 use crate::cli::quote::{Shown, columns, one_line, visible, width, wrapped};
-use crate::cli::terminal;
+use crate::cli::{policy, terminal};
 
 pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     let ledger = Ledger::read(&environment.own_home)?;
+    let shell = Shell::new(policy::setup(environment));
     let mut text = String::new();
     let mut seen = BTreeSet::new();
     for entry in Shelf::new(&environment.own_home).scan() {
@@ -21,7 +23,7 @@ pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
             Ok(plugin) => {
                 let version = one_line(&plugin.manifest.version, columns() / 2);
                 let name = format!("{} {version}", plugin.name);
-                let status = standing(&Status::of(&plugin, ledger.get(&plugin.name)));
+                let status = standing(&shell, &plugin.name, &Status::of(&plugin, ledger.get(&plugin.name)));
                 push(&mut text, name.trim_end(), &status);
                 seen.insert(plugin.name);
             }

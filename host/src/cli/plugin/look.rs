@@ -6,14 +6,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_plugin::{
-    Asks, Fingerprint, Installed, Ledger, Limits, Manifest, Pins, PluginName, Shelf, Stamps, Status,
-    WORKSPACE,
+    Approval, Asks, Fingerprint, Installed, Ledger, Limits, Manifest, Pins, PluginName, Shelf, Stamps,
+    Status, WORKSPACE,
 };
 use wasmtime::Engine;
 
+use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
 use crate::cli::quote::{Shown, columns, one_line, rows, wrapped};
-use crate::cli::terminal;
+use crate::cli::{policy, terminal};
 use crate::plugins::{Described, describe, pins};
 use crate::runtime::{Kept, pooled_config};
 
@@ -249,7 +250,8 @@ pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitC
     let ledger = Ledger::read(&environment.own_home)?;
     let installed =
         shelf.find(name).map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
-    let status = standing(&Status::of(&installed, ledger.get(name)));
+    let rules = Shell::new(policy::setup(environment));
+    let status = standing(&rules, name, &Status::of(&installed, ledger.get(name)));
     let look = Look::at(environment, installed)?;
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
@@ -259,11 +261,25 @@ pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitC
 }
 
 /// Where a plugin stands, for people.
-pub(super) fn standing(status: &Status<'_>) -> String {
+pub(super) fn standing(shell: &Shell, name: &PluginName, status: &Status<'_>) -> String {
     match status {
         Status::Waiting => "waits for approval".to_owned(),
-        Status::Approved(_) => "approved".to_owned(),
+        Status::Approved(approval) => match closed(shell, name, approval) {
+            Some(why) => format!("approved, and the policy closes it: {why}"),
+            None => "approved".to_owned(),
+        },
         Status::Denied => "denied".to_owned(),
         Status::Changed(change) => format!("disabled: {change}"),
+    }
+}
+
+/// Why a plugin does not run that a person approved.
+pub(super) fn closed(shell: &Shell, name: &PluginName, approval: &Approval) -> Option<String> {
+    match shell.policy() {
+        Err(error) => Some(error.to_string()),
+        Ok(policy) => {
+            let refusal = policy.plugins.check_run(name.as_str(), approval.content().as_str()).err()?;
+            Some(refusal.to_string())
+        }
     }
 }

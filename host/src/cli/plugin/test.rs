@@ -11,7 +11,7 @@ use scorpiox_plugin::Shelf;
 use scorpiox_rpc::Output;
 
 use super::add::Source;
-use super::decide::recorded;
+use super::decide::{policy_for, recorded, refused_by_policy};
 use super::look::Look;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
@@ -22,6 +22,9 @@ use crate::cli::{policy, terminal};
 use crate::plugins::held_to;
 use crate::runtime::{Component, Kept, Setup, Ticker};
 use crate::server::{Audience, Context, Options};
+
+/// What its lines are called.
+const TEST: &str = "plugin test";
 
 pub(super) fn run(
     environment: &Environment,
@@ -55,11 +58,13 @@ pub(super) fn run(
 /// Whether the operator lets the plugin run, which nobody approved; a trial leaves a line, too.
 fn allowed(environment: &Environment, look: &Look, tool: &str) -> Result<()> {
     let shell = Shell::new(policy::setup(environment));
-    let policy = shell.policy()?;
+    let policy = policy_for(environment, &shell, TEST, look)?;
     let name = look.installed.name.as_str();
-    policy.plugins.check_run(name, look.content().as_str())?;
-    policy.tools.check_tool(&format!("{name}.{tool}"))?;
-    recorded(environment, "plugin test", &look.installed.name, Some(look))
+    let checked = policy.plugins.check_run(name, look.content().as_str());
+    let bare = tool.strip_prefix(&format!("{name}.")).unwrap_or(tool);
+    let checked = checked.and_then(|()| policy.tools.check_tool(&format!("{name}.{bare}")).map(drop));
+    checked.inspect_err(|refusal| refused_by_policy(environment, TEST, look, refusal))?;
+    recorded(environment, TEST, &look.installed.name, Some(look))
 }
 
 /// Calls the tool as a server would, with what the plugin asks for.

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use scorpiox_plugin::{Asks, Ledger, PluginName, Shelf, Status};
 use scorpiox_web::{Fetcher, Router, WebError};
 
-use super::look::standing;
+use super::look::{closed, standing};
 use crate::capabilities::approved::Approved;
 use crate::capabilities::shell::Shell;
 use crate::capabilities::wasi::{Unwritable, decide};
@@ -65,22 +65,21 @@ pub(super) fn run(
     let installed = installed.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
     let ledger = Ledger::read(&environment.own_home)?;
     let status = Status::of(&installed, ledger.get(name));
+    let shell = Arc::new(Shell::new(policy::setup(environment)));
     let (asks, folders) = match &status {
-        Status::Approved(approval) => (approval.capabilities.clone(), approval.folders.clone()),
+        Status::Approved(approval) if closed(&shell, name, approval).is_none() => {
+            (approval.capabilities.clone(), approval.folders.clone())
+        }
         other => {
-            let note = format!("{name} does not run ({}). If it were approved as it is:", standing(other));
+            let standing = standing(&shell, name, other);
+            let note = format!("{name} does not run ({standing}). If it ran as it is:");
             terminal::print(&Shown::line(&note));
             let asks = installed.manifest.capabilities.clone();
             let folders = pins(&asks, environment.home.as_deref())?;
             (asks, folders)
         }
     };
-    let why = Why {
-        environment,
-        asks: &asks,
-        approved: grants(&asks, &folders)?.1,
-        shell: Arc::new(Shell::new(policy::setup(environment))),
-    };
+    let why = Why { environment, asks: &asks, approved: grants(&asks, &folders)?.1, shell };
     let verdicts = why.about(subject, argument)?;
     let mut is_allowed = true;
     for (what, verdict) in verdicts {

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use scorpiox_plugin::{Ledger, Shelf};
-use scorpiox_policy::{Loaded, Policy, Problem, Source};
+use scorpiox_plugin::{Ledger, PluginName, Shelf};
+use scorpiox_policy::{
+    Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
+};
 use scorpiox_text::nearest;
 
 use super::{NO_DECISION, setup};
@@ -49,6 +51,10 @@ fn in_use(environment: &Environment) -> Result<Option<Vec<Note>>> {
         terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
     }
     let mut notes = notes(environment, &shell, &loaded.policy);
+    if loaded.is_managed {
+        let kept = kept_from_others(Path::new(MANAGED_FILE)).into_iter();
+        notes.extend(kept.map(|why| Note { before: why, rule: None, after: String::new() }));
+    }
     notes.extend(shell.idle().into_iter().map(|idle| {
         let after = ": the policy for all users says no more without it".to_owned();
         Note { before: format!("{} changes nothing", idle.what), rule: Some(idle.source), after }
@@ -119,17 +125,40 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     notes
 }
 
+/// Names and globs of `[tools]` that mean no tool.
 fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let tools = environment.registry.names();
-    let rules =
-        policy.tools.deny.iter().chain(&policy.tools.allow).map(|rule| (rule.value.to_string(), rule.source));
-    // Tools of plugins have a dot; which there are depends on what is installed.
-    let unknown = rules.filter(|(name, _)| !name.contains(['.', '*']) && !tools.contains(&name.as_str()));
-    let note = |(name, rule): (String, Source)| {
-        let near = did_you_mean(&name, &tools);
-        Note::at(format!("[tools] names {name}"), rule, format!(", and no tool is called so{near}"))
+    let installed = Shelf::new(&environment.own_home).scan().into_iter().flatten();
+    let plugins: Vec<_> = installed.map(|plugin| plugin.name.to_string()).collect();
+    // Which tools of plugins there are depends on what is installed: they are written with a dot.
+    let is_unknown = |pattern: &NamePattern| {
+        let text = pattern.to_string();
+        let start = text.strip_suffix('*');
+        let of_plugin = |plugin: &String| start.is_some_and(|start| format!("{plugin}.").starts_with(start));
+        !text.contains('.')
+            && !tools.iter().any(|tool| pattern.covers(tool))
+            && !plugins.iter().any(of_plugin)
     };
-    unknown.map(note).collect()
+    let rules = policy.tools.deny.iter().chain(&policy.tools.allow);
+    let note = |rule: &Sourced<NamePattern>| {
+        let name = rule.value.to_string();
+        let near = nearest(name.trim_end_matches('*'), tools.iter().copied()).map(str::to_owned);
+        let near = near.or_else(|| of_a_plugin(&name, &plugins));
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        let after = format!(", and no tool has such a name{near}");
+        Note::at(format!("[tools] names {name}"), rule.source, after)
+    };
+    rules.filter(|rule| is_unknown(&rule.value)).map(note).collect()
+}
+
+/// How tools of a plugin are written that was perhaps meant: `weather.*` for `weather_*`.
+fn of_a_plugin(name: &str, installed: &[String]) -> Option<String> {
+    let is_glob = name.ends_with('*');
+    let bare = name.trim_end_matches(['*', '_', '-']);
+    let (plugin, tool) = bare.split_once('_').unwrap_or((bare, ""));
+    let is_plugin = installed.iter().any(|known| known == plugin)
+        || (is_glob || !tool.is_empty()) && PluginName::try_from(plugin.to_owned()).is_ok();
+    is_plugin.then(|| format!("{plugin}.{tool}{}", if is_glob || tool.is_empty() { "*" } else { "" }))
 }
 
 /// Profiles under which no command runs: a wrong name of one that was meant, most of the time.
@@ -185,4 +214,26 @@ fn unknown_components(environment: &Environment, policy: &Policy) -> Vec<Note> {
 fn did_you_mean(name: &str, known: &[&str]) -> String {
     let near = nearest(name, known.iter().copied());
     near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_tool_of_a_plugin_is_written_with_a_dot() {
+        let installed = ["weather".to_owned()];
+        for (name, meant) in [
+            ("demo_*", Some("demo.*")),
+            ("demo*", Some("demo.*")),
+            ("demo-*", Some("demo.*")),
+            ("demo_answer", Some("demo.answer")),
+            ("demo_get_*", Some("demo.get*")),
+            ("weather", Some("weather.*")),
+            ("demo", None),
+            ("Web_*", None),
+        ] {
+            assert_eq!(of_a_plugin(name, &installed).as_deref(), meant, "{name}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use scorpiox_policy::{
     Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Verdict, WebVerdict,
 };
@@ -13,7 +13,7 @@ use scorpiox_proxy::{AddressPolicy, Resolve as _, SystemResolver};
 use scorpiox_text::nearest;
 use scorpiox_web::{Fetcher, Router};
 
-use super::What;
+use super::{What, plugins};
 use crate::capabilities::shell::{PRIVATE_KEY, Shell};
 use crate::cli::environment::Environment;
 
@@ -35,15 +35,31 @@ pub(super) struct Judge<'a> {
     shell: &'a Shell,
     policy: &'a Policy,
     names: Names,
+    /// Why nothing runs in this folder, where the policy closes it.
+    closed: Option<String>,
 }
 
 impl<'a> Judge<'a> {
     pub(super) fn new(environment: &'a Environment, shell: &'a Shell, names: Names) -> Result<Self> {
-        Ok(Self { environment, shell, policy: &shell.loaded()?.policy, names })
+        let policy = &shell.loaded()?.policy;
+        let closed = shell.policy().err().map(|error| error.to_string());
+        // From a folder that is closed nothing is asked for.
+        let names = if closed.is_some() { Names::AsWritten } else { names };
+        Ok(Self { environment, shell, policy, names, closed })
     }
 
     /// The decision; `profile` is that of commands.
     pub(super) fn verdict(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
+        let verdict = self.in_an_open_folder(what, subject, profile)?;
+        Ok(self.closed(what).unwrap_or(verdict))
+    }
+
+    /// That nothing runs in this folder, where the policy closes it. Of workspaces the subject is a folder itself.
+    pub(super) fn closed(&self, what: What) -> Option<Verdict> {
+        self.closed.clone().filter(|_| what != What::Workspace).map(Verdict::denied)
+    }
+
+    fn in_an_open_folder(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
         // As commands have it: `readonly` shows nothing that the default profile does not.
         let profile = || self.shell.profile(profile);
         match what {
@@ -53,7 +69,7 @@ impl<'a> Judge<'a> {
             What::Url => self.url(subject),
             What::File => self.file(subject),
             What::Tool => self.tool(subject),
-            What::Plugin => self.plugin(subject),
+            What::Plugin => plugins::verdict(self.environment, &self.policy.plugins, subject),
             What::Workspace => self.workspace(subject),
             What::Command => {
                 bail!("commands are not judged by their text; ask what they may read, write and reach")
@@ -69,8 +85,13 @@ impl<'a> Judge<'a> {
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             bail!("there is no tool {subject:?}{near}");
         }
-        let checked = self.policy.tools.check_tool(subject);
-        Ok(said(checked.map(|rule| format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source))))
+        let because = match self.policy.tools.check_tool(subject) {
+            Err(refusal) => return Ok(Verdict::denied(refusal.to_string())),
+            Ok(rule) => format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source),
+        };
+        let Some((plugin, _)) = subject.split_once('.') else { return Ok(Verdict::allowed(because)) };
+        let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;
+        Ok(if plugin.allowed { Verdict::allowed(format!("{because}; {}", plugin.because)) } else { plugin })
     }
 
     /// The subject, as it is decided about.
@@ -98,7 +119,7 @@ impl<'a> Judge<'a> {
         }
         // Rules that no line of the policy has, since they come from what lies in the folders.
         Ok(match self.shell.closes(profile, &resolved, access == Access::Write)? {
-            Some(why) => denied(format!("{} is closed (built-in): {why}", resolved.display())),
+            Some(why) => Verdict::denied(format!("{} is closed (built-in): {why}", resolved.display())),
             None => verdict,
         })
     }
@@ -114,24 +135,28 @@ impl<'a> Judge<'a> {
     fn host(&self, profile: &Profile, subject: &str) -> Result<Verdict> {
         let (name, port) = split_port(subject)?;
         Ok(match &profile.network.value {
-            Network::Off => Verdict {
-                allowed: false,
-                because: format!(
-                    "the network of profile {} is off ({})",
-                    profile.name, profile.network.source
-                ),
-                would_allow: Some("network = { mode = \"allowlist\", hosts = [\"…\"] }".to_owned()),
-            },
-            Network::Open => allowed(format!(
+            Network::Off => Verdict::denied(format!(
+                "the network of profile {} is off ({})",
+                profile.name, profile.network.source
+            ))
+            .unless(
+                Some(format!(
+                    "network = {{ mode = \"allowlist\", hosts = [\"…\"] }} in [shell.profile.{}]",
+                    profile.name
+                )),
+                refusing(profile, name, port).origins.file,
+            ),
+            Network::Open => Verdict::allowed(format!(
                 "the network of profile {} is open ({})",
                 profile.name, profile.network.source
             )),
             Network::Allowlist { hosts, allow_private } => {
                 let file = refusing(profile, name, port).origins.file;
                 match HostRules::from(hosts.clone()).of(file).decide(name, port) {
-                    HostDecision::Denied(denial) => {
-                        denied(format!("{denial} ({})", refusing(profile, name, port).network.source))
-                    }
+                    HostDecision::Denied(denial) => Verdict::denied(format!(
+                        "{denial} ({})",
+                        refusing(profile, name, port).network.source
+                    )),
                     HostDecision::Allowed(rule) => self.at_its_addresses(
                         name,
                         port,
@@ -152,7 +177,7 @@ impl<'a> Judge<'a> {
             (Err(_), Names::LookedUp) => match SystemResolver::default().resolve(name, port, LOOKUP_TIME) {
                 Ok(found) => found.iter().map(std::net::SocketAddr::ip).collect(),
                 Err(error) => {
-                    return allowed(format!("{listed}; it cannot be looked up at present: {error}"));
+                    return Verdict::allowed(format!("{listed}; it cannot be looked up at present: {error}"));
                 }
             },
         };
@@ -160,14 +185,14 @@ impl<'a> Judge<'a> {
         let addresses = AddressPolicy::new(networks, PRIVATE_KEY);
         for address in &found {
             if let Err(kind) = addresses.check(*address) {
-                return denied(format!(
+                return Verdict::denied(format!(
                     "{listed}, but its address {address} is {kind}{}",
                     addresses.remedy(*address)
                 ));
             }
         }
         let rule = private.iter().find(|rule| found.iter().any(|address| rule.contains(*address)));
-        allowed(match rule {
+        Verdict::allowed(match rule {
             Some(rule) => format!("{listed}; `allow_private` has {rule} ({})", rule.source),
             None => format!("{listed}; private addresses are refused even so"),
         })
@@ -178,14 +203,14 @@ impl<'a> Judge<'a> {
         let fetcher = Fetcher::new(web.clone());
         let url = Router::parse(subject)?;
         match fetcher.router().check_host(&url, None) {
-            Err(error) => return Ok(denied(error.to_string())),
+            Err(error) => return Ok(Verdict::denied(error.to_string())),
             Ok(WebVerdict::Allowed(rule)) if self.names == Names::AsWritten => {
-                return Ok(allowed(format!("`allow` of [web] has {rule} ({})", rule.source)));
+                return Ok(Verdict::allowed(format!("`allow` of [web] has {rule} ({})", rule.source)));
             }
             Ok(_) => {}
         }
         Ok(match fetcher.router().route(&url, None) {
-            Err(error) => denied(error.to_string()),
+            Err(error) => Verdict::denied(error.to_string()),
             Ok(route) => {
                 let found: Vec<_> = route.addresses.iter().map(|address| address.ip().to_string()).collect();
                 let private = web
@@ -193,7 +218,7 @@ impl<'a> Judge<'a> {
                     .iter()
                     .find(|rule| route.addresses.iter().any(|address| rule.contains(address.ip())));
                 let private = private.map(|rule| format!("; `allow_private` has {rule} ({})", rule.source));
-                allowed(format!(
+                Verdict::allowed(format!(
                     "`allow` of [web] ({}) covers {}, which is at {}{}",
                     web.allow_origin,
                     route.host,
@@ -215,24 +240,6 @@ impl<'a> Judge<'a> {
         ))
     }
 
-    fn plugin(&self, subject: &str) -> Result<Verdict> {
-        let (name, hash) = subject.split_once("@sha256:").unwrap_or((subject, ""));
-        let is_hash = hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
-        ensure!(
-            hash.is_empty() || is_hash,
-            "{hash:?} is no hash: it has 64 digits, as `plugin hash` prints them"
-        );
-        Ok(said(self.policy.plugins.check(name, hash).map(|rule| {
-            format!(
-                "`allow` of [plugins] has \"{}\" ({}); {} approves it (`approve`, {})",
-                rule.value,
-                rule.source,
-                self.policy.plugins.approve.value,
-                self.policy.plugins.approve.source
-            )
-        })))
-    }
-
     fn workspace(&self, subject: &str) -> Result<Verdict> {
         let (workspaces, path) = (&self.policy.workspaces, resolve(&self.asked(subject)));
         Ok(said(workspaces.check(&path, &self.shell.places()?).map(|()| match &workspaces.allow {
@@ -242,16 +249,8 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn allowed(because: String) -> Verdict {
-    Verdict { allowed: true, because, would_allow: None }
-}
-
-fn denied(because: String) -> Verdict {
-    Verdict { allowed: false, because, would_allow: None }
-}
-
 fn said(decided: Result<String, impl Display>) -> Verdict {
-    decided.map_or_else(|why| denied(why.to_string()), allowed)
+    decided.map_or_else(|why| Verdict::denied(why.to_string()), Verdict::allowed)
 }
 
 /// The profile whose list of hosts refuses one: the one for all users, where that does.

@@ -4,6 +4,7 @@ mod check;
 mod diff;
 mod init;
 mod judge;
+mod plugins;
 mod test;
 
 use std::fs;
@@ -112,11 +113,14 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
         PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
         PolicyCommand::Why { what, subject, profile } => {
             let shell = Shell::new(setup(environment));
+            let judge = Judge::new(environment, &shell, Names::LookedUp)?;
             if what == What::Command {
                 let profile = shell.profile(&profile)?;
-                return describe_command(&shell, &shell.loaded()?.policy, &profile, &subject);
+                return match judge.closed(what) {
+                    Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"))),
+                    None => describe_command(&shell, &shell.loaded()?.policy, &profile, &subject),
+                };
             }
-            let judge = Judge::new(environment, &shell, Names::LookedUp)?;
             let verdict = judge.verdict(what, &subject, &profile)?;
             Ok(print(&verdict, &judge.shown(what, &subject)))
         }
@@ -191,7 +195,7 @@ fn print(verdict: &Verdict, subject: &str) -> ExitCode {
     let word = word(verdict.allowed);
     let mut shown = Shown::line(&format!("{subject}: {word}: {}", verdict.because));
     if let Some(line) = &verdict.would_allow {
-        shown = shown.and(&Shown::line(&format!("  to allow it: {line}")));
+        shown = shown.and(&Shown::line(&format!("  to allow it, write in {}: {line}", verdict.file)));
     }
     terminal::print(&shown);
     if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }

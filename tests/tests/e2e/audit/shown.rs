@@ -178,3 +178,44 @@ fn calls_are_shown_as_they_come() {
     assert_eq!(next()["tool"], "TaskManager");
     child.kill().and_then(|()| child.wait()).expect("it was there");
 }
+
+#[test]
+fn files_of_others_are_looked_at_with_all_filters() {
+    let program = used();
+    let text = fs::read_to_string(folder(&program).join("audit.jsonl")).expect("a file");
+    let ben = text.replace("\"tool\":\"ReadDocs\"", "\"tool\":\"ReadImage\"");
+    // A log server's own words, a line that came again, and one that is none.
+    let mixed: String = text.lines().map(|line| format!("Nov 22 10:00 host {line}\n{line}\n")).collect();
+    let (one, other) = ("ana.jsonl", "ben.jsonl");
+    program.put(&format!("workspace/{one}"), mixed + "a line of something else\n");
+    program.put(&format!("workspace/{other}"), ben);
+    fs::remove_dir_all(folder(&program)).expect("removes");
+    let both = ["--file", one, "--file", other];
+    assert!(tools(&program, &[]).is_empty());
+    assert_eq!(tools(&program, &both[..2]), ["TaskManager", "TaskManager", "ReadDocs", "ListBgTasks"]);
+    for (arguments, expected) in [
+        (&["--tool", "Read*"][..], &["ReadDocs", "ReadImage"][..]),
+        (&["--denied"], &["ReadDocs", "ReadImage"]),
+        (&["--line", "built-in", "--tool", "Read*"], &["ReadDocs", "ReadImage"]),
+        (&["--user", "nobody-here"], &[]),
+        (&["--last", "1"], &["ListBgTasks"]),
+    ] {
+        assert_eq!(tools(&program, &[&both[..], arguments].concat()), expected, "{arguments:?}");
+    }
+    let (status, out, err) = program.run(&[&["audit"], &both[..]].concat());
+    assert!(status.success() && out.starts_with("time (UTC) ") && out.contains("user, client"), "{out}");
+    assert!(err.contains("1 line that is none of an audit was left out"), "{err}");
+    let (status, out, err) = program.run(&[&["audit", "report", "--tool", "Read*"], &both[..]].concat());
+    assert!(
+        status.success() && out.contains("Audit report: 2 calls") && out.contains("ReadImage"),
+        "{out}{err}"
+    );
+    for (arguments, says) in [
+        (&["--file", "absent"][..], "absent cannot be read"),
+        (&["--file", "."], "name the files in it, such as audit*.jsonl"),
+        (&["--file", one, "--follow"], "cannot be used with"),
+    ] {
+        let (status, _, err) = program.run(&[&["audit"], arguments].concat());
+        assert!(!status.success() && err.contains(says), "{arguments:?}: {err}");
+    }
+}

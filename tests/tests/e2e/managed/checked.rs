@@ -1,7 +1,7 @@
 //! What `policy check` says of files: mistakes, all at once, and what was perhaps not meant.
 
 use scorpiox_tests::Program;
-use scorpiox_tests::managed::managed;
+use scorpiox_tests::managed::{for_root, managed};
 
 use super::program;
 
@@ -81,4 +81,20 @@ fn what_does_nothing_beside_the_policy_for_all_is_noted() {
     assert!(out.contains("in /etc/scorpiox/policy.toml, which only the administrator"), "{out}");
     let (_, out, _) = program.run(&["policy", "why", "host", "c.example.com", "--profile", "build"]);
     assert!(out.contains("in the user's own policy.toml"), "{out}");
+}
+
+#[test]
+fn a_policy_for_all_that_only_root_can_read_is_noted() {
+    let text = "version = 1\n";
+    let says = "/etc/scorpiox/policy.toml cannot be read by all users (mode 0600)";
+    for (mode, kept) in [(0o600, true), (0o644, false)] {
+        let program = for_root(Program::new(), &[("policy.toml", text, mode)]);
+        let (status, out, err) = program.run(&["policy", "check", "--strict"]);
+        assert_eq!(status.code(), Some(i32::from(kept)), "{out}{err}");
+        let (_, report, _) = program.run(&["doctor"]);
+        for told in [out, report].map(|told| told.split_whitespace().collect::<Vec<_>>().join(" ")) {
+            assert_eq!(told.contains(says), kept, "{told}");
+            assert_eq!(told.contains("run `chmod a+r /etc/scorpiox/policy.toml` as root"), kept, "{told}");
+        }
+    }
 }

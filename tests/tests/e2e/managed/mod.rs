@@ -2,6 +2,7 @@
 
 mod broken;
 mod checked;
+mod elsewhere;
 mod narrowed;
 mod weaken;
 

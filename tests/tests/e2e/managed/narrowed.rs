@@ -34,6 +34,8 @@ fn the_outcome_names_the_line_and_the_file_of_each_part() {
     );
     let (why, out, _) = program.run(&["policy", "why", "read", "secret"]);
     assert!(!why.success() && out.contains("(/etc/scorpiox/policy.toml line 4)"), "{out}");
+    let file = "to allow it, write in /etc/scorpiox/policy.toml, which only the administrator of this machine can: deny =";
+    assert!(out.contains(file), "{out}");
 }
 
 #[test]
@@ -243,7 +245,15 @@ fn what_would_not_hold_is_refused() {
         assert!(out.contains("note: ") && out.contains(words), "{out}");
     }
     let program = Program::new();
-    program.put("home/.scorpiox/policy.toml", "version = 1\n[tools]\ndeny = [\"SetCalback\"]\n");
-    let (_, out, _) = program.run(&["policy", "check"]);
-    assert!(out.contains("no tool is called so; did you mean SetCallback?"), "{out}");
+    for (name, meant) in [("SetCalback", "SetCallback"), ("demo_*", "demo.*"), ("Web*", ""), ("demo.*", "")] {
+        program.put("home/.scorpiox/policy.toml", format!("version = 1\n[tools]\ndeny = [\"{name}\"]\n"));
+        let (strict, out, _) = program.run(&["policy", "check", "--strict"]);
+        let note = format!(
+            "[tools] names {name} (policy.toml line 3), and no tool has such a name; did you mean {meant}?"
+        );
+        assert_eq!((strict.success(), out.contains(&note)), (meant.is_empty(), !meant.is_empty()), "{out}");
+    }
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[tools]\ndeny = \"WebSearch\"\n");
+    let (_, _, err) = program.run(&["policy", "check"]);
+    assert!(err.contains("such as [\"Bash\", \"weather.*\"]"), "{err}");
 }

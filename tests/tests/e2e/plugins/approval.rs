@@ -179,13 +179,19 @@ fn each_decision_about_a_plugin_leaves_a_line() {
     install(&program, &old);
     install(&program, &source(&program, "kinds", "version = \"2\"\n", &another()));
     program.run(&["plugin", "deny", "kinds"]);
+    let hash = hash_of(&program, &source(&program, "kinds", "version = \"2\"\n", &another()));
+    program.run(&["plugin", "approve", "kinds", "--yes", &hash]);
     program.run(&["plugin", "remove", "kinds"]);
-    let lines = crate::audit::lines(&program, 5);
+    let lines = crate::audit::lines(&program, 6);
     let said: Vec<_> = lines.iter().map(|line| line["tool"].as_str().expect("a name")).collect();
-    assert_eq!(said, ["plugin add", "plugin approve", "plugin update", "plugin deny", "plugin remove"]);
+    assert_eq!(
+        said,
+        ["plugin add", "plugin add", "plugin add", "plugin deny", "plugin approve", "plugin remove"]
+    );
     let used = &lines[1]["uses"][0];
     assert_eq!((&used["capability"], &used["rule"]), (&json!("plugins"), &json!("approval")));
     assert!(used["what"].as_str().expect("a text").starts_with("kinds@sha256:"), "{used}");
+    let old = source(&program, "kinds", "version = \"1\"\n", &component());
     // Nothing is approved without a line, where each has to have one.
     program.put("home/.scorpiox/policy.toml", "version = 1\n[audit]\nrequired = true\n");
     std::fs::remove_dir_all(program.home().join(".scorpiox/audit")).expect("removes");

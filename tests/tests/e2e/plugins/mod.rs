@@ -6,6 +6,7 @@ mod costly;
 mod hostile;
 mod impostor;
 mod insider;
+mod judged;
 mod kinds;
 mod ledger;
 mod many;

@@ -46,3 +46,31 @@ fn limits_hold_in_a_trial_too() {
     let (status, _, err) = program.run(&["plugin", "test", &folder, "divide", "[1]"]);
     assert!(!status.success() && err.contains("the arguments are no JSON object: [1]"), "{err}");
 }
+
+#[test]
+fn a_trial_leaves_a_line_also_where_the_policy_refuses_it() {
+    let program = Program::new();
+    let bytes = fs::read(guest("kinds")).expect("the component");
+    let folder = source(&program, "kinds", "", &bytes);
+    let divide =
+        |tool: &str| program.run(&["plugin", "test", &folder, tool, r#"{"a": 6, "b": 3}"#]).0.success();
+    assert!(divide("divide"));
+    for rule in [
+        "[plugins]\ndeny = [\"kinds\"]",
+        "[tools]\ndeny = [\"kinds.divide\"]",
+        "[workspaces]\nallow = [\"/srv\"]",
+    ] {
+        program.put("home/.scorpiox/policy.toml", format!("version = 1\n{rule}\n"));
+        assert!(!divide("divide") && !divide("kinds.divide"), "{rule}");
+    }
+    let lines = crate::audit::lines(&program, 7);
+    assert_eq!((&lines[0]["tool"], &lines[0]["outcome"]), (&"plugin test".into(), &"ok".into()));
+    for line in &lines[1..] {
+        let used = &line["uses"][0];
+        assert_eq!(
+            (&line["tool"], &line["outcome"], &line["fault"], &used["rule"]),
+            (&"plugin test".into(), &"refused".into(), &"policy".into(), &"policy.toml line 3".into()),
+            "{line}"
+        );
+    }
+}
