@@ -6,17 +6,19 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_policy::{Policy, render};
+use scorpiox_policy::{Places, Policy, render};
 
 fuzz_target!(|text: &str| {
     let path = Path::new("/home/user/.scorpiox/policy.toml");
+    let home = Path::new("/home/user");
+    let places = Places::standard(home.join("project"), Some(home.to_owned()), &home.join(".scorpiox"));
     match Policy::parse(text, path) {
         Err(problem) => assert!(problem.to_string().contains("policy.toml")),
         Ok(policy) => {
             assert!(!render(&policy).is_empty());
             for profile in policy.shell.profiles.values() {
                 for by in policy.shell.profiles.values() {
-                    let narrowed = profile.narrowed(by);
+                    let narrowed = profile.narrowed(by, &places);
                     assert!(narrowed.limits.memory <= profile.limits.memory);
                     assert!(narrowed.limits.processes <= by.limits.processes);
                     for rule in profile.deny.iter().chain(&by.deny) {
