@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use scorpiox_text::nearest;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::tools::{Failure, Output, OutputContent, Tool};
@@ -53,7 +54,8 @@ fn note(tool: &Tool, arguments: &str, text: &str) -> Option<String> {
     if schema.properties.is_empty() || schema.others.is_some_and(|others| others.get() != "false") {
         return None;
     }
-    let given: BTreeMap<String, Box<RawValue>> = serde_json::from_str(arguments).ok()?;
+    // The values may be long, and are of no interest.
+    let given: BTreeMap<String, IgnoredAny> = serde_json::from_str(arguments).ok()?;
     let is_news = |name: &&String| !schema.properties.contains_key(*name) && !text.contains(name.as_str());
     let unknown: Vec<_> = given.keys().filter(is_news).collect();
     let known: Vec<_> = schema.properties.keys().map(String::as_str).collect();

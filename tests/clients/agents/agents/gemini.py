@@ -35,6 +35,8 @@ class Gemini(Client):
             "privacy": {"usageStatisticsEnabled": False},
             "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
             "telemetry": {"enabled": False},
+            # After 30 turns it would ask the model whether it goes in circles, which no scene is about.
+            "model": {"disableLoopDetection": True},
         }
         place.put(".gemini/settings.json", settings)
 
