@@ -13,35 +13,31 @@ impl Profile {
     /// What both profiles allow on a machine with these places.
     #[must_use]
     pub fn narrowed(&self, by: &Profile, places: &Places) -> Profile {
-        narrowed(self, by, places)
-    }
-}
-
-fn narrowed(own: &Profile, by: &Profile, places: &Places) -> Profile {
-    let mut write = meet_all(&own.write, &by.write, places);
-    // Seen from inside a protected folder nothing has a protected name any more. And what one of them opens
-    // for reading may lie in what the other one writes.
-    write.retain(|rule| {
-        [own, by].iter().all(|profile| {
-            !is_protected(&rule.place, profile, places) && may_write(&rule.place, profile, places)
-        })
-    });
-    // What may be written may be read, so that has to take part.
-    let readable =
-        |profile: &Profile| -> Vec<_> { profile.read.iter().chain(&profile.write).cloned().collect() };
-    let mut read = meet_all(&readable(own), &readable(by), places);
-    read.retain(|rule| write.iter().all(|other| other.place != rule.place));
-    let (limits, origins) = limits(own, by);
-    Profile {
-        name: if own.name == by.name { own.name.clone() } else { format!("{}+{}", own.name, by.name) },
-        read,
-        write,
-        deny: union(own, by),
-        network: network(&own.network, &by.network),
-        env: env(&own.env, &by.env),
-        limits,
-        origins,
-        outer: own.outer.clone().or_else(|| by.outer.clone()),
+        let mut write = meet_all(&self.write, &by.write, places);
+        // Seen from inside a protected folder nothing has a protected name any more. And what one of them
+        // opens for reading may lie in what the other one writes.
+        write.retain(|rule| {
+            [self, by].iter().all(|profile| {
+                !is_protected(&rule.place, profile, places) && may_write(&rule.place, profile, places)
+            })
+        });
+        // What may be written may be read, so that has to take part.
+        let readable =
+            |profile: &Profile| -> Vec<_> { profile.read.iter().chain(&profile.write).cloned().collect() };
+        let mut read = meet_all(&readable(self), &readable(by), places);
+        read.retain(|rule| write.iter().all(|other| other.place != rule.place));
+        let (limits, origins) = limits(self, by);
+        Profile {
+            name: if self.name == by.name { self.name.clone() } else { format!("{}+{}", self.name, by.name) },
+            read,
+            write,
+            deny: union(self, by),
+            network: network(&self.network, &by.network),
+            env: env(&self.env, &by.env),
+            limits,
+            origins,
+            outer: self.outer.clone().or_else(|| by.outer.clone()),
+        }
     }
 }
 

@@ -140,7 +140,10 @@ fn arguments(cell: &CellSpec, covers: &[Cover]) -> io::Result<Arguments> {
         all.words(&["--unshare-net"])?;
     }
     root(&mut all, cell)?;
-    for exposed in &cell.exposed {
+    // A folder comes before what lies in it, which would be out of sight otherwise.
+    let mut all_exposed: Vec<_> = cell.exposed.iter().collect();
+    all_exposed.sort_by_key(|exposed| exposed.path.as_path());
+    for exposed in all_exposed {
         let path = exposed.path.as_path();
         all.bind(if exposed.write { "--bind" } else { "--ro-bind" }, path, path)?;
     }

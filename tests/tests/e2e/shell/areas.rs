@@ -228,3 +228,25 @@ fn a_folder_for_writing_in_one_for_reading_in_one_for_writing_is_refused() {
     let ran = bash(&mut start(&program), "true");
     assert!(ran.refused().contains("kept/drafts") && ran.refused().contains("leave one"), "{}", ran.text);
 }
+
+#[test]
+fn a_folder_for_writing_inside_one_for_reading_is_written_in_whatever_order_they_are_named() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        program.put("notes/drafts/page", "draft");
+        let base = program.workspace().parent().expect("a folder").canonicalize().expect("a path");
+        let notes = base.join("notes").display().to_string();
+        let policy = format!(
+            "[shell.profile.workspace]\nread = [\"@system\", \"{notes}/drafts\", \"{notes}\"]\n\
+             write = [\"@workspace\", \"{notes}/drafts\"]\n"
+        );
+        let program = with_policy(program, &policy);
+        bash_for(
+            &mut start(&program),
+            &format!("cd {notes}; echo new > drafts/page; echo evil > page"),
+            5_000,
+        );
+        let is = |path: &str| fs::read_to_string(base.join("notes").join(path)).unwrap_or_default();
+        assert_eq!((is("drafts/page"), is("page")), ("new\n".to_owned(), String::new()), "{tier}");
+    }
+}

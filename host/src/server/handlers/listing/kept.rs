@@ -75,7 +75,7 @@ impl ListingCache {
     pub(crate) fn new(own_home: &Path, workspace: &str) -> Self {
         Self {
             memory: Mutex::default(),
-            file: own_home.join("cache/listings").join(workspace).with_extension("json"),
+            file: own_home.join("cache/listings").join(format!("{workspace}.json")),
         }
     }
 
@@ -176,6 +176,12 @@ mod tests {
         put(&cache, key(1));
         std::fs::write(&cache.file, b"{").expect("a file");
         assert!(ListingCache::new(home.path(), "w").get(&key(1)).is_none());
+    }
+
+    #[test]
+    fn workspaces_with_dots_in_their_names_have_files_of_their_own() {
+        let file = |workspace| ListingCache::new(Path::new("/home"), workspace).file;
+        assert_ne!(file("my.app-1"), file("my.shop-2"));
     }
 
     #[test]
