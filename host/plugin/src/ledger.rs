@@ -66,6 +66,9 @@ pub struct Approval {
     pub folders: Pins,
     /// What a call of it may use.
     pub limits: Limits,
+    /// Who signed it, as minisign writes that: whether that counts is decided again whenever it is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
     /// The definitions of its tools, as clients are told.
     pub tools: Box<RawValue>,
 }
@@ -225,6 +228,7 @@ mod tests {
             capabilities: Asks::default(),
             folders: Pins::new(),
             limits: Limits::default(),
+            signature: None,
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
         };
         Record { decided_at: 1_700_000_000, decision: Decision::Approved(Box::new(approval)) }

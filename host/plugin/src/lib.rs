@@ -25,5 +25,5 @@ pub use fingerprint::{Fingerprint, Stamps};
 pub use ledger::{Approval, Decision, Ledger, LedgerError, Pins, Record};
 pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError, ToolNote};
 pub use name::{NameError, PluginName};
-pub use shelf::{Installed, MANIFEST, MAX_COMPONENT_BYTES, Shelf, read_file};
+pub use shelf::{Installed, MANIFEST, MAX_COMPONENT_BYTES, SIGNATURE, Shelf, read_file, read_signature};
 pub use status::{Change, Status};

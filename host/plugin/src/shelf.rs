@@ -19,6 +19,12 @@ pub const MAX_COMPONENT_BYTES: u64 = 128 * 1024 * 1024;
 /// What a plugin's manifest is called.
 pub const MANIFEST: &str = "plugin.toml";
 
+/// What the signature of a plugin's hash is called.
+pub const SIGNATURE: &str = "plugin.hash.minisig";
+
+/// Largest signature: four lines, with comments.
+const MAX_SIGNATURE_BYTES: u64 = 4096;
+
 /// The folder of all plugins.
 #[derive(Debug, Clone)]
 pub struct Shelf {
@@ -158,6 +164,14 @@ impl Installed {
         Ok((manifest, of(&self.component)?))
     }
 
+    /// The signature of its hash, if there is one beside its manifest.
+    pub fn read_signature(&self) -> io::Result<Option<String>> {
+        if self.stamps.0.is_none() {
+            return Ok(None);
+        }
+        read_signature(&self.component.with_file_name(SIGNATURE))
+    }
+
     /// The component's bytes.
     pub fn read_component(&self) -> io::Result<Vec<u8>> {
         read_file(&self.component, MAX_COMPONENT_BYTES)
@@ -230,6 +244,15 @@ fn missing(name: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("its {name} is not there; add the plugin again"),
         _ => format!("its {name} cannot be read: {error}"),
+    }
+}
+
+/// A signature, if there is one.
+pub fn read_signature(path: &Path) -> io::Result<Option<String>> {
+    match read_file(path, MAX_SIGNATURE_BYTES) {
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| io::Error::other("is no UTF-8")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -100,6 +100,7 @@ mod tests {
             capabilities: plugin.manifest.capabilities.clone(),
             folders: crate::Pins::new(),
             limits: plugin.manifest.limits.clone(),
+            signature: None,
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
         };
         Record { decided_at: 0, decision: Decision::Approved(Box::new(approval)) }

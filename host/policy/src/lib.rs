@@ -30,9 +30,11 @@ mod names;
 mod narrow;
 mod parse;
 mod place;
+mod plugins;
 mod problem;
 mod profile;
 mod render;
+mod rules;
 mod search;
 mod seen;
 mod shell;
@@ -59,15 +61,17 @@ pub use place::{
     PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name,
     is_name, is_protected_name,
 };
+pub use plugins::{Approve, Candidate, PluginPattern, PluginsPolicy, Signed, Signer};
 pub use problem::{Invalid, Problem};
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;
+pub use rules::{Refusal, Rules};
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
 pub use source::{File, Source, Sourced};
 pub use tier::{Tier, UnknownTier};
-pub use tools::{Approve, PluginPattern, PluginsPolicy, Refusal, Rules, ToolsPolicy};
+pub use tools::ToolsPolicy;
 pub use web::{NetworkRule, Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
 pub use why::Verdict;
 pub use workspaces::WorkspacesPolicy;

@@ -8,11 +8,12 @@ use crate::deny::DenyRule;
 use crate::files::FilesPolicy;
 use crate::narrow::meet_all;
 use crate::place::{PathRule, Places};
+use crate::plugins::{PluginPattern, PluginsPolicy};
 use crate::profile::{DEFAULT_PROFILE, Profile};
+use crate::rules::Rules;
 use crate::search::{EnginePolicy, SearchPolicy};
 use crate::shell::{Grant, ShellPolicy};
 use crate::source::{File, Source, Sourced};
-use crate::tools::{PluginsPolicy, Rules};
 use crate::web::{Redirects, WebPolicy};
 use crate::workspaces::WorkspacesPolicy;
 
@@ -28,10 +29,7 @@ impl Policy {
             audit: audit(&self.audit, &by.audit),
             grants: grants(&self.grants, &by.grants),
             tools: rules(&self.tools, &by.tools, super::names::NamePattern::meet),
-            plugins: PluginsPolicy {
-                rules: rules(&self.plugins.rules, &by.plugins.rules, super::tools::PluginPattern::meet),
-                approve: most(&self.plugins.approve, &by.plugins.approve),
-            },
+            plugins: plugins(&self.plugins, &by.plugins),
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
         }
     }
@@ -186,6 +184,17 @@ fn search(own: &SearchPolicy, by: &SearchPolicy) -> SearchPolicy {
         engines.insert(name.clone(), EnginePolicy { enabled, base_url, key, source: decided.source });
     }
     SearchPolicy { engines }
+}
+
+fn plugins(own: &PluginsPolicy, by: &PluginsPolicy) -> PluginsPolicy {
+    // A signer opens nothing but by a rule, and rules have met.
+    let mut signers = by.signers.clone();
+    signers.extend(own.signers.clone());
+    PluginsPolicy {
+        rules: rules(&own.rules, &by.rules, PluginPattern::meet),
+        approve: most(&own.approve, &by.approve),
+        signers,
+    }
 }
 
 /// Never less is recorded, nothing is kept for a shorter time, and lines go to no fewer places.

@@ -7,10 +7,10 @@ use crate::audit::AuditPolicy;
 use crate::files::FilesPolicy;
 use crate::parse::show_size;
 use crate::profile::{Network, Profile};
+use crate::rules::Rules;
 use crate::search::EnginePolicy;
 use crate::shell::ShellPolicy;
 use crate::source::Source;
-use crate::tools::Rules;
 use crate::web::WebPolicy;
 use crate::why::quote;
 
@@ -35,6 +35,12 @@ pub fn render(policy: &Policy) -> String {
     page.text.push_str("\n[plugins]\n");
     rules(&mut page, &policy.plugins.rules);
     page.line(&format!("approve = \"{}\"", policy.plugins.approve.value), policy.plugins.approve.source);
+    for (name, signer) in &policy.plugins.signers {
+        page.header(&format!("plugins.signers.{name}"), signer.source);
+        page.line(&format!("key = {}", quote(signer.value.key())), signer.source);
+        let names: Vec<_> = signer.value.names.iter().map(|name| (name.to_string(), signer.source)).collect();
+        page.list("names", &names, signer.source);
+    }
     if let Some(allow) = &policy.workspaces.allow {
         page.text.push_str("\n[workspaces]\n");
         let allow: Vec<_> = allow.iter().map(|rule| (rule.place.to_string(), rule.source)).collect();

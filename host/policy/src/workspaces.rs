@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::place::{PathRule, Places};
 use crate::source::Source;
-use crate::tools::Refusal;
+use crate::rules::Refusal;
 
 /// Which folders may be worked on: whoever starts the server names one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -44,8 +44,10 @@ impl Entry {
     /// Whether it is of this decision.
     pub(super) fn is_of(&self, decided_at: u64, approval: &Approval) -> bool {
         let pinned = |approval: &Approval| {
-            let Approval { manifest, component, definitions, capabilities, folders, limits, .. } = approval;
-            let files = (manifest.clone(), component.clone(), definitions.clone());
+            let Approval {
+                manifest, component, definitions, capabilities, folders, limits, signature, ..
+            } = approval;
+            let files = (manifest.clone(), component.clone(), definitions.clone(), signature.clone());
             (files, capabilities.clone(), folders.clone(), limits.clone())
         };
         self.decided_at == decided_at && pinned(&self.approval) == pinned(approval)

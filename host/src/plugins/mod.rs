@@ -17,4 +17,4 @@ pub use definitions::BadDefinition;
 pub use describe::{Described, Undescribed, describe};
 pub use entry::{held_to, namespace};
 pub use grants::{Ungrantable, grants, limits, pins};
-pub use offer::{NotThere, Plugins};
+pub use offer::{NotThere, Plugins, candidate};

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use scorpiox_audit::APPROVAL;
 use scorpiox_paths::Stamp;
 use scorpiox_plugin::{Approval, Decision, Fingerprint, Ledger, PluginName, Shelf, Status};
-use scorpiox_policy::Refusal;
+use scorpiox_policy::{Candidate, Refusal};
 
 use super::entry::Entry;
 use crate::capabilities::shell::Shell;
@@ -115,9 +115,10 @@ impl Plugins {
     fn standing(&self, name: &PluginName, approval: &Approval) -> Result<String, Refusal> {
         // Of a policy that cannot be used every call is told.
         let Ok(policy) = self.shell.policy() else { return Ok(APPROVAL.to_owned()) };
-        let (name, content) = (name.as_str(), approval.content());
-        policy.plugins.check_run(name, content.as_str())?;
-        let approves = policy.plugins.approves(name, content.as_str());
+        let content = approval.content();
+        let plugin = candidate(name, &content, approval);
+        policy.plugins.check_run(&plugin)?;
+        let approves = policy.plugins.approves(&plugin);
         Ok(approves.map_or_else(|| APPROVAL.to_owned(), |rule| rule.source.to_string()))
     }
 
@@ -152,6 +153,16 @@ impl Plugins {
     fn lock<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
         with(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// What was approved, as the policy is asked about it.
+pub fn candidate<'a>(
+    name: &'a PluginName,
+    content: &'a Fingerprint,
+    approval: &'a Approval,
+) -> Candidate<'a> {
+    let signature = approval.signature.as_deref().into();
+    Candidate { name: name.as_str(), hash: content.as_str(), signature }
 }
 
 impl State {

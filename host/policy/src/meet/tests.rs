@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::*;
 use crate::source::Layer;
-use crate::{Network, WebVerdict, parse};
+use crate::{Candidate, Network, WebVerdict, parse};
 
 fn places() -> Places {
     Places::standard(
@@ -84,7 +84,10 @@ fn no_key_of_the_person_opens_what_is_closed_for_all() {
     assert_eq!(read, ["@workspace"]);
     assert!(both.files.check(Path::new("/home/ana/src/project/key"), &places()).is_err());
     assert!(both.tools.check_tool("TaskManager").is_err() && both.tools.check_tool("ReadDocs").is_ok());
-    assert!(both.plugins.check("other", "").is_err() && both.plugins.check("team-x", "").is_ok());
+    assert!(
+        both.plugins.check(&Candidate::named("other")).is_err()
+            && both.plugins.check(&Candidate::named("team-x")).is_ok()
+    );
     assert_eq!(both.plugins.approve, alone.plugins.approve);
     assert_eq!(both.audit, alone.audit);
     assert!(both.workspaces.check(Path::new("/etc"), &places()).is_err());
@@ -109,7 +112,7 @@ fn every_key_of_the_person_can_close_what_is_open_for_all() {
     assert_eq!(allowed, ["docs.example.com", "198.51.100.7"]);
     assert!(both.tools.check_tool("WebSearch").is_err() && both.tools.check_tool("Bash").is_ok());
     assert!(!both.search.engines["wiby"].enabled.as_ref().unwrap().value);
-    assert!(both.plugins.check("any", "").is_err());
+    assert!(both.plugins.check(&Candidate::named("any")).is_err());
     assert!(both.workspaces.check(Path::new("/home/ana/else"), &places()).is_err());
 }
 

@@ -5,6 +5,7 @@ mod audit;
 mod document;
 mod idle;
 mod mistakes;
+mod plugins;
 mod profile;
 mod shell;
 mod tools;
@@ -82,7 +83,7 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
         tools::read(&entry.section("[tools]")?, &mut policy.tools)?;
     }
     if let Some(entry) = top.get("plugins") {
-        tools::read_plugins(&entry.section("[plugins]")?, &mut policy.plugins)?;
+        plugins::read(&entry.section("[plugins]")?, &mut policy.plugins)?;
     }
     if let Some(entry) = top.get("workspaces") {
         tools::read_workspaces(&entry.section("[workspaces]")?, &mut policy.workspaces)?;

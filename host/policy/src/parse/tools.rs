@@ -1,13 +1,14 @@
-//! `[tools]`, `[plugins]`, `[workspaces]` and `min_version`.
+//! `[tools]`, `[workspaces]` and `min_version`.
 
 use super::document::{Entry, Section};
 use super::list;
 use super::profile::paths;
 use crate::names::NamePattern;
 use crate::place::Place;
-use crate::problem::{Invalid, Problem, shorten, suggest};
+use crate::problem::{Invalid, Problem, shorten};
+use crate::rules::Rules;
 use crate::source::Sourced;
-use crate::tools::{Approve, PluginPattern, PluginsPolicy, Rules, ToolsPolicy};
+use crate::tools::ToolsPolicy;
 use crate::workspaces::WorkspacesPolicy;
 
 /// This program's version: all its crates have one.
@@ -20,26 +21,8 @@ pub(super) fn read(section: &Section<'_>, tools: &mut ToolsPolicy) -> Result<(),
     rules(section, tools, fix, |text| NamePattern::parse(text, "tool"))
 }
 
-/// Lays `[plugins]` over the defaults.
-pub(super) fn read_plugins(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem> {
-    section.only(&["allow", "deny", "approve"])?;
-    let fix = "write a list of plugins, such as [\"weather\", \"notes@sha256:…\"]";
-    rules(section, &mut plugins.rules, fix, PluginPattern::parse)?;
-    if let Some(entry) = section.get("approve") {
-        let approve = match entry.text("write \"person\" or \"policy\"")? {
-            "person" => Approve::Person,
-            "policy" => Approve::Policy,
-            word => {
-                let what = format!("unknown word \"{}\" for {}", shorten(word), entry.label());
-                return Err(entry.problem(what, suggest(word, "words", Approve::WORDS)));
-            }
-        };
-        plugins.approve = Sourced::new(approve, entry.source());
-    }
-    Ok(())
-}
-
-fn rules<T>(
+/// Reads `allow` and `deny`.
+pub(super) fn rules<T>(
     section: &Section<'_>,
     rules: &mut Rules<T>,
     fix: &str,

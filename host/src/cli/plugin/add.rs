@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_plugin::{
-    Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginName, Shelf, Status,
+    Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginName, SIGNATURE,
+    Shelf, Status, read_signature,
 };
 
 use super::decide::{Judged, approved, is_still, judge, not_approved, recorded_unapproved, refused};
@@ -33,6 +34,7 @@ pub(super) struct Source {
     component_name: String,
     manifest: String,
     component: Vec<u8>,
+    signature: Option<String>,
 }
 
 pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> Result<ExitCode> {
@@ -98,7 +100,8 @@ impl Source {
         let parsed = Manifest::parse(&manifest)?;
         let component = component(&folder.join(&parsed.component))?;
         let manifest = commented(manifest, &folder.join(WIT));
-        Ok(Self { name: parsed.name, component_name: parsed.component, manifest, component })
+        let signature = read_signature(&folder.join(SIGNATURE)).with_context(|| SIGNATURE.to_owned())?;
+        Ok(Self { name: parsed.name, component_name: parsed.component, manifest, component, signature })
     }
 
     /// A skill that brings nothing but a component, which has the skill's name.
@@ -124,7 +127,8 @@ impl Source {
             format!("{} gives the plugin its name; rename the file, or write a plugin.toml", path.display())
         })?;
         let manifest = format!("name = \"{name}\"\ncomponent = \"component.wasm\"\n");
-        Ok(Self { name, component_name: "component.wasm".to_owned(), manifest, component: component(path)? })
+        let (component_name, component) = ("component.wasm".to_owned(), component(path)?);
+        Ok(Self { name, component_name, manifest, component, signature: None })
     }
 
     /// The plugin in a folder of its own, beside the others and not one of them.
@@ -139,6 +143,9 @@ impl Source {
         let removed = Removed(folder);
         write(&plugin.join(MANIFEST), self.manifest.as_bytes())?;
         write(&plugin.join(&self.component_name), &self.component)?;
+        if let Some(signature) = &self.signature {
+            write(&plugin.join(SIGNATURE), signature.as_bytes())?;
+        }
         let installed = Shelf::new(&removed.0).find(&self.name).map_err(|why| anyhow!("{why}"))?;
         Ok(Staged { plugin, installed, folder: removed })
     }

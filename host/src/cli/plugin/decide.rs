@@ -116,11 +116,16 @@ fn judged_by_policy(environment: &Environment, what: &str, look: &Look) -> Resul
     let shell = Shell::new(policy::setup(environment));
     let plugins = &policy_for(environment, &shell, what, look)?.plugins;
     let (name, content) = (look.installed.name.as_str(), look.content());
-    if let Err(refusal) = plugins.check(name, content.as_str()) {
+    let plugin = look.candidate(&content);
+    if let Some(signer) = plugins.signed_by(&plugin) {
+        let text = format!("\nSigned by {} ([plugins.signers], {}).", signer.value.name, signer.source);
+        terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
+    }
+    if let Err(refusal) = plugins.check(&plugin) {
         refused_by_policy(environment, what, look, &refusal);
         bail!("{refusal}; nothing was changed")
     }
-    if let Some(rule) = plugins.approves(name, content.as_str()) {
+    if let Some(rule) = plugins.approves(&plugin) {
         let text =
             format!("\nThe policy approves it: `allow` of [plugins] has {} ({}).", rule.value, rule.source);
         terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
@@ -130,7 +135,7 @@ fn judged_by_policy(environment: &Environment, what: &str, look: &Look) -> Resul
         return Ok(None);
     }
     let text = format!(
-        "\nNot approved: `approve` of [plugins] ({}) leaves that to the policy, which does not list {name} with its hash.",
+        "\nNot approved: `approve` of [plugins] ({}) leaves that to the policy, which does not list {name} with its hash or a signer of it.",
         plugins.approve.source
     );
     terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
@@ -194,7 +199,7 @@ pub(super) fn recorded(
     let recorder = Recorder::new(environment);
     let content = look.map(Look::content);
     let by_policy = content.as_ref().and_then(|content| {
-        let approves = recorder.shell.policy().ok()?.plugins.approves(name.as_str(), content.as_str())?;
+        let approves = recorder.shell.policy().ok()?.plugins.approves(&look?.candidate(content))?;
         Some(approves.source.to_string())
     });
     let uses = Uses::default();
@@ -292,7 +297,7 @@ pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
 }
 
 fn keep(environment: &Environment, look: &Look) -> Result<()> {
-    let Look { installed, component, stamps, described, folders, .. } = look;
+    let Look { installed, component, signature, stamps, described, folders, .. } = look;
     let approval = Approval {
         manifest: installed.manifest_fingerprint.clone(),
         component: component.clone(),
@@ -301,6 +306,7 @@ fn keep(environment: &Environment, look: &Look) -> Result<()> {
         capabilities: installed.manifest.capabilities.clone(),
         folders: folders.clone(),
         limits: installed.manifest.limits.clone(),
+        signature: signature.clone(),
         tools: RawValue::from_string(described.text())?,
     };
     set(environment, &installed.name, Decision::Approved(Box::new(approval)))

@@ -6,22 +6,25 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_plugin::{
-    Approval, Asks, Fingerprint, Installed, Ledger, Limits, Manifest, Pins, PluginName, Shelf, Stamps,
-    Status, WORKSPACE,
+    Approval, Asks, Fingerprint, Installed, Ledger, Limits, Manifest, Pins, PluginName, SIGNATURE, Shelf,
+    Stamps, Status, WORKSPACE,
 };
+use scorpiox_policy::Candidate;
 use wasmtime::Engine;
 
 use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
 use crate::cli::quote::{Shown, columns, one_line, rows, wrapped};
 use crate::cli::{policy, terminal};
-use crate::plugins::{Described, describe, pins};
+use crate::plugins::{Described, candidate, describe, pins};
 use crate::runtime::{Kept, pooled_config};
 
 /// A plugin that was looked into.
 pub(super) struct Look {
     pub(super) installed: Installed,
     pub(super) component: Fingerprint,
+    /// The signature that lies beside it, whoever made it.
+    pub(super) signature: Option<String>,
     /// Of the files before they were read, where they were old enough.
     pub(super) stamps: Option<Stamps>,
     pub(super) described: Described,
@@ -44,14 +47,21 @@ impl Look {
         let described = describe(&engine, &bytes, &installed.manifest, &kept)
             .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;
         let folders = pins(&installed.manifest.capabilities, environment.home.as_deref())?;
+        let signature = installed.read_signature().with_context(|| SIGNATURE.to_owned())?;
         let (component, home) = (Fingerprint::of(&bytes), environment.home.clone());
-        Ok(Self { installed, component, stamps, described, folders, home })
+        Ok(Self { installed, component, signature, stamps, described, folders, home })
     }
 
     /// Of the plugin, the same on each machine: what a policy lists.
     pub(super) fn content(&self) -> Fingerprint {
         let Self { installed, component, described, .. } = self;
         Fingerprint::of_plugin(&installed.manifest_fingerprint, component, &described.fingerprint())
+    }
+
+    /// As the policy is asked about it; `content` is [`Look::content`].
+    pub(super) fn candidate<'a>(&'a self, content: &'a Fingerprint) -> Candidate<'a> {
+        let signature = self.signature.as_deref().into();
+        Candidate { name: self.installed.name.as_str(), hash: content.as_str(), signature }
     }
 
     /// Of everything that is approved together. Where folders are is another thing on each machine; where links
@@ -278,7 +288,8 @@ pub(super) fn closed(shell: &Shell, name: &PluginName, approval: &Approval) -> O
     match shell.policy() {
         Err(error) => Some(error.to_string()),
         Ok(policy) => {
-            let refusal = policy.plugins.check_run(name.as_str(), approval.content().as_str()).err()?;
+            let content = approval.content();
+            let refusal = policy.plugins.check_run(&candidate(name, &content, approval)).err()?;
             Some(refusal.to_string())
         }
     }

@@ -60,7 +60,8 @@ fn allowed(environment: &Environment, look: &Look, tool: &str) -> Result<()> {
     let shell = Shell::new(policy::setup(environment));
     let policy = policy_for(environment, &shell, TEST, look)?;
     let name = look.installed.name.as_str();
-    let checked = policy.plugins.check_run(name, look.content().as_str());
+    let content = look.content();
+    let checked = policy.plugins.check_run(&look.candidate(&content));
     let bare = tool.strip_prefix(&format!("{name}.")).unwrap_or(tool);
     let checked = checked.and_then(|()| policy.tools.check_tool(&format!("{name}.{bare}")).map(drop));
     checked.inspect_err(|refusal| refused_by_policy(environment, TEST, look, refusal))?;

@@ -11,6 +11,7 @@ mod kinds;
 mod ledger;
 mod many;
 mod raw;
+mod signed;
 mod skills;
 mod templates;
 mod trial;
