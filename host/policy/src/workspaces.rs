@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::place::{PathRule, Places};
-use crate::source::Source;
 use crate::rules::Refusal;
+use crate::source::Source;
 
 /// Which folders may be worked on: whoever starts the server names one.
 #[derive(Debug, Clone, PartialEq, Eq)]

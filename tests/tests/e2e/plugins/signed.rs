@@ -59,7 +59,10 @@ fn what_a_signer_vouches_for_is_approved_by_that_and_by_nothing_less() {
     let bed = Bed::new();
     bed.policy(ALONE);
     let (added, said) = bed.add();
-    assert!(!added && said.contains("for \"signer:acme\" (policy.toml line 3): it has no signature"), "{said}");
+    assert!(
+        !added && said.contains("for \"signer:acme\" (policy.toml line 3): it has no signature"),
+        "{said}"
+    );
     bed.sign();
     let (added, said) = bed.add();
     assert!(added && said.contains("Signed by acme") && said.contains("kinds is approved"), "{said}");
@@ -106,7 +109,10 @@ fn a_signer_who_is_taken_out_vouches_for_nothing_any_more() {
     assert!(bed.add().0 && bed.call().0);
     bed.program.put("home/.scorpiox/policy.toml", "version = 1\n[plugins]\nallow = []\n");
     let (called, said) = bed.call();
-    assert!(!called && said.contains("plugin kinds is not in `allow` of [plugins] (policy.toml line 3)"), "{said}");
+    assert!(
+        !called && said.contains("plugin kinds is not in `allow` of [plugins] (policy.toml line 3)"),
+        "{said}"
+    );
     // Another one of the same name is not who signed.
     let other = Bed { key: KeyPair::generate_unencrypted_keypair().expect("a key"), ..bed };
     other.policy(ALONE);
@@ -120,6 +126,9 @@ fn where_a_person_approves_they_are_told_who_signed() {
     bed.policy("allow = [\"signer:acme\"]");
     bed.sign();
     let (added, said) = bed.add();
-    assert!(!added && said.contains("Signed by acme") && said.contains("there is no terminal to ask at"), "{said}");
+    assert!(
+        !added && said.contains("Signed by acme") && said.contains("there is no terminal to ask at"),
+        "{said}"
+    );
     assert!(!bed.call().0);
 }
