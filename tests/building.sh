@@ -26,9 +26,9 @@ nothing_is_rebuilt() {
 
 # The host's build script, in a project where no component was built.
 cargo_alone_names_make() {
-    mkdir -p "$folder/host"
-    rustc --edition 2024 -o "$folder/build-script" host/build.rs
-    ! CARGO_MANIFEST_DIR=$folder/host "$folder/build-script" >"$folder/said" || return 1
+    mkdir -p "$folder/host/program"
+    rustc --edition 2024 -o "$folder/build-script" host/program/build.rs
+    ! CARGO_MANIFEST_DIR=$folder/host/program "$folder/build-script" >"$folder/said" || return 1
     grep -q '^cargo::error=.*run `make build`' "$folder/said"
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::text::push_number;
+use scorpiox_text::line::push_number;
 
 const NUMBER: &[u8] = b",\"n\":";
 const PREVIOUS: &[u8] = b",\"prev\":\"";

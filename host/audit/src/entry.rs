@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use scorpiox_text::line::{clean, escaped_json, push_number, push_string};
+
 use crate::Uses;
-use crate::text::{clean, escaped_json, push_number, push_string};
 use crate::time::digits;
 
 /// Longest name or version of a client, in bytes.

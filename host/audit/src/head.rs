@@ -13,11 +13,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock, major, minor};
+use scorpiox_text::line::clean;
 use serde::Deserialize;
 
 use crate::chain::{Hash, Tip};
 use crate::files::{self, HEAD, Identity, identity};
-use crate::text::clean;
 
 /// The file always has this size, so that it is replaced by one write.
 const BYTES: usize = 256;

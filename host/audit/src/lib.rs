@@ -31,7 +31,6 @@ mod log;
 pub mod read;
 mod report;
 mod spool;
-pub mod text;
 pub mod time;
 mod uses;
 mod verify;

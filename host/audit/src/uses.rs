@@ -4,8 +4,9 @@ use std::fmt::{self, Display, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use scorpiox_text::line::{clean, push_number, push_string};
+
 use crate::ClientName;
-use crate::text::{clean, push_number, push_string};
 
 /// Different uses of one call that are kept; the rest is counted.
 const MAX_USES: usize = 32;

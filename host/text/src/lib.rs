@@ -6,12 +6,15 @@
 //! reads keeps what a person would see of it: [`readable`] takes the rest out. Of names of files
 //! [`folded`] says which are one.
 
+mod clean;
 mod columns;
+pub mod line;
 mod look_alike;
 mod name;
 mod nearest;
 mod readable;
 
+pub use clean::{clean, clean_json, hex, shorten};
 pub use columns::{MAX_MARKS, is_mark, is_undecided, most_columns};
 pub use look_alike::skeleton;
 pub use name::folded;

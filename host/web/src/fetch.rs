@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use scorpiox_executor::AsyncRuntime;
 use scorpiox_policy::{HostRule, WebPolicy};
-use scorpiox_proxy::SystemResolver;
 use tokio::net::unix::pipe::Receiver;
-use tokio::runtime::Runtime;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::timeout;
@@ -42,7 +42,7 @@ pub(crate) const OWN_HEADERS: [&str; 8] = [
 /// Fetches pages under a policy. Nothing is started before the first request.
 pub struct Fetcher {
     router: Arc<Router>,
-    runtime: OnceLock<Result<Arc<Runtime>, String>>,
+    runtime: Arc<AsyncRuntime>,
     /// For pages.
     http: OnceLock<Result<reqwest::Client, String>>,
     /// For requests whose answers are not to be touched.
@@ -52,17 +52,16 @@ pub struct Fetcher {
 
 #[derive(Clone)]
 struct Started {
-    runtime: Arc<Runtime>,
+    handle: Handle,
     http: reqwest::Client,
 }
 
 impl Fetcher {
-    /// A fetcher under this policy.
-    pub fn new(policy: WebPolicy) -> Self {
-        let router = Router::new(policy, Arc::new(SystemResolver::default()));
+    /// A fetcher under this policy, whose requests `runtime` looks after.
+    pub fn new(policy: WebPolicy, runtime: Arc<AsyncRuntime>) -> Self {
         Self {
-            router: Arc::new(router),
-            runtime: OnceLock::new(),
+            router: Arc::new(Router::of_system(policy)),
+            runtime,
             http: OnceLock::new(),
             plain: OnceLock::new(),
             cache: Arc::default(),
@@ -80,20 +79,10 @@ impl Fetcher {
     }
 
     fn started(&self) -> Result<Started, WebError> {
-        let runtime = Arc::clone(self.runtime()?);
+        let handle = self.runtime.handle().map_err(WebError::Failed)?.clone();
         let http = self.http.get_or_init(|| client(&self.router, |builder| builder));
         let http = http.clone().map_err(WebError::Failed)?;
-        Ok(Started { runtime, http })
-    }
-
-    fn runtime(&self) -> Result<&Arc<Runtime>, WebError> {
-        let runtime = self.runtime.get_or_init(start);
-        runtime.as_ref().map_err(|error| WebError::Failed(error.clone()))
-    }
-
-    /// Where [`exchange`](Self::exchange) runs.
-    pub fn handle(&self) -> Result<tokio::runtime::Handle, WebError> {
-        Ok(self.runtime()?.handle().clone())
+        Ok(Started { handle, http })
     }
 
     /// What sends requests as they are, and leaves answers compressed.
@@ -121,16 +110,6 @@ impl Fetcher {
             count: 0,
         })
     }
-}
-
-fn start() -> Result<Arc<Runtime>, String> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .thread_name("web")
-        .enable_all()
-        .build()
-        .map(Arc::new)
-        .map_err(|error| format!("the thread for requests cannot be started: {error}"))
 }
 
 /// A client that connects to nothing that the router did not check.
@@ -215,7 +194,7 @@ impl Pending {
             only: self.only.clone(),
             watch: self.watch.clone(),
         };
-        let task = self.started.runtime.spawn(async move {
+        let task = self.started.handle.spawn(async move {
             let outcome = job.run(request).await;
             // Nobody waits any more when this fails.
             let _ = done.send((id, outcome));
@@ -231,7 +210,7 @@ impl Pending {
         }
         let Self { started, finished, .. } = self;
         let bell = bell.and_then(|bell| bell.try_clone_to_owned().ok());
-        let waited = started.runtime.block_on(async {
+        let waited = started.handle.block_on(async {
             tokio::select! {
                 biased;
                 () = rings(bell) => Waited::Stopped,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use scorpiox_policy::{HostRule, WebPolicy, WebVerdict};
-use scorpiox_proxy::{AddressPolicy, Resolve};
+use scorpiox_proxy::{AddressPolicy, Resolve, SystemResolver};
 use url::{Host, Url};
 
 use crate::error::WebError;
@@ -57,6 +57,11 @@ impl Router {
     pub fn new(policy: WebPolicy, resolver: Arc<dyn Resolve>) -> Self {
         let allow = policy.allow_private.iter().map(|rule| (rule.address, rule.prefix)).collect();
         Self { policy, addresses: AddressPolicy::new(allow, "[web]"), resolver, checked: Mutex::default() }
+    }
+
+    /// A router under this policy, which asks the system for addresses.
+    pub fn of_system(policy: WebPolicy) -> Self {
+        Self::new(policy, Arc::new(SystemResolver::default()))
     }
 
     /// The policy.

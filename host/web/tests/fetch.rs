@@ -85,7 +85,7 @@ fn page(stream: &mut TcpStream, head: &str, body: &[u8]) {
 
 fn fetcher(policy: &str) -> Fetcher {
     let text = format!("version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\n{policy}");
-    Fetcher::new(Policy::parse(&text, Path::new("policy.toml")).expect("a policy").web)
+    Fetcher::new(Policy::parse(&text, Path::new("policy.toml")).expect("a policy").web, Arc::default())
 }
 
 fn get(url: &str) -> Request {

@@ -1,0 +1,11 @@
+//! Who runs what: threads, the async runtime, and how a call is told to stop.
+//!
+//! Invariants: nothing is started before it is needed; a call that is told to stop stays told. What runs, and
+//! what it means that it cannot be started, is the business of those who ask.
+
+mod cancel;
+mod runtime;
+pub mod threads;
+
+pub use cancel::{Cancel, Reason};
+pub use runtime::AsyncRuntime;

@@ -1,0 +1,21 @@
+//! The one async runtime of the program.
+
+use std::sync::OnceLock;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+
+/// Looks after requests, timers and connections. Its thread starts with the first of them.
+#[derive(Default)]
+pub struct AsyncRuntime(OnceLock<Result<Runtime, String>>);
+
+impl AsyncRuntime {
+    /// What tasks are given to; an error where its thread cannot be started.
+    pub fn handle(&self) -> Result<&Handle, String> {
+        let started = self.0.get_or_init(|| {
+            let runtime =
+                Builder::new_multi_thread().worker_threads(1).thread_name("async").enable_all().build();
+            runtime.map_err(|error| format!("the thread for requests cannot be started: {error}"))
+        });
+        started.as_ref().map(Runtime::handle).map_err(Clone::clone)
+    }
+}

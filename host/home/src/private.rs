@@ -1,0 +1,130 @@
+//! Files below the program's own folder that are this person's alone.
+//!
+//! Invariant: what is opened here, nobody else can have written; what is written here is seen whole or
+//! not at all.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::OFlags;
+
+use crate::instance;
+
+/// How a file ends that is being written.
+const DRAFT: &str = "new";
+/// Whoever has not finished writing a file after this time never will.
+const DRAFT_TIME: Duration = Duration::from_hours(24);
+
+/// Opens a file to read it; an error where others could have written it, or put it there.
+pub fn open(path: &Path) -> io::Result<File> {
+    check(&parent(path)?.symlink_metadata()?)?;
+    let file =
+        OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Writes a file, and its folder where there is none. Of two that write at once either stays.
+pub fn write(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let folder = parent(path)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    check(&folder.symlink_metadata()?)?;
+    let draft = path.with_extension(format!("{}.{DRAFT}", instance::name()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let written = content(&mut file).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+/// Deletes what writers left in a folder that were killed.
+pub fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let modified = entry.metadata().and_then(|about| about.modified());
+        let age = modified.map(|modified| SystemTime::now().duration_since(modified));
+        if is_draft(&path) && age.is_ok_and(|age| age.is_ok_and(|age| age > DRAFT_TIME)) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether a file is not finished.
+pub fn is_draft(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == DRAFT)
+}
+
+fn parent(path: &Path) -> io::Result<&Path> {
+    path.parent().ok_or_else(|| io::Error::other("no folder"))
+}
+
+fn check(about: &Metadata) -> io::Result<()> {
+    let own = rustix::process::geteuid().as_raw();
+    if about.uid() != own || about.mode() & 0o022 != 0 || about.is_symlink() {
+        return Err(io::Error::other("others can write it"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn what_others_can_have_written_is_not_opened() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join("cache/a");
+        let put = || write(&path, |file| file.write_all(b"mine"));
+        let read = || {
+            let mut text = String::new();
+            open(&path)?.read_to_string(&mut text).map(|_| text)
+        };
+        put().expect("written");
+        put().expect("written again");
+        assert_eq!(read().expect("a file"), "mine");
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+        };
+        set(&path, 0o620);
+        assert!(read().is_err());
+        set(&path, 0o600);
+        set(&home.path().join("cache"), 0o770);
+        assert!(read().is_err() && put().is_err());
+        set(&home.path().join("cache"), 0o700);
+        fs::rename(&path, home.path().join("b")).expect("moved");
+        symlink(home.path().join("b"), &path).expect("a link");
+        assert!(read().is_err());
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_goes_after_a_day() {
+        let home = tempfile::tempdir().expect("a folder");
+        let hours_ago = |name: &str, hours| {
+            let file = File::create(home.path().join(name)).expect("a file");
+            file.set_modified(SystemTime::now() - Duration::from_hours(hours)).expect("a time");
+        };
+        hours_ago("a.0-1.new", 25);
+        hours_ago("b.0-2.new", 1);
+        hours_ago("c.cwasm", 1000);
+        sweep(home.path());
+        let left = fs::read_dir(home.path()).expect("a folder").flatten().map(|entry| entry.file_name());
+        let mut left: Vec<_> = left.collect();
+        left.sort();
+        assert_eq!(left, ["b.0-2.new", "c.cwasm"]);
+    }
+
+    #[test]
+    fn nothing_stays_of_what_cannot_be_written() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join("cache/a");
+        assert!(write(&path, |_| Err(io::Error::other("full"))).is_err());
+        assert_eq!(fs::read_dir(home.path().join("cache")).expect("a folder").count(), 0);
+    }
+}

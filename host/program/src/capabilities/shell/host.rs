@@ -1,0 +1,131 @@
+//! The WIT interface `shell`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use scorpiox_cell::{Ended, Outcome, Status as Ending};
+use scorpiox_executor::Cancel;
+
+use super::{As, Listed, Request, Shell, ShellError, TaskEnd, TaskState};
+use crate::bindings::capabilities::scorpiox::tool::shell::{Completed, Error, Host, Piece, Status, Task};
+use crate::runtime::CallState;
+
+/// Bytes of output that a component is given at once.
+const SHOWN_BYTES: usize = 30 * 1024;
+
+/// What one call knows of the shell.
+pub struct ShellView {
+    shell: Arc<Shell>,
+    read_only: bool,
+    cancel: Cancel,
+}
+
+impl ShellView {
+    /// For a call that stops with `cancel`, and must change nothing if `read_only`.
+    pub(crate) fn new(shell: Arc<Shell>, read_only: bool, cancel: Cancel) -> Self {
+        Self { shell, read_only, cancel }
+    }
+}
+
+/// Why a call of the shell did not succeed.
+#[derive(Debug)]
+pub struct ShellFailure(Error);
+
+impl From<Arc<ShellError>> for ShellFailure {
+    fn from(error: Arc<ShellError>) -> Self {
+        let text = error.to_string();
+        Self(match &*error {
+            denial if denial.is_denial() => Error::Denied(text),
+            ShellError::Command(_) => Error::Invalid(text),
+            ShellError::NoTask(_) | ShellError::NoTasks(_) => Error::NotFound(text),
+            _ => Error::Failed(text),
+        })
+    }
+}
+
+impl CallState {
+    fn request(&self, command: String, timeout: Option<Duration>) -> Request {
+        let run_as = As::Component {
+            name: Arc::clone(&self.namespace),
+            profile: self.approved.as_ref().and_then(|approved| approved.profile.clone()),
+            read_only: self.shell.read_only,
+        };
+        Request { command, run_as, timeout, uses: self.uses.clone() }
+    }
+}
+
+impl Host for CallState {
+    fn run(&mut self, command: String, timeout_ms: Option<u32>) -> Result<Completed, ShellFailure> {
+        let (default, most) = self.shell.shell.timeouts()?;
+        let timeout = timeout_ms.map_or(default, |ms| Duration::from_millis(ms.into()));
+        if timeout.is_zero() || timeout > most {
+            let why =
+                format!("the time must be 1 to {} ms, but was {}", most.as_millis(), timeout.as_millis());
+            return Err(ShellFailure(Error::Invalid(why)));
+        }
+        let left = self
+            .deadline
+            .map(|deadline| (deadline + self.asked_for).saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(ShellFailure(Error::Denied("the call has waited for as long as it may".to_owned())));
+        }
+        let timeout = left.map_or(timeout, |left| timeout.min(left));
+        let request = self.request(command, Some(timeout));
+        let completed = self.shell.shell.run(&request, &self.shell.cancel, SHOWN_BYTES)?;
+        Ok(Completed {
+            output: completed.output.text,
+            status: status(&completed.outcome),
+            timed_out: completed.outcome.ended == Some(Ended::Timeout),
+            duration_ms: completed.outcome.duration_ms,
+            tier: completed.tier.name().to_owned(),
+            truncated_bytes: completed.output.truncated_bytes,
+            killed_processes: completed.outcome.leftover,
+        })
+    }
+
+    fn start(&mut self, command: String) -> Result<Task, ShellFailure> {
+        if self.approved.is_some() {
+            // Nobody would end it when the approval ends, or a plan begins.
+            let why = "plugins run commands to their end; use run".to_owned();
+            return Err(ShellFailure(Error::Denied(why)));
+        }
+        let request = self.request(command, None);
+        Ok(task(&self.shell.shell.start_task(&request)?.task))
+    }
+
+    fn read(&mut self, id: u32) -> Result<Piece, ShellFailure> {
+        let read = self.shell.shell.read_task(Some(&self.namespace), id, SHOWN_BYTES)?;
+        Ok(Piece {
+            output: read.piece.text,
+            lost_bytes: read.piece.lost_bytes,
+            more: read.piece.more,
+            task: task(&read.task),
+        })
+    }
+
+    fn kill(&mut self, id: u32) -> Result<Task, ShellFailure> {
+        let (killed, _) = self.shell.shell.kill_task(Some(&self.namespace), id, &self.shell.cancel)?;
+        Ok(task(&killed))
+    }
+
+    fn convert_error(&mut self, failure: ShellFailure) -> wasmtime::Result<Error> {
+        Ok(failure.0)
+    }
+}
+
+fn status(outcome: &Outcome) -> Status {
+    match outcome.status {
+        Ending::Code(code) => Status::ExitCode(code),
+        Ending::Signal(signal) => Status::Signal(signal),
+    }
+}
+
+fn task(listed: &Listed) -> Task {
+    let (ended, runtime) = match &listed.state {
+        TaskState::Running(time) => (None, *time),
+        TaskState::Ended(TaskEnd::Ended(outcome), time) => (Some(status(outcome)), *time),
+        TaskState::Ended(TaskEnd::Lost(_), time) => (Some(Status::Signal(9)), *time),
+    };
+    let runtime_ms = u64::try_from(runtime.as_millis()).unwrap_or(u64::MAX);
+    Task { id: listed.id, status: ended, runtime_ms }
+}

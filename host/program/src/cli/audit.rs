@@ -1,0 +1,327 @@
+//! `scorpiox-code audit`: what tools did, and for whom.
+
+mod chosen;
+mod copied;
+mod report;
+mod verify;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::{Args, Subcommand};
+use scorpiox_audit::read::{Line, Reader};
+use scorpiox_audit::{APPROVAL, BUILT_IN, Filter, Glob, LineHash, Record, time};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+use scorpiox_terminal::Table;
+use scorpiox_text::line::escaped;
+use scorpiox_text::nearest;
+
+use super::environment::Environment;
+use crate::server::records::audit_folder;
+use chosen::{Chosen, left_out};
+
+/// Lines that are shown when nobody says how many.
+const SHOWN: usize = 100;
+/// How often it is looked for new lines.
+const LOOK_TIME: Duration = Duration::from_millis(200);
+/// Names that a wrong one is compared with.
+const MAX_NAMES: usize = 1000;
+/// Denied uses that a line of the table names.
+const MAX_DENIED: usize = 3;
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct AuditArguments {
+    #[command(subcommand)]
+    command: Option<AuditCommand>,
+    #[command(flatten)]
+    chosen: Chosen,
+    /// The newest N calls; 0 is all [default: 100, with --json all]
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// Go on with calls as they come
+    #[arg(long, conflicts_with = "file")]
+    follow: bool,
+    /// Print the lines as they are kept, in JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum AuditCommand {
+    /// Check that no line was changed, removed, moved or added; exit code 1 where one was
+    Verify {
+        /// A copy of the lines, as `export` of [audit] made it, in place of the audit itself
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+        /// A chain of the copy may begin behind the line with this SHA-256, which is in an older copy. Can be repeated
+        #[arg(long, value_name = "HASH", requires = "file")]
+        from: Vec<LineHash>,
+    },
+    /// Sum up calls: by tool, by rule, by host and folder, and what was denied most
+    Report(report::ReportArguments),
+}
+
+/// As lines name a rule.
+fn rule(text: &str) -> Result<String, String> {
+    if matches!(text, BUILT_IN | APPROVAL) {
+        return Ok(text.to_owned());
+    }
+    // As messages and lines name it, or shorter.
+    let parts =
+        text.rsplit_once(" line ").or_else(|| text.rsplit_once(':')).filter(|(file, _)| !file.is_empty());
+    let line = parts.and_then(|(file, line)| Some((file, line.parse::<usize>().ok()?)));
+    line.map(|(file, line)| format!("{file} line {line}"))
+        .ok_or_else(|| "write a file and a line, such as policy.toml:12".to_owned())
+}
+
+fn since(text: &str) -> Result<u64, String> {
+    time::parse_since(text, time::now())
+        .ok_or_else(|| "write how long ago (90s, 30m, 2h, 7d), or a day such as 2026-11-22".to_owned())
+}
+
+/// Shows the lines; those of one workspace, where somebody names it.
+pub(super) fn run(
+    environment: &Environment,
+    arguments: &AuditArguments,
+    workspace: Option<&Path>,
+) -> Result<ExitCode> {
+    let folder = audit_folder(&environment.own_home);
+    match &arguments.command {
+        Some(AuditCommand::Verify { file: Some(file), from }) => return verify::run_copy(file, from),
+        Some(AuditCommand::Verify { file: None, .. }) => return verify::run(&folder),
+        Some(AuditCommand::Report(report)) => return report::run(&folder, report, workspace.map(resolved)),
+        None => {}
+    }
+    let failed = || format!("{} cannot be read", folder.display());
+    let mut show = Show::new(arguments, workspace.map(resolved));
+    if arguments.chosen.is_of_files() {
+        arguments.chosen.read_files(|line| show.take(line))?;
+        show.finish();
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut reader = Reader::new(&folder);
+    while let Some(line) = reader.next().with_context(failed)? {
+        show.take(line);
+    }
+    show.finish();
+    if !arguments.follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    while !terminal::is_unread() {
+        thread::sleep(LOOK_TIME);
+        while let Some(line) = reader.next().with_context(failed)? {
+            show.follow(line);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A workspace as lines have it, also if it is there no more.
+fn resolved(workspace: &Path) -> String {
+    let absolute = || std::path::absolute(workspace).unwrap_or_else(|_| workspace.to_owned());
+    workspace.canonicalize().unwrap_or_else(|_| absolute()).display().to_string()
+}
+
+/// What is shown of the lines.
+struct Show {
+    filter: Filter,
+    is_json: bool,
+    /// The newest that are wanted; 0 is all of them.
+    last: usize,
+    /// In the order of their times, where they are of several files, and as they were written.
+    kept: BTreeMap<(String, u64), (Record, String)>,
+    taken: u64,
+    /// They are not of the audit itself, but of files that somebody named.
+    is_of_files: bool,
+    left_out: u64,
+    damaged: u64,
+    table: Table<6>,
+    /// The tool and the client that are asked for, and all that there are.
+    tool: Asked,
+    client: Asked,
+}
+
+impl Show {
+    fn new(arguments: &AuditArguments, workspace: Option<String>) -> Self {
+        let Chosen { tool, client, .. } = &arguments.chosen;
+        let is_of_files = arguments.chosen.is_of_files();
+        let who = if is_of_files { "user, client" } else { "client" };
+        Self {
+            filter: arguments.chosen.filter(workspace),
+            is_json: arguments.json,
+            last: arguments.last.unwrap_or(if arguments.json { 0 } else { SHOWN }),
+            kept: BTreeMap::new(),
+            taken: 0,
+            is_of_files,
+            left_out: 0,
+            damaged: 0,
+            // Of tools and outcomes nothing is cut: an auditor looks for them.
+            table: Table::new(["time (UTC)", who, "tool", "outcome", "took", "denied"], &[1]).with_details(),
+            tool: Asked::new("--tool", tool.as_ref()),
+            client: Asked::new("--client", client.as_ref()),
+        }
+    }
+
+    /// The line, if it is wanted.
+    fn wanted(&mut self, line: Line) -> Option<(Record, String)> {
+        match line {
+            Line::Damaged => {
+                self.damaged += 1;
+                None
+            }
+            // That lines are missing concerns whoever looks for any.
+            Line::Whole(record, text) => {
+                self.tool.met(&record.tool);
+                self.client.met(record.client.as_ref().map_or("", |client| &client.name));
+                (record.lost > 0 || self.filter.wants(&record)).then_some((record, text))
+            }
+        }
+    }
+
+    fn take(&mut self, line: Line) {
+        let Some((record, text)) = self.wanted(line) else { return };
+        // Nothing has to be kept of what is shown as it comes.
+        if self.is_json && self.last == 0 {
+            return print_json(&text);
+        }
+        self.taken += 1;
+        let time = if self.is_of_files { record.time.clone() } else { String::new() };
+        self.kept.insert((time, self.taken), (record, text));
+        if self.last > 0 && self.kept.len() > self.last {
+            self.kept.pop_first();
+            self.left_out += 1;
+        }
+    }
+
+    /// Shows what was kept.
+    fn finish(&mut self) {
+        let kept = std::mem::take(&mut self.kept);
+        if self.is_json {
+            for (_, text) in kept.values() {
+                print_json(text);
+            }
+        } else if kept.is_empty() {
+            let meant = self.tool.meant().or_else(|| self.client.meant()).unwrap_or_default();
+            terminal::print(&Shown::line(&format!("no calls are recorded that fit{meant}")));
+        } else {
+            let rows: Vec<_> = kept.values().map(|(record, _)| row(record, self.is_of_files)).collect();
+            terminal::print(&Shown::text(&self.table.render(&rows)));
+        }
+        if self.left_out > 0 {
+            terminal::complain(&format!("{} older ones; --last 0 shows all", self.left_out));
+        }
+        if let Some(said) = left_out(self.damaged, self.is_of_files) {
+            terminal::complain(&said);
+        }
+    }
+
+    /// Shows a line that came.
+    fn follow(&mut self, line: Line) {
+        match self.wanted(line) {
+            Some((_, text)) if self.is_json => print_json(&text),
+            Some((record, _)) => {
+                terminal::print(&Shown::text(&self.table.next(row(&record, self.is_of_files))));
+            }
+            None => {}
+        }
+    }
+}
+
+/// A name that is asked for, and those that there are.
+struct Asked {
+    option: &'static str,
+    name: Option<String>,
+    known: BTreeSet<String>,
+}
+
+impl Asked {
+    fn new(option: &'static str, name: Option<&String>) -> Self {
+        Self { option, name: name.cloned(), known: BTreeSet::new() }
+    }
+
+    fn met(&mut self, name: &str) {
+        let is_new = self.name.is_some() && !name.is_empty() && !self.known.contains(name);
+        if is_new && self.known.len() < MAX_NAMES {
+            self.known.insert(name.to_owned());
+        }
+    }
+
+    /// The one that was probably meant, where there is none of that name.
+    fn meant(&self) -> Option<String> {
+        let asked = self.name.as_deref()?;
+        if self.known.iter().any(|name| Glob::new(asked).fits(name)) {
+            return None;
+        }
+        let near = nearest(asked, self.known.iter().map(String::as_str))?;
+        Some(format!("; did you mean {} {near}?", self.option))
+    }
+}
+
+fn print_json(text: &str) {
+    terminal::print(&Shown::json(text));
+}
+
+/// A row; with the user where lines are of several.
+fn row(record: &Record, with_user: bool) -> [String; 6] {
+    // The parts of a second are in --json.
+    let time = record.time.split('.').next().unwrap_or_default().replace('T', " ").replace('Z', "");
+    if record.lost > 0 {
+        let lost = format!("({} calls could not be recorded)", record.lost);
+        let user = if with_user { user(record) } else { String::new() };
+        return [time, user, String::new(), String::new(), String::new(), lost]
+            .map(|text| escaped(&text).into_owned());
+    }
+    let client = record
+        .client
+        .as_ref()
+        .map_or(String::new(), |client| format!("{} {}", client.name, client.version).trim().to_owned());
+    let client = if with_user { format!("{}: {client}", user(record)) } else { client };
+    let outcome = match &record.fault {
+        Some(fault) => format!("{}: {fault}", record.outcome),
+        None => record.outcome.clone(),
+    };
+    let took = millis(record.duration_ms);
+    [time, client, record.tool.clone(), outcome, took, denied(record)].map(|text| escaped(&text).into_owned())
+}
+
+fn user(record: &Record) -> String {
+    match (&*record.user, record.uid) {
+        ("", Some(uid)) => uid.to_string(),
+        (name, _) => name.to_owned(),
+    }
+}
+
+fn denied(record: &Record) -> String {
+    let told = record.denied().take(MAX_DENIED).map(|used| {
+        let what = if used.what.is_empty() { String::new() } else { format!(" {}", used.what) };
+        let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.rule) };
+        format!("{}{what}: {}{rule}", used.capability, used.why)
+    });
+    let mut told: Vec<_> = told.collect();
+    let more = (record.denied().count() - told.len()) as u64 + record.more_denied;
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told.join("; ")
+}
+
+/// A time for people.
+pub(super) fn millis(millis: f64) -> String {
+    match millis {
+        ms if ms < 10.0 => format!("{ms:.3} ms"),
+        ms if ms < 10_000.0 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1000.0),
+    }
+}
+
+/// A size for people.
+#[allow(clippy::cast_precision_loss)] // rounded anyway
+pub(super) fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
+}

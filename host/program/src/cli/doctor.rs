@@ -1,0 +1,362 @@
+//! `scorpiox-code doctor`: whether everything that the server needs is there.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use rustix::fs::{Access, access};
+use scorpiox_cell::{CellError, Tier};
+use scorpiox_executor::Cancel;
+use scorpiox_policy::{MANAGED_FILE, Source, kept_from_others};
+use scorpiox_rpc::Output;
+use scorpiox_store::Mode;
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::{Shown, columns, wrapped};
+use scorpiox_web::Fetcher;
+
+use super::environment::Environment;
+use crate::capabilities::ask::ways_here;
+use crate::capabilities::shell::{Shell, ShellError};
+use crate::capabilities::web::browser;
+use crate::runtime::Component;
+use crate::server::Context;
+use crate::server::records::{check_audit, check_exports};
+use crate::tools::{Kind, Tool};
+
+/// What was found, and whether anything has to be fixed.
+#[derive(Default)]
+struct Report {
+    text: String,
+    failures: u32,
+}
+
+/// Columns in front of what is said.
+const INDENT: usize = 8;
+
+impl Report {
+    fn section(&mut self, title: &str) {
+        let gap = if self.text.is_empty() { "" } else { "\n" };
+        let _ = writeln!(self.text, "{gap}{title}");
+    }
+
+    fn good(&mut self, line: impl std::fmt::Display) {
+        self.row("ok", line);
+    }
+
+    fn note(&mut self, line: impl std::fmt::Display) {
+        self.row("note", line);
+    }
+
+    fn bad(&mut self, line: impl std::fmt::Display) {
+        self.failures += 1;
+        self.row("FAIL", line);
+    }
+
+    /// What does not fit on a row follows below.
+    fn row(&mut self, mark: &str, line: impl std::fmt::Display) {
+        // A line feed in a name would begin what looks like another row.
+        let line = line.to_string().replace('\n', " ");
+        for (index, piece) in wrapped(&line, columns() - INDENT).into_iter().enumerate() {
+            let mark = if index == 0 { mark } else { "" };
+            let _ = writeln!(self.text, "  {mark:<6}{piece}");
+        }
+    }
+}
+
+pub(super) fn run(environment: &Environment) -> ExitCode {
+    let context = Context::new(environment.options(), Output::new(std::io::sink()));
+    let mut report = Report::default();
+    installation(&mut report, environment);
+    tools(&mut report, &context);
+    shell(&mut report, &context);
+    web(&mut report, &context);
+    questions(&mut report, &context);
+    store(&mut report, &context);
+    audit(&mut report, &context);
+    settings(&mut report, environment);
+    skills(&mut report, &context);
+    let verdict = match report.failures {
+        0 => "\nEverything works.\n".to_owned(),
+        1 => "\n1 thing has to be fixed (FAIL above).\n".to_owned(),
+        n => format!("\n{n} things have to be fixed (FAIL above).\n"),
+    };
+    terminal::print(&Shown::text(&(report.text + &verdict)));
+    if report.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn installation(report: &mut Report, environment: &Environment) {
+    report.section("Installation");
+    report.good(format_args!(
+        "scorpiox-code {} at {}",
+        env!("CARGO_PKG_VERSION"),
+        environment.binary.display()
+    ));
+    if let Err(error) = super::config::check_program(environment) {
+        report.bad(format_args!("clients must not start this program where it lies: {error:#}"));
+    }
+    let own = &environment.own_home;
+    let there = own.ancestors().find(|path| path.symlink_metadata().is_ok());
+    match there.map(|path| access(path, Access::WRITE_OK | Access::EXEC_OK)) {
+        Some(Err(error)) => report.bad(format_args!(
+            "own folder {} cannot be written ({error}): nothing can be stored, and no command runs; make it yours, or \
+             name another with --home",
+            own.display()
+        )),
+        _ => report.good(format_args!("own folder {}", own.display())),
+    }
+    let workspace = &environment.workspace;
+    match &workspace.instead_of {
+        None => report.good(format_args!("workspace {}", workspace.path.display())),
+        Some(found) => report.note(format_args!(
+            "workspace {}, because {} is no project; start in a project's folder, or set SCORPIOX_WORKSPACE",
+            workspace.path.display(),
+            found.display()
+        )),
+    }
+}
+
+fn tools(report: &mut Report, context: &Context) {
+    report.section("Tools");
+    let tools = context.tools();
+    for tool in tools.iter().filter(|tool| !matches!(tool.kind, Kind::Plugin { .. })) {
+        let grants = match &tool.kind {
+            Kind::Native(_) => Ok("runs in the host".to_owned()),
+            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => granted(context, component),
+        };
+        match grants {
+            Err(why) => report.bad(format_args!("{}: {why}", tool.name)),
+            Ok(grants) if context.is_on(tool) => report.good(format_args!("{}: {grants}", tool.name)),
+            Ok(_) => match context.closed_by_policy(&tool.name) {
+                Some(why) => report.note(format_args!("{}: closed: {why}", tool.name)),
+                None => report.note(format_args!("{}: switched off by the settings", tool.name)),
+            },
+        }
+    }
+    plugins(report, context, &tools);
+    report.good("what each tool may touch: see `scorpiox-code tools` and `scorpiox-code policy show`");
+}
+
+/// The tools of one plugin.
+struct Offered<'a> {
+    component: &'a Component,
+    all: usize,
+    /// By the lines of the policy that close them.
+    closed: BTreeMap<Source, usize>,
+    /// By the settings.
+    off: usize,
+}
+
+/// A row for each plugin, however many tools it has.
+fn plugins(report: &mut Report, context: &Context, tools: &[Arc<Tool>]) {
+    let mut plugins: BTreeMap<&str, Offered<'_>> = BTreeMap::new();
+    for tool in tools {
+        if let Kind::Plugin { component, .. } = &tool.kind {
+            let name = tool.name.split_once('.').map_or(&*tool.name, |(plugin, _)| plugin);
+            let new = || Offered { component, all: 0, closed: BTreeMap::new(), off: 0 };
+            let offered = plugins.entry(name).or_insert_with(new);
+            offered.all += 1;
+            match context.closed_by_policy(&tool.name) {
+                Some(refusal) => *offered.closed.entry(refusal.decided_by).or_default() += 1,
+                None => offered.off += usize::from(!context.is_on(tool)),
+            }
+        }
+    }
+    for (name, Offered { component, all, closed, off }) in plugins {
+        let mut tools = if all == 1 { "1 tool".to_owned() } else { format!("{all} tools") };
+        for (line, count) in closed {
+            let _ = write!(tools, ", {count} closed by [tools] of the policy ({line})");
+        }
+        if off > 0 {
+            let _ = write!(tools, ", {off} switched off by the settings");
+        }
+        match granted(context, component) {
+            Err(why) => report.bad(format_args!("plugin {name}: {why}")),
+            Ok(grants) => report.good(format_args!("plugin {name}, {tools}: {grants}")),
+        }
+    }
+}
+
+/// What a component is linked with, if it can be loaded.
+fn granted(context: &Context, component: &Component) -> Result<String, String> {
+    context.runtime.check(component).map_err(|fault| fault.to_string())?;
+    Ok(component.grants.iter().map(|grant| grant.name()).collect::<Vec<_>>().join(", "))
+}
+
+/// Which sandbox commands get here, and what is missing for a better one.
+fn shell(report: &mut Report, context: &Context) {
+    report.section("Shell");
+    let shell = context.shell();
+    if policy_files(report, shell).is_none() {
+        return;
+    }
+    match shell.tier() {
+        Ok(tier @ Tier::None) => {
+            report.note(format_args!("commands run in tier {tier}: without any sandbox"));
+        }
+        Ok(tier) => {
+            report.good(format_args!("commands run in a sandbox of tier {tier}"));
+            for (higher, why) in shell.why_not_higher(tier) {
+                report.note(format_args!("not in {higher}: {why}{}", hint(&why)));
+            }
+        }
+        Err(error) => match &*error {
+            // Nothing that anybody here could fix.
+            ShellError::Cell(error @ CellError::NoSandbox) => report.note(error),
+            error => report.bad(error),
+        },
+    }
+    shell.shut_down();
+}
+
+/// Which files the policy is read from, and who could change them; nothing where it cannot be used.
+fn policy_files(report: &mut Report, shell: &Shell) -> Option<()> {
+    let loaded = match shell.loaded() {
+        Err(error) => {
+            report.bad(error);
+            return None;
+        }
+        Ok(loaded) => loaded,
+    };
+    let own = shell.setup().own_policy();
+    for file in &loaded.files {
+        let who = if *file == own { "you can change it" } else { "only root can change it" };
+        report.good(format_args!("policy {}: {who}", file.display()));
+    }
+    if loaded.files.is_empty() {
+        report.good(format_args!("policy: the built-in one; {} would change it", own.display()));
+    }
+    if loaded.is_managed {
+        for why in kept_from_others(Path::new(MANAGED_FILE)) {
+            report.note(why);
+        }
+    } else {
+        report.note(format_args!(
+            "no policy holds for all users of this machine: whoever starts the server can choose another \
+             SCORPIOX_HOME and with it another policy; {MANAGED_FILE} would hold for all"
+        ));
+    }
+    Some(())
+}
+
+/// Whether pages can be fetched and shown.
+fn web(report: &mut Report, context: &Context) {
+    report.section("Web");
+    // What is wrong with the policy was said.
+    let Ok(policy) = context.shell().policy() else { return };
+    if !policy.web.enabled.value {
+        return report
+            .note(format_args!("no pages: `enabled = false` in [web] ({})", policy.web.enabled.source));
+    }
+    match context.web().fetcher().and_then(Fetcher::check) {
+        Ok(()) => report.good("pages can be fetched"),
+        Err(error) => report.bad(error),
+    }
+    if !policy.web.browser.value {
+        return report
+            .note(format_args!("no browser: `browser = false` in [web] ({})", policy.web.browser.source));
+    }
+    match browser(context.shell()) {
+        Ok((program, tier)) => {
+            report.good(format_args!("browser {}, in a sandbox of tier {tier}", program.display()));
+        }
+        Err(why) => report.note(format_args!("pages are read without a browser: {why}")),
+    }
+}
+
+/// How a person can be asked where the client shows no form.
+fn questions(report: &mut Report, context: &Context) {
+    report.section("Questions");
+    // What is wrong with the policy was said.
+    let Ok(ways) = ways_here(context.shell()) else { return };
+    if ways.is_empty() {
+        return report.note("only by the client's own form, or in the chat: no tmux, no terminal, no dialog");
+    }
+    report.good(format_args!("where the client shows no form: {}, then the chat", ways.join(", ")));
+}
+
+/// What usually stands behind a refusal of the system.
+fn hint(why: &str) -> &'static str {
+    if why.contains("making namespaces") || why.contains("uid_map") {
+        " (user namespaces are switched off for this program: kernel.apparmor_restrict_unprivileged_userns, \
+         user.max_user_namespaces, or a container that forbids them)"
+    } else if why.contains("mounting /proc") {
+        " (a container whose /proc is partly hidden does not allow another one)"
+    } else {
+        ""
+    }
+}
+
+fn store(report: &mut Report, context: &Context) {
+    report.section("Store");
+    let path = context.database.path().display();
+    // Written for a try, and rolled back.
+    let tried = context.database.begin(Mode::Write, &Cancel::default(), &mut || {});
+    match tried.and_then(|mut transaction| transaction.arm("doctor", 0, 0)) {
+        Ok(()) => report.good(format_args!("{path} can be read and written")),
+        Err(error) => report.bad(error),
+    }
+}
+
+/// Whether calls can be recorded.
+fn audit(report: &mut Report, context: &Context) {
+    report.section("Audit");
+    match check_audit(context.shell()) {
+        None => report.note("calls are not recorded: `enabled = false` in [audit]"),
+        Some(Ok(folder)) => {
+            report.good(format_args!(
+                "calls are recorded in {}; `scorpiox-code audit` shows them",
+                folder.display()
+            ));
+        }
+        Some(Err(error)) => report.bad(format_args!("calls are not recorded: {error}")),
+    }
+    for (place, taken) in check_exports(context.shell()) {
+        match taken {
+            Ok(()) => report.good(format_args!("lines are exported to {place}")),
+            Err(error) => report.bad(error),
+        }
+    }
+}
+
+fn settings(report: &mut Report, environment: &Environment) {
+    report.section("Settings");
+    for entry in environment.settings.entries() {
+        report.good(format_args!("{} = {} ({})", entry.key, entry.value, entry.origin));
+    }
+    for problem in environment.settings.problems() {
+        report.bad(problem);
+    }
+}
+
+fn skills(report: &mut Report, context: &Context) {
+    report.section("Skills");
+    let Some(component) = context.component("InvokeSkill") else { return };
+    match context.runtime.skill_catalogue(component, &context.own_setup()) {
+        Err(fault) => report.bad(format_args!("skills cannot be read: {fault}")),
+        Ok((catalogue, sources)) => {
+            for skill in &catalogue.skills {
+                let path = sources.get(skill.id as usize).map(|source| source.path.display().to_string());
+                report.good(format_args!("{} ({})", skill.name, path.unwrap_or_default()));
+                for warning in &skill.warnings {
+                    report.note(format_args!("{}: {warning}", skill.name));
+                }
+            }
+            for skipped in &catalogue.skipped {
+                report.note(format_args!("{} is skipped: {}", skipped.path, skipped.reason));
+            }
+            for link in context.skills.unfollowed() {
+                let link = link.display();
+                report.note(format_args!(
+                    "{link} is a symbolic link, and those of a workspace are not followed"
+                ));
+            }
+            if catalogue.skills.is_empty() {
+                let folders: Vec<_> =
+                    context.skills.roots().map(|(path, _)| path.display().to_string()).collect();
+                report.note(format_args!("no skills; they are looked for in {}", folders.join(", ")));
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What the process was started with, read once.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use scorpiox_paths::{Trail, account_home, others_can_change};
+use scorpiox_policy::MANAGED_FILE;
+use scorpiox_settings::{Locations, Settings};
+use scorpiox_store::Durability;
+
+use crate::server::{Audience, Options};
+use crate::tools::{self, Registry};
+use crate::worked_on::others;
+use crate::workspace::{Sources, Workspace};
+
+/// Where things are, and what was set.
+pub(super) struct Environment {
+    pub(super) binary: PathBuf,
+    pub(super) home: Option<PathBuf>,
+    pub(super) own_home: PathBuf,
+    pub(super) workspace: Workspace,
+    pub(super) durability: Durability,
+    pub(super) settings: Arc<Settings>,
+    pub(super) registry: Arc<Registry>,
+    /// Whether nothing is allowed without a policy that holds for all users of the machine.
+    pub(super) is_managed_required: bool,
+    is_home_named: bool,
+    is_workspace_named: bool,
+    /// Folders that were worked on before.
+    pub(super) worked_on: Vec<PathBuf>,
+}
+
+/// What the arguments name.
+#[derive(Default)]
+pub(super) struct Named {
+    /// The program's own folder.
+    pub(super) home: Option<PathBuf>,
+    /// The project's folder.
+    pub(super) workspace: Option<PathBuf>,
+    /// Whether nothing is allowed without a policy that holds for all users of the machine.
+    pub(super) is_managed_required: bool,
+}
+
+impl Environment {
+    pub(super) fn read(named: Named) -> Result<Self> {
+        let Named { home: named_home, workspace, is_managed_required } = named;
+        // Paths are compared with it, and those pass through no links.
+        let home = home()?.filter(|home| !home.as_os_str().is_empty()).map(resolved);
+        let (own_home, links) = own_home(home.as_ref(), named_home.as_deref())?;
+        let is_home_named = named_home.is_some() || path("SCORPIOX_HOME").is_some();
+        let is_workspace_named = workspace.is_some() || path("SCORPIOX_WORKSPACE").is_some();
+        let sources = Sources {
+            argument: workspace,
+            scorpiox: path("SCORPIOX_WORKSPACE"),
+            claude: path("CLAUDE_PROJECT_DIR"),
+            working: env::current_dir().ok(),
+        };
+        let workspace = Workspace::find(sources, home.as_deref(), &own_home)?;
+        refuse_links(&links, &own_home, &workspace.path)?;
+        refuse_brought_along(&own_home, is_home_named, &workspace)?;
+        refuse_others(&own_home)?;
+        let binary = env::current_exe().context("this program's own path is unknown")?;
+        let worked_on = others(&own_home, &workspace.path)
+            .with_context(|| format!("the list of workspaces in {} cannot be read", own_home.display()))?;
+        let locations = Locations {
+            binary_dir: binary.parent().map(Into::into),
+            home: home.clone(),
+            workspace: workspace.path.clone(),
+            worked_on: worked_on.clone(),
+        };
+        let registry = Arc::new(Registry::new(tools::builtin()));
+        let settings = Arc::new(Settings::load(&locations, env::vars_os(), &registry.names()));
+        Ok(Self {
+            binary,
+            home,
+            own_home,
+            workspace,
+            durability: durability()?,
+            settings,
+            registry,
+            is_managed_required,
+            is_home_named,
+            is_workspace_named,
+            worked_on,
+        })
+    }
+
+    /// Arguments with which a client starts the program under the policy that holds here: for what a person
+    /// chose.
+    pub(super) fn chosen(&self) -> Result<Vec<String>> {
+        let folders = [
+            (self.is_home_named, "--home", &self.own_home),
+            (self.is_workspace_named, "--workspace", &self.workspace.path),
+        ];
+        let mut arguments = Vec::new();
+        for (is_named, option, folder) in folders {
+            if is_named {
+                let folder =
+                    folder.to_str().with_context(|| format!("{} is not valid Unicode", folder.display()))?;
+                arguments.extend([option.to_owned(), folder.to_owned()]);
+            }
+        }
+        if self.is_managed_required {
+            arguments.extend(["--managed", "required"].map(str::to_owned));
+        }
+        Ok(arguments)
+    }
+
+    /// What a server is made from.
+    pub(super) fn options(&self) -> Options {
+        Options {
+            workspace: self.workspace.clone(),
+            own_home: self.own_home.clone(),
+            home: self.home.clone(),
+            settings: Arc::clone(&self.settings),
+            registry: Arc::clone(&self.registry),
+            durability: self.durability,
+            audience: Audience::Model,
+            is_managed_required: self.is_managed_required,
+            worked_on: self.worked_on.clone(),
+        }
+    }
+}
+
+/// The user's home folder. What a policy for all users says of `~/` holds in the account's own, wherever the
+/// environment says it is.
+fn home() -> Result<Option<PathBuf>> {
+    if Path::new(MANAGED_FILE).symlink_metadata().is_err() {
+        return Ok(env::home_dir());
+    }
+    account_home().context("the home folder of this account is not known")
+}
+
+fn path(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Where this program's own folder is, also if it is yet to be made: what protects it compares
+/// paths. And the links that lead to it.
+fn own_home(home: Option<&PathBuf>, argument: Option<&Path>) -> Result<(PathBuf, Vec<PathBuf>)> {
+    let named = match argument.map(Path::to_owned).or_else(|| path("SCORPIOX_HOME")) {
+        Some(own) => std::path::absolute(&own).with_context(|| format!("the folder {}", own.display()))?,
+        None => home.context("there is no home folder; set HOME or SCORPIOX_HOME")?.join(".scorpiox"),
+    };
+    let trail = Trail::follow(&named).with_context(|| format!("{} cannot be reached", named.display()))?;
+    Ok((trail.end, trail.links))
+}
+
+/// What was decided must not lie where somebody else leads to it.
+fn refuse_links(links: &[PathBuf], own_home: &Path, workspace: &Path) -> Result<()> {
+    match links.iter().find(|link| link.starts_with(workspace)) {
+        None => Ok(()),
+        Some(link) => bail!(
+            "{}, where policy and plugins are kept, is reached through the link {}, which commands can \
+             lead elsewhere: it lies in the workspace; set SCORPIOX_HOME to the folder itself",
+            own_home.display(),
+            link.display()
+        ),
+    }
+}
+
+/// What a repository brings along is nobody's decision, and neither is what its settings point to.
+fn refuse_brought_along(own_home: &Path, is_named: bool, workspace: &Workspace) -> Result<()> {
+    let wanted = workspace.instead_of.as_ref().unwrap_or(&workspace.path);
+    let lies_inside = own_home.starts_with(&workspace.path);
+    let is_around = is_named && wanted.starts_with(own_home);
+    if lies_inside || is_around {
+        bail!(
+            "{}, where policy and plugins are kept, lies in the workspace {} or around it, and must not come from \
+             what is worked on; set SCORPIOX_HOME to a folder apart from it, or leave it out",
+            own_home.display(),
+            wanted.display()
+        );
+    }
+    Ok(())
+}
+
+/// What others may have put there is nobody's decision, and what is written there is theirs to read.
+fn refuse_others(own_home: &Path) -> Result<()> {
+    match own_home.metadata().ok().and_then(|about| others_can_change(&about)) {
+        None => Ok(()),
+        Some(why) => bail!(
+            "{}, where policy and plugins are kept, cannot be used: {why}; look at what is in it, or set \
+             SCORPIOX_HOME to a folder of your own",
+            own_home.display()
+        ),
+    }
+}
+
+/// Where a folder is.
+fn resolved(path: PathBuf) -> PathBuf {
+    path.canonicalize().unwrap_or(path)
+}
+
+fn durability() -> Result<Durability> {
+    match env::var("SCORPIOX_DURABILITY").as_deref() {
+        Err(_) | Ok("" | "process") => Ok(Durability::Process),
+        Ok("power") => Ok(Durability::Power),
+        Ok(other) => anyhow::bail!("SCORPIOX_DURABILITY is {other:?}; use process or power"),
+    }
+}

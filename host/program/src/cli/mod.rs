@@ -1,0 +1,183 @@
+//! The command line.
+
+mod ask;
+mod audit;
+mod call;
+mod config;
+mod doctor;
+mod environment;
+mod logging;
+mod plugin;
+mod policy;
+mod search;
+mod serve;
+mod stats;
+mod tools;
+mod uninstall;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use environment::{Environment, Named};
+use scorpiox_clients::{Client, Existing};
+
+/// An MCP server whose tools run in WebAssembly sandboxes.
+///
+/// Without a command it serves the Model Context Protocol over standard input and output,
+/// which is how AI clients start it. The commands below are for people.
+#[derive(Parser)]
+#[command(name = "scorpiox-code", version, after_help = AFTER_HELP)]
+struct Cli {
+    /// The project's folder [default: `SCORPIOX_WORKSPACE`, `CLAUDE_PROJECT_DIR`, the working directory]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    workspace: Option<PathBuf>,
+
+    /// The program's own folder [default: `SCORPIOX_HOME`, ~/.scorpiox]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    home: Option<PathBuf>,
+
+    /// Refuse every tool where no policy holds for all users of the machine
+    #[arg(long, global = true, value_name = "WHEN")]
+    managed: Option<Managed>,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// When there has to be a policy for all users of the machine.
+#[derive(Clone, Copy, ValueEnum)]
+enum Managed {
+    /// Always
+    Required,
+}
+
+const AFTER_HELP: &str = "\
+Environment:
+  SCORPIOX_HOME       the program's own folder [default: ~/.scorpiox]
+  SCORPIOX_WORKSPACE  the project's folder
+  SCORPIOX_LOG        what to log on standard error, such as info or scorpiox_code=debug [default: warn]
+  SCORPIOX_DURABILITY process (default): stored data survives the end of the process;
+                      power: also a loss of power, ten times slower
+
+Settings are read from scorpiox-env.txt files; `scorpiox-code doctor` shows which.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check the installation: components, store, settings, skills
+    Doctor,
+    /// Show each tool, where it runs and what it may touch
+    Tools,
+    /// Call one tool and print the result
+    Call {
+        /// The tool's name, such as TaskManager
+        tool: String,
+        /// The arguments as a JSON object
+        #[arg(default_value = "{}")]
+        arguments: String,
+        /// Print the whole result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Search the web, and show how each engine answered
+    Search {
+        /// What to search for
+        query: String,
+    },
+    /// Show and explain the policy: what commands may touch
+    Policy {
+        #[command(subcommand)]
+        command: policy::PolicyCommand,
+    },
+    /// Show what tools did: a line for each call
+    Audit(Box<audit::AuditArguments>),
+    /// Show how often tools of running servers were called, and how long they took
+    Stats {
+        /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install plugins, and decide what they may touch
+    Plugin {
+        #[command(subcommand)]
+        command: plugin::PluginCommand,
+    },
+    /// Show questions in this terminal; the server starts it in one of its own
+    #[command(hide = true)]
+    Ask {
+        /// The questions
+        #[arg(long)]
+        request: PathBuf,
+        /// Where the answer goes
+        #[arg(long)]
+        answer: PathBuf,
+    },
+    /// Print the entry for a client's configuration
+    Config {
+        /// The client
+        client: Client,
+        /// Put the entry into the client's file, keeping everything else and a backup
+        #[arg(long)]
+        write: bool,
+        /// What becomes of more that an entry of the project's own file has, such as `env`
+        #[arg(long, value_name = "WHAT", requires = "write")]
+        existing: Option<Existing>,
+    },
+    /// Remove the program and what it made, after a question
+    Uninstall {
+        /// Also what was decided and stored: policy, plugins, audit, tasks, outputs, skills
+        #[arg(long)]
+        purge: bool,
+        /// Without a question
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    // As clients start it: nothing to parse, and no help text to make.
+    let is_server = std::env::args_os().len() == 1;
+    let cli = if is_server {
+        Cli { workspace: None, home: None, managed: None, command: None }
+    } else {
+        Cli::parse()
+    };
+    // Who tries a plugin wants to see what it prints.
+    let tries = matches!(&cli.command, Some(Command::Plugin { command }) if command.is_trial());
+    logging::start(tries);
+    // Needs nothing of a project.
+    if let Some(Command::Ask { request, answer }) = &cli.command {
+        return finish(ask::run(request, answer));
+    }
+    // What was recorded of a folder is asked for also when the folder is gone.
+    let is_asked_for = matches!(cli.command, Some(Command::Audit(_)));
+    let workspace = cli.workspace.clone().filter(|_| !is_asked_for);
+    let is_managed_required = matches!(cli.managed, Some(Managed::Required));
+    let environment = Environment::read(Named { home: cli.home, workspace, is_managed_required });
+    let outcome = environment.and_then(|environment| match cli.command {
+        None => serve::run(&environment),
+        Some(Command::Doctor) => Ok(doctor::run(&environment)),
+        Some(Command::Tools) => Ok(tools::run(&environment)),
+        Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
+        Some(Command::Search { query }) => search::run(&environment, &query),
+        Some(Command::Policy { command }) => Ok(policy::run(&environment, command)),
+        Some(Command::Audit(arguments)) => audit::run(&environment, &arguments, cli.workspace.as_deref()),
+        Some(Command::Stats { json }) => stats::run(&environment, json),
+        Some(Command::Plugin { command }) => plugin::run(&environment, command),
+        Some(Command::Config { client, write, existing }) => {
+            config::run(&environment, client, write, existing)
+        }
+        Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
+        Some(Command::Ask { request, answer }) => ask::run(&request, &answer),
+    });
+    finish(outcome)
+}
+
+fn finish(outcome: anyhow::Result<ExitCode>) -> ExitCode {
+    outcome.unwrap_or_else(|error| {
+        scorpiox_terminal::complain(&format!("scorpiox-code: {error:#}"));
+        ExitCode::FAILURE
+    })
+}

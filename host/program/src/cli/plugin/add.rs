@@ -1,0 +1,278 @@
+//! Installing a plugin.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use scorpiox_home::instance;
+use scorpiox_plugin::{
+    Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginName, SIGNATURE,
+    Shelf, Status, read_signature,
+};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+
+use super::decide::{Judged, approved, is_still, judge, not_approved, recorded_unapproved, refused};
+use super::look::Look;
+use crate::cli::environment::Environment;
+use crate::plugins::comments;
+
+/// What lines of it are called.
+const ADD: &str = "plugin add";
+const SKILL: &str = "SKILL.md";
+/// What a core module begins with.
+const MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
+/// Where a plugin's types are, for those that have them beside the component.
+const WIT: &str = "wit";
+
+/// What is installed: texts of the two files.
+pub(super) struct Source {
+    name: PluginName,
+    component_name: String,
+    manifest: String,
+    component: Vec<u8>,
+    signature: Option<String>,
+}
+
+pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> Result<ExitCode> {
+    let source = Source::read(path)?;
+    let shelf = Shelf::new(&environment.own_home);
+    // In the order that leaves an approved version as it is until another one is.
+    let staged = source.stage(&shelf)?;
+    let look = Look::at(environment, staged.installed.clone())?;
+    let judged = judge(environment, ADD, &look, yes)?;
+    if judged != Judged::Approved && runs(environment, &shelf, &source.name)? {
+        refused(environment, ADD, &look, judged);
+        terminal::print(&Shown::text(&format!(
+            "\nNothing was changed: {} runs as it was approved before.\n",
+            source.name
+        )));
+        return Ok(ExitCode::FAILURE);
+    }
+    let folder = shelf.folder_of(&source.name);
+    let _alone = shelf.lock().context("waiting for others who change plugins")?;
+    // What is approved is what was shown, whatever was done to the files while somebody read.
+    let meanwhile = "its files were changed while it was looked at; nothing was approved";
+    ensure!(is_still(&staged.shelf(), &look), "{}: {meanwhile}", source.name);
+    replace(&staged.plugin, &folder)?;
+    ensure!(is_still(&shelf, &look), "{}: {meanwhile}", source.name);
+    let installed = shelf.find_settled(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
+    let look = Look { stamps: installed.settled_stamps().copied(), installed, ..look };
+    match judged {
+        Judged::Approved => approved(environment, ADD, &look),
+        judged => {
+            recorded_unapproved(environment, ADD, &look, judged)?;
+            Ok(not_approved(&look, judged))
+        }
+    }
+}
+
+/// Prints what `--yes` takes for a plugin, and a policy's list: for who reviewed it, and tells others.
+pub(super) fn hash(environment: &Environment, path: &Path) -> Result<ExitCode> {
+    let staged = Source::read(path)?.stage(&Shelf::new(&environment.own_home))?;
+    let look = Look::at(environment, staged.installed.clone())?;
+    terminal::print(&Shown::line(look.hash().as_str()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a plugin of that name is there and may run.
+fn runs(environment: &Environment, shelf: &Shelf, name: &PluginName) -> Result<bool> {
+    let Ok(installed) = shelf.find(name) else { return Ok(false) };
+    let ledger = Ledger::read(&environment.own_home)?;
+    Ok(matches!(Status::of(&installed, ledger.get(name)), Status::Approved(_)))
+}
+
+impl Source {
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let about = path.metadata().map_err(|error| missing(path, &error))?;
+        if about.is_dir() { Self::from_folder(path) } else { Self::from_file(path) }
+    }
+
+    fn from_folder(folder: &Path) -> Result<Self> {
+        let path = folder.join(MANIFEST);
+        if !path.exists() && folder.join(SKILL).exists() {
+            return Self::from_skill(folder);
+        }
+        let manifest = manifest_text(&path)?;
+        let parsed = Manifest::parse(&manifest)?;
+        let component = component(&folder.join(&parsed.component))?;
+        let manifest = commented(manifest, &folder.join(WIT));
+        let signature = read_signature(&folder.join(SIGNATURE)).with_context(|| SIGNATURE.to_owned())?;
+        Ok(Self { name: parsed.name, component_name: parsed.component, manifest, component, signature })
+    }
+
+    /// A skill that brings nothing but a component, which has the skill's name.
+    fn from_skill(folder: &Path) -> Result<Self> {
+        let is_component = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
+        let found: Vec<_> =
+            fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_component).collect();
+        let [component] = found.as_slice() else {
+            bail!("{} has {} components; one is needed, or a {MANIFEST}", folder.display(), found.len());
+        };
+        Self::bare(&folder.canonicalize()?, component)
+    }
+
+    /// A component alone: it asks for nothing, and has its file's name.
+    fn from_file(path: &Path) -> Result<Self> {
+        Self::bare(path, path)
+    }
+
+    fn bare(named: &Path, path: &Path) -> Result<Self> {
+        let file = named.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let stem = file.split('.').next().unwrap_or_default().replace(['_', ' '], "-");
+        let name = PluginName::try_from(stem).with_context(|| {
+            format!("{} gives the plugin its name; rename the file, or write a plugin.toml", path.display())
+        })?;
+        let manifest = format!("name = \"{name}\"\ncomponent = \"component.wasm\"\n");
+        let (component_name, component) = ("component.wasm".to_owned(), component(path)?);
+        Ok(Self { name, component_name, manifest, component, signature: None })
+    }
+
+    /// The plugin in a folder of its own, beside the others and not one of them.
+    pub(super) fn stage(&self, plugins: &Shelf) -> Result<Staged> {
+        let beside = plugins.folder_of(&self.name);
+        let parent = beside.parent().context("no folder")?;
+        create(parent)?;
+        remove_leftovers(parent);
+        let folder = parent.join(format!(".new-{}-{}", self.name, instance::name()));
+        let plugin = folder.join("plugins").join(self.name.as_str());
+        create(&plugin)?;
+        let removed = Removed(folder);
+        write(&plugin.join(MANIFEST), self.manifest.as_bytes())?;
+        write(&plugin.join(&self.component_name), &self.component)?;
+        if let Some(signature) = &self.signature {
+            write(&plugin.join(SIGNATURE), signature.as_bytes())?;
+        }
+        let installed = Shelf::new(&removed.0).find(&self.name).map_err(|why| anyhow!("{why}"))?;
+        Ok(Staged { plugin, installed, folder: removed })
+    }
+}
+
+/// Removes what was staged by processes that were killed.
+fn remove_leftovers(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let staged = name.starts_with(".new-") || name.starts_with(".old-");
+        let pid = name.rsplit('-').next().and_then(|pid| pid.parse().ok());
+        let is_alive = |pid: i32| {
+            let pid = rustix::process::Pid::from_raw(pid);
+            pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+        };
+        if staged && pid.is_some_and(|pid| !is_alive(pid)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A plugin that is not installed, for as long as this is there.
+pub(super) struct Staged {
+    plugin: PathBuf,
+    pub(super) installed: Installed,
+    folder: Removed,
+}
+
+impl Staged {
+    /// Where it is the only one.
+    fn shelf(&self) -> Shelf {
+        Shelf::new(&self.folder.0)
+    }
+}
+
+/// A folder that is removed in the end.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn create(path: &Path) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(|| path.display().to_string())
+}
+
+/// A manifest with the comments of the WIT that lies beside. Without them it works as well.
+fn commented(manifest: String, wit: &Path) -> String {
+    if !wit.is_dir() {
+        return manifest;
+    }
+    let added = comments(wit).and_then(|comments| Ok(Manifest::with_comments(&manifest, &comments)?));
+    added.unwrap_or_else(|error| {
+        let wit = wit.display();
+        terminal::complain(&format!(
+            "the comments in {wit} cannot be used, so they describe no tools: {error:#}"
+        ));
+        manifest
+    })
+}
+
+/// What a person can do about a file that is not there.
+fn missing(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let path = path.display();
+    match error.kind() {
+        ErrorKind::NotFound => {
+            anyhow!("{path} is not there; name a component (.wasm), or a folder with {MANIFEST}")
+        }
+        _ => anyhow!("{path} cannot be read: {error}"),
+    }
+}
+
+/// A manifest's text. What is no such text is not read into memory.
+fn manifest_text(path: &Path) -> Result<String> {
+    let about = path.metadata().map_err(|error| missing(path, &error))?;
+    ensure!(about.is_file(), "{} is no file", path.display());
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| missing(path, &error))?;
+    // One byte more tells what is too long, which `Manifest::parse` says.
+    let read = file.take(MAX_MANIFEST_BYTES as u64 + 1).read_to_string(&mut text);
+    read.with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(text)
+}
+
+/// A component; of a core module its component.
+fn component(path: &Path) -> Result<Vec<u8>> {
+    let about = path.metadata().map_err(|error| missing(path, &error))?;
+    ensure!(about.is_file(), "{} is no file", path.display());
+    if about.len() > MAX_COMPONENT_BYTES {
+        bail!("{} has {} bytes; at most {MAX_COMPONENT_BYTES} fit", path.display(), about.len());
+    }
+    let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    if !bytes.starts_with(&MODULE) {
+        return Ok(bytes);
+    }
+    // What a skill brings is compared, byte for byte, with what was approved.
+    ensure!(
+        !path.with_file_name(SKILL).exists(),
+        "{} is a core module, and a skill brings a component; build it for wasm32-wasip2",
+        path.display()
+    );
+    scorpiox_compile::encode(&bytes, || false).with_context(|| path.display().to_string())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).with_context(|| path.display().to_string())
+}
+
+/// Moves a folder into the place of another.
+fn replace(new: &Path, place: &Path) -> Result<()> {
+    let old = place.with_file_name(format!(".old-{}", instance::name()));
+    let existed = place.symlink_metadata().is_ok();
+    if existed {
+        fs::rename(place, &old).with_context(|| place.display().to_string())?;
+    }
+    if let Err(error) = fs::rename(new, place) {
+        if existed {
+            let _ = fs::rename(&old, place);
+        }
+        return Err(error).with_context(|| place.display().to_string());
+    }
+    if existed {
+        fs::remove_dir_all(&old).with_context(|| old.display().to_string())?;
+    }
+    Ok(())
+}

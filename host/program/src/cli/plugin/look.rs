@@ -1,0 +1,297 @@
+//! A plugin as a person has to see it before they decide.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, anyhow};
+use scorpiox_plugin::{
+    Approval, Asks, Fingerprint, Installed, Ledger, Limits, Manifest, Pins, PluginName, SIGNATURE, Shelf,
+    Stamps, Status, WORKSPACE,
+};
+use scorpiox_policy::Candidate;
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::{Shown, columns, one_line, rows, wrapped};
+use wasmtime::Engine;
+
+use crate::capabilities::shell::Shell;
+use crate::cli::environment::Environment;
+use crate::cli::policy;
+use crate::plugins::{Described, candidate, describe, pins};
+use crate::runtime::{Kept, pooled_config};
+
+/// A plugin that was looked into.
+pub(super) struct Look {
+    pub(super) installed: Installed,
+    pub(super) component: Fingerprint,
+    /// The signature that lies beside it, whoever made it.
+    pub(super) signature: Option<String>,
+    /// Of the files before they were read, where they were old enough.
+    pub(super) stamps: Option<Stamps>,
+    pub(super) described: Described,
+    /// Where the folders that it asks for lead.
+    pub(super) folders: Pins,
+    pub(super) home: Option<PathBuf>,
+}
+
+/// Rows of a text of the plugin's that are shown.
+const MAX_ROWS: usize = 12;
+
+impl Look {
+    /// Looks into a plugin, without giving it anything.
+    pub(super) fn at(environment: &Environment, installed: Installed) -> Result<Self> {
+        let stamps = installed.settled_stamps().copied();
+        let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
+        // As the server's, so that the code can be kept for it.
+        let engine = Engine::new(&pooled_config())?;
+        let kept = Kept::new(&environment.own_home);
+        let described = describe(&engine, &bytes, &installed.manifest, &kept)
+            .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;
+        let folders = pins(&installed.manifest.capabilities, environment.home.as_deref())?;
+        let signature = installed.read_signature().with_context(|| SIGNATURE.to_owned())?;
+        let (component, home) = (Fingerprint::of(&bytes), environment.home.clone());
+        Ok(Self { installed, component, signature, stamps, described, folders, home })
+    }
+
+    /// Of the plugin, the same on each machine: what a policy lists.
+    pub(super) fn content(&self) -> Fingerprint {
+        let Self { installed, component, described, .. } = self;
+        Fingerprint::of_plugin(&installed.manifest_fingerprint, component, &described.fingerprint())
+    }
+
+    /// As the policy is asked about it; `content` is [`Look::content`].
+    pub(super) fn candidate<'a>(&'a self, content: &'a Fingerprint) -> Candidate<'a> {
+        let signature = self.signature.as_deref().into();
+        Candidate { name: self.installed.name.as_str(), hash: content.as_str(), signature }
+    }
+
+    /// Of everything that is approved together. Where folders are is another thing on each machine; where links
+    /// lead is part of what is seen.
+    pub(super) fn hash(&self) -> Fingerprint {
+        let mut elsewhere = String::new();
+        for (folder, place) in self.led_elsewhere() {
+            let _ = write!(elsewhere, " {folder:?} {}", place.display());
+        }
+        let content = self.content();
+        if elsewhere.is_empty() {
+            content
+        } else {
+            Fingerprint::of(format!("{content}{elsewhere}").as_bytes())
+        }
+    }
+
+    /// Folders that are not where they are named, since links lead there.
+    fn led_elsewhere(&self) -> impl Iterator<Item = (&str, &Path)> {
+        let named = |folder: &str, place: &Path| match (folder.strip_prefix("~/"), &self.home) {
+            (Some(inside), Some(home)) => place == home.join(inside),
+            _ => place == Path::new(folder),
+        };
+        let all = self.folders.iter().map(|(folder, place)| (folder.as_str(), place.as_path()));
+        all.filter(move |(folder, place)| !named(folder, place))
+    }
+
+    /// All of it, for people.
+    pub(super) fn text(&self) -> String {
+        let manifest = &self.installed.manifest;
+        let mut text = heading(manifest);
+        rows(&mut text, "  ", &manifest.description, MAX_ROWS);
+        let _ = writeln!(text, "  component {}\n", self.component);
+        text.push_str("Its tools\n");
+        for tool in &self.described.tools {
+            let name = tool["name"].as_str().unwrap_or_default();
+            let _ = writeln!(text, "  {}.{name}: {}", manifest.name, hints(tool));
+            let title = tool["title"].as_str().filter(|title| *title != name).unwrap_or_default();
+            rows(&mut text, "    ", title, 1);
+            rows(&mut text, "    ", tool["description"].as_str().unwrap_or_default(), MAX_ROWS);
+        }
+        for (name, why) in &self.described.refused {
+            for (index, row) in
+                wrapped(&format!("{name} is no tool: {why}"), columns() - 4).iter().enumerate()
+            {
+                let _ = writeln!(text, "  {}{row}", if index == 0 { "" } else { "  " });
+            }
+        }
+        // Last, right above the question.
+        text.push('\n');
+        text.push_str(&self.asks());
+        text.push_str(&sum(&manifest.capabilities));
+        text
+    }
+
+    /// What it asks for, with what its author says of it.
+    fn asks(&self) -> String {
+        let manifest = &self.installed.manifest;
+        let mut text = String::from("It asks for\n");
+        for ask in manifest.capabilities.lines() {
+            let _ = writeln!(text, "  {}", ask.name);
+            for (what, values) in &ask.details {
+                let _ = writeln!(text, "    {what}");
+                for value in values {
+                    rows(&mut text, "      ", value, MAX_ROWS);
+                    if let Some((_, place)) = self.led_elsewhere().find(|(folder, _)| folder == value) {
+                        let _ = writeln!(text, "        which leads to");
+                        rows(
+                            &mut text,
+                            "        ",
+                            &place.display().to_string().replace('\n', "\\n"),
+                            MAX_ROWS,
+                        );
+                    }
+                }
+            }
+            text.push_str("    because\n");
+            rows(&mut text, "      ", ask.why, MAX_ROWS);
+        }
+        let Limits { cpu_seconds, wait_seconds, memory_mib, output_kib, store_mib, calls } = &manifest.limits;
+        let bounds = format!(
+            "a call may use {cpu_seconds} s, wait {wait_seconds} s, use {memory_mib} MiB, {output_kib} KiB of output; \
+             {calls} at once; {store_mib} MiB stored"
+        );
+        for row in wrapped(&bounds, columns() - 2) {
+            let _ = writeln!(text, "  {row}");
+        }
+        text
+    }
+}
+
+/// Its name and its version, which is its author's word.
+fn heading(manifest: &Manifest) -> String {
+    let Manifest { name, version, .. } = manifest;
+    let version = one_line(version, columns() / 2);
+    format!("{}\n", format!("{name} {version}").trim_end())
+}
+
+/// Names of what a right is about that are shown.
+const MAX_NAMES: usize = 3;
+
+/// All rights in a few rows, whatever stands above. The names in it are of places, each in one piece.
+fn sum(asks: &Asks) -> String {
+    let counted = |count: usize, one: &str, many: &str| match count {
+        1 => one.to_owned(),
+        count => format!("{count} {many}"),
+    };
+    let Asks { store, clock, random, ask, files, env, web, shell, sampling } = asks;
+    let mut rights = Vec::new();
+    rights.extend(shell.as_ref().map(|shell| {
+        format!("run commands, under the profile {} of your policy", one_line(&shell.profile, MAX_NAME))
+    }));
+    for (what, folders) in
+        files.iter().flat_map(|files| [("change files in", &files.write), ("read files in", &files.read)])
+    {
+        let project =
+            if folders.iter().any(|folder| folder == WORKSPACE) { ", your project among them" } else { "" };
+        let count = (!folders.is_empty()).then(|| counted(folders.len(), "1 folder", "folders"));
+        let names = named(widest_first(folders));
+        rights.extend(count.map(|count| format!("{what} {count}{project}{names}")));
+    }
+    rights.extend(web.as_ref().map(|web| {
+        let (patterns, hosts): (Vec<_>, Vec<_>) = web.hosts.iter().partition(|host| host.contains('*'));
+        let below = patterns.iter().map(|host| format!("every host below {}", host.trim_start_matches("*.")));
+        let names = named(below.chain(hosts.iter().map(|host| (*host).clone())));
+        let count = if patterns.is_empty() {
+            counted(hosts.len(), "1 host", "hosts")
+        } else {
+            counted(web.hosts.len(), "1 pattern of hosts", "hosts or patterns of hosts")
+        };
+        format!("send requests to {count}{names}")
+    }));
+    rights.extend(env.as_ref().map(|env| {
+        format!("see {} of your environment", counted(env.names.len(), "1 variable", "variables"))
+    }));
+    rights.extend(sampling.as_ref().map(|asked| {
+        format!("ask your client's model, {} times a call, for {} tokens", asked.calls, asked.tokens)
+    }));
+    rights.extend(ask.as_ref().map(|_| "ask you questions".to_owned()));
+    rights.extend(
+        store.as_ref().map(|_| "keep data, and see what a plugin of its name kept before".to_owned()),
+    );
+    rights.extend(clock.as_ref().map(|_| "know the time".to_owned()));
+    rights.extend(random.as_ref().map(|_| "draw random numbers".to_owned()));
+    if rights.is_empty() {
+        return "\nIn all, nothing: it can compute, and say what it found\n".to_owned();
+    }
+    let rows = rights.iter().map(|right| wrapped(right, columns().saturating_sub(4)).join("\n    "));
+    format!("\nIn all, it may\n  {}\n", rows.collect::<Vec<_>>().join("\n  "))
+}
+
+/// Columns of one name.
+const MAX_NAME: usize = 40;
+
+/// The first of these, and that there are more.
+fn named(names: impl Iterator<Item = String>) -> String {
+    let mut names: Vec<_> = names.collect();
+    let more = names.len().saturating_sub(MAX_NAMES);
+    names.truncate(MAX_NAMES);
+    if names.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<_> = names.iter().map(|name| one_line(name, MAX_NAME)).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(": {}{more}", shown.join(", "))
+}
+
+/// Folders beside the project, the widest first.
+fn widest_first(folders: &[String]) -> impl Iterator<Item = String> {
+    let mut others: Vec<&str> =
+        folders.iter().map(String::as_str).filter(|folder| *folder != WORKSPACE).collect();
+    others.sort_by_key(|folder| folder.split('/').filter(|part| !part.is_empty()).count());
+    let words = |folder: &str| match folder {
+        "~/" | "~" => "your whole home folder".to_owned(),
+        "/" => "the whole machine".to_owned(),
+        other => other.to_owned(),
+    };
+    others.into_iter().map(words).collect::<Vec<_>>().into_iter()
+}
+
+/// What clients are told of a tool, by which some of them do not ask before each call.
+fn hints(tool: &serde_json::Value) -> String {
+    let hints = &tool["hints"];
+    let says = |name: &str, yes, no| if hints[name] == true { yes } else { no };
+    [
+        says("read_only", "says that it changes nothing", "may change something"),
+        says("destructive", "and destroy something", ""),
+    ]
+    .join(" ")
+    .trim_end()
+    .to_owned()
+}
+
+pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
+    let shelf = Shelf::new(&environment.own_home);
+    let ledger = Ledger::read(&environment.own_home)?;
+    let installed =
+        shelf.find(name).map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
+    let rules = Shell::new(policy::setup(environment));
+    let status = standing(&rules, name, &Status::of(&installed, ledger.get(name)));
+    let look = Look::at(environment, installed)?;
+    let mut text = look.text();
+    let _ = writeln!(text, "\nNow: {status}");
+    let _ = writeln!(text, "Hash of all of it: {}", look.hash());
+    terminal::print(&Shown::text(&text));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where a plugin stands, for people.
+pub(super) fn standing(shell: &Shell, name: &PluginName, status: &Status<'_>) -> String {
+    match status {
+        Status::Waiting => "waits for approval".to_owned(),
+        Status::Approved(approval) => match closed(shell, name, approval) {
+            Some(why) => format!("approved, and the policy closes it: {why}"),
+            None => "approved".to_owned(),
+        },
+        Status::Denied => "denied".to_owned(),
+        Status::Changed(change) => format!("disabled: {change}"),
+    }
+}
+
+/// Why a plugin does not run that a person approved.
+pub(super) fn closed(shell: &Shell, name: &PluginName, approval: &Approval) -> Option<String> {
+    match shell.policy() {
+        Err(error) => Some(error.to_string()),
+        Ok(policy) => {
+            let content = approval.content();
+            let refusal = policy.plugins.check_run(&candidate(name, &content, approval)).err()?;
+            Some(refusal.to_string())
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The beginning of a plugin: a folder that builds and runs as it comes.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
+use scorpiox_plugin::PluginName;
+
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+
+/// What a plugin is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Language {
+    /// Built with cargo
+    Rust,
+    /// Built with componentize-py
+    Python,
+    /// Built with jco
+    Js,
+}
+
+/// One language's template: what its files say, and the words that the common ones need.
+struct Template {
+    language: &'static str,
+    /// The file that an author writes in.
+    source: &'static str,
+    /// The files that pin versions, as markdown.
+    pins: &'static str,
+    /// An example of asking for something.
+    capabilities: &'static str,
+    files: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! template {
+    ($($file:literal from $path:literal),* $(,)?) => {
+        &[$(($file, include_str!(concat!("templates/", $path)))),*]
+    };
+}
+
+const COMMON: &[(&str, &str)] = template![
+    "README.md" from "README.md",
+    "plugin.toml" from "plugin.toml",
+    "wit/world.wit" from "world.wit",
+];
+
+const RUST: Template = Template {
+    language: "Rust",
+    source: "src/lib.rs",
+    pins: "`Cargo.toml`, `Cargo.lock`",
+    capabilities: include_str!("templates/rust/capabilities.toml"),
+    files: template![
+        "Makefile" from "rust/Makefile",
+        "Cargo.toml" from "rust/Cargo.toml.txt",
+        "Cargo.lock" from "rust/Cargo.lock.txt",
+        ".gitignore" from "rust/gitignore",
+        "src/lib.rs" from "rust/lib.rs",
+    ],
+};
+
+const PYTHON: Template = Template {
+    language: "Python",
+    source: "app.py",
+    pins: "`requirements.txt`",
+    capabilities: include_str!("templates/capabilities.toml"),
+    files: template![
+        "Makefile" from "python/Makefile",
+        "requirements.txt" from "python/requirements.txt",
+        ".gitignore" from "python/gitignore",
+        "app.py" from "python/app.py",
+    ],
+};
+
+const JS: Template = Template {
+    language: "JavaScript",
+    source: "plugin.js",
+    pins: "`package.json`, `package-lock.json`",
+    capabilities: include_str!("templates/capabilities.toml"),
+    files: template![
+        "Makefile" from "js/Makefile",
+        "package.json" from "js/package.json",
+        "package-lock.json" from "js/package-lock.json",
+        ".gitignore" from "js/gitignore",
+        "plugin.js" from "js/plugin.js",
+    ],
+};
+
+/// Writes a template into a folder that has the plugin's name.
+pub(super) fn run(language: Language, name: &PluginName) -> Result<ExitCode> {
+    let folder = Path::new(name.as_str());
+    let template = match language {
+        Language::Rust => RUST,
+        Language::Python => PYTHON,
+        Language::Js => JS,
+    };
+    template.write(folder, name)?;
+    let what = template.language;
+    terminal::print(&Shown::text(&format!(
+        "{name}/ is a plugin in {what}, with a tool {name}.count. What to do next:\n\
+         \x20 make -C {name}\n\
+         \x20 scorpiox-code plugin add {name}\n\
+         \x20 scorpiox-code call {name}.count '{{\"text\": \"one two three\"}}'\n\
+         Then change {name}/wit/world.wit and {name}/{}.\n",
+        template.source
+    )));
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Template {
+    fn write(&self, folder: &Path, name: &PluginName) -> Result<()> {
+        if folder.symlink_metadata().is_ok()
+            && fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_some())
+        {
+            bail!("{} is there, and is no empty folder; choose another name, or remove it", folder.display());
+        }
+        for (path, text) in COMMON.iter().chain(self.files) {
+            let path = folder.join(path);
+            let parent = path.parent().context("no folder")?;
+            fs::create_dir_all(parent).with_context(|| format!("{} cannot be made", parent.display()))?;
+            fs::write(&path, self.fill(text, name))
+                .with_context(|| format!("{} cannot be written", path.display()))?;
+        }
+        Ok(())
+    }
+
+    fn fill(&self, text: &str, name: &PluginName) -> String {
+        text.replace("{{name}}", name.as_str())
+            .replace("{{language}}", self.language)
+            .replace("{{source}}", self.source)
+            .replace("{{pins}}", self.pins)
+            .replace("{{capabilities}}\n", self.capabilities)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scorpiox_plugin::{Asks, Manifest};
+
+    use super::*;
+
+    #[test]
+    fn manifests_can_be_used_with_their_examples_and_without() {
+        let name = PluginName::try_from("demo".to_owned()).expect("a name");
+        let text = COMMON.iter().find(|(path, _)| *path == "plugin.toml").expect("a manifest").1;
+        for template in [RUST, PYTHON, JS] {
+            let text = template.fill(text, &name);
+            assert!(!text.contains("{{"), "{text}");
+            let manifest = Manifest::parse(&text).expect("a manifest");
+            assert_eq!(manifest.capabilities, Asks::default());
+            let examples: Vec<&str> = text
+                .lines()
+                .map(|line| line.strip_prefix("# ").filter(|line| line.contains(['[', '='])).unwrap_or(line))
+                .collect();
+            let manifest = Manifest::parse(&examples.join("\n")).expect("the examples can be used");
+            assert!(manifest.capabilities.clock.is_some());
+        }
+    }
+
+    #[test]
+    fn only_an_absent_or_empty_folder_is_filled() {
+        let name = PluginName::try_from("demo".to_owned()).expect("a name");
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join("demo");
+        fs::create_dir(&folder).expect("a folder");
+        RUST.write(&folder, &name).expect("writes");
+        assert!(folder.join("src/lib.rs").is_file() && folder.join("wit/world.wit").is_file());
+        let error = JS.write(&folder, &name).expect_err("an error").to_string();
+        assert!(error.ends_with("is no empty folder; choose another name, or remove it"), "{error}");
+        assert!(!folder.join("package.json").exists());
+        fs::write(home.path().join("file"), "").expect("writes");
+        assert!(JS.write(&home.path().join("file"), &name).is_err());
+    }
+}

@@ -1,0 +1,239 @@
+//! `policy check`: all that is wrong in the files, and what in them was perhaps not meant.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use scorpiox_plugin::{Ledger, PluginName, Shelf};
+use scorpiox_policy::{
+    Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
+};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+use scorpiox_text::nearest;
+
+use super::{NO_DECISION, setup};
+use crate::capabilities::shell::{DEFAULT_PROFILE, Shell, ShellError};
+use crate::cli::environment::Environment;
+use crate::tools::Kind;
+
+/// What stands before the name of a plugin in `[grant."NAME"]`.
+const PLUGIN: &str = "plugin/";
+
+/// Checks the files in use, or another one.
+pub(super) fn run(environment: &Environment, file: Option<&Path>, strict: bool) -> Result<ExitCode> {
+    let notes = match file {
+        None => in_use(environment)?,
+        Some(file) => one(environment, file)?,
+    };
+    let Some(notes) = notes else { return Ok(ExitCode::from(NO_DECISION)) };
+    for note in &notes {
+        terminal::print(&Shown::line(&format!("  note: {}", note.shown(file))));
+    }
+    Ok(if strict && !notes.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What is to be noted; none where there are mistakes, which are told of.
+fn in_use(environment: &Environment) -> Result<Option<Vec<Note>>> {
+    let shell = Shell::new(setup(environment));
+    let mistakes = shell.mistakes();
+    if mistakes.len() > 1 {
+        tell(&mistakes, None);
+        return Ok(None);
+    }
+    let loaded = shell.loaded()?;
+    if loaded.files.is_empty() {
+        let text =
+            format!("{} does not exist; the built-in defaults hold.", shell.setup().own_policy().display());
+        terminal::print(&Shown::line(&text));
+    }
+    for file in &loaded.files {
+        terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
+    }
+    let mut notes = notes(environment, &shell, &loaded.policy);
+    if loaded.is_managed {
+        let kept = kept_from_others(Path::new(MANAGED_FILE)).into_iter();
+        notes.extend(kept.map(|why| Note { before: why, rule: None, after: String::new() }));
+    }
+    notes.extend(shell.idle().into_iter().map(|idle| {
+        let after = ": the policy for all users says no more without it".to_owned();
+        Note { before: format!("{} changes nothing", idle.what), rule: Some(idle.source), after }
+    }));
+    Ok(Some(notes))
+}
+
+fn one(environment: &Environment, file: &Path) -> Result<Option<Vec<Note>>> {
+    ensure!(file.exists(), "{} does not exist", file.display());
+    let text = Policy::text(file)?.unwrap_or_default();
+    let mistakes = Policy::mistakes(&text, file);
+    if !mistakes.is_empty() {
+        tell(&mistakes, Some(file));
+        return Ok(None);
+    }
+    let policy = Policy::parse(&text, file)?;
+    terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
+    let shell = Shell::under(setup(environment), Loaded::of(policy.clone()));
+    Ok(Some(notes(environment, &shell, &policy)))
+}
+
+/// Says each mistake on a line of its own.
+fn tell(mistakes: &[Problem], file: Option<&Path>) {
+    for mistake in mistakes {
+        let told = file.map_or_else(|| mistake.to_string(), |file| mistake.told_of(file));
+        terminal::complain(&format!("scorpiox-code: {told}"));
+    }
+    if let [_, _, ..] = mistakes {
+        let count = mistakes.len();
+        terminal::complain(&format!(
+            "scorpiox-code: {count} mistakes; every tool is refused under such a policy"
+        ));
+    }
+}
+
+/// What is valid, and perhaps not what was meant: what is said before the line is named, and after.
+struct Note {
+    before: String,
+    rule: Option<Source>,
+    after: String,
+}
+
+impl Note {
+    fn at(before: String, rule: Source, after: String) -> Self {
+        Self { before, rule: Some(rule), after }
+    }
+
+    /// Of another file than those in use with its own name.
+    fn shown(&self, file: Option<&Path>) -> String {
+        let Self { before, rule, after } = self;
+        let rule = rule.map_or_else(String::new, |rule| match (rule, file) {
+            (Source::Line(line), Some(file)) => format!(" ({} line {line})", file.display()),
+            (rule, _) => format!(" ({rule})"),
+        });
+        format!("{before}{rule}{after}")
+    }
+}
+
+fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note> {
+    let mut notes = unknown_tools(environment, policy);
+    notes.extend(unused_profiles(environment, policy));
+    notes.extend(unknown_components(environment, policy));
+    let checked = shell.profile(DEFAULT_PROFILE).and_then(|profile| shell.check_profile(&profile));
+    notes.extend(checked.err().map(|error| match &*error {
+        ShellError::Rule { before, rule, after } => Note::at(before.clone(), *rule, after.clone()),
+        other => Note { before: other.to_string(), rule: None, after: String::new() },
+    }));
+    notes
+}
+
+/// Names and globs of `[tools]` that mean no tool.
+fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
+    let tools = environment.registry.names();
+    let installed = Shelf::new(&environment.own_home).scan().into_iter().flatten();
+    let plugins: Vec<_> = installed.map(|plugin| plugin.name.to_string()).collect();
+    // Which tools of plugins there are depends on what is installed: they are written with a dot.
+    let is_unknown = |pattern: &NamePattern| {
+        let text = pattern.to_string();
+        let start = text.strip_suffix('*');
+        let of_plugin = |plugin: &String| start.is_some_and(|start| format!("{plugin}.").starts_with(start));
+        !text.contains('.')
+            && !tools.iter().any(|tool| pattern.covers(tool))
+            && !plugins.iter().any(of_plugin)
+    };
+    let rules = policy.tools.deny.iter().chain(&policy.tools.allow);
+    let note = |rule: &Sourced<NamePattern>| {
+        let name = rule.value.to_string();
+        let near = nearest(name.trim_end_matches('*'), tools.iter().copied()).map(str::to_owned);
+        let near = near.or_else(|| of_a_plugin(&name, &plugins));
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        let after = format!(", and no tool has such a name{near}");
+        Note::at(format!("[tools] names {name}"), rule.source, after)
+    };
+    rules.filter(|rule| is_unknown(&rule.value)).map(note).collect()
+}
+
+/// How tools of a plugin are written that was perhaps meant: `weather.*` for `weather_*`.
+fn of_a_plugin(name: &str, installed: &[String]) -> Option<String> {
+    let is_glob = name.ends_with('*');
+    let bare = name.trim_end_matches(['*', '_', '-']);
+    let (plugin, tool) = bare.split_once('_').unwrap_or((bare, ""));
+    let is_plugin = installed.iter().any(|known| known == plugin)
+        || (is_glob || !tool.is_empty()) && PluginName::try_from(plugin.to_owned()).is_ok();
+    is_plugin.then(|| format!("{plugin}.{tool}{}", if is_glob || tool.is_empty() { "*" } else { "" }))
+}
+
+/// Profiles under which no command runs: a wrong name of one that was meant, most of the time.
+fn unused_profiles(environment: &Environment, policy: &Policy) -> Vec<Note> {
+    let builtin = Policy::builtin().shell.profiles;
+    let builtin: Vec<_> = builtin.keys().map(String::as_str).collect();
+    let mut used: Vec<String> = builtin.iter().map(|&name| name.to_owned()).collect();
+    used.extend(policy.grants.values().flat_map(|grant| &grant.shell).map(|shell| shell.profile.clone()));
+    let installed = Shelf::new(&environment.own_home).scan().into_iter().flatten();
+    used.extend(installed.filter_map(|plugin| Some(plugin.manifest.capabilities.shell?.profile)));
+    let unused = policy.shell.profiles.iter().filter(|(name, _)| !used.contains(name));
+    let note = |(name, profile): (&String, &scorpiox_policy::Profile)| {
+        let near = did_you_mean(name, &builtin);
+        let after = format!(
+            " is used by nothing: no [grant] and no plugin names it, and the client's commands run under \
+             {DEFAULT_PROFILE}{near}"
+        );
+        Note::at(format!("profile {name}"), profile.origins.profile, after)
+    };
+    unused.map(note).collect()
+}
+
+/// Grants of nobody who is here.
+fn unknown_components(environment: &Environment, policy: &Policy) -> Vec<Note> {
+    let built_in = environment.registry.tools().filter_map(|tool| match &tool.kind {
+        Kind::Wasm { component, .. } => Some(component.name.to_string()),
+        Kind::Native(_) | Kind::Plugin { .. } => None,
+    });
+    let mut known: Vec<String> = built_in.collect();
+    let installed = Shelf::new(&environment.own_home).scan().into_iter().flatten();
+    known.extend(installed.map(|plugin| format!("{PLUGIN}{}", plugin.name)));
+    let ledger = Ledger::read(&environment.own_home).unwrap_or_default();
+    known.extend(ledger.iter().map(|(name, _)| format!("{PLUGIN}{name}")));
+    let known: Vec<_> = known.iter().map(String::as_str).collect();
+    let unknown = policy.grants.iter().filter(|(name, _)| !known.contains(&name.as_str()));
+    let note = |(name, grant): (&String, &scorpiox_policy::Grant)| {
+        let after = if let Some(plugin) = name.strip_prefix(PLUGIN) {
+            format!(", and no plugin {plugin} is installed here{}", did_you_mean(name, &known))
+        } else {
+            let as_plugin = format!("{PLUGIN}{name}");
+            let near = if known.contains(&as_plugin.as_str()) {
+                format!("; did you mean {as_plugin}?")
+            } else {
+                did_you_mean(name, &known)
+            };
+            format!(", and no component is called so: a plugin's name is written \"{PLUGIN}NAME\"{near}")
+        };
+        Note::at(format!("[grant] names \"{name}\""), grant.source, after)
+    };
+    unknown.map(note).collect()
+}
+
+fn did_you_mean(name: &str, known: &[&str]) -> String {
+    let near = nearest(name, known.iter().copied());
+    near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_tool_of_a_plugin_is_written_with_a_dot() {
+        let installed = ["weather".to_owned()];
+        for (name, meant) in [
+            ("demo_*", Some("demo.*")),
+            ("demo*", Some("demo.*")),
+            ("demo-*", Some("demo.*")),
+            ("demo_answer", Some("demo.answer")),
+            ("demo_get_*", Some("demo.get*")),
+            ("weather", Some("weather.*")),
+            ("demo", None),
+            ("Web_*", None),
+        ] {
+            assert_eq!(of_a_plugin(name, &installed).as_deref(), meant, "{name}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! `policy init`: a first policy.toml.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
+use scorpiox_policy::Policy;
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+
+use super::setup;
+use crate::cli::environment::Environment;
+
+/// The policies that there are to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Example {
+    /// Commands see the workspace alone, nothing is fetched, nothing runs without a line in the audit
+    Locked,
+    /// What a developer works with at their own machine
+    Developer,
+    /// One for the machines of a team
+    Team,
+}
+
+const EXAMPLES: [(Example, &str, &str); 3] = [
+    (
+        Example::Locked,
+        "locked: no network, no pages, no plugins, each call recorded",
+        include_str!("locked.toml"),
+    ),
+    (
+        Example::Developer,
+        "developer: pages of every host, commands without a network",
+        include_str!("developer.toml"),
+    ),
+    (
+        Example::Team,
+        "team: listed hosts alone, plugins that the policy lists, each call recorded",
+        include_str!("team.toml"),
+    ),
+];
+
+pub(super) fn run(environment: &Environment, example: Option<Example>, print: bool) -> Result<ExitCode> {
+    let path = setup(environment).own_policy();
+    if !print && path.symlink_metadata().is_ok() {
+        bail!("{} is there already; `policy show` says what it comes to", path.display());
+    }
+    let example = match example {
+        Some(example) => example,
+        None if io::stdin().is_terminal() && io::stdout().is_terminal() => choose()?,
+        None => bail!("there is no terminal to ask at; name one: --example locked, developer or team"),
+    };
+    let Some((_, _, text)) = EXAMPLES.iter().find(|(known, ..)| *known == example) else {
+        bail!("there is no such example");
+    };
+    if print {
+        terminal::print(&Shown::text(text));
+        return Ok(ExitCode::SUCCESS);
+    }
+    // What is written is used at once, so it is read before.
+    Policy::parse(text, &path)?;
+    write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+    terminal::print(&Shown::line(&format!(
+        "Wrote {}. Read it, change it, and run `scorpiox-code policy check`; servers that run go on as they are.",
+        path.display()
+    )));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn choose() -> Result<Example> {
+    let list = EXAMPLES.iter().enumerate().map(|(index, (_, what, _))| format!("  {}  {what}", index + 1));
+    let list: Vec<_> = list.collect();
+    terminal::print(&Shown::text(&format!(
+        "Which policy is it to begin with?\n{}\n1, 2 or 3: ",
+        list.join("\n")
+    )));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    let chosen = answer.trim().parse::<usize>().ok().and_then(|number| EXAMPLES.get(number.checked_sub(1)?));
+    chosen
+        .map(|(example, ..)| *example)
+        .with_context(|| format!("{:?} is none of 1, 2 and 3; nothing was written", answer.trim()))
+}
+
+/// Writes a file that is not there.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().ok_or(ErrorKind::NotFound)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_is_a_policy() {
+        for (example, _, text) in EXAMPLES {
+            let read = Policy::parse(text, Path::new("policy.toml"));
+            assert!(read.is_ok(), "{example:?}: {read:?}");
+        }
+    }
+}

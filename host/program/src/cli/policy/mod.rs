@@ -1,0 +1,223 @@
+//! `scorpiox-code policy`: what holds, and why.
+
+mod check;
+mod diff;
+mod init;
+mod judge;
+mod plugins;
+mod test;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::{Subcommand, ValueEnum};
+use scorpiox_policy::{Loaded, Policy, Profile, Verdict, render, seen_note};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+
+use super::environment::Environment;
+use crate::capabilities::shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell, ShellSetup};
+use crate::capabilities::skills::SkillFolders;
+
+pub(super) use init::Example;
+pub(super) use judge::resolve;
+use judge::{Judge, Names};
+
+#[derive(Subcommand)]
+pub(super) enum PolicyCommand {
+    /// Show everything that holds, and which line of which file says so
+    Show,
+    /// Check the policy: the file, line and fix of all that is wrong, and notes on what was perhaps not meant
+    Check {
+        /// Another file than those in use
+        file: Option<PathBuf>,
+        /// Exit code 1 where there are notes, too
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Say which line decides about a path, a host, a tool or a command
+    Why {
+        /// What is asked about
+        what: What,
+        /// The path, the host (with :port), the name or the command
+        subject: String,
+        /// The profile of commands
+        #[arg(long, default_value = DEFAULT_PROFILE)]
+        profile: String,
+    },
+    /// Check that the policy decides what a file of cases expects: `deny read .env`, a case a line
+    #[command(after_help = test::HELP)]
+    Test {
+        /// The cases
+        cases: PathBuf,
+        /// Another policy than the one in use
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
+    },
+    /// Show what the policy changes: against the built-in one, or against another file
+    Diff {
+        /// The other file
+        file: Option<PathBuf>,
+    },
+    /// Write a first policy.toml, after a few questions
+    Init {
+        /// Which one, without a question
+        #[arg(long, value_name = "EXAMPLE")]
+        example: Option<Example>,
+        /// Print it, and write nothing
+        #[arg(long)]
+        print: bool,
+    },
+    /// Go on without a policy.toml that was in use here and is gone
+    Forget,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum What {
+    /// Reading a path in a command
+    Read,
+    /// Writing a path in a command
+    Write,
+    /// Reaching a host from a command
+    Host,
+    /// Running a command
+    Command,
+    /// Fetching a page
+    Url,
+    /// Reading a file with a tool such as `ReadImage`
+    File,
+    /// Calling a tool
+    Tool,
+    /// Running a plugin, by NAME or NAME@sha256:HASH
+    Plugin,
+    /// Working on a folder
+    Workspace,
+}
+
+/// What a script is told where there is no decision: that something is denied is 1.
+const NO_DECISION: u8 = 2;
+
+pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode {
+    carry_out(environment, command).unwrap_or_else(|error| {
+        terminal::complain(&format!("scorpiox-code: {error:#}"));
+        ExitCode::from(NO_DECISION)
+    })
+}
+
+fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
+    match command {
+        PolicyCommand::Show => show(environment),
+        PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
+        PolicyCommand::Why { what, subject, profile } => {
+            let shell = Shell::new(setup(environment));
+            let judge = Judge::new(environment, &shell, Names::LookedUp)?;
+            if what == What::Command {
+                let profile = shell.profile(&profile)?;
+                return match judge.closed(what) {
+                    Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"))),
+                    None => describe_command(&shell, &shell.loaded()?.policy, &profile, &subject),
+                };
+            }
+            let verdict = judge.verdict(what, &subject, &profile)?;
+            Ok(print(&verdict, &judge.shown(what, &subject)))
+        }
+        PolicyCommand::Test { cases, policy } => test::run(environment, &cases, policy.as_deref()),
+        PolicyCommand::Diff { file } => diff::run(environment, file.as_deref()),
+        PolicyCommand::Init { example, print } => init::run(environment, example, print),
+        PolicyCommand::Forget => forget(environment),
+    }
+}
+
+fn show(environment: &Environment) -> Result<ExitCode> {
+    let shell = Shell::new(setup(environment));
+    let Loaded { policy, files, hash, .. } = shell.loaded()?;
+    let page = match files.as_slice() {
+        [] => Shown::line("# built-in defaults"),
+        files => files
+            .iter()
+            .fold(Shown::text(""), |page, file| page.and(&Shown::line(&format!("# {}", file.display())))),
+    };
+    let page = if files.is_empty() { page } else { page.and(&Shown::line(&format!("# sha256:{hash}"))) };
+    // As commands have it: it shows nothing that the default profile does not.
+    let mut shown = policy.clone();
+    shown.shell.profiles.insert(READ_ONLY_PROFILE.to_owned(), shell.profile(READ_ONLY_PROFILE)?.into_owned());
+    terminal::print(&page.and(&Shown::text(&render(&shown))));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn forget(environment: &Environment) -> Result<ExitCode> {
+    let own = setup(environment).own_policy();
+    ensure!(own.symlink_metadata().is_err(), "{} is there, and holds", own.display());
+    let note = seen_note(&own);
+    match fs::remove_file(&note) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            terminal::print(&Shown::line("There is nothing to forget: no policy.toml was in use here."));
+        }
+        done => {
+            done.with_context(|| format!("{} cannot be removed", note.display()))?;
+            terminal::print(&Shown::line(
+                "What holds without policy.toml holds from now on, in servers that are started.",
+            ));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: &str) -> Result<ExitCode> {
+    let tier = shell.tier()?;
+    shell.shut_down();
+    let Policy { shell: rules, .. } = policy;
+    let first = format!("`{command}` is allowed: commands are not judged by their text. It runs");
+    terminal::print(&Shown::line(&first).and(&Shown::lines(&format!(
+        "\
+         - in a sandbox of tier {tier}; at least {} is asked for ({})\n\
+         - under profile {} ({}), whose network is {} ({})\n\
+         - for at most {} ms unless the call says otherwise ({}), and never more than {} ms ({})\n\
+         `policy why read|write PATH` and `policy why host NAME` say what it may touch.\n",
+        rules.min_tier.value,
+        rules.min_tier.source,
+        profile.name,
+        profile.origins.profile,
+        profile.network.value,
+        profile.network.source,
+        rules.default_timeout.value.as_millis(),
+        rules.default_timeout.source,
+        rules.max_timeout.value.as_millis(),
+        rules.max_timeout.source,
+    ))));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(verdict: &Verdict, subject: &str) -> ExitCode {
+    let word = word(verdict.allowed);
+    let mut shown = Shown::line(&format!("{subject}: {word}: {}", verdict.because));
+    if let Some(line) = &verdict.would_allow {
+        shown = shown.and(&Shown::line(&format!("  to allow it, write in {}: {line}", verdict.file)));
+    }
+    terminal::print(&shown);
+    if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+const fn word(allowed: bool) -> &'static str {
+    if allowed { "allowed" } else { "denied" }
+}
+
+pub(super) fn setup(environment: &Environment) -> ShellSetup {
+    ShellSetup {
+        workspace: environment.workspace.path.clone(),
+        workspace_name: environment.workspace.name(),
+        home: environment.home.clone(),
+        own_home: environment.own_home.clone(),
+        skills: Arc::new(SkillFolders::new(
+            &environment.workspace.path,
+            environment.home.as_deref(),
+            &environment.own_home,
+            environment.settings.additional_skills(),
+        )),
+        is_managed_required: environment.is_managed_required,
+        worked_on: environment.worked_on.clone(),
+    }
+}

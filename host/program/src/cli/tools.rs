@@ -1,0 +1,76 @@
+//! `scorpiox-code tools`: each tool, where it runs, what it may touch.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+
+use super::environment::Environment;
+use super::policy;
+use crate::capabilities::Capability;
+use crate::capabilities::approved::Approved;
+use crate::capabilities::shell::Shell;
+use crate::plugins::Plugins;
+use crate::tools::{Kind, Tool};
+
+pub(super) fn run(environment: &Environment) -> ExitCode {
+    let mut text = String::new();
+    let shell = Arc::new(Shell::new(policy::setup(environment)));
+    let plugins = Plugins::new(Arc::clone(&shell)).tools();
+    for tool in environment.registry.tools().chain(&plugins) {
+        let settings = &environment.settings;
+        let on = settings.tools_enabled() && settings.tool_enabled(&tool.name);
+        // What is wrong with the policy is said where a tool is called, and by `doctor`.
+        let closed = shell.policy().ok().and_then(|policy| policy.tools.check_tool(&tool.name).err());
+        let state = match closed {
+            Some(why) => format!("  (closed: {why})"),
+            None if on => state(tool).to_owned(),
+            None => "  (switched off)".to_owned(),
+        };
+        let _ = writeln!(text, "{}{state}", tool.name);
+        match &tool.kind {
+            Kind::Native(tool) => {
+                let _ = writeln!(text, "  runs in the host\n  may {}", tool.may());
+            }
+            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
+                let limits = &component.limits;
+                let _ = writeln!(
+                    text,
+                    "  runs in a WebAssembly sandbox: {} s, {} MiB, {} KiB of output a call",
+                    limits.cpu.as_secs(),
+                    limits.memory_bytes / (1024 * 1024),
+                    limits.output_bytes / 1024
+                );
+                for grant in component.grants.iter() {
+                    let _ = writeln!(text, "  may {} ({})", grant.describe(), grant.name());
+                }
+                for right in component.approved.iter().flat_map(|approved| approved_rights(approved)) {
+                    let _ = writeln!(text, "  may {right}");
+                }
+                let without = Capability::POWERS.iter().filter(|(_, given_by)| {
+                    !given_by.iter().any(|capability| component.grants.contains(capability))
+                });
+                let without: Vec<_> = without.map(|(power, _)| *power).collect();
+                let _ = writeln!(text, "  may not: {}", without.join(", "));
+            }
+        }
+    }
+    terminal::print(&Shown::lines(&text));
+    ExitCode::SUCCESS
+}
+
+fn state(tool: &Tool) -> &'static str {
+    if tool.is_conditional() { "  (listed when there are too many skills for a catalogue)" } else { "" }
+}
+
+/// What a plugin was approved for that is no interface of this project.
+fn approved_rights(approved: &Approved) -> Vec<String> {
+    let mut rights = Vec::new();
+    if !approved.env.is_empty() {
+        rights.push(format!("see variables of the server's environment (env: {})", approved.env.join(", ")));
+    }
+    rights.extend(approved.random.then(|| "draw random numbers (random)".to_owned()));
+    rights
+}

@@ -1,0 +1,53 @@
+//! Running a guest that may wait: until it is done, cancelled, or out of time.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use scorpiox_executor::Cancel;
+use tokio::runtime::Handle;
+
+use super::fault::Stop;
+
+/// How often a guest that waits is looked after.
+const LOOK_TIME: Duration = Duration::from_millis(5);
+
+/// Wakes the thread of a call.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future on this thread, with timers and connections on `handle`'s. It is dropped, and the
+/// guest with it, when the call is cancelled or has waited for longer than `most`.
+pub(super) fn wait<F: Future>(
+    future: F,
+    cancel: &Cancel,
+    most: Duration,
+    handle: &Handle,
+) -> Result<F::Output, Stop> {
+    let _entered = handle.enter();
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    let mut waited = Duration::ZERO;
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return Ok(output);
+        }
+        if let Some(reason) = cancel.reason() {
+            return Err(Stop::Cancelled(reason));
+        }
+        if waited >= most {
+            return Err(Stop::Waited);
+        }
+        let begun = Instant::now();
+        thread::park_timeout(LOOK_TIME);
+        waited += begun.elapsed();
+    }
+}

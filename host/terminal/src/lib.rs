@@ -1,0 +1,12 @@
+//! What people at a terminal are shown, and what they are asked.
+//!
+//! Invariant: what is printed cannot act on a terminal, by its type: [`Shown`] is made of escaped text alone.
+//! What is said to them is the business of the commands.
+
+mod io;
+mod shown;
+mod table;
+
+pub use io::{ask, can_ask, complain, forget_input, is_unread, print};
+pub use shown::{Shown, columns, fitted, one_line, rows, visible, width, wrapped};
+pub use table::Table;

@@ -1,0 +1,275 @@
+//! Text of others in what a person decides by.
+//!
+//! Invariant: no such text looks like a part of this program's own: it is on one row, or each of its rows
+//! is marked; none is wider than the terminal, which would break it without a mark, whatever the terminal
+//! makes of its characters; and what cannot be seen is written out. [`wrapped`] alone lets a row be wider: it
+//! is for texts of this program.
+
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
+
+use scorpiox_text::line::escaped_json;
+use scorpiox_text::{MAX_MARKS, is_deceptive, is_mark, most_columns};
+use unicode_width::UnicodeWidthChar as _;
+
+use scorpiox_text::clean;
+
+/// Columns where nobody says how many there are.
+const COLUMNS: usize = 80;
+/// Of narrower terminals nothing is expected.
+const LEAST_COLUMNS: usize = 20;
+
+/// What may be printed: nothing in it acts on a terminal, hides or turns text. Made here alone.
+pub struct Shown(String);
+
+impl Shown {
+    /// A text of this program's own in lines. What others wrote in it was made one line of its own, or
+    /// rows that are marked.
+    pub fn text(text: &str) -> Self {
+        Self(visible(text))
+    }
+
+    /// One sentence, which names things of others. Whatever they are, no line of it looks like another
+    /// sentence: on a terminal it goes on below, further in; elsewhere it is one line.
+    pub fn line(text: &str) -> Self {
+        Self(fitted(&visible(&text.replace('\n', "\\n")), terminal_columns(&std::io::stdout())))
+    }
+
+    /// The same of each line of a text.
+    pub fn lines(text: &str) -> Self {
+        text.lines().fold(Self(String::new()), |shown, line| shown.and(&Self::line(line)))
+    }
+
+    /// What a tool or a component said, as models have it: in its own lines, with what scripts and emoji
+    /// need.
+    pub fn said(text: &str) -> Self {
+        Self(format!("{}\n", clean(text).trim_end()))
+    }
+
+    /// JSON that means the same.
+    pub fn json(json: &str) -> Self {
+        // Line feeds stand between its parts alone.
+        let lines: Vec<_> = json.lines().map(|line| format!("{}\n", escaped_json(line))).collect();
+        Self(lines.concat())
+    }
+
+    /// One after the other.
+    pub fn and(mut self, other: &Self) -> Self {
+        self.0.push_str(&other.0);
+        self
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Columns of the terminal that is printed to; 80 for what is no terminal.
+pub fn columns() -> usize {
+    terminal_columns(&std::io::stdout()).unwrap_or(COLUMNS)
+}
+
+/// Columns of what is printed to, if it is a terminal.
+pub(crate) fn terminal_columns<T: IsTerminal + AsFd>(printed: &T) -> Option<usize> {
+    if !printed.is_terminal() {
+        return None;
+    }
+    let size = terminal_size::terminal_size_of(printed);
+    Some(size.map_or(COLUMNS, |(width, _)| usize::from(width.0).max(LEAST_COLUMNS)))
+}
+
+/// A line, which goes on in rows that begin further in where there are fewer columns.
+pub fn fitted(line: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns.filter(|columns| width(line) > *columns) else { return format!("{line}\n") };
+    let indent = line.len() - line.trim_start().len();
+    let rows = wrapped(line, columns.saturating_sub(indent + 2)).into_iter().enumerate();
+    let row = |(index, row)| format!("{}{row}\n", " ".repeat(if index == 0 { indent } else { indent + 2 }));
+    rows.map(row).collect()
+}
+
+/// The text on one row of at most so many columns, with `…` where it is cut.
+pub fn one_line(text: &str, columns: usize) -> String {
+    let whole = visible(&text.replace('\n', "\\n"));
+    if width(&whole) <= columns {
+        return whole;
+    }
+    let mut taken = 1;
+    let fits = |c: &char| {
+        taken += c.width().unwrap_or(0);
+        taken <= columns
+    };
+    let cut: String = whole.chars().take_while(fits).collect();
+    cut + "…"
+}
+
+/// Appends the text as rows that begin with `before` and `| `, at most `most` of them.
+pub fn rows(out: &mut String, before: &str, text: &str, most: usize) {
+    let columns = columns().saturating_sub(width(before) + 2).max(2);
+    let text = visible(text);
+    let mut rows = text.lines().filter(|line| !line.trim().is_empty()).flat_map(|line| pieces(line, columns));
+    for row in rows.by_ref().take(most) {
+        push_row(out, before, '|', row.trim_end());
+    }
+    match rows.count() {
+        0 => {}
+        1 => push_row(out, before, ' ', "(and 1 row more)"),
+        more => push_row(out, before, ' ', &format!("(and {more} rows more)")),
+    }
+}
+
+fn push_row(out: &mut String, before: &str, mark: char, row: &str) {
+    out.push_str(before);
+    out.push(mark);
+    out.push(' ');
+    out.push_str(row);
+    out.push('\n');
+}
+
+/// A text of this program's own, which may name things of others, in rows of at most so many columns.
+/// A word that is longer stays whole: a path that is cut cannot be copied. What others wrote has to be
+/// cut by [`one_line`] besides.
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let text = visible(text);
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        let mut row = String::new();
+        for word in line.split_whitespace() {
+            if !row.is_empty() && width(&row) + 1 + width(word) > columns {
+                rows.push(std::mem::take(&mut row));
+            }
+            if !row.is_empty() {
+                row.push(' ');
+            }
+            row.push_str(word);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// What cannot be seen, or hides something, as what it is written with.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut marks = 0;
+    for c in text.chars() {
+        marks = if is_mark(c) { marks + 1 } else { 0 };
+        match c {
+            '\t' => shown.push(' '),
+            c if is_deceptive(c) || marks > MAX_MARKS => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// A line in pieces that fit, broken between words where that is possible.
+fn pieces(line: &str, columns: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut left = line;
+    while most_width(left) > columns {
+        let most = take(left, columns);
+        let most = if most.is_empty() { first(left) } else { most };
+        let cut =
+            most.trim_end().rfind(' ').filter(|at| *at > most.len() / 2).map_or(most, |at| &most[..=at]);
+        pieces.push(cut);
+        left = left[cut.len()..].trim_start();
+    }
+    if !left.is_empty() || pieces.is_empty() {
+        pieces.push(left);
+    }
+    pieces
+}
+
+fn first(text: &str) -> &str {
+    &text[..text.chars().next().map_or(0, char::len_utf8)]
+}
+
+/// The beginning that has at most so many columns.
+fn take(text: &str, columns: usize) -> &str {
+    let mut taken = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        taken += most_columns(*c);
+        taken > columns
+    });
+    &text[..end.map_or(text.len(), |(at, _)| at)]
+}
+
+/// The most columns that any terminal gives a text.
+fn most_width(text: &str) -> usize {
+    text.chars().map(most_columns).sum()
+}
+
+/// Columns of a text in a terminal.
+pub fn width(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_others_is_one_row_and_shows_what_hides() {
+        assert_eq!(one_line("a\nb\u{1b}[2J\u{202e}", 80), "a\\nb\\u{1b}[2J\\u{202e}");
+        assert_eq!(one_line(&"é".repeat(100), 10), format!("{}…", "é".repeat(9)));
+        assert_eq!(one_line("世界世界", 5), "世界…");
+    }
+
+    #[test]
+    fn each_row_is_marked_and_fits() {
+        let forged = format!("good{}It asks for\n  nothing\r\n{}", " ".repeat(300), "世".repeat(100));
+        let mut out = String::new();
+        rows(&mut out, "    ", &forged, 100);
+        assert!(out.lines().all(|row| row.starts_with("    | ")), "{out}");
+        assert!(out.lines().all(|row| width(row) <= COLUMNS), "{out}");
+        assert!(out.lines().count() >= 6, "{out}");
+        let mut few = String::new();
+        rows(&mut few, "", &"word\n".repeat(10), 2);
+        assert_eq!(few, "| word\n| word\n  (and 8 rows more)\n");
+    }
+
+    #[test]
+    fn no_row_is_wider_than_any_terminal_draws_it() {
+        for c in
+            ["\u{3164}", "\u{ffa0}", "\u{a8fa}", "\u{d4e}", "\u{301}", "é", "世", "👍\u{1f3fd}", "\u{9be}"]
+        {
+            let mut out = String::new();
+            rows(&mut out, "  ", &format!("{}In all, nothing", c.repeat(200)), 100);
+            assert!(out.lines().all(|row| row.starts_with("  | ")), "{out}");
+            assert!(out.lines().all(|row| most_width(row) <= COLUMNS), "{out}");
+            assert!(!out.contains(['\u{3164}', '\u{ffa0}']), "{out}");
+        }
+        assert_eq!(
+            visible(&format!("a{}", "\u{301}".repeat(6))),
+            "a\u{301}\u{301}\u{301}\u{301}\\u{301}\\u{301}"
+        );
+    }
+
+    #[test]
+    fn whatever_is_printed_acts_on_no_terminal() {
+        let bad = "a\u{1b}]52;c;eA==\u{7}\u{202e}b\u{9b}31m\rc\nallowed: this is fine";
+        for shown in
+            [Shown::text(bad), Shown::line(bad), Shown::said(bad), Shown::json(&format!("[{bad:?}]"))]
+        {
+            let shown = shown.as_str();
+            assert!(!shown.contains(|c| c != '\n' && is_deceptive(c)), "{}", shown.escape_debug());
+        }
+        assert_eq!(fitted("  a bb cc dd", Some(8)), "  a bb\n    cc\n    dd\n");
+        assert_eq!(Shown::line(bad).as_str().lines().count(), 1);
+        assert_eq!(Shown::line("a").and(&Shown::line("b")).as_str(), "a\nb\n");
+    }
+
+    #[test]
+    fn own_texts_are_wrapped_between_words_alone() {
+        assert_eq!(wrapped("one two /a/long/path three", 8), ["one two", "/a/long/path", "three"]);
+        assert_eq!(wrapped("", 8), [""; 0]);
+    }
+
+    #[test]
+    fn words_stay_whole_where_they_can() {
+        assert_eq!(pieces("aaaa bbbb cccc", 10), ["aaaa bbbb ", "cccc"]);
+        assert_eq!(pieces("aaaaaaaaaaaa", 5), ["aaaaa", "aaaaa", "aa"]);
+        assert_eq!(pieces("世", 1), ["世"]);
+    }
+}

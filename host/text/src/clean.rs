@@ -1,0 +1,126 @@
+//! Text for a model or a terminal: clean, and in the usual notations.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// The text as a model or a terminal may have it: without escape sequences, control characters other
+/// than line feed and tab, and characters that hide or turn text (see [`crate::readable`]).
+/// Borrowed when it is clean already.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    match crate::readable(text) {
+        Cow::Owned(_) if text.contains(['\x1b', '\u{90}', '\u{9b}', '\u{9d}']) => {
+            let stripped = anstream::adapter::strip_str(text).to_string();
+            Cow::Owned(crate::readable(&stripped).into_owned())
+        }
+        readable => readable,
+    }
+}
+
+/// JSON without characters that hide or turn text: some models are shown it in place of text. All else
+/// is data, and stays. Borrowed when there is nothing to take out, so that nothing else of it changes;
+/// none where something may be, and it cannot be read to take that out.
+pub fn clean_json(json: &str) -> Option<Cow<'_, str>> {
+    // They stand there as they are, or escaped.
+    if !json.contains("\\u") && !json.contains(hides) {
+        return Some(Cow::Borrowed(json));
+    }
+    let mut value: Value = serde_json::from_str(json).ok()?;
+    Some(if clean_value(&mut value) { Cow::Owned(value.to_string()) } else { Cow::Borrowed(json) })
+}
+
+fn hides(c: char) -> bool {
+    !c.is_control() && !crate::is_shown(c)
+}
+
+/// Whether anything was to be done.
+fn clean_value(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let before = text.len();
+            text.retain(|c| !hides(c));
+            text.len() < before
+        }
+        Value::Array(items) => clean_values(items.iter_mut()),
+        Value::Object(members) => {
+            let mut changed = clean_values(members.values_mut());
+            if members.keys().any(|name| name.contains(hides)) {
+                let named = std::mem::take(members).into_iter();
+                *members = named.map(|(name, member)| (name.replace(hides, ""), member)).collect();
+                changed = true;
+            }
+            changed
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// The same of each of them.
+fn clean_values<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
+    values.map(clean_value).filter(|changed| *changed).count() > 0
+}
+
+/// The beginning of a text, of at most `max` bytes.
+pub fn shorten(mut text: String, max: usize) -> String {
+    if text.len() > max {
+        text.truncate((0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
+        text.push('…');
+    }
+    text
+}
+
+/// Bytes as lowercase hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(shorten("ab".to_owned(), 2), "ab");
+        assert_eq!(shorten("aéb".to_owned(), 2), "a…");
+    }
+
+    #[test]
+    fn clean_text_is_borrowed() {
+        assert!(matches!(clean("a\tb\nç 中"), Cow::Borrowed("a\tb\nç 中")));
+    }
+
+    #[test]
+    fn what_hides_is_taken_out_of_json_and_the_rest_stays() {
+        let same = "{\"b\":1.50,\"a\":\"é\\u0000\\u200d\"}";
+        assert!(matches!(clean_json(same), Some(Cow::Borrowed(json)) if json == same));
+        assert_eq!(
+            clean_json("{\"\u{2066}b\":[\"\\u202eab\\n\u{200b}c\",\"\\u00e9\"]}").as_deref(),
+            Some("{\"b\":[\"ab\\nc\",\"é\"]}")
+        );
+    }
+
+    #[test]
+    fn json_that_may_hide_something_and_cannot_be_read_is_refused() {
+        for json in [
+            "{\"a\":1e400,\"x\":\"A\u{202e}B\"}",
+            "{\"a\":1e400,\"x\":\"A\\u202eB\"}",
+            "{\"a\":\"\\ud800\",\"x\":\"A\u{e0041}B\"}",
+            "{\"a\":\"\\ud800\"}",
+            &format!("{}\"\u{202e}\"{}", "[".repeat(200), "]".repeat(200)),
+        ] {
+            assert_eq!(clean_json(json), None, "{json}");
+        }
+        // There is nothing to take out.
+        assert_eq!(clean_json("{\"a\":1e400}").as_deref(), Some("{\"a\":1e400}"));
+    }
+
+    #[test]
+    fn sequences_and_controls_are_taken_out() {
+        assert_eq!(clean("\x1b[31mred\x1b[0m\x07\r\nx\u{9b}y\0"), "red\nxy");
+        assert_eq!(clean("\x1b]0;title\x07text"), "text");
+    }
+}

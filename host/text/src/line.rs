@@ -1,0 +1,140 @@
+//! Text that others chose, made fit for a line of JSON and for a terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Whether a character moves a terminal's cursor, hides text or turns it around.
+pub fn is_unsafe(c: char) -> bool {
+    // A record is one line.
+    c == '\n' || crate::is_deceptive(c)
+}
+
+/// The beginning of a text, of at most `max` bytes, without such characters.
+pub fn clean(text: &str, max: usize) -> String {
+    let mut kept = String::with_capacity(text.len().min(max));
+    for c in text.chars().filter(|c| !is_unsafe(*c)) {
+        if kept.len() + c.len_utf8() > max {
+            kept.push('…');
+            break;
+        }
+        kept.push(c);
+    }
+    kept
+}
+
+/// The text with such characters written out, for a terminal.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_unsafe(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// A line of JSON that means the same, for a terminal.
+pub fn escaped_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_unsafe) {
+        return Cow::Borrowed(json);
+    }
+    let mut shown = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match c {
+            // JSON has these between its parts alone.
+            '\t' | '\r' | '\n' => shown.push(' '),
+            c if is_unsafe(c) => push_escape(&mut shown, c),
+            c => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn push_escape(out: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "\\u{unit:04x}");
+    }
+}
+
+/// Appends a text as a string of JSON that is safe to be shown.
+pub fn push_string(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        let mut escaped = String::with_capacity(text.len() + 16);
+        for c in text.chars() {
+            match c {
+                '"' | '\\' => escaped.extend(['\\', c]),
+                c if is_unsafe(c) => push_escape(&mut escaped, c),
+                c => escaped.push(c),
+            }
+        }
+        out.extend_from_slice(escaped.as_bytes());
+    }
+    out.push(b'"');
+}
+
+/// Appends a number in decimal.
+pub fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_hides_or_turns_text_is_taken_out_or_written_out() {
+        let evil = "a\u{1b}[31mb\u{202e}c\u{9b}d\u{7f}\n\u{e0041}é";
+        assert_eq!(clean(evil, 100), "a[31mbcdé");
+        assert_eq!(escaped(evil), "a\\u{1b}[31mb\\u{202e}c\\u{9b}d\\u{7f}\\u{a}\\u{e0041}é");
+        assert_eq!(clean("ééé", 4), "éé…");
+    }
+
+    #[test]
+    fn json_stays_the_same_json() {
+        let json = "{\"a\":\t\"\u{9b}\u{e0041}\"}";
+        let shown = escaped_json(json);
+        assert!(!shown.contains(is_unsafe), "{shown}");
+        let [before, after]: [serde_json::Value; 2] =
+            [json, &shown].map(|text| serde_json::from_str(text).unwrap());
+        assert_eq!(before, after);
+    }
+
+    proptest! {
+        #[test]
+        fn strings_and_numbers_are_json(text in any::<String>(), number in any::<u64>()) {
+            let mut out = Vec::new();
+            push_string(&mut out, &text);
+            prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
+            prop_assert!(!std::str::from_utf8(&out).unwrap().contains(is_unsafe));
+            out.clear();
+            push_number(&mut out, number);
+            prop_assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
+        }
+
+        #[test]
+        fn cleaned_text_is_bounded(text in any::<String>(), max in 0_usize..50) {
+            let kept = clean(&text, max);
+            prop_assert!(kept.len() <= max + '…'.len_utf8() && !kept.contains(is_unsafe));
+        }
+    }
+}
