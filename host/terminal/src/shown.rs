@@ -54,6 +54,7 @@ impl Shown {
     }
 
     /// One after the other.
+    #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.0.push_str(&other.0);
         self

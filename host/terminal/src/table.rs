@@ -41,6 +41,7 @@ impl<const N: usize> Table<N> {
     }
 
     /// The same, with a last column that needs no place beside the others.
+    #[must_use]
     pub fn with_details(self) -> Self {
         Self { has_details: true, ..self }
     }

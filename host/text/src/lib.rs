@@ -6,6 +6,8 @@
 //! reads keeps what a person would see of it: [`readable`] takes the rest out. Of names of files
 //! [`folded`] says which are one.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod clean;
 mod columns;
 pub mod line;

@@ -3,11 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_audit::{Record, text};
+use scorpiox_audit::Record;
+use scorpiox_text::line;
 
 fuzz_target!(|line: &str| {
     let _ = Record::parse(line);
-    let shown = text::escaped(line);
-    assert!(!shown.chars().any(text::is_unsafe));
-    assert!(text::clean(line, 100).len() <= 100 + 3);
+    let shown = line::escaped(line);
+    assert!(!shown.chars().any(line::is_unsafe));
+    assert!(line::clean(line, 100).len() <= 100 + 3);
 });
