@@ -12,9 +12,9 @@ const TEXT_ONLY: &str = "2024-11-05";
 const STEPS: usize = 10;
 /// Tasks that count as few.
 const FEW: usize = 100;
-/// Tasks that count as many: 100,000 of them take two minutes to make, so that is for
+/// Tasks that count as many: 100,000 of them take three minutes to make, so that is for
 /// `SCORPIOX_TASKS=100000`.
-const MANY: usize = 20_000;
+const MANY: usize = 10_000;
 /// How much slower a call may be with many tasks than with few. What is aimed for is 1.3,
 /// which the benchmark measures on a quiet machine.
 const MAX_RATIO: f64 = 3.0;
