@@ -158,7 +158,7 @@ fn thousands() -> usize {
 const WARM_UP: usize = 1000;
 
 /// Memory that a thousand calls may leave behind, in KiB; what a server keeps in all is not more than twice that.
-const LEFT_BY_A_THOUSAND: usize = 256;
+const LEFT_BY_A_THOUSAND: usize = 204;
 
 // One test for each tier: they run beside each other.
 
