@@ -1,4 +1,5 @@
-//! Which characters deceive who reads them.
+//! Text that others chose, made fit for who reads it: [`clean`] for a model, [`line`] for a line of a file, and for all
+//! which characters deceive.
 //!
 //! There are three rules, for three situations. Text that is shown to a person who only answers it keeps
 //! what scripts and emoji need: [`is_shown`] takes the rest out. Text that somebody decides by, and

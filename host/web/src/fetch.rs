@@ -53,6 +53,8 @@ pub struct Fetcher {
 #[derive(Clone)]
 struct Started {
     handle: Handle,
+    /// Lives for as long as what it looks after.
+    _runtime: Arc<AsyncRuntime>,
     http: reqwest::Client,
 }
 
@@ -82,7 +84,7 @@ impl Fetcher {
         let handle = self.runtime.handle().map_err(WebError::Failed)?.clone();
         let http = self.http.get_or_init(|| client(&self.router, |builder| builder));
         let http = http.clone().map_err(WebError::Failed)?;
-        Ok(Started { handle, http })
+        Ok(Started { handle, _runtime: Arc::clone(&self.runtime), http })
     }
 
     /// What sends requests as they are, and leaves answers compressed.

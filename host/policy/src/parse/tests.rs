@@ -388,6 +388,13 @@ fn all_mistakes_of_a_file_are_told_at_once_and_none_that_comes_of_another() {
     let first = Policy::parse(text, Path::new("policy.toml")).unwrap_err().to_string();
     assert!(told.contains(&first), "{first}");
     assert!(mistakes("version = 1\n[web]\nenabled = false\n").is_empty());
+    // A signer without a key is none, and what speaks of it is no mistake of its own.
+    let signer = "version = 1\n[plugins]\nallow = [\"signer:acme\", \"b@signer:nobody\"]\n[plugins.signers.acme]\nkey = \"RWx\"\n";
+    let told = mistakes(signer);
+    assert!(
+        told.len() == 2 && told[0].contains("no signer \"nobody\"") && told[1].contains("\"RWx\""),
+        "{told:#?}"
+    );
     assert_eq!(mistakes("version = 2\n[x]\n").len(), 1);
     assert_eq!(mistakes("x = \n").len(), 1);
 }

@@ -39,11 +39,15 @@ fn collect(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<Unit>) {
             continue;
         }
         path.push(key.get_ref().clone().into_owned());
-        let is_grant = path.first().is_some_and(|first| first == "grant") && path.len() == 2;
+        let is_one = match path.as_slice() {
+            [first, _] => first == "grant",
+            [first, second, _] => first == "plugins" && second == "signers",
+            _ => false,
+        };
         let below = value
             .get_ref()
             .as_table()
-            .filter(|_| path.len() < MAX_DEPTH && !is_grant && !WHOLE.contains(&key.get_ref().as_ref()));
+            .filter(|_| path.len() < MAX_DEPTH && !is_one && !WHOLE.contains(&key.get_ref().as_ref()));
         let (begin, end) = (key.span().start, end(value).max(key.span().end));
         found.push(Unit { path: path.clone(), begin, end, is_leaf: below.is_none() });
         if let Some(below) = below {
@@ -95,6 +99,17 @@ impl Unit {
                 within.remove("export_ca");
             }
         }
+        if let [plugins, signers, signer] = self.path.as_slice()
+            && plugins == "plugins"
+            && signers == "signers"
+            && let Some(DeValue::Table(plugins)) = table.get_mut("plugins").map(Spanned::get_mut)
+            && let Some(allow) = plugins.get_mut("allow")
+        {
+            let named = format!("signer:{signer}");
+            keep_entries(allow, |_, item| {
+                item.as_str().is_none_or(|rule| rule.split('@').all(|part| part != named))
+            });
+        }
         table
     }
 
@@ -134,15 +149,20 @@ pub(super) fn without_entry<'t>(table: &DeTable<'t>, path: &[String], index: usi
     let mut table = table.clone();
     if let Some((key, within)) = inner(&mut table, path)
         && let Some(value) = within.get_mut(key)
-        && let DeValue::Array(list) = value.get_ref()
     {
-        let mut rest = DeArray::new();
-        for (_, item) in list.iter().enumerate().filter(|(at, _)| *at != index) {
-            rest.push(item.clone());
-        }
-        *value.get_mut() = DeValue::Array(rest);
+        keep_entries(value, |at, _| at != index);
     }
     table
+}
+
+/// Leaves entries out of a list, by their numbers and values.
+fn keep_entries(value: &mut Spanned<DeValue<'_>>, keeps: impl Fn(usize, &DeValue<'_>) -> bool) {
+    let DeValue::Array(list) = value.get_ref() else { return };
+    let mut rest = DeArray::new();
+    for (_, item) in list.iter().enumerate().filter(|(at, item)| keeps(*at, item.get_ref())) {
+        rest.push(item.clone());
+    }
+    *value.get_mut() = DeValue::Array(rest);
 }
 
 /// The table that has the last key of a path.

@@ -60,6 +60,13 @@ pub struct Candidate<'a> {
     pub signature: Signed<'a>,
 }
 
+/// The same, with those who vouch for it.
+struct Vouched<'a> {
+    name: &'a str,
+    hash: &'a str,
+    by: Vec<&'a Signer>,
+}
+
 impl<'a> Candidate<'a> {
     /// By its name alone.
     pub const fn named(name: &'a str) -> Self {
@@ -78,7 +85,22 @@ impl PluginsPolicy {
 
     /// The rule that lets a plugin be, or a sentence that names what keeps it out.
     pub fn check(&self, plugin: &Candidate<'_>) -> Result<&Sourced<PluginPattern>, Refusal> {
-        self.rules.check(|pattern| pattern.covers(plugin)).map_err(|closed| {
+        self.permits(plugin, &self.vouched(plugin))
+    }
+
+    /// A plugin with the signers who vouch for it. Rules only compare: each signature is verified once.
+    fn vouched<'a>(&'a self, plugin: &Candidate<'a>) -> Vouched<'a> {
+        let signers = self.signers.values().map(|signer| &*signer.value);
+        let by = signers.filter(|signer| signer.signed(plugin).is_ok()).collect();
+        Vouched { name: plugin.name, hash: plugin.hash, by }
+    }
+
+    fn permits(
+        &self,
+        plugin: &Candidate<'_>,
+        vouched: &Vouched<'_>,
+    ) -> Result<&Sourced<PluginPattern>, Refusal> {
+        self.rules.check(|pattern| pattern.covers(vouched)).map_err(|closed| {
             let refusal = closed.refusal(&format!("plugin {}", shorten(plugin.name)), "plugins");
             match closed {
                 Closed::By(_) => refusal,
@@ -102,11 +124,13 @@ impl PluginsPolicy {
     }
 
     /// As [`check`](Self::check), of a plugin that a person approved: where nobody but the policy approves, that is
-    /// not enough.
-    pub fn check_run(&self, plugin: &Candidate<'_>) -> Result<(), Refusal> {
-        self.check(plugin)?;
-        if self.approve.value == Approve::Person || self.approves(plugin).is_some() {
-            return Ok(());
+    /// not enough. The rule that approves it in a person's place, if there is one.
+    pub fn check_run(&self, plugin: &Candidate<'_>) -> Result<Option<&Sourced<PluginPattern>>, Refusal> {
+        let vouched = self.vouched(plugin);
+        self.permits(plugin, &vouched)?;
+        let approves = self.approving(&vouched);
+        if self.approve.value == Approve::Person || approves.is_some() {
+            return Ok(approves);
         }
         let why = format!(
             "plugin {} is not listed with its hash or a signer in `allow` of [plugins], and `approve` ({}) leaves approving to the policy{}",
@@ -117,25 +141,33 @@ impl PluginsPolicy {
         Err(Refusal { why, decided_by: self.approve.source })
     }
 
+    /// The rule of `allow` that stands in a person's place, of a plugin that may be.
+    fn approving(&self, vouched: &Vouched<'_>) -> Option<&Sourced<PluginPattern>> {
+        // Who signs decides of what comes later, too. Where a person approves, that is told them, and no more.
+        let approves = |rule: &PluginPattern| {
+            rule.hash.is_some() || rule.signer.is_some() && self.approve.value == Approve::Policy
+        };
+        self.rules.allow.iter().find(|rule| approves(&rule.value) && rule.value.covers(vouched))
+    }
+
     /// The rules of `allow` that let a plugin of this name run by its content or its signer.
     pub fn listed<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sourced<PluginPattern>> {
         let runs = |rule: &PluginPattern| {
             let signature =
                 rule.signer.as_ref().map_or(Signed::Not, |signer| Signed::Supposedly(&signer.name));
             let candidate = Candidate { name, hash: rule.hash.as_deref().unwrap_or_default(), signature };
-            rule.is_by_content() && rule.covers(&candidate) && self.check_run(&candidate).is_ok()
+            rule.is_by_content()
+                && rule.covers(&self.vouched(&candidate))
+                && self.check_run(&candidate).is_ok()
         };
         self.rules.allow.iter().filter(move |rule| runs(&rule.value))
     }
 
     /// The rule that approves a plugin in a person's place.
     pub fn approves(&self, plugin: &Candidate<'_>) -> Option<&Sourced<PluginPattern>> {
-        self.check(plugin).ok()?;
-        // Who signs decides of what comes later, too. Where a person approves, that is told them, and no more.
-        let approves = |rule: &PluginPattern| {
-            rule.hash.is_some() || rule.signer.is_some() && self.approve.value == Approve::Policy
-        };
-        self.rules.allow.iter().find(|rule| approves(&rule.value) && rule.value.covers(plugin))
+        let vouched = self.vouched(plugin);
+        self.permits(plugin, &vouched).ok()?;
+        self.approving(&vouched)
     }
 
     /// Who of the signers vouches for a plugin, whatever the rules say.

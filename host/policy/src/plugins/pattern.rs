@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Candidate, Signer};
+use super::{Signer, Vouched};
 use crate::names::NamePattern;
 use crate::problem::{Invalid, shorten};
 
@@ -51,14 +51,14 @@ impl PluginPattern {
     }
 
     /// Whether a plugin is meant.
-    pub fn covers(&self, plugin: &Candidate<'_>) -> bool {
+    pub(super) fn covers(&self, plugin: &Vouched<'_>) -> bool {
         self.name.covers(plugin.name)
             && self.hash.as_ref().is_none_or(|own| own == plugin.hash)
-            && self.signer.as_ref().is_none_or(|signer| signer.signed(plugin).is_ok())
+            && self.signer.as_ref().is_none_or(|signer| plugin.by.iter().any(|by| by.says_the_same(signer)))
     }
 
     /// Whether the content is meant, or who vouches for it, and not the name alone.
-    pub fn is_by_content(&self) -> bool {
+    pub(super) fn is_by_content(&self) -> bool {
         self.hash.is_some() || self.signer.is_some()
     }
 

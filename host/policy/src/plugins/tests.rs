@@ -38,7 +38,8 @@ fn with_acme(rules: &str) -> PluginsPolicy {
 
 #[test]
 fn a_plugin_is_meant_by_name_by_content_or_by_both() {
-    let covers = |text: &str, name, hash| parse(text).unwrap().covers(&candidate(name, hash));
+    let covers =
+        |text: &str, name, hash| parse(text).unwrap().covers(&Vouched { name, hash, by: Vec::new() });
     assert!(covers("weather", "weather", "x") && !covers("weather", "weathers", "x"));
     assert!(covers(&format!("sha256:{HASH}"), "any", HASH) && !covers(&format!("sha256:{HASH}"), "any", "x"));
     let both = format!("weather@sha256:{HASH}");

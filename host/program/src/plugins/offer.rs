@@ -117,8 +117,7 @@ impl Plugins {
         let Ok(policy) = self.shell.policy() else { return Ok(APPROVAL.to_owned()) };
         let content = approval.content();
         let plugin = candidate(name, &content, approval);
-        policy.plugins.check_run(&plugin)?;
-        let approves = policy.plugins.approves(&plugin);
+        let approves = policy.plugins.check_run(&plugin)?;
         Ok(approves.map_or_else(|| APPROVAL.to_owned(), |rule| rule.source.to_string()))
     }
 

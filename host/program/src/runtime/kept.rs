@@ -17,7 +17,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
 use scorpiox_executor::{Cancel, Reason};
-use scorpiox_home::private as private_files;
+use scorpiox_home::private;
 
 /// Why there is no code of a component.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -105,13 +105,13 @@ impl Kept {
 
     /// Deletes what is oldest beyond the bound, and what writers left that were killed; `new` stays.
     fn prune(&self, new: &Path) {
-        private_files::sweep(&self.folder);
+        private::sweep(&self.folder);
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let about = |entry: fs::DirEntry| {
             let about = entry.metadata().ok()?;
             Some((about.modified().ok()?, about.len(), entry.path()))
         };
-        let whole = entries.flatten().filter(|entry| !private_files::is_draft(&entry.path()));
+        let whole = entries.flatten().filter(|entry| !private::is_draft(&entry.path()));
         let mut files: Vec<_> = whole.filter_map(about).collect();
         files.sort_unstable();
         let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
@@ -142,7 +142,7 @@ impl Kept {
     }
 
     fn write(path: &Path, code: &mut Code) -> io::Result<()> {
-        private_files::write(path, |file| {
+        private::write(path, |file| {
             io::copy(code.read()?, file)?;
             file.sync_all()
         })
@@ -152,7 +152,7 @@ impl Kept {
 /// A kept file, if nobody else can have written it and it is what its name says; one with another
 /// content has invalid data.
 fn open(path: &Path) -> io::Result<File> {
-    let mut file = private_files::open(path)?;
+    let mut file = private::open(path)?;
     let hash = hash(&mut file)?;
     let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
     if !name.ends_with(&format!("-{hash}")) {

@@ -64,7 +64,7 @@ fn allowed(environment: &Environment, look: &Look, tool: &str) -> Result<()> {
     let content = look.content();
     let checked = policy.plugins.check_run(&look.candidate(&content));
     let bare = tool.strip_prefix(&format!("{name}.")).unwrap_or(tool);
-    let checked = checked.and_then(|()| policy.tools.check_tool(&format!("{name}.{bare}")).map(drop));
+    let checked = checked.and_then(|_| policy.tools.check_tool(&format!("{name}.{bare}")).map(drop));
     checked.inspect_err(|refusal| refused_by_policy(environment, TEST, look, refusal))?;
     recorded(environment, TEST, &look.installed.name, Some(look))
 }

@@ -46,7 +46,7 @@ pub(super) fn named(environment: &Environment, plugins: &PluginsPolicy, name: &s
 }
 
 fn judged(plugins: &PluginsPolicy, plugin: &Candidate<'_>) -> Verdict {
-    let checked = plugins.check_run(plugin).and_then(|()| plugins.check(plugin));
+    let checked = plugins.check_run(plugin).and_then(|_| plugins.check(plugin));
     let rule = match checked {
         Err(refusal) => return Verdict::denied(refusal.to_string()),
         Ok(rule) => rule,

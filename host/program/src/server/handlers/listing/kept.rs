@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use scorpiox_home::private as private_files;
+use scorpiox_home::private;
 use scorpiox_paths::Stamp;
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +102,7 @@ impl ListingCache {
     }
 
     fn read(&self) -> Option<Kept> {
-        let file = private_files::open(&self.file).ok()?;
+        let file = private::open(&self.file).ok()?;
         let mut bytes = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         // Another program may have written it in another form.
@@ -117,11 +117,11 @@ impl ListingCache {
             return;
         }
         let bytes = serde_json::to_vec(listed).unwrap_or_default();
-        if let Err(error) = private_files::write(&self.file, |file| file.write_all(&bytes)) {
+        if let Err(error) = private::write(&self.file, |file| file.write_all(&bytes)) {
             tracing::debug!("the list of tools cannot be kept at {}: {error}", self.file.display());
         }
         if let Some(folder) = cache {
-            private_files::sweep(folder);
+            private::sweep(folder);
         }
     }
 
