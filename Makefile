@@ -2,7 +2,8 @@
 
 SHELL := /bin/bash
 CARGO ?= cargo
-GUESTS := task-manager plan-mode set-callback invoke-skill read-docs read-image web-search
+# The built-in tools: each crate with a component.
+GUESTS := $(patsubst tools-wasm/%/src/component.rs,%,$(wildcard tools-wasm/*/src/component.rs))
 TEST_GUESTS := commander impostor insider kinds misbehave outsider program
 GUEST_OUT := tools-wasm/target/wasm32-unknown-unknown/release
 COMPONENTS := target/components
@@ -10,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-agents bench lint fuzz install clean prerequisites components test-components
+.PHONY: help build demo test check test-agents bench lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,6 +44,11 @@ demo: build ## Show a real session with the real program
 
 test: build test-components ## Run all tests
 	@tests/run.sh
+
+check: build test-components ## Before a commit: format, clippy, dependencies, tests of what changed, documents
+	@scripts/lint.sh
+	@scripts/test-changed.sh
+	@cd tests && $(CARGO) test --quiet --test e2e -- documents::
 
 # Not part of `make test`: the agents are 2 GB of packages. CLIENT=codex runs one.
 test-agents: build test-components ## Run the agents that people use against the program (CLIENT=codex: one)

@@ -15,11 +15,11 @@ if [ "$(uname -s)" != Linux ]; then
     exit 0
 fi
 if have_target || { command -v rustup >/dev/null && timeout 20 rustup target add "$target" >/dev/null 2>&1 && have_target; }; then
-    cargo build --quiet --profile helper -p scorpiox-cell --bin scorpiox-cell --target "$target"
+    cargo build --quiet --profile helper -p scorpiox-helper --bin scorpiox-cell --target "$target"
     built=target/$target/helper/scorpiox-cell
 else
     printf 'helper: no %s here, so the first command of a server takes 2 ms longer\n' "$target" >&2
-    cargo build --quiet --profile helper -p scorpiox-cell --bin scorpiox-cell
+    cargo build --quiet --profile helper -p scorpiox-helper --bin scorpiox-cell
     built=target/helper/scorpiox-cell
 fi
 cmp -s "$built" "$image" || cp "$built" "$image"

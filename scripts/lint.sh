@@ -7,7 +7,7 @@ DENY_VERSION=0.20.2
 deny=target/tools/bin/cargo-deny
 
 echo "== format"
-for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench; do
+for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench examples/plugins/rust; do
     [ -e "$folder/Cargo.toml" ] || continue
     (cd "$folder" && cargo fmt --all --check)
 done
@@ -18,6 +18,15 @@ cargo clippy --quiet --release -p scorpiox-compiler --all-targets -- -D warnings
 cargo clippy --quiet --release --workspace --exclude scorpiox-compiler --all-targets -- -D warnings
 (cd tools-wasm && cargo clippy --quiet --all-targets -- -D warnings)
 (cd tests && cargo clippy --quiet --all-targets -- -D warnings)
+
+echo "== the tests build the program that is shipped"
+# A test's dependency can turn on a feature of a crate that the program uses too. Then `make test`
+# would build the program a second time, with that feature, and test that one.
+crates() { cargo tree --locked --prefix none --format '{p} {f}' "$@" | sed 's/ (\*)$//' | sort -u; }
+if other=$(comm -23 <(crates -p scorpiox-code -e normal) <(crates --workspace --exclude scorpiox-compiler -e all)) && [ -n "$other" ]; then
+    printf 'under test these crates have other features; name those of the test in Cargo.toml:\n%s\n' "$other" >&2
+    exit 1
+fi
 
 echo "== dependencies"
 if ! "$deny" --version 2>/dev/null | grep -qF "$DENY_VERSION"; then

@@ -24,11 +24,12 @@ nothing_is_rebuilt() {
     diff <(printf '%s\n' "$before") <(printf '%s\n' "$after") >&2
 }
 
-# The host's build script, in a project where no component was built.
+# The build script of the tools, in a project where no component was built.
 cargo_alone_names_make() {
-    mkdir -p "$folder/host/program"
-    rustc --edition 2024 -o "$folder/build-script" host/program/build.rs
-    ! CARGO_MANIFEST_DIR=$folder/host/program "$folder/build-script" >"$folder/said" || return 1
+    mkdir -p "$folder/host/tools" "$folder/tools-wasm/task-manager/src"
+    touch "$folder/tools-wasm/task-manager/src/component.rs"
+    rustc --edition 2024 -o "$folder/build-script" host/tools/build.rs
+    ! CARGO_MANIFEST_DIR=$folder/host/tools "$folder/build-script" >"$folder/said" || return 1
     grep -q '^cargo::error=.*run `make build`' "$folder/said"
 }
 

@@ -25,6 +25,15 @@ pub fn binary() -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| panic!("{} is missing; run `make build`", path.display()))
 }
 
+/// Puts the program's file at `path`. Where that has to be a copy, another process makes it: a program cannot be run
+/// while anybody may write it, as a child of another test may that begins meanwhile.
+pub fn install(path: &Path) {
+    if std::fs::hard_link(binary(), path).is_err() {
+        let copied = Command::new("cp").arg(binary()).arg(path).status();
+        assert!(copied.expect("cp runs").success(), "{}", path.display());
+    }
+}
+
 /// The folder of real inputs, if it is there.
 pub fn shared_data() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
@@ -129,9 +138,7 @@ impl Program {
     pub fn with_own_binary(mut self) -> Self {
         let own = self.folder.path().join("bin/scorpiox-code");
         std::fs::create_dir_all(own.parent().expect("a folder")).expect("a folder");
-        if std::fs::hard_link(binary(), &own).is_err() {
-            std::fs::copy(binary(), &own).expect("a copy");
-        }
+        install(&own);
         self.binary = own;
         self
     }

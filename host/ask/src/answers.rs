@@ -34,7 +34,7 @@ pub enum AnswerError {
     #[error("{0} options are chosen, but the question takes one")]
     Several(usize),
     /// Own words beyond [`MAX_OTHER_CHARS`].
-    #[error("the text has {0} characters, but at most {MAX_OTHER_CHARS} fit")]
+    #[error("the text has {0} characters, but the limit is {MAX_OTHER_CHARS}")]
     TooLong(usize),
     /// Not as many answers as questions.
     #[error("there are {answers} answers to {questions} questions")]

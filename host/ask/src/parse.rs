@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::clean::{clean_line, clean_lines};
 use crate::questions::{
     At, Choice, MAX_DESCRIPTION_CHARS, MAX_HEADER_CHARS, MAX_JSON_BYTES, MAX_LABEL_CHARS, MAX_OPTIONS,
-    MAX_QUESTION_CHARS, MAX_QUESTIONS, Question, QuestionsError,
+    MAX_QUESTION_CHARS, MAX_QUESTIONS, Question, Questions, QuestionsError,
 };
 
 /// Characters of a wrong value that an error repeats.
@@ -16,7 +16,16 @@ const QUESTION_FITS: &str = r#"{"question":"…","options":["A","B"]}"#;
 const OPTIONS_FIT: &str = r#"an array such as ["A","B"] or [{"label":"A","description":"…"}]"#;
 const OPTION_FITS: &str = r#"a text or {"label":"A","description":"…"}"#;
 
-pub(crate) fn parse(json: &str) -> Result<Vec<Question>, QuestionsError> {
+impl Questions {
+    /// Reads the tool's argument: `{"questions": […]}` or the bare array, each question either
+    /// `{text, options: ["A", "B"]}` or `{question, header, options: [{label, description}],
+    /// multiSelect}`. Members that are not known are ignored.
+    pub fn parse(questions_json: &str) -> Result<Self, QuestionsError> {
+        parse(questions_json).map(Self::of_model)
+    }
+}
+
+fn parse(json: &str) -> Result<Vec<Question>, QuestionsError> {
     if json.len() > MAX_JSON_BYTES {
         return Err(QuestionsError::TooLarge { bytes: json.len() });
     }

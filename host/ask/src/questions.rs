@@ -6,8 +6,6 @@ use std::fmt::Write;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::parse;
-
 /// Largest `questions_json`, in bytes: more than all limits together, written with escapes.
 pub const MAX_JSON_BYTES: usize = 1 << 20;
 /// Most questions in one call.
@@ -72,11 +70,9 @@ pub struct Choice {
 }
 
 impl Questions {
-    /// Reads the tool's argument: `{"questions": […]}` or the bare array, each question either
-    /// `{text, options: ["A", "B"]}` or `{question, header, options: [{label, description}],
-    /// multiSelect}`. Members that are not known are ignored.
-    pub fn parse(questions_json: &str) -> Result<Self, QuestionsError> {
-        Ok(Self { asker: Asker::Model, list: parse::parse(questions_json)? })
+    /// Questions of the model, within all limits.
+    pub(crate) fn of_model(list: Vec<Question>) -> Self {
+        Self { asker: Asker::Model, list }
     }
 
     /// The same questions of somebody else.
@@ -163,13 +159,13 @@ impl Serialize for Choice {
 #[non_exhaustive]
 pub enum QuestionsError {
     /// Larger than [`MAX_JSON_BYTES`].
-    #[error("questions_json has {bytes} bytes, but at most {MAX_JSON_BYTES} fit")]
+    #[error("questions_json has {bytes} bytes, but the limit is {MAX_JSON_BYTES}")]
     TooLarge {
         /// How large it is.
         bytes: usize,
     },
     /// No JSON.
-    #[error(r#"questions_json is no valid JSON ({reason}; it begins {begin}); {{"questions":[{{"question":"…","options":["A","B"]}}]}} fits"#)]
+    #[error(r#"questions_json is not valid JSON ({reason}; it begins {begin}); write {{"questions":[{{"question":"…","options":["A","B"]}}]}}"#)]
     NotJson {
         /// What the parser says, with line and column.
         reason: String,
@@ -177,18 +173,18 @@ pub enum QuestionsError {
         begin: String,
     },
     /// An empty list.
-    #[error("questions_json has no questions, but 1 to {MAX_QUESTIONS} fit")]
+    #[error("questions_json has no questions; it takes 1 to {MAX_QUESTIONS}")]
     NoQuestions,
     /// More than [`MAX_QUESTIONS`].
     #[error(
-        "questions_json has {count} questions, but at most {MAX_QUESTIONS} fit; ask the rest in another call"
+        "questions_json has {count} questions, but the limit is {MAX_QUESTIONS}; ask the rest in another call"
     )]
     TooManyQuestions {
         /// How many there are.
         count: usize,
     },
     /// A value of a wrong kind.
-    #[error("{at} is {found}; it must be {fits}")]
+    #[error("{at}: expected {fits}, found {found}")]
     Wrong {
         /// Where.
         at: At,
@@ -198,7 +194,7 @@ pub enum QuestionsError {
         fits: &'static str,
     },
     /// A member that must be there is not.
-    #[error("{at} is missing, but {fits} is needed")]
+    #[error("{at} is missing: expected {fits}")]
     Missing {
         /// Where.
         at: At,
@@ -206,7 +202,7 @@ pub enum QuestionsError {
         fits: &'static str,
     },
     /// A text that shows nothing.
-    #[error("{at} is {found}, which shows nothing, but 1 to {max} characters fit")]
+    #[error("{at} is {found}, which shows nothing; write 1 to {max} characters")]
     Blank {
         /// Where.
         at: At,
@@ -216,7 +212,7 @@ pub enum QuestionsError {
         max: usize,
     },
     /// A text beyond its limit.
-    #[error("{at} has {chars} characters ({found}), but at most {max} fit")]
+    #[error("{at} has {chars} characters ({found}), but the limit is {max}")]
     TooLong {
         /// Where.
         at: At,
@@ -228,13 +224,13 @@ pub enum QuestionsError {
         max: usize,
     },
     /// An empty list of options.
-    #[error("question {question} has no options, but 1 to {MAX_OPTIONS} fit")]
+    #[error("question {question} has no options; it takes 1 to {MAX_OPTIONS}")]
     NoOptions {
         /// Which, from 1.
         question: usize,
     },
     /// More than [`MAX_OPTIONS`].
-    #[error("question {question} has {count} options, but at most {MAX_OPTIONS} fit")]
+    #[error("question {question} has {count} options, but the limit is {MAX_OPTIONS}")]
     TooManyOptions {
         /// Which, from 1.
         question: usize,

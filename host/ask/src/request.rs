@@ -38,10 +38,10 @@ pub enum FileError {
         source: io::Error,
     },
     /// Larger than any file of ours.
-    #[error("{0} has more than {MAX_FILE_BYTES} bytes, which no such file has")]
+    #[error("{0} is larger than {MAX_FILE_BYTES} bytes, so the server did not write it")]
     TooLarge(PathBuf),
     /// No such file as ours.
-    #[error("{path} is not as expected: {source}")]
+    #[error("{path} cannot be parsed: {source}")]
     Shape {
         /// Which file.
         path: PathBuf,
@@ -287,7 +287,7 @@ mod tests {
             read(r#"{"version":2,"new":1}"#),
             "FILE is of version 2, but this program knows 1; ask again"
         );
-        assert_eq!(read("{}"), "FILE is not as expected: missing field `version` at line 1 column 2");
+        assert_eq!(read("{}"), "FILE cannot be parsed: missing field `version` at line 1 column 2");
         assert_eq!(
             read(r#"{"version":1,"declined":false,"answers":[]}"#),
             "FILE: there are 0 answers to 2 questions"
@@ -295,9 +295,9 @@ mod tests {
         let unknown = r#"{"version":1,"declined":false,"answers":[{"selected":["Z"]},{"selected":[]}]}"#;
         assert_eq!(read(unknown), "FILE: \"Z\" is none of the question's options");
         let large = " ".repeat(usize::try_from(MAX_FILE_BYTES).unwrap() + 1);
-        assert_eq!(read(&large), "FILE has more than 1049600 bytes, which no such file has");
+        assert_eq!(read(&large), "FILE is larger than 1049600 bytes, so the server did not write it");
         std::fs::write(&path, r#"{"version":1,"questions":[]}"#).unwrap();
         let error = read_request(&path).unwrap_err().to_string();
-        assert!(error.ends_with("questions_json has no questions, but 1 to 4 fit"), "{error}");
+        assert!(error.ends_with("questions_json has no questions; it takes 1 to 4"), "{error}");
     }
 }

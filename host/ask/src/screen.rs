@@ -8,6 +8,7 @@
 //! lines of text, some of which belong to items: options, own words, buttons. It scrolls when
 //! the window is small.
 
+mod draft;
 mod editor;
 mod geometry;
 mod model;

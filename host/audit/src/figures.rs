@@ -1,9 +1,9 @@
 //! Counting what tools do, in memory.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
@@ -70,7 +70,7 @@ pub struct ToolFigures {
 impl Figures {
     /// Counts a call.
     pub fn add(&self, called: &Called<'_>) {
-        let mut tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = self.0.lock();
         // Looked up before a name is made for it, since almost always it is there.
         if let Some(counts) = tools.get_mut(called.tool) {
             return counts.add(called);
@@ -81,7 +81,7 @@ impl Figures {
 
     /// All of it, in the order of names.
     pub fn tools(&self) -> Vec<ToolFigures> {
-        let tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tools = self.0.lock();
         let mut told: Vec<_> = tools.iter().map(|(tool, counts)| counts.told(tool)).collect();
         drop(tools);
         told.sort_unstable_by(|a, b| a.tool.cmp(&b.tool));

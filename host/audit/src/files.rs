@@ -117,7 +117,7 @@ fn private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let file = options.create(true).mode(0o600).custom_flags(flags).open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
-        return Err(io::Error::other(format!("{} is no ordinary file", path.display())));
+        return Err(io::Error::other(format!("{} is not an ordinary file", path.display())));
     }
     if about.permissions().mode() & 0o077 != 0 {
         file.set_permissions(Permissions::from_mode(0o600))?;

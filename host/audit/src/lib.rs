@@ -4,7 +4,7 @@
 //! lines until they are written and [`Log`] writes them, each with the hash of the one before it; [`read`] gives them
 //! back, as far as a [`Filter`] wants, a [`Report`] sums them up, and [`verify()`] finds what was done to them. An
 //! [`Export`] sends what was written to another place, where [`verify_copy`] checks it. [`Figures`] counts in memory,
-//! and a [`Board`] shows the counts to other processes.
+//! and a [`StatusFile`] shows the counts to other processes.
 //!
 //! Invariants:
 //! - A line is written whole, by one system call, and by one writer at a time.
@@ -17,7 +17,6 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod board;
 mod chain;
 mod copy;
 mod entry;
@@ -31,11 +30,11 @@ mod log;
 pub mod read;
 mod report;
 mod spool;
+mod status_file;
 pub mod time;
 mod uses;
 mod verify;
 
-pub use board::{Board, Posted, Server, posted};
 pub use copy::{Begins, Breaks, Chain, Copied, Copies, LineHash, verify_copy};
 pub use entry::{ClientName, Entry, NOT_RECORDED, Origin, Outcome, Recorder};
 pub use export::{Authorities, Export, ExportError, LogServer, Named, Target, Tell};
@@ -45,5 +44,6 @@ pub use log::{Bounds, Log, LogError};
 pub use read::{Record, Use};
 pub use report::{Decided, Ended, Report, Used};
 pub use spool::Spool;
+pub use status_file::{Posted, Server, StatusFile, posted};
 pub use uses::{APPROVAL, BUILT_IN, Uses};
 pub use verify::{Break, Broken, Place, Verified, verify};

@@ -4,9 +4,11 @@
 //! written stay, within a bound, and are tried again; beyond the bound they are counted, and the
 //! count becomes a line of its own, so that the file never looks complete when it is not.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::{Log, LogError, Origin};
 
@@ -126,7 +128,7 @@ impl Writer {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Points in time: milliseconds since 1970, and how people write them. Always UTC.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use jiff::civil::{self, Date};
+
+const EPOCH: Date = civil::date(1970, 1, 1);
 const SECOND: u64 = 1000;
 const DAY: u64 = 86_400 * SECOND;
 /// The last millisecond of the year 9999: later ones have no four digits.
@@ -21,13 +24,13 @@ pub fn rfc3339(millis: u64) -> String {
 /// The same as bytes, since a line is made for each call.
 pub(crate) fn digits(millis: u64) -> [u8; 24] {
     let millis = millis.min(LAST);
-    let (year, month, day) = date(millis / DAY);
+    let date = EPOCH.saturating_add(Duration::from_millis(millis));
     let of_day = millis % DAY;
     let second = of_day / SECOND;
     let mut text = *b"0000-00-00T00:00:00.000Z";
-    put(&mut text[0..4], year);
-    put(&mut text[5..7], month);
-    put(&mut text[8..10], day);
+    put(&mut text[0..4], date.year().unsigned_abs().into());
+    put(&mut text[5..7], date.month().unsigned_abs().into());
+    put(&mut text[8..10], date.day().unsigned_abs().into());
     put(&mut text[11..13], second / 3600);
     put(&mut text[14..16], second / 60 % 60);
     put(&mut text[17..19], second % 60);
@@ -42,28 +45,10 @@ fn put(place: &mut [u8], mut number: u64) {
     }
 }
 
-/// Year, month and day of a day since 1970: Howard Hinnant's `civil_from_days`, whose years begin in
-/// March, <https://howardhinnant.github.io/date_algorithms.html>.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
-}
-
-/// A day since 1970.
+/// A day since 1970; none for an earlier one, and for a 31st of February.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
-    let shifted_year = if month <= 2 { year.checked_sub(1)? } else { year };
-    let (era, year_of_era) = (shifted_year / 400, shifted_year % 400);
-    let of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    let of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
-    let days = (era * 146_097 + of_era).checked_sub(719_468)?;
-    // A 31st of February is another day.
-    (date(days) == (year, month, day)).then_some(days)
+    let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
+    u64::try_from(date.duration_since(EPOCH).as_hours() / 24).ok()
 }
 
 /// A time as people write it: `2026-11-22`, with a time of day after a `T` if need be.
@@ -74,9 +59,6 @@ pub fn parse(text: &str) -> Option<u64> {
     };
     let mut parts = day.splitn(3, '-').map(|part| number(part, 4));
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
     Some(days(year, month, day)? * DAY + of_day(time)?)
 }
 

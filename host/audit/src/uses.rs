@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Display, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::{Mutex, MutexGuard};
 use scorpiox_text::line::{clean, push_number, push_string};
 
 use crate::ClientName;
@@ -160,7 +161,7 @@ impl Uses {
     }
 
     fn lock(&self) -> MutexGuard<'_, Noted> {
-        self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.noted.lock()
     }
 }
 

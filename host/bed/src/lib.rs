@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::missing_panics_doc)] // a test that cannot prepare its folder fails
 
 use std::fs;
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,7 @@ impl Bed {
     }
 
     /// Makes a link. A target is as it is written, so that it may lead nowhere.
+    #[cfg(unix)]
     pub fn link(&self, target: impl AsRef<Path>, path: impl AsRef<Path>) {
         symlink(target, self.placed(path.as_ref())).expect("a link");
     }

@@ -40,7 +40,7 @@ fn checked(chosen: &Path, writable: &Writable) -> Result<PathBuf, String> {
     }
     match found.metadata() {
         Ok(about) if about.is_file() => Ok(found),
-        Ok(_) => Err("it is no file; name the program".to_owned()),
+        Ok(_) => Err("it is not a file; name the program".to_owned()),
         Err(_) => Err("there is nothing; install it there, or name another program".to_owned()),
     }
 }
@@ -67,7 +67,7 @@ mod tests {
         for (name, why) in [
             ("work/chrome", "lies where commands can write"),
             ("work/link", "is a symbolic link in a folder that commands can write"),
-            ("opt", "it is no file"),
+            ("opt", "it is not a file"),
             ("opt/none", "there is nothing"),
         ] {
             let said = find(name).expect_err("refused");

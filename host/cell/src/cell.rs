@@ -5,14 +5,14 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use rustix::fs::MemfdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::running::Running;
 use crate::seam::{CellError, Helper};
-use crate::wire::{Built, CellSpec, CommandSpec, Order};
+use crate::wire::{Built, CellSpec, CommandSpec, HELPER_NAME, Order};
 use crate::{memory, packet};
 
 /// Size of the pipe that a command's output goes through, in bytes: large enough that a
@@ -76,7 +76,7 @@ impl Cell {
     pub fn end(&self) {
         // Nobody writes to this socket any more: that is what the helper ends at.
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
-        let _ = self.helper.lock().unwrap_or_else(PoisonError::into_inner).wait();
+        let _ = self.helper.lock().wait();
     }
 }
 
@@ -94,7 +94,7 @@ impl Drop for Cell {
 fn start(helper: &Helper, socket: OwnedFd) -> io::Result<Child> {
     let program = memory::sealed("helper", MemfdFlags::EXEC, |file| file.write_all(helper.image))?;
     Command::new(memory::path(&program))
-        .arg0(crate::helper::HELPER_NAME)
+        .arg0(HELPER_NAME)
         .env_clear()
         .stdin(Stdio::from(socket))
         .stdout(Stdio::null())

@@ -3,15 +3,13 @@
 //! Invariant: nothing runs. [`Cell`] and [`Running`] have no values, so what is done with one
 //! is never reached.
 
-use std::io;
 use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::seam::{CellError, Happened, Helper};
-use crate::wire::{CellSpec, CommandSpec, Fault};
-use crate::worker::{Entered, Work, WorkEnd};
+use crate::wire::{CellSpec, CommandSpec};
+use crate::worker::{Work, WorkEnd};
 
 /// A sandbox that is built and runs commands: there is none.
 #[derive(Debug)]
@@ -21,22 +19,9 @@ pub enum Cell {}
 #[derive(Debug)]
 pub enum Running {}
 
-/// Does the helper's work, of which there is none.
-pub fn helper_main() -> ExitCode {
-    ExitCode::FAILURE
-}
-
-/// Nothing is started here that could get a descriptor.
-pub fn start_clean() {}
-
 /// Fails: strangers' bytes are worked on in a sandbox only.
 pub fn run(_: Work<'_>, _: impl Fn() -> bool) -> Result<WorkEnd, CellError> {
     Err(CellError::NoSandbox)
-}
-
-/// Takes every right from this process, if it was started as a worker; here none is.
-pub fn enter(_: impl FnOnce() -> io::Result<()>) -> Option<Result<Entered, Fault>> {
-    None
 }
 
 impl Cell {

@@ -1,15 +1,17 @@
-//! The sandbox that commands run in, and the helper process that builds it.
+//! The sandbox that commands run in, from the host's side.
 //!
-//! The host ([`Cell`], [`Running`]) starts a helper: the program `scorpiox-cell` of this crate ([`helper_main`]),
-//! which the host carries. The helper has one thread and little memory, so that a copy of it is made quickly,
-//! and builds the sandbox once: a *warm cell*. For each command it is sent the descriptors of
-//! the output, and makes a supervisor with a shell below it.
+//! The host carries a helper, the program of `scorpiox-helper`, and [`Cell`] starts it from memory. The helper has
+//! one thread and little memory, so that a copy of it is made quickly, and builds the sandbox once: a *warm cell*.
+//! For each command it is sent the descriptors of the output, and makes a supervisor with a shell below it.
+//! [`Running`] is the host's end of such a command.
 //!
 //! Programs of this project that work on strangers' bytes are started here, too: see [`worker`].
 //!
-//! Invariants: the host never forks. This crate is the only one that starts programs. Calls of
-//! the kernel that need `unsafe` are all in `sys`. A command that cannot be confined as asked does
-//! not run.
+//! Invariants: the host never forks. It starts programs in this crate alone. A command that cannot be confined as
+//! asked does not run: whatever fails on the way is an error.
+//!
+//! What the host and the helper say to each other is in [`wire`], and `packet` carries it. The helper knows how a
+//! cell is built and a command confined; `scorpiox-worker` knows how a worker gives up its rights.
 //!
 //! Linux only, so far. [`Cell`] and [`Running`] are the seam: a helper for another system
 //! (Seatbelt on macOS, a job object on Windows) goes behind them. Until there is one,
@@ -21,26 +23,21 @@ mod cell;
 mod elsewhere;
 mod etc;
 #[cfg(target_os = "linux")]
-mod helper;
-#[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
-mod packet;
+pub mod packet;
 #[cfg(unix)]
 mod remove;
 #[cfg(target_os = "linux")]
 mod running;
 mod seam;
-#[cfg(target_os = "linux")]
-mod sys;
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody talks without a helper"))]
-mod wire;
+pub mod wire;
 pub mod worker;
 
 #[cfg(target_os = "linux")]
-pub use self::{cell::Cell, helper::main as helper_main, running::Running, sys::start_clean};
+pub use self::{cell::Cell, running::Running};
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Cell, Running, helper_main, start_clean};
+pub use elsewhere::{Cell, Running};
 pub use etc::ETC;
 #[cfg(unix)]
 pub use remove::remove_folder;

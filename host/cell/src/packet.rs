@@ -20,16 +20,12 @@ const MAX_FDS: usize = 4;
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A pair of connected sockets; neither is inherited by programs that are started.
-pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
 /// Sends a message and descriptors. A short one; see [`send_large`].
-pub(crate) fn send<T: Serialize>(
-    socket: BorrowedFd<'_>,
-    message: &T,
-    fds: &[BorrowedFd<'_>],
-) -> io::Result<()> {
+pub fn send<T: Serialize>(socket: BorrowedFd<'_>, message: &T, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
     let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
     if bytes.len() > MAX_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the message is too long for a packet"));
@@ -38,7 +34,7 @@ pub(crate) fn send<T: Serialize>(
 }
 
 /// Sends a message of any length: it travels in a file in memory, the first descriptor.
-pub(crate) fn send_large<T: Serialize>(
+pub fn send_large<T: Serialize>(
     socket: BorrowedFd<'_>,
     message: &T,
     fds: &[BorrowedFd<'_>],
@@ -49,7 +45,7 @@ pub(crate) fn send_large<T: Serialize>(
 }
 
 /// A message in a file in memory.
-pub(crate) fn to_file<T: Serialize>(message: &T) -> io::Result<OwnedFd> {
+pub fn to_file<T: Serialize>(message: &T) -> io::Result<OwnedFd> {
     let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
     let mut file = std::fs::File::from(rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?);
     file.write_all(&bytes)?;
@@ -58,7 +54,7 @@ pub(crate) fn to_file<T: Serialize>(message: &T) -> io::Result<OwnedFd> {
 }
 
 /// The message in a file in memory.
-pub(crate) fn from_file<T: DeserializeOwned>(file: OwnedFd) -> io::Result<T> {
+pub fn from_file<T: DeserializeOwned>(file: OwnedFd) -> io::Result<T> {
     let file = std::fs::File::from(file);
     let size = file.metadata()?.len();
     if size > MAX_FILE_BYTES {
@@ -70,9 +66,7 @@ pub(crate) fn from_file<T: DeserializeOwned>(file: OwnedFd) -> io::Result<T> {
 }
 
 /// Receives a message that [`send_large`] sent; `None` when the other end is closed.
-pub(crate) fn receive_large<T: DeserializeOwned>(
-    socket: BorrowedFd<'_>,
-) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+pub fn receive_large<T: DeserializeOwned>(socket: BorrowedFd<'_>) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     let Some((_, mut fds)) = receive_bytes(socket, RecvFlags::empty())? else { return Ok(None) };
     if fds.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a message without its file"));
@@ -82,7 +76,7 @@ pub(crate) fn receive_large<T: DeserializeOwned>(
 }
 
 /// Receives a message; `None` when the other end is closed.
-pub(crate) fn receive<T: DeserializeOwned>(
+pub fn receive<T: DeserializeOwned>(
     socket: BorrowedFd<'_>,
     wait: bool,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {

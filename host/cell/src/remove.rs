@@ -18,3 +18,27 @@ pub fn remove_folder(folder: &Path) {
     }
     let _ = std::fs::remove_dir_all(folder);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_closed_ones_in_it_is_removed() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let (folder, kept) = (ground.path().join("scratch"), ground.path().join("kept"));
+        std::fs::create_dir_all(folder.join("a/b")).expect("a folder");
+        std::fs::create_dir(&kept).expect("a folder");
+        std::os::unix::fs::symlink(&kept, folder.join("a/link")).expect("a link");
+        for path in [folder.join("a/b"), folder.join("a"), kept.clone()] {
+            std::fs::set_permissions(path, Permissions::from_mode(0o000)).expect("a mode");
+        }
+        remove_folder(&folder);
+        assert!(!folder.exists());
+        assert_eq!(
+            kept.metadata().expect("a folder").permissions().mode() & 0o777,
+            0,
+            "what a link leads to"
+        );
+    }
+}

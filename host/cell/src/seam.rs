@@ -5,7 +5,7 @@ use crate::wire::{Fault, Outcome};
 /// What the helper is started from.
 #[derive(Debug, Clone, Copy)]
 pub struct Helper {
-    /// The program `scorpiox-cell`, which calls [`crate::helper_main`].
+    /// The program `scorpiox-cell`, which the crate `scorpiox-helper` builds.
     pub image: &'static [u8],
 }
 
@@ -16,15 +16,15 @@ pub enum CellError {
     #[error("the sandbox helper failed: {0}")]
     Helper(String),
     /// A worker cannot be started or seen to.
-    #[error("a process of its own cannot be had: {0}")]
+    #[error("no separate process can be started: {0}")]
     Worker(String),
     /// The sandbox cannot be built, or the command not be put into it.
     #[error("{0}")]
     Fault(#[from] Fault),
     /// Nobody has written a sandbox for this system, nor a way to start commands without one.
     #[error(
-        "there is no sandbox for commands on this system yet (Linux only); without one none is run, \
-         whatever allow_unsandboxed says"
+        "this program has no sandbox for commands on this system yet (only on Linux), so it runs none, whatever \
+         allow_unsandboxed says"
     )]
     NoSandbox,
 }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+/// The name that the helper is started under.
+pub const HELPER_NAME: &str = "scorpiox-cell";
+
 /// How a command is confined, strongest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Tier {
@@ -106,8 +109,7 @@ pub struct CellSpec {
 
 impl CellSpec {
     /// Whether commands see something of the machine below a path, so that it has to be a folder.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody builds a cell"))]
-    pub(crate) fn shows_below(&self, path: &std::path::Path) -> bool {
+    pub fn shows_below(&self, path: &Path) -> bool {
         self.exposed.iter().any(|exposed| exposed.path.as_path().starts_with(path))
     }
 }
@@ -207,16 +209,19 @@ pub struct CommandSpec {
 
 /// From the host to the helper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Order {
+pub enum Order {
+    /// Builds the sandbox: the first order, which comes once.
     Build(CellSpec),
+    /// Starts a command.
     Run(CommandSpec),
 }
 
 /// From the helper to the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Built {
+pub enum Built {
     /// Commands can be run; a listener in the cell's network may come along.
     Ready,
+    /// There is no cell.
     Failed(Fault),
 }
 
@@ -233,13 +238,23 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub(crate) fn new(step: impl Into<String>, error: impl std::fmt::Display) -> Self {
+    /// What was tried, and why it failed.
+    pub fn new(step: impl Into<String>, error: impl std::fmt::Display) -> Self {
         Self { step: step.into(), error: error.to_string(), changed: false }
     }
 
     /// For `map_err`.
-    pub(crate) fn at<E: std::fmt::Display>(step: &str) -> impl FnOnce(E) -> Self + '_ {
+    pub fn at<E: std::fmt::Display>(step: &str) -> impl FnOnce(E) -> Self + '_ {
         move |error| Self::new(step, error)
+    }
+
+    /// The fault of a path that was not as the host found it, or that cannot be reached at all.
+    #[cfg(target_os = "linux")]
+    pub fn of_path(step: &str, path: &Path, error: std::io::Error) -> Self {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        let looped = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+        let changed = looped || matches!(error.kind(), NotFound | NotADirectory);
+        Self { changed, ..Self::new(format!("{step} {}", path.display()), error) }
     }
 }
 
@@ -297,18 +312,20 @@ pub struct Names {
 
 /// From a command's supervisor to the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Event {
+pub enum Event {
     /// Everything that confines the command is in place.
     Started,
     /// A listener in the command's own network comes along.
     Listening,
+    /// It could not be started.
     Failed(Fault),
+    /// It has ended, and no process of it is left.
     Done(Outcome),
 }
 
 /// From the host to a command's supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// SIGTERM, and SIGKILL when it has not ended after a while.
     Gently,
     /// SIGKILL.

@@ -2,7 +2,6 @@
 //!
 //! Invariant: no entry carries a switch that skips a person's questions.
 
-use super::merge::Extra;
 use super::{Client, Start};
 
 /// One member of an entry.
@@ -34,6 +33,16 @@ pub(super) enum Rule {
     Missing,
     /// For completeness, in a new entry alone.
     New,
+}
+
+/// A member of an entry that is there, which is not ours and would stay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Extra {
+    pub(super) name: String,
+    /// As the file has it.
+    pub(super) value: String,
+    /// The names in it, where it is an object.
+    pub(super) inside: Vec<String>,
 }
 
 /// How long Cline waits for an answer, if its entry says so, and in how much less it is given one: it asks

@@ -14,7 +14,7 @@ mod merge;
 
 use std::path::{Path, PathBuf};
 
-use merge::Extra;
+use entry::Extra;
 pub use merge::Refusal;
 use scorpiox_terminal::one_line;
 
@@ -69,9 +69,9 @@ pub struct Start {
 /// What becomes of members that an entry of the project's own file has beside ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Existing {
-    /// They stay, but for what may say what runs.
+    /// Keep them, except those that may decide what runs.
     Keep,
-    /// The whole entry is written anew.
+    /// Write the whole entry anew.
     Replace,
 }
 
@@ -194,9 +194,9 @@ pub enum WriteError {
     },
     /// The project has an entry of its own.
     #[error(
-        "{}: the project's own entry \"{ENTRY_NAME}\" has more than it needs, which decides how this program \
-         would run for you:\n  {}\nIf it is not yours, write the entry anew with --existing replace; if it \
-         is, keep these with --existing keep; nothing was changed", .path.display(), .extras.join("\n  ")
+        "{}: the project's own entry \"{ENTRY_NAME}\" has members that it does not need, and they decide how this program \
+         would run for you:\n  {}\nIf they are not yours, write the entry anew with --existing replace; \
+         if they are, keep them with --existing keep; nothing was changed", .path.display(), .extras.join("\n  ")
     )]
     Brought {
         /// The file.
@@ -206,7 +206,7 @@ pub enum WriteError {
     },
     /// Members that are not kept, whoever wrote them.
     #[error(
-        "{}: what would be kept may say what runs, or under which policy: {}; take it out by hand, or use \
+        "{}: these members may decide what runs, or under which policy: {}; remove them by hand, or use \
          --existing replace; nothing was changed", .path.display(), .steering.join(", ")
     )]
     Steers {
@@ -227,7 +227,7 @@ pub enum WriteError {
         at: usize,
     },
     /// A file of ours alone would be taken for the client's whole configuration.
-    #[error("{}: not there yet, and not made, since {client} has its models there too; set {client} up first; nothing was changed", .path.display())]
+    #[error("{}: does not exist, and is not created, because {client} keeps its models there too; set up {client} first; nothing was changed", .path.display())]
     Missing {
         /// Where the file would be.
         path: PathBuf,

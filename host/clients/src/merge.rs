@@ -5,17 +5,8 @@ mod text;
 mod toml;
 mod yaml;
 
+use super::entry::Extra;
 use super::{Client, ENTRY_NAME, Start, entry};
-
-/// A member of an entry that is there, which is not ours and would stay.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Extra {
-    pub(super) name: String,
-    /// As the file has it.
-    pub(super) value: String,
-    /// The names in it, where it is an object.
-    pub(super) inside: Vec<String>,
-}
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 

@@ -39,15 +39,15 @@ pub enum CompileError {
     Refused(String),
     /// It takes more time than it may.
     #[error(
-        "compiling it takes more than {} s of processor time, or {} s in all, which is the bound",
+        "compiling it takes longer than the limit of {} s of processor time, or {} s in all",
         .0.cpu_seconds, .0.time.as_secs()
     )]
     Time(Bounds),
     /// It takes more memory than it may.
-    #[error("compiling it takes more than {} MiB of memory, which is the bound", .0.memory / MIB)]
+    #[error("compiling it needs more than the limit of {} MiB of memory", .0.memory / MIB)]
     Memory(Bounds),
     /// There is more code than there may be.
-    #[error("its code has more than {} MiB, which is the bound", .0.output / MIB)]
+    #[error("its compiled code is larger than the limit of {} MiB", .0.output / MIB)]
     Output(Bounds),
     /// The compiler crashed, or gave what is no result.
     #[error("the compiler failed: {0}")]
@@ -56,7 +56,7 @@ pub enum CompileError {
     #[error("it was cancelled")]
     Stopped,
     /// The worker cannot be had; another time it may.
-    #[error("it is not compiled: {0}")]
+    #[error("it cannot be compiled now: {0}")]
     Unavailable(#[from] CellError),
 }
 

@@ -56,13 +56,16 @@ fn comments_come_from_texts_alone() {
 fn each_bound_ends_it_and_is_named() {
     let component = large(60_000);
     let memory = with(Bounds { memory: 24 * MIB, ..BOUNDS }, &component);
-    assert_eq!(memory.to_string(), "compiling it takes more than 24 MiB of memory, which is the bound");
+    assert_eq!(memory.to_string(), "compiling it needs more than the limit of 24 MiB of memory");
     let cpu = with(Bounds { cpu_seconds: 1, ..BOUNDS }, &component);
-    assert!(cpu.to_string().starts_with("compiling it takes more than 1 s of processor time"), "{cpu}");
+    assert!(
+        cpu.to_string().starts_with("compiling it takes longer than the limit of 1 s of processor time"),
+        "{cpu}"
+    );
     let time = with(Bounds { time: Duration::from_millis(100), ..BOUNDS }, &component);
     assert!(matches!(time, CompileError::Time(_)), "{time}");
     let output = with(Bounds { output: MIB, ..BOUNDS }, &component);
-    assert_eq!(output.to_string(), "its code has more than 1 MiB, which is the bound");
+    assert_eq!(output.to_string(), "its compiled code is larger than the limit of 1 MiB");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use scorpiox_cell::worker::{Entered, enter};
+use scorpiox_worker::{Entered, enter};
 use sha2::{Digest as _, Sha256};
 
 /// Most threads. More make compiling quicker, and each takes memory.

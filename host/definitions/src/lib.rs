@@ -62,7 +62,7 @@ fn list_tools(component: &Component) -> Result<ComponentExportIndex> {
     let (item, list_tools) =
         component.get_export(Some(&interface), "list-tools").context("list-tools is missing")?;
     if !matches!(item, ComponentItem::ComponentFunc(_)) {
-        bail!("list-tools is no function");
+        bail!("list-tools is not a function");
     }
     Ok(list_tools)
 }
@@ -96,7 +96,7 @@ pub fn link_empty<T: 'static>(
             continue;
         }
         let ComponentItem::ComponentInstance(instance) = import.ty else {
-            bail!("import {name} is no interface")
+            bail!("import {name} is not an interface")
         };
         let mut interface = linker.instance(name)?;
         for (function, item) in instance.exports(&engine) {

@@ -3,9 +3,11 @@
 //! Invariants: nothing is started before it is needed; a call that is told to stop stays told. What runs, and
 //! what it means that it cannot be started, is the business of those who ask.
 
+#[cfg(unix)]
+mod bell;
 mod cancel;
 mod runtime;
 pub mod threads;
 
-pub use cancel::{Cancel, Reason};
+pub use cancel::{Cancel, Reason, Watch};
 pub use runtime::AsyncRuntime;

@@ -21,7 +21,8 @@ mod signs;
 mod starts;
 mod words;
 
-pub use obeyed::{MAX_REPOSITORIES, Obeyed, Seen, obeyed};
+pub use names::Obeyed;
+pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
 pub use signs::Signs;
 pub use starts::starts_programs;
 

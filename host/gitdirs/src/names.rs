@@ -1,4 +1,4 @@
-//! What configurations name, in each work tree that they hold in.
+//! What git obeys: gathered, with what configurations name in each work tree that they hold in.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use scorpiox_paths::Trail;
 
 use crate::config::{Named, NamedWord};
-use crate::obeyed::Obeyed;
 
 /// Most looks at files, for all of it.
 const MAX_LOOKS: usize = 100_000;
@@ -42,6 +41,17 @@ const HOOKS: [&str; 28] = [
     "sendemail-validate",
     "update",
 ];
+
+/// What git obeys.
+#[derive(Debug, Default)]
+pub struct Obeyed {
+    /// Files and folders that make git start programs; they need not exist, and may be links.
+    pub files: BTreeSet<PathBuf>,
+    /// Folders of git's, and work trees, of which not everything was followed.
+    pub left_out: BTreeSet<PathBuf>,
+    /// Those of them in which git begins without being led there: by a `.git` right in it.
+    pub begun: BTreeSet<PathBuf>,
+}
 
 /// Work trees of a repository.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +128,7 @@ impl Names {
     fn word(&mut self, word: &NamedWord, tree: &Path) -> bool {
         let path = plain(&tree.join(&word.path));
         let counts = match path.symlink_metadata() {
-            // A word that is the name of a folder is no program.
+            // A word that is the name of a folder is not a program.
             Ok(found) => !found.is_dir(),
             Err(_) => word.may_come,
         };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use scorpiox_paths::Trail;
 
 use crate::config::Named;
-use crate::names::{Names, Trees};
+use crate::names::{Names, Obeyed, Trees};
 use crate::{OBEYED, read};
 
 /// Folders and pointers of git's that are followed. Each leads to a few more.
@@ -27,23 +27,12 @@ const MAX_COMMON: usize = 4;
 pub struct Seen<'a> {
     /// Folders of git's, under any name. Those that come first are followed first.
     pub folders: &'a [PathBuf],
-    /// What is called `.git` and is no folder: files and links.
+    /// What is called `.git` and is not a folder: files and links.
     pub pointers: &'a [PathBuf],
     /// Configurations of the user's, which hold in every repository.
     pub of_user: &'a [PathBuf],
     /// The user's home folder.
     pub home: Option<&'a Path>,
-}
-
-/// What git obeys.
-#[derive(Debug, Default)]
-pub struct Obeyed {
-    /// Files and folders that make git start programs; they need not exist, and may be links.
-    pub files: BTreeSet<PathBuf>,
-    /// Folders of git's, and work trees, of which not everything was followed.
-    pub left_out: BTreeSet<PathBuf>,
-    /// Those of them in which git begins without being led there: by a `.git` right in it.
-    pub begun: BTreeSet<PathBuf>,
 }
 
 /// Follows git, as far as the bounds go.
@@ -215,10 +204,9 @@ fn line(file: &Path) -> Option<PathBuf> {
 }
 
 fn path(text: &[u8]) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStrExt;
     let text = text.trim_ascii();
     let is_path = !text.is_empty() && !text.contains(&0);
-    is_path.then(|| PathBuf::from(std::ffi::OsStr::from_bytes(text)))
+    read::path(text).filter(|_| is_path)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Reading small files that may be anything.
 
-use std::fs::OpenOptions;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 /// The beginning of a file.
 pub(crate) struct Text {
@@ -14,9 +13,7 @@ pub(crate) struct Text {
 
 /// The first bytes of a regular file; none of what is no such file, or cannot be read.
 pub(crate) fn text(path: &Path, most: u64) -> Option<Text> {
-    // A pipe in its place must not be waited for.
-    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).ok()?;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let file = open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
         return None;
     }
@@ -26,4 +23,44 @@ pub(crate) fn text(path: &Path, most: u64) -> Option<Text> {
     let is_cut = bytes.len() > most;
     bytes.truncate(most);
     Some(Text { bytes, is_cut })
+}
+
+/// A path as git writes it.
+#[cfg(unix)]
+#[allow(clippy::unnecessary_wraps, reason = "elsewhere not every text is a path")]
+pub(crate) fn path(bytes: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+/// A path as git writes it: as UTF-8, whatever the system uses.
+#[cfg(not(unix))]
+pub(crate) fn path(bytes: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+/// Whether a file may be read, without opening what it is.
+#[cfg(unix)]
+pub(crate) fn may_be_read(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(path, rustix::fs::Access::READ_OK)?)
+}
+
+/// Whether a file may be read.
+#[cfg(not(unix))]
+pub(crate) fn may_be_read(path: &Path) -> io::Result<()> {
+    open(path).map(drop)
+}
+
+/// Opens a file. A pipe in its place is not waited for.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// Opens a file.
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
 }

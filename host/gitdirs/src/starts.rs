@@ -4,10 +4,9 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
-
 use crate::config::Named;
 use crate::obeyed::{MAX_CONFIG_BYTES, Seen, obeyed};
+use crate::read::may_be_read;
 
 /// Whether git starts programs because of what lies at `path`, which is called `.git`: hooks, or commands in its
 /// configuration. What cannot be followed to its end does.
@@ -23,7 +22,7 @@ pub fn starts_programs(path: &Path, home: Option<&Path>) -> bool {
     obeyed.files.iter().any(|file| match file.file_name().and_then(|name| name.to_str()) {
         Some("config" | "config.worktree") => {
             let named = Named::read(file, home, &mut left);
-            named.starts || named.is_cut || is_closed(access(file, Access::READ_OK).map_err(io::Error::from))
+            named.starts || named.is_cut || is_closed(may_be_read(file))
         }
         _ => holds_hooks(file),
     })

@@ -5,3 +5,4 @@
 
 pub mod instance;
 pub mod private;
+mod system;

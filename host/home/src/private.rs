@@ -3,15 +3,15 @@
 //! Invariant: what is opened here, nobody else can have written; what is written here is seen whole or
 //! not at all.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::OFlags;
-
 use crate::instance;
+use crate::system::{check, check_folder, unfollowed};
+
+pub use crate::system::{folder, open_unfollowed, options, sync_folder};
 
 /// How a file ends that is being written.
 const DRAFT: &str = "new";
@@ -20,20 +20,19 @@ const DRAFT_TIME: Duration = Duration::from_hours(24);
 
 /// Opens a file to read it; an error where others could have written it, or put it there.
 pub fn open(path: &Path) -> io::Result<File> {
-    check(&parent(path)?.symlink_metadata()?)?;
-    let file =
-        OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)?;
-    check(&file.metadata()?)?;
+    check_folder(parent(path)?)?;
+    let file = unfollowed().read(true).open(path)?;
+    check(&file)?;
     Ok(file)
 }
 
 /// Writes a file, and its folder where there is none. Of two that write at once either stays.
 pub fn write(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let folder = parent(path)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    check(&folder.symlink_metadata()?)?;
+    self::folder(folder)?;
+    check_folder(folder)?;
     let draft = path.with_extension(format!("{}.{DRAFT}", instance::name()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let mut file = options().write(true).create_new(true).open(&draft)?;
     let written = content(&mut file).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
@@ -62,23 +61,29 @@ fn parent(path: &Path) -> io::Result<&Path> {
     path.parent().ok_or_else(|| io::Error::other("no folder"))
 }
 
-fn check(about: &Metadata) -> io::Result<()> {
-    let own = rustix::process::geteuid().as_raw();
-    if about.uid() != own || about.mode() & 0o022 != 0 || about.is_symlink() {
-        return Err(io::Error::other("others can write it"));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 
     #[test]
+    fn what_is_written_is_read_again_and_replaced_whole() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join("cache/a");
+        for text in ["one", "another"] {
+            write(&path, |file| file.write_all(text.as_bytes())).expect("written");
+            let mut read = String::new();
+            open(&path).and_then(|mut file| file.read_to_string(&mut read)).expect("a file");
+            assert_eq!(read, text);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn what_others_can_have_written_is_not_opened() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
         let home = tempfile::tempdir().expect("a folder");
         let path = home.path().join("cache/a");
         let put = || write(&path, |file| file.write_all(b"mine"));

@@ -16,25 +16,19 @@
 
 mod account;
 mod folder;
+mod names;
+mod owner;
 pub mod programs;
 mod resolve;
 mod stamp;
 mod trail;
 
-pub use account::{account_home, user_name};
+pub use account::{account_home, account_id, account_name};
 pub use folder::{Folder, Identity, Kind, open_file};
+pub use names::is_plain;
+pub use owner::{others_can_change, others_can_change_at};
+#[cfg(windows)]
+pub use owner::{users_can_change, users_can_exchange_in};
 pub use resolve::{Resolver, Unresolved, Writable, resolve};
 pub use stamp::{FINE_STEP, Stamp};
 pub use trail::{Lost, Trail};
-
-/// Whether others than this process's user and root can change a file or a folder: why, as a clause.
-pub fn others_can_change(about: &std::fs::Metadata) -> Option<String> {
-    use std::os::unix::fs::MetadataExt as _;
-    let user = rustix::process::geteuid().as_raw();
-    if ![0, user].contains(&about.uid()) {
-        return Some(format!("it belongs to user {}, not to you", about.uid()));
-    }
-    // By convention a user's own group has the user's number.
-    let group_writes = about.mode() & 0o020 != 0 && ![0, user].contains(&about.gid());
-    (group_writes || about.mode() & 0o002 != 0).then(|| "others may write it".to_owned())
-}

@@ -1,11 +1,15 @@
 //! Whether a file is still what it was, without reading it.
 
 use std::fs::Metadata;
+#[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
+#[cfg(windows)]
+use std::os::windows::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(unix)]
 use crate::Identity;
 
 /// After this time a file's clock has moved, where it counts parts of seconds: by 10 ms at most on
@@ -15,7 +19,8 @@ pub const FINE_STEP: Duration = Duration::from_millis(100);
 const COARSE_STEP: Duration = Duration::from_secs(2);
 
 /// What the system says of a file or folder without its being read. While it is the same, so is what is
-/// in it: no program can set the time of a file's last change of state.
+/// in it: no program can set the time of a file's last change of state. On Windows any program can, so that no
+/// stamp is ever settled there, and whoever needs to know reads the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     device: u64,
@@ -27,6 +32,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// Of a file or folder.
+    #[cfg(unix)]
     pub fn of(about: &Metadata) -> Self {
         Self {
             device: about.dev(),
@@ -37,7 +43,21 @@ impl Stamp {
         }
     }
 
+    /// Of a file or folder.
+    #[cfg(windows)]
+    pub fn of(about: &Metadata) -> Self {
+        let time = |time: u64| (i64::try_from(time).unwrap_or(i64::MAX), 0);
+        Self {
+            device: 0,
+            inode: about.creation_time(),
+            size: about.file_size(),
+            modified: time(about.last_write_time()),
+            changed: time(u64::MAX),
+        }
+    }
+
     /// What tells it from any other.
+    #[cfg(unix)]
     pub fn identity(&self) -> Identity {
         (self.device, self.inode)
     }
@@ -54,7 +74,7 @@ impl Stamp {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::fs;
     use std::time::Instant;

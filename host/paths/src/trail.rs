@@ -30,7 +30,7 @@ pub enum Lost {
     #[error("{} is a symbolic link that is not followed", .0.display())]
     Link(PathBuf),
     /// More links than the system would follow.
-    #[error("{} leads from one symbolic link to the next without an end", .0.display())]
+    #[error("{} leads into a loop of symbolic links", .0.display())]
     TooManyLinks(PathBuf),
     /// The system refused a look.
     #[error("{}: {error}", path.display())]
@@ -68,7 +68,7 @@ impl Trail {
         follows: impl Fn(&Path) -> bool,
         folders: &mut HashSet<PathBuf>,
     ) -> Result<Self, Lost> {
-        let mut trail = Self { links: Vec::new(), end: PathBuf::from("/"), exists: true, blocked: None };
+        let mut trail = Self { links: Vec::new(), end: root(path), exists: true, blocked: None };
         let mut ahead = parts(path);
         // Parts of the end that do not exist.
         let mut missing = 0_usize;
@@ -100,7 +100,10 @@ impl Trail {
                     let target = next.read_link().map_err(|error| Lost::Io { path: next.clone(), error })?;
                     trail.links.push(next);
                     if target.is_absolute() {
-                        trail.end = PathBuf::from("/");
+                        trail.end = root(&target);
+                    } else if target.has_root() {
+                        // On the same drive, where there are drives.
+                        trail.end = root(&trail.end);
                     }
                     ahead.extend(parts(&target));
                 }
@@ -128,6 +131,12 @@ fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
+/// Where an absolute path begins.
+pub(crate) fn root(path: &Path) -> PathBuf {
+    let is_root = |part: &Component<'_>| matches!(part, Component::Prefix(_) | Component::RootDir);
+    path.components().take_while(is_root).collect()
+}
+
 /// The parts of a path, the last one first.
 fn parts(path: &Path) -> Vec<OsString> {
     let part = |part: Component<'_>| match part {
@@ -138,7 +147,7 @@ fn parts(path: &Path) -> Vec<OsString> {
     path.components().rev().filter_map(part).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

@@ -1,7 +1,7 @@
 //! Plugins on disk: what they ask for, what a person approved, and whether they are still that.
 //!
-//! Reading order: [`Manifest`] is a plugin's own word, [`Asks`] what it wants to touch; [`Shelf`]
-//! finds plugins in the program's own folder; [`Ledger`] keeps what was decided about them;
+//! Reading order: [`Manifest`] is a plugin's own word, [`Asks`] what it wants to touch; [`PluginFolder`]
+//! finds plugins in the program's own folder; [`Decisions`] keeps what was decided about them;
 //! [`Status`] joins the two.
 //!
 //! Invariants:
@@ -13,17 +13,19 @@
 //! - Nothing here runs or compiles a component.
 
 mod asks;
+mod decisions;
 mod fingerprint;
-mod ledger;
 mod manifest;
 mod name;
-mod shelf;
+mod plugin_folder;
 mod status;
 
 pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WORKSPACE, WebAsk};
+pub use decisions::{Approval, Decision, Decisions, DecisionsError, Pins, Record};
 pub use fingerprint::{Fingerprint, Stamps};
-pub use ledger::{Approval, Decision, Ledger, LedgerError, Pins, Record};
 pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError, ToolNote};
 pub use name::{NameError, PluginName};
-pub use shelf::{Installed, MANIFEST, MAX_COMPONENT_BYTES, SIGNATURE, Shelf, read_file, read_signature};
+pub use plugin_folder::{
+    Installed, MANIFEST, MAX_COMPONENT_BYTES, PluginFolder, SIGNATURE, read_file, read_signature,
+};
 pub use status::{Change, Status};

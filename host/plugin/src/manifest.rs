@@ -107,7 +107,7 @@ impl Manifest {
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         if text.len() > MAX_MANIFEST_BYTES {
             let what = format!("it has {} bytes", text.len());
-            return Err(wrong(what, format!("at most {MAX_MANIFEST_BYTES} fit")));
+            return Err(wrong(what, format!("the limit is {MAX_MANIFEST_BYTES}")));
         }
         let manifest: Self = toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error)))?;
         manifest.check()?;
@@ -134,7 +134,7 @@ impl Manifest {
             ));
         }
         if let Some((name, value, most)) = self.limits.out_of_range() {
-            return Err(wrong(format!("limits.{name} = {value}"), format!("1 to {most} fit")));
+            return Err(wrong(format!("limits.{name} = {value}"), format!("write 1 to {most}")));
         }
         single("version", &self.version, MAX_VERSION_CHARS)?;
         plain("description", &self.description, MAX_TEXT_CHARS)?;
@@ -175,7 +175,7 @@ impl Manifest {
         for (name, list) in lists {
             if list.len() > MAX_LIST {
                 let what = format!("capabilities.{name} has {} items", list.len());
-                return Err(wrong(what, format!("at most {MAX_LIST} fit")));
+                return Err(wrong(what, format!("the limit is {MAX_LIST}")));
             }
         }
         if files.as_ref().is_some_and(|files| files.read.is_empty() && files.write.is_empty()) {
@@ -195,15 +195,14 @@ impl Manifest {
                 return Err(wrong(format!("capabilities.files has {folder:?}"), fix));
             }
             if !is_one || folder.split('/').any(|part| part == "..") {
-                let fix =
-                    "relative paths and .. do not fit; write \"workspace\", \"~/notes\" or \"/srv/data\"";
+                let fix = "relative paths and .. are not allowed; write \"workspace\", \"~/notes\" or \"/srv/data\"";
                 return Err(wrong(format!("capabilities.files has {folder:?}"), fix));
             }
         }
         for name in env.iter().flat_map(|env| &env.names) {
             let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
             if name.is_empty() || !name.bytes().all(fits) {
-                let fix = "letters, digits and _ are a variable's name; there are no patterns";
+                let fix = "a variable's name has letters, digits and _; patterns are not supported";
                 return Err(wrong(format!("capabilities.env has {name:?}"), fix));
             }
         }
@@ -223,7 +222,7 @@ fn single(name: &str, text: &str, most: usize) -> Result<(), ManifestError> {
 fn plain(name: &str, text: &str, most: usize) -> Result<(), ManifestError> {
     let count = text.chars().count();
     if count > most {
-        return Err(wrong(format!("{name} has {count} characters"), format!("at most {most} fit")));
+        return Err(wrong(format!("{name} has {count} characters"), format!("the limit is {most}")));
     }
     match text.chars().find(|c| is_deceptive(*c)) {
         Some(found) => Err(wrong(
@@ -295,7 +294,7 @@ read_only = true
     #[test]
     fn what_is_wrong_is_named_with_the_value() {
         let with = |line: &str| format!("name = \"a\"\ncomponent = \"a.wasm\"\n{line}");
-        assert!(error("name = \"Bash\"\ncomponent = \"a.wasm\"").contains("\"Bash\" is no plugin's name"));
+        assert!(error("name = \"Bash\"\ncomponent = \"a.wasm\"").contains("\"Bash\" is not a plugin name"));
         assert!(error("name = \"a\"").contains("missing field `component`"));
         let unknown = error(&with("[capabilities.files]\nreads = [\"/\"]\nwhy = \"x\""));
         assert!(unknown.contains("line 4") && unknown.contains("unknown field `reads`"), "{unknown}");
@@ -303,15 +302,15 @@ read_only = true
         assert!(!error(&with("colour = \"red\"")).contains("did you mean"));
         assert!(error(&with("[capabilities.web]\nhosts = []")).contains("missing field `why`"));
         for (line, expected) in [
-            ("[limits]\nmemory_mib = 1000", "plugin.toml: limits.memory_mib = 1000; 1 to 256 fit"),
-            ("[limits]\ncalls = 0", "plugin.toml: limits.calls = 0; 1 to 16 fit"),
+            ("[limits]\nmemory_mib = 1000", "plugin.toml: limits.memory_mib = 1000; write 1 to 256"),
+            ("[limits]\ncalls = 0", "plugin.toml: limits.calls = 0; write 1 to 16"),
             (
                 "[capabilities.clock]\nwhy = \" \"",
                 "plugin.toml: capabilities.clock.why is empty; say what for: a person decides by it",
             ),
             (
                 "[capabilities.files]\nread = [\"/a/../b\"]\nwhy = \"x\"",
-                "plugin.toml: capabilities.files has \"/a/../b\"; relative paths and .. do not fit; write \"workspace\", \
+                "plugin.toml: capabilities.files has \"/a/../b\"; relative paths and .. are not allowed; write \"workspace\", \
                  \"~/notes\" or \"/srv/data\"",
             ),
             (
@@ -321,7 +320,7 @@ read_only = true
             ),
             (
                 "[capabilities.env]\nnames = [\"AWS_*\"]\nwhy = \"x\"",
-                "plugin.toml: capabilities.env has \"AWS_*\"; letters, digits and _ are a variable's name; there are no patterns",
+                "plugin.toml: capabilities.env has \"AWS_*\"; a variable's name has letters, digits and _; patterns are not supported",
             ),
             (
                 "[capabilities.clock]\nwhy = \"a\\u202eb\"",

@@ -15,7 +15,7 @@ pub struct PluginName(String);
 /// A name that cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no plugin's name; 1 to {MAX_CHARS} lowercase letters, digits and hyphens fit, a letter first"
+    "{0:?} is not a plugin name; write 1 to {MAX_CHARS} lowercase letters, digits and hyphens, beginning with a letter"
 )]
 pub struct NameError(String);
 

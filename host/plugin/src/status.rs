@@ -1,8 +1,8 @@
 //! Whether a plugin may run.
 
+use crate::decisions::{Approval, Decision, Record};
 use crate::fingerprint::Fingerprint;
-use crate::ledger::{Approval, Decision, Record};
-use crate::shelf::Installed;
+use crate::plugin_folder::Installed;
 
 /// Where a plugin stands.
 #[derive(Debug, Clone, Copy)]
@@ -21,11 +21,11 @@ pub enum Status<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum Change {
-    #[error("its component is another than the one that was approved")]
+    #[error("its component is not the one that was approved")]
     Component,
-    #[error("its plugin.toml is another than the one that was approved")]
+    #[error("its plugin.toml is not the one that was approved")]
     Manifest,
-    #[error("it was approved by a version that did not keep where its folders led")]
+    #[error("it was approved by an older version, which did not record where its folders lead")]
     Folders,
     #[error("its component cannot be read")]
     Unreadable,
@@ -82,13 +82,13 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::{PluginName, Shelf};
+    use crate::{PluginFolder, PluginName};
 
     const MANIFEST: &str = "name = \"a\"\ncomponent = \"a.wasm\"\n";
 
     fn installed(home: &Path) -> Installed {
         let name = PluginName::try_from("a".to_owned()).expect("a name");
-        Shelf::new(home).find(&name).expect("a plugin")
+        PluginFolder::new(home).find(&name).expect("a plugin")
     }
 
     fn approved(plugin: &Installed) -> Record {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::problem::{Invalid, shorten};
+use scorpiox_rules::{Invalid, shorten};
 
 /// How places are written, for messages.
 const FIX: &str = "write an absolute path, \"journald\", \"tcp://HOST:PORT\" or \"tls://HOST:PORT\"";
@@ -53,7 +53,7 @@ impl Export {
             return server(rest, TLS_PORT, true).ok_or_else(|| no_server(&shown));
         }
         let Some(inside) = text.strip_prefix('/') else {
-            return Err(Invalid::new(format!("\"{shown}\" is no place for lines"), FIX));
+            return Err(Invalid::new(format!("\"{shown}\" is not a place for lines"), FIX));
         };
         if text.len() > MAX_PATH_BYTES || text.contains(char::is_control) {
             let what = format!("path \"{shown}\" is too long, or has a control character");

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::deny::{DenyRule, DenySet};
-use crate::place::{PathRule, Place, Places};
-use crate::source::{File, Source};
+use scorpiox_rules::{DenyRule, DenySet, File, PathRule, Place, Places, Source};
 
 /// What tools that read files may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +62,7 @@ impl FilesPolicy {
         folder.ok_or_else(|| {
             let read: Vec<_> = self.read.iter().map(|rule| format!("\"{}\"", rule.place)).collect();
             refused(format!(
-                "outside of what may be read: `read` of [files] ({}) {}; to open one, add a folder to it in {}",
+                "outside what may be read: `read` of [files] ({}) {}; to allow it, add its folder in {}",
                 self.read_origin,
                 if read.is_empty() { "is empty".to_owned() } else { format!("has {}", read.join(", ")) },
                 self.file

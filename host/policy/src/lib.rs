@@ -2,8 +2,9 @@
 //!
 //! Reading order: `layers` reads the two files there can be (`managed` says which text can be trusted to be the
 //! machine's, `load` which to be the person's), `parse` turns it into the types of `shell`,
-//! `profile`, `place`, `deny` and `hosts` over the defaults of `builtin`; `why` explains a
+//! `profile`, `files`, `web`, `tools` and `plugins` over the defaults of `builtin`; `why` explains a
 //! decision about a path, `narrow` intersects two profiles, `meet` two policies, `render` shows everything.
+//! What a single rule is about, and who wrote it, is in `scorpiox-rules`.
 //!
 //! Invariants:
 //! - The file is taken whole or not at all, and every part of it is understood.
@@ -18,18 +19,14 @@
 
 mod audit;
 mod builtin;
-mod deny;
 mod export;
 mod files;
-mod hosts;
 mod layers;
 mod load;
 mod managed;
 mod meet;
-mod names;
 mod narrow;
 mod parse;
-mod place;
 mod plugins;
 mod problem;
 mod profile;
@@ -38,7 +35,6 @@ mod rules;
 mod search;
 mod seen;
 mod shell;
-mod source;
 mod tier;
 mod tools;
 mod web;
@@ -48,31 +44,30 @@ mod workspaces;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use scorpiox_rules::Layer;
+
 pub use audit::AuditPolicy;
-pub use deny::{DenyRule, DenySet};
 pub use export::{Export, LogServer};
 pub use files::{FileDenial, FilesPolicy};
-pub use hosts::{Denial, HostDecision, HostPattern, HostRule, HostRules, covers};
 pub use layers::{Files, Loaded};
-pub use managed::{MANAGED_FILE, kept_from_others};
-pub use names::NamePattern;
+pub use managed::kept_from_others;
 pub use parse::Idle;
-pub use place::{
-    PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name,
-    is_name, is_protected_name,
-};
 pub use plugins::{Approve, Candidate, PluginPattern, PluginsPolicy, Signed, Signer};
-pub use problem::{Invalid, Problem};
+pub use problem::Problem;
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;
 pub use rules::{Refusal, Rules};
+pub use scorpiox_rules::{
+    Denial, DenyRule, DenySet, File, HostDecision, HostPattern, HostRule, HostRules, Invalid, MANAGED_FILE,
+    NamePattern, NetworkRule, PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, Source,
+    Sourced, TOOLCHAINS, covers, has_protected_name, is_name, is_protected_name,
+};
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
-pub use source::{File, Source, Sourced};
 pub use tier::{Tier, UnknownTier};
 pub use tools::ToolsPolicy;
-pub use web::{NetworkRule, Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
+pub use web::{Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
 pub use why::Verdict;
 pub use workspaces::WorkspacesPolicy;
 
@@ -121,12 +116,12 @@ impl Policy {
 
     /// Reads the text of a file; `path` is for messages only.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Problem> {
-        parse::policy(text, path, source::Layer::Own, Self::builtin())
+        parse::policy(text, path, Layer::Own, Self::builtin())
     }
 
     /// All mistakes of a text, for a person who mends it; none where it can be used.
     pub fn mistakes(text: &str, path: &Path) -> Vec<Problem> {
-        parse::mistakes(text, path, source::Layer::Own, &Self::builtin())
+        parse::mistakes(text, path, Layer::Own, &Self::builtin())
     }
 
     /// The text of one file that may hold a policy, under the same conditions as [`Policy::load`].

@@ -1,6 +1,6 @@
 //! The text of the file, from a file that only the operator can have written.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
     }
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     // Of the opened file, not of what has the name by now.
-    trusted(path, &file.metadata().map_err(|error| unreadable(&error))?)?;
+    trusted(path, &file)?;
     read_whole(path, file).map(Some)
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn read_whole(path: &Path, file: File) -> Result<String, Problem> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(problem(path, "is larger than 1 MiB".into(), "remove what is no policy"));
+        return Err(problem(path, "is larger than 1 MiB".into(), "remove what is not a policy"));
     }
     String::from_utf8(bytes).map_err(|error| not_utf8(path, &error))
 }
@@ -60,10 +60,11 @@ fn not_utf8(path: &Path, error: &std::string::FromUtf8Error) -> Problem {
 /// A file that others can write, or that somebody else owns, says nothing about what
 /// the operator wants.
 #[cfg(unix)]
-fn trusted(path: &Path, metadata: &Metadata) -> Result<(), Problem> {
+fn trusted(path: &Path, file: &File) -> Result<(), Problem> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     const WRITABLE_BY_OTHERS: u32 = 0o022;
+    let metadata = file.metadata().map_err(|error| unreadable(path, &error))?;
     let mode = metadata.permissions().mode() & 0o7777;
     if mode & WRITABLE_BY_OTHERS != 0 {
         let what = format!("can be written by others than its owner (mode {mode:04o})");
@@ -86,9 +87,18 @@ fn trusted(path: &Path, metadata: &Metadata) -> Result<(), Problem> {
     Err(problem(path, what, fix))
 }
 
-#[cfg(not(unix))]
-fn trusted(_: &Path, _: &Metadata) -> Result<(), Problem> {
-    Ok(())
+/// A file that others can write, or that somebody else owns, says nothing about what
+/// the operator wants.
+#[cfg(windows)]
+fn trusted(path: &Path, file: &File) -> Result<(), Problem> {
+    match scorpiox_paths::others_can_change(file).map_err(|error| unreadable(path, &error))? {
+        None => Ok(()),
+        Some(why) => {
+            let fix =
+                "read it, and if it is your policy, let nobody else change it: its properties, Security";
+            Err(problem(path, format!("can be changed by others than you: {why}"), fix))
+        }
+    }
 }
 
 /// The effective user: the owner of what this process writes.

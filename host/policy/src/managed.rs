@@ -3,7 +3,6 @@
 
 #[cfg(unix)]
 use std::collections::BTreeSet;
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use scorpiox_paths::{Trail, open_file};
@@ -13,25 +12,13 @@ use crate::load::quoted;
 use crate::load::read_whole;
 use crate::problem::Problem;
 
-/// Where it is.
-#[cfg(target_os = "macos")]
-pub const MANAGED_FILE: &str = "/Library/Application Support/scorpiox/policy.toml";
-/// Where it is.
-#[cfg(windows)]
-pub const MANAGED_FILE: &str = r"C:\ProgramData\scorpiox\policy.toml";
-/// Where it is.
-#[cfg(not(any(target_os = "macos", windows)))]
-pub const MANAGED_FILE: &str = "/etc/scorpiox/policy.toml";
-
-const WRITABLE_BY_OTHERS: u32 = 0o022;
-
 /// The file's text; `None` where there is none. What cannot be looked at is a problem: it may be there.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
     let mend = "ask who manages this machine";
     let unreadable = |error: &dyn std::fmt::Display| problem(path, format!("cannot be read ({error})"), mend);
     let trail = Trail::follow(path).map_err(|lost| unreadable(&lost))?;
     if let Some(blocked) = &trail.blocked {
-        return Err(problem(path, format!("cannot be there: {} is no folder", blocked.display()), mend));
+        return Err(problem(path, format!("cannot be there: {} is not a folder", blocked.display()), mend));
     }
     if !trail.exists {
         // A link that leads nowhere is no absent file: somebody meant one to be there.
@@ -45,22 +32,15 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
         };
     }
     for folder in trail.links.iter().chain([&trail.end]).flat_map(|path| path.ancestors().skip(1)) {
-        let about = folder.symlink_metadata().map_err(|error| unreadable(&error))?;
-        if let Some(why) = not_roots(&about) {
+        if let Some(why) = system::not_roots_at(folder).map_err(|error| unreadable(&error))? {
             let what = format!("cannot be trusted: the folder {} {why}", folder.display());
-            return Err(problem(
-                path,
-                what,
-                format!("make it root's, and run `chmod go-w {}`", folder.display()),
-            ));
+            return Err(problem(path, what, system::mend_folder(folder)));
         }
     }
     let file = open_file(&trail.end).map_err(|error| unreadable(&error))?;
     // Of the opened file, not of what has the name by now.
-    if let Some(why) = not_roots(&file.metadata().map_err(|error| unreadable(&error))?) {
-        let fix =
-            format!("run `chown root {0}` and `chmod go-w {0}` as root, if it is the policy", path.display());
-        return Err(problem(path, why, fix));
+    if let Some(why) = system::not_roots(&file).map_err(|error| unreadable(&error))? {
+        return Err(problem(path, why, system::mend_file(path)));
     }
     read_whole(path, file).map(Some)
 }
@@ -95,15 +75,72 @@ pub fn kept_from_others(_: &Path) -> Vec<String> {
     Vec::new()
 }
 
-/// Why others than root can change it.
+/// Who can change files of root's, and what a person can do about it.
 #[cfg(unix)]
-fn not_roots(about: &Metadata) -> Option<String> {
+mod system {
+    use std::fs::{File, Metadata};
+    use std::io;
     use std::os::unix::fs::MetadataExt as _;
-    if about.uid() != 0 {
-        return Some(format!("is owned by user {}, not by root", about.uid()));
+    use std::path::Path;
+
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+    /// Why others than root can change an open file.
+    pub(super) fn not_roots(file: &File) -> io::Result<Option<String>> {
+        Ok(by_mode(&file.metadata()?))
     }
-    let mode = about.mode() & 0o7777;
-    (mode & WRITABLE_BY_OTHERS != 0).then(|| format!("can be written by others than root (mode {mode:04o})"))
+
+    /// The same of a folder.
+    pub(super) fn not_roots_at(folder: &Path) -> io::Result<Option<String>> {
+        Ok(by_mode(&folder.symlink_metadata()?))
+    }
+
+    fn by_mode(about: &Metadata) -> Option<String> {
+        if about.uid() != 0 {
+            return Some(format!("is owned by user {}, not by root", about.uid()));
+        }
+        let mode = about.mode() & 0o7777;
+        let others_write = mode & WRITABLE_BY_OTHERS != 0;
+        others_write.then(|| format!("can be written by others than root (mode {mode:04o})"))
+    }
+
+    pub(super) fn mend_folder(folder: &Path) -> String {
+        format!("make it root's, and run `chmod go-w {}`", folder.display())
+    }
+
+    pub(super) fn mend_file(path: &Path) -> String {
+        format!("run `chown root {0}` and `chmod go-w {0}` as root, if it is the policy", path.display())
+    }
+}
+
+/// Who can change files of the administrators', and what a person can do about it.
+#[cfg(windows)]
+mod system {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    use scorpiox_paths::{users_can_change, users_can_exchange_in};
+
+    /// Why others than administrators can change an open file.
+    pub(super) fn not_roots(file: &File) -> io::Result<Option<String>> {
+        Ok(users_can_change(file)?.map(|why| format!("can be changed by others than administrators: {why}")))
+    }
+
+    /// The same of a folder.
+    pub(super) fn not_roots_at(folder: &Path) -> io::Result<Option<String>> {
+        Ok(users_can_exchange_in(folder)?
+            .map(|why| format!("can be changed by others than administrators: {why}")))
+    }
+
+    pub(super) fn mend_folder(_: &Path) -> String {
+        "let nobody but administrators change the folder: its properties, Security".to_owned()
+    }
+
+    pub(super) fn mend_file(_: &Path) -> String {
+        "let nobody but administrators change the file, if it is the policy: its properties, Security"
+            .to_owned()
+    }
 }
 
 fn problem(path: &Path, what: String, fix: impl Into<String>) -> Problem {
@@ -158,7 +195,7 @@ mod tests {
         assert!(text(&path).unwrap_err().what.contains("leads to nothing"));
         fs::remove_file(dir.path().join("scorpiox")).unwrap();
         fs::write(dir.path().join("scorpiox"), "").unwrap();
-        assert!(text(&path).unwrap_err().what.contains("is no folder"));
+        assert!(text(&path).unwrap_err().what.contains("is not a folder"));
     }
 
     #[test]
@@ -169,7 +206,7 @@ mod tests {
         let why = |mode: u32, user: u32| {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             chown(&path, Some(user), None).ok()?;
-            Some(not_roots(&path.metadata().unwrap()))
+            Some(system::not_roots_at(&path).unwrap())
         };
         // Only root can give files away; for others there is nothing to see here.
         let Some(root) = why(0o644, 0) else { return };

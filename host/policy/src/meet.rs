@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use scorpiox_rules::{DenyRule, File, NamePattern, NetworkRule, PathRule, Places, Source, Sourced};
+
 use crate::Policy;
 use crate::audit::AuditPolicy;
-use crate::deny::DenyRule;
 use crate::files::FilesPolicy;
 use crate::narrow::meet_all;
-use crate::place::{PathRule, Places};
 use crate::plugins::{PluginPattern, PluginsPolicy};
 use crate::profile::{DEFAULT_PROFILE, Profile};
 use crate::rules::Rules;
 use crate::search::{EnginePolicy, SearchPolicy};
 use crate::shell::{Grant, ShellPolicy};
-use crate::source::{File, Source, Sourced};
 use crate::web::{Redirects, WebPolicy};
 use crate::workspaces::WorkspacesPolicy;
 
@@ -28,7 +27,7 @@ impl Policy {
             search: search(&self.search, &by.search),
             audit: audit(&self.audit, &by.audit),
             grants: grants(&self.grants, &by.grants),
-            tools: rules(&self.tools, &by.tools, super::names::NamePattern::meet),
+            tools: rules(&self.tools, &by.tools, NamePattern::meet),
             plugins: plugins(&self.plugins, &by.plugins),
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
         }
@@ -129,7 +128,7 @@ fn web(own: &WebPolicy, by: &WebPolicy) -> WebPolicy {
     let (allow_private, private_origin) = both(
         (&own.allow_private, own.private_origin),
         (&by.allow_private, by.private_origin),
-        super::web::NetworkRule::meet,
+        NetworkRule::meet,
     );
     let strict = |redirects: &Sourced<Redirects>| redirects.value == Redirects::SameHost;
     WebPolicy {

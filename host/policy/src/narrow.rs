@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::deny::DenyRule;
-use crate::hosts::HostRule;
-use crate::place::{PathRule, Place, Places, has_protected_name};
+use scorpiox_rules::{DenyRule, HostRule, PathRule, Place, Places, Source, Sourced, has_protected_name};
+
 use crate::profile::{EnvRules, Limits, Network, Origins, Profile};
-use crate::source::{Source, Sourced};
 
 impl Profile {
     /// What both profiles allow on a machine with these places.
@@ -90,7 +88,7 @@ fn meet(a: &PathRule, b: &PathRule, places: &Places) -> Vec<PathRule> {
             return deeper.into_iter().cloned().collect();
         }
     }
-    // A command's own @tmp is no folder of the machine, wherever it is seen.
+    // A command's own @tmp is not a folder of the machine, wherever it is seen.
     if [a, b].iter().any(|rule| rule.place == Place::Tmp) {
         return Vec::new();
     }

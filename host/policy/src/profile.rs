@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::deny::{DenyRule, DenySet};
-use crate::hosts::HostRule;
-use crate::place::{PathRule, Place, Places, has_protected_name};
-use crate::source::{File, Source, Sourced};
-use crate::web::NetworkRule;
+use scorpiox_rules::{
+    DenyRule, DenySet, File, HostRule, NetworkRule, PathRule, Place, Places, Source, Sourced,
+    has_protected_name,
+};
 
 /// The profile that plans are made under; it never writes and has no network.
 pub const READONLY: &str = "readonly";

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use scorpiox_rules::Source;
+
 use crate::Policy;
 use crate::audit::AuditPolicy;
 use crate::files::FilesPolicy;
@@ -10,7 +12,6 @@ use crate::profile::{Network, Profile};
 use crate::rules::Rules;
 use crate::search::EnginePolicy;
 use crate::shell::ShellPolicy;
-use crate::source::Source;
 use crate::web::WebPolicy;
 use crate::why::quote;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::source::{Source, Sourced};
+use scorpiox_rules::{Source, Sourced};
 
 /// Rules that allow and rules that deny; what is denied is so whatever is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::source::{Source, Sourced};
+use scorpiox_rules::{Source, Sourced};
 
 /// What is set about search engines, by their names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use scorpiox_rules::{Source, Sourced};
+
 use crate::profile::Profile;
-use crate::source::{Source, Sourced};
 use crate::tier::Tier;
 
 /// What commands may do.

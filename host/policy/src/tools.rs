@@ -1,9 +1,8 @@
 //! `[tools]`: what may be called.
 
-use crate::names::NamePattern;
-use crate::problem::shorten;
+use scorpiox_rules::{NamePattern, Sourced, shorten};
+
 use crate::rules::{Closed, Refusal, Rules};
-use crate::source::Sourced;
 
 /// Which tools may be called, whoever made them.
 pub type ToolsPolicy = Rules<NamePattern>;
@@ -23,7 +22,7 @@ impl ToolsPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Source;
+    use scorpiox_rules::Source;
 
     #[test]
     fn a_tool_that_no_rule_opens_is_closed() {

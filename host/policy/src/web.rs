@@ -6,9 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::hosts::{Host, HostRule, Odd};
-use crate::problem::{Invalid, shorten};
-use crate::source::{File, Source, Sourced};
+use scorpiox_rules::{File, Host, HostRule, Invalid, NetworkRule, Odd, Source, Sourced, shorten};
 
 /// What may be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,72 +72,6 @@ impl fmt::Display for Redirects {
             Self::SameHost => "same-host",
             Self::Any => "any",
         })
-    }
-}
-
-/// Addresses with a common beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NetworkRule {
-    /// The first of them.
-    pub address: IpAddr,
-    /// Bits that they share.
-    pub prefix: u8,
-    /// Who wrote it.
-    pub source: Source,
-}
-
-impl NetworkRule {
-    /// Reads `10.0.0.0/8` or `2001:db8::/32`, or an address alone.
-    pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
-        let fix = "write a network such as \"10.0.0.0/8\" or \"127.0.0.1/32\"";
-        let invalid = |why: &str| Invalid::new(format!("network \"{}\" {why}", shorten(text)), fix);
-        let (address, prefix) =
-            text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
-        let address: IpAddr = address.parse().map_err(|_| invalid("has no plain address"))?;
-        let bits = if address.is_ipv4() { 32 } else { 128 };
-        let prefix = match prefix {
-            None => bits,
-            Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => {
-                let prefix = digits.parse().ok().filter(|prefix| *prefix <= bits);
-                prefix.ok_or_else(|| invalid("has no valid number of bits"))?
-            }
-            Some(_) => return Err(invalid("has no valid number of bits")),
-        };
-        let rule = Self { address, prefix, source };
-        if rule.first() == address { Ok(rule) } else { Err(invalid("has bits behind its prefix")) }
-    }
-
-    /// Whether an address is one of them.
-    pub fn contains(&self, address: IpAddr) -> bool {
-        address.is_ipv4() == self.address.is_ipv4() && Self { address, ..*self }.first() == self.address
-    }
-
-    /// The addresses that both are about, if there are any.
-    pub(crate) fn meet(&self, other: &Self) -> Option<Self> {
-        if self.contains(other.address) && other.prefix >= self.prefix {
-            return Some(*other);
-        }
-        (other.contains(self.address) && self.prefix >= other.prefix).then_some(*self)
-    }
-
-    /// The address with all bits behind the prefix cleared.
-    fn first(&self) -> IpAddr {
-        match self.address {
-            IpAddr::V4(address) => {
-                let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
-                IpAddr::V4((address.to_bits() & mask).into())
-            }
-            IpAddr::V6(address) => {
-                let mask = u128::MAX.checked_shl(128 - u32::from(self.prefix)).unwrap_or(0);
-                IpAddr::V6((address.to_bits() & mask).into())
-            }
-        }
-    }
-}
-
-impl fmt::Display for NetworkRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix)
     }
 }
 
@@ -262,12 +194,12 @@ impl WebPolicy {
             )));
         }
         let parsed = Host::parse(host).map_err(|odd| match odd {
-            Odd::Name => WebDenial(format!("\"{}\" is no plain host name", shorten(host))),
+            Odd::Name => WebDenial(format!("\"{}\" is not a plain host name", shorten(host))),
             Odd::Address(Some(plain)) => WebDenial(format!(
                 "\"{}\" is an unusual spelling of the address {plain}; ask for that",
                 shorten(host)
             )),
-            Odd::Address(None) => WebDenial(format!("\"{}\" is no plain address", shorten(host))),
+            Odd::Address(None) => WebDenial(format!("\"{}\" is not a plain address", shorten(host))),
         })?;
         if let Some(rule) = self.deny.iter().find(|rule| rule.covers(&parsed) && rule.denies_port(port)) {
             return Err(denied_by(host, rule));

@@ -2,10 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::deny::DenySet;
-use crate::place::{PathRule, Place, Places};
+use scorpiox_rules::{DenySet, File, PathRule, Place, Places, Source};
+
 use crate::profile::{Access, Profile};
-use crate::source::{File, Source};
 
 /// The list of what may be written, and so be read.
 const WRITE: &str = "write";
@@ -77,7 +76,10 @@ impl Profile {
             return Verdict::denied(because);
         }
         match self.innermost(&path, places) {
-            Some((_, rule)) if rule.place == Place::Tmp && !own_tmp => self.not_in_tmp(&path, access),
+            Some((_, rule)) if rule.place == Place::Tmp => {
+                let own = covers(WRITE, rule, &shown);
+                self.in_tmp(&path, access, places, own_tmp.then_some(&own))
+            }
             Some((key, rule)) if key == WRITE || access == Access::Read => {
                 Verdict::allowed(covers(key, rule, &shown))
             }
@@ -115,20 +117,34 @@ impl Profile {
         innermost.map(|(_, key, rule)| (key, rule.clone()))
     }
 
-    fn not_in_tmp(&self, path: &Path, access: Access) -> Verdict {
-        if access == Access::Write {
-            let because = "commands have a /tmp of their own, where they may write; it is not this machine's";
-            return Verdict::allowed(because.to_owned());
+    /// Of a path below `/tmp`, where commands have a folder of their own; `own` is the rule, if what they put there
+    /// is asked about. What is in a home folder there is always the person's.
+    fn in_tmp(&self, path: &Path, access: Access, places: &Places, own: Option<&String>) -> Verdict {
+        let mut homes =
+            places.home.iter().filter(|home| home.starts_with(&places.tmp) && **home != places.tmp);
+        let in_home = homes.find_map(|home| path.strip_prefix(home).ok());
+        match (own, access, in_home) {
+            (Some(own), _, None) => return Verdict::allowed(format!("{own} in the commands' own /tmp")),
+            (None, Access::Write, None) => {
+                let because =
+                    "commands have a /tmp of their own, where they may write; it is not this machine's";
+                return Verdict::allowed(because.to_owned());
+            }
+            _ => {}
         }
         let because = format!("commands have a /tmp of their own, and {} is not in it", printable(path));
         let add = |place: &str| match access {
             Access::Read => Place::parse(place).is_ok().then(|| self.with("read", &self.read, place)),
             Access::Write if self.is_read_only() => None,
             Access::Write => {
-                Place::parse_writable(place).is_ok().then(|| self.with("write", &self.write, place))
+                Place::parse_writable(place).is_ok().then(|| self.with(WRITE, &self.write, place))
             }
         };
-        self.unless(because, path.to_str().and_then(add))
+        let place = match in_home {
+            Some(rest) => rest.to_str().map(|rest| format!("~/{rest}")),
+            None => path.to_str().map(str::to_owned),
+        };
+        self.unless(because, place.as_deref().and_then(add))
     }
 
     fn not_covered(&self, because: String, path: &Path, access: Access, places: &Places) -> Verdict {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::place::{PathRule, Places};
+use scorpiox_rules::{PathRule, Places, Source};
+
 use crate::rules::Refusal;
-use crate::source::Source;
 
 /// Which folders may be worked on: whoever starts the server names one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,22 +1,12 @@
-//! An MCP server whose tools run in WebAssembly component sandboxes.
+//! The command line: the program as people, clients and scripts start it.
 //!
-//! Reading order: [`mcp`] (the protocol's shapes), [`server`] (requests and answers),
-//! [`tools`] and [`plugins`] (what there is to call), [`runtime`] (running a component),
-//! [`capabilities`] (what a component may do). Of the crates beside this one `scorpiox-rpc` has the
-//! framing and the envelope, and `scorpiox-store` is where state lives.
+//! What it starts is in crates of its own; their order, from the bottom: `scorpiox-operator` (the policy as it
+//! holds here), `scorpiox-shell` (commands), `scorpiox-capabilities` (what a component may be given),
+//! `scorpiox-runtime` (calls of components), `scorpiox-mcp` (the protocol's shapes), `scorpiox-tools` (what there
+//! is to call), `scorpiox-server` (apps, workspaces, sessions), `scorpiox-stdio` (the transport).
 //!
-//! Invariants: `rpc` knows no tools, `runtime` knows no MCP, capabilities know neither;
-//! modules import downward only, but for three places that `layers` lists. `bindings` is the only place that generates WIT bindings.
+//! Invariant: nothing is decided here. What a command prints is asked of the crate that decides it for a client.
 
-pub mod bindings;
-pub mod capabilities;
 pub mod cli;
 #[cfg(test)]
 mod layers;
-pub mod mcp;
-pub mod plugins;
-pub mod runtime;
-pub mod server;
-pub mod tools;
-pub mod worked_on;
-pub mod workspace;

@@ -4,6 +4,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // Before anything else, since no other thread may be there.
-    scorpiox_cell::start_clean();
+    scorpiox_kernel::start_clean();
     scorpiox_code::cli::main()
 }

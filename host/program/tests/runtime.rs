@@ -2,16 +2,18 @@
 
 mod common;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{misbehave, setup};
-use scorpiox_code::bindings::any_tool::exports::scorpiox::tool::tool::ToolError;
-use scorpiox_code::bindings::any_tool::scorpiox::tool::types::Content;
-use scorpiox_code::capabilities::Capability::{self, Log, Store};
-use scorpiox_code::runtime::{Component, Fault, Limits, Runtime, Setup, Ticker};
+use parking_lot::Mutex;
+use scorpiox_capabilities::Capability::{self, Log, Store};
+use scorpiox_capabilities::setup::Setup;
 use scorpiox_executor::{Cancel, Reason};
+use scorpiox_runtime::bindings::any_tool::exports::scorpiox::tool::tool::ToolError;
+use scorpiox_runtime::bindings::any_tool::scorpiox::tool::types::Content;
+use scorpiox_runtime::{Component, Fault, Limits, Runtime, Ticker};
 use tempfile::TempDir;
 
 /// A runtime whose epoch advances as in the server.
@@ -34,11 +36,9 @@ impl Bench {
         let cancel_at = Arc::new(Mutex::new(None::<(u64, Cancel)>));
         let ticker = Ticker::new({
             let (runtime, cancel_at) = (Arc::clone(&runtime), Arc::clone(&cancel_at));
-            Box::new(move |beat: scorpiox_code::runtime::Beat| {
+            Box::new(move |beat: scorpiox_runtime::Beat| {
                 runtime.tick();
-                if let Some((_, cancel)) =
-                    cancel_at.lock().expect("lock").as_ref().filter(|(at, _)| *at == beat.tick)
-                {
+                if let Some((_, cancel)) = cancel_at.lock().as_ref().filter(|(at, _)| *at == beat.tick) {
                     cancel.set(Reason::Client);
                 }
             })
@@ -111,7 +111,7 @@ fn a_guest_that_is_cancelled_stops_within_two_ticks() {
 fn ticks_until_cancelled(bench: &Bench) -> u64 {
     let setup = bench.setup();
     let at = bench.ticker.now() + 10;
-    *bench.cancel_at.lock().expect("lock") = Some((at, setup.cancel.clone()));
+    *bench.cancel_at.lock() = Some((at, setup.cancel.clone()));
     let fault = bench.call_with(&setup, "loop", "").expect_err("cancelled");
     let ended = bench.ticker.now();
     assert!(matches!(fault, Fault::Cancelled(Reason::Client)), "{fault}");

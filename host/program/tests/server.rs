@@ -2,18 +2,22 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{Connected, misbehave};
-use scorpiox_code::capabilities::Capability::{Log, Store};
-use scorpiox_code::runtime::Limits;
-use scorpiox_code::server::End;
-use scorpiox_code::tools::{
+use parking_lot::{Condvar, Mutex};
+use scorpiox_capabilities::Capability::{Log, Store};
+use scorpiox_runtime::Limits;
+use scorpiox_stdio::End;
+use scorpiox_tools::{
     Call, Definition, Failure, Hints, Kind, Marks, NativeTool, Output, OutputContent, Tool, builtin,
 };
 use serde_json::{Value, json, value::RawValue};
+
+/// How long a test waits for what must come.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A tool made of a function.
 struct Native<F>(&'static str, F);
@@ -73,18 +77,18 @@ struct Gate {
 
 impl Gate {
     fn pass(&self, call: &Call<'_>) -> Result<Output, Failure> {
-        let mut open = self.open.lock().expect("lock");
+        let mut open = self.open.lock();
         while !*open {
             if call.cancel.is_set() {
-                return Err(Failure("cancelled".to_owned()));
+                return Err(Failure::Cancelled);
             }
-            (open, _) = self.opened.wait_timeout(open, Duration::from_millis(1)).expect("lock");
+            self.opened.wait_for(&mut open, Duration::from_millis(1));
         }
         Ok(Output::text("passed"))
     }
 
     fn open(&self) {
-        *self.open.lock().expect("lock") = true;
+        *self.open.lock() = true;
         self.opened.notify_all();
     }
 }
@@ -187,7 +191,7 @@ fn a_call_that_waits_can_be_cancelled() {
 #[test]
 fn progress_comes_before_the_answer_and_only_when_asked_for() {
     let reporting = tool("Reports", |call| {
-        call.progress.report("half way");
+        call.host.report("half way");
         Ok(Output::text("done"))
     });
     let mut client = Connected::initialized(vec![reporting]);
@@ -345,7 +349,7 @@ fn a_guest_that_fails_gives_an_error_result_and_the_next_call_works() {
 #[test]
 fn the_host_can_ask_whether_a_plan_is_active() {
     let mut client = Connected::initialized(builtin());
-    let goal = |client: &Connected| client.server.context().active_plan().expect("known");
+    let goal = |client: &Connected| client.workspace.active_plan().expect("known");
     assert_eq!(goal(&client), None, "nothing was ever stored");
     client.call(1, "PlanMode", &json!({ "action": "enter", "goal": "Ship" }));
     assert_eq!(client.receive()["result"]["isError"], false);
@@ -353,4 +357,101 @@ fn the_host_can_ask_whether_a_plan_is_active() {
     client.call(2, "PlanMode", &json!({ "action": "exit" }));
     assert_eq!(client.receive()["result"]["isError"], false);
     assert_eq!(goal(&client), None);
+}
+
+fn question() -> Value {
+    let questions = json!({ "questions": [{ "text": "Which?", "options": ["A", "B"] }] });
+    json!({ "questions_json": questions.to_string() })
+}
+
+/// Two clients of one app, with all that could be mixed up the same: their ids, their tools, their requests.
+#[test]
+fn two_sessions_with_equal_ids_cannot_meet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (gated, starts, gate) = gated();
+    let mut tools = builtin();
+    tools.extend([gated, echo()]);
+    let app = common::app(tools);
+    let (one, other) =
+        (common::workspace(&app, folder.path(), "one"), common::workspace(&app, folder.path(), "other"));
+    let (mut old, mut new) = (Connected::to(&one), Connected::to(&other));
+    let elicits = json!({ "elicitation": {} });
+    old.shake_hands("2025-06-18", &elicits);
+    new.shake_hands("2025-11-25", &elicits);
+
+    // Both run a call with the id 7, and one is cancelled: the other goes on.
+    for client in [&mut old, &mut new] {
+        client.call(7, "Gated", &json!({}));
+        starts.recv_timeout(PATIENCE).expect("started");
+    }
+    old.cancel(7);
+    old.call(8, "Echo", &json!({ "who": "old" }));
+    assert_eq!(old.receive()["id"], 8, "the cancelled call is not answered");
+    gate.open();
+    let passed = new.receive();
+    assert_eq!((&passed["id"], &passed["result"]["content"][0]["text"]), (&json!(7), &json!("passed")));
+
+    // Both are asked the same under the same id, and each answer goes to the call that asked its client.
+    let [asks_old, asks_new] = [&mut old, &mut new].map(|client| {
+        client.call(9, "AskUserQuestion", &question());
+        let asks = client.receive();
+        assert_eq!(asks["method"], "elicitation/create", "{asks}");
+        asks
+    });
+    assert_eq!(asks_old["id"], asks_new["id"]);
+    for (client, asks, chosen) in [(&mut new, asks_new, "B"), (&mut old, asks_old, "A")] {
+        let form = asks["params"]["requestedSchema"]["properties"].as_object().expect("a form");
+        let name = form.keys().next().expect("a question");
+        let answer = json!({ "action": "accept", "content": { name: chosen } });
+        client.send(&json!({ "jsonrpc": "2.0", "id": asks["id"], "result": answer }));
+        let text = client.receive()["result"]["content"][0]["text"].take();
+        assert!(text.as_str().expect("text").contains(chosen), "{text}");
+    }
+
+    // What one workspace stores, the other does not have; a callback reaches the clients of its own alone.
+    old.call(10, "TaskManager", &json!({ "action": "create", "query": "", "text": "only here" }));
+    assert_eq!(old.receive()["result"]["isError"], false);
+    new.call(10, "TaskManager", &json!({ "action": "list", "query": "" }));
+    let listed = new.receive().to_string();
+    assert!(!listed.contains("only here"), "{listed}");
+    old.call(11, "SetCallback", &json!({ "action": "set", "message": "wake up", "delay_seconds": 1 }));
+    let set = old.receive();
+    assert_eq!(set["result"]["isError"], false, "{set}");
+    let told = old.receive();
+    assert_eq!(told["method"], "notifications/message", "{told}");
+    assert!(told.to_string().contains("wake up"), "{told}");
+    new.call(12, "Echo", &json!({}));
+    let answer = new.receive();
+    assert_eq!(answer["id"], 12);
+    assert!(!answer.to_string().contains("wake up"), "{answer}");
+    old.call(12, "Echo", &json!({}));
+    let answer = old.receive();
+    assert!(answer.to_string().contains("wake up"), "the next result brings it along: {answer}");
+
+    // The end of one is not the end of the other.
+    assert_eq!(old.finish(End::Input), Vec::<Value>::new());
+    new.call(13, "TaskManager", &json!({ "action": "list", "query": "" }));
+    assert_eq!(new.receive()["id"], 13);
+}
+
+/// Two clients that work on the same folder: it is one workspace, with what each of them did.
+#[test]
+fn two_sessions_of_a_workspace_share_what_belongs_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let app = common::app(builtin());
+    let workspace = common::workspace(&app, folder.path(), "shared");
+    let (mut first, mut second) = (Connected::to(&workspace), Connected::to(&workspace));
+    first.shake_hands("2024-11-05", &json!({}));
+    second.shake_hands("2025-11-25", &json!({}));
+    first.call(1, "TaskManager", &json!({ "action": "create", "query": "", "text": "for both" }));
+    assert_eq!(first.receive()["result"]["isError"], false);
+    second.call(1, "TaskManager", &json!({ "action": "list", "query": "" }));
+    let listed = second.receive();
+    assert!(listed.to_string().contains("for both"), "{listed}");
+    first.call(2, "SetCallback", &json!({ "action": "set", "message": "both hear it", "delay_seconds": 1 }));
+    assert_eq!(first.receive()["result"]["isError"], false);
+    for client in [&mut first, &mut second] {
+        let told = client.receive();
+        assert_eq!(told["method"], "notifications/message", "{told}");
+    }
 }

@@ -7,9 +7,10 @@ mod common;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use scorpiox_code::bindings::any_tool::scorpiox::tool::types::Content;
-use scorpiox_code::capabilities::Capability::{self, Shell};
-use scorpiox_code::runtime::{Component, Limits, Runtime, Setup};
+use scorpiox_capabilities::Capability::{self, Shell};
+use scorpiox_capabilities::setup::Setup;
+use scorpiox_runtime::bindings::any_tool::scorpiox::tool::types::Content;
+use scorpiox_runtime::{Component, Limits, Runtime};
 
 use common::{guest, setup};
 

@@ -2,36 +2,38 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
 /// Refuses addresses of the machine, of private networks and of no network, but for exceptions.
 #[derive(Debug, Clone, Default)]
 pub struct AddressPolicy {
-    /// Networks that may be reached even so: an address and the length of its prefix.
-    pub allow: Vec<(IpAddr, u8)>,
+    /// Networks that may be reached even so.
+    pub allow: Vec<IpNet>,
     /// What the operator writes those networks into, for messages.
     pub key: &'static str,
 }
 
 impl AddressPolicy {
     /// Refuses what is not of the public internet, but for these networks.
-    pub fn new(allow: Vec<(IpAddr, u8)>, key: &'static str) -> Self {
+    pub fn new(allow: Vec<IpNet>, key: &'static str) -> Self {
         Self { allow, key }
     }
 
     /// What the operator can write to have an address reached; empty where there is no place for it.
     pub fn remedy(&self, address: IpAddr) -> String {
-        let bits = if address.is_ipv4() { 32 } else { 128 };
         let Self { key, .. } = self;
         if key.is_empty() {
             return String::new();
         }
         format!(
-            "; the operator can allow it with `allow_private = [\"{address}/{bits}\"]` in {key} of policy.toml"
+            "; the operator can allow it with `allow_private = [\"{}\"]` in {key} of policy.toml",
+            IpNet::from(address)
         )
     }
 
-    /// Whether an address may be connected to; if not, what it is.
+    /// Whether an address may be connected to; if not, what it is, with an article.
     pub fn check(&self, address: IpAddr) -> Result<(), &'static str> {
-        if self.allow.iter().any(|(network, prefix)| contains(*network, *prefix, address)) {
+        if self.allow.iter().any(|network| network.contains(&address)) {
             return Ok(());
         }
         let kind = match address {
@@ -42,65 +44,56 @@ impl AddressPolicy {
     }
 }
 
-fn contains(network: IpAddr, prefix: u8, address: IpAddr) -> bool {
-    let (network, address, bits) = match (network, address) {
-        (IpAddr::V4(n), IpAddr::V4(a)) => (u128::from(n.to_bits()), u128::from(a.to_bits()), 32),
-        (IpAddr::V6(n), IpAddr::V6(a)) => (n.to_bits(), a.to_bits(), 128),
-        _ => return false,
-    };
-    let rest = bits - u32::from(prefix).min(bits);
-    network.checked_shr(rest).unwrap_or(0) == address.checked_shr(rest).unwrap_or(0)
-}
-
 /// The IANA registry of special addresses, read as: not globally reachable.
-const SPECIAL_V4: [(Ipv4Addr, u8, &str); 16] = [
-    (Ipv4Addr::UNSPECIFIED, 8, "of this machine"),
-    (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
-    (Ipv4Addr::new(100, 64, 0, 0), 10, "of a provider's own network"),
-    (Ipv4Addr::new(127, 0, 0, 0), 8, "of this machine"),
-    (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local, as metadata services are"),
-    (Ipv4Addr::new(172, 16, 0, 0), 12, "private"),
-    (Ipv4Addr::new(192, 0, 0, 0), 24, "reserved"),
-    (Ipv4Addr::new(192, 0, 2, 0), 24, "for documentation"),
-    (Ipv4Addr::new(192, 31, 196, 0), 24, "reserved"),
-    (Ipv4Addr::new(192, 88, 99, 0), 24, "reserved"),
-    (Ipv4Addr::new(192, 168, 0, 0), 16, "private"),
-    (Ipv4Addr::new(198, 18, 0, 0), 15, "for benchmarks"),
-    (Ipv4Addr::new(198, 51, 100, 0), 24, "for documentation"),
-    (Ipv4Addr::new(203, 0, 113, 0), 24, "for documentation"),
-    (Ipv4Addr::new(224, 0, 0, 0), 4, "multicast"),
-    (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
+const SPECIAL_V4: [(Ipv4Net, &str); 16] = [
+    (v4([0, 0, 0, 0], 8), "an address of this machine"),
+    (v4([10, 0, 0, 0], 8), "a private address"),
+    (v4([100, 64, 0, 0], 10), "an address of a provider's own network"),
+    (v4([127, 0, 0, 0], 8), "an address of this machine"),
+    (v4([169, 254, 0, 0], 16), "a link-local address, as metadata services have"),
+    (v4([172, 16, 0, 0], 12), "a private address"),
+    (v4([192, 0, 0, 0], 24), "a reserved address"),
+    (v4([192, 0, 2, 0], 24), "an address for documentation"),
+    (v4([192, 31, 196, 0], 24), "a reserved address"),
+    (v4([192, 88, 99, 0], 24), "a reserved address"),
+    (v4([192, 168, 0, 0], 16), "a private address"),
+    (v4([198, 18, 0, 0], 15), "an address for benchmarks"),
+    (v4([198, 51, 100, 0], 24), "an address for documentation"),
+    (v4([203, 0, 113, 0], 24), "an address for documentation"),
+    (v4([224, 0, 0, 0], 4), "a multicast address"),
+    (v4([240, 0, 0, 0], 4), "a reserved address"),
 ];
 
 fn kind_v4(address: Ipv4Addr) -> Option<&'static str> {
-    let found = SPECIAL_V4.iter().find(|(net, prefix, _)| contains((*net).into(), *prefix, address.into()));
-    found.map(|(.., kind)| *kind)
+    SPECIAL_V4.iter().find(|(network, _)| network.contains(&address)).map(|(_, kind)| *kind)
+}
+
+const fn v4([a, b, c, d]: [u8; 4], prefix: u8) -> Ipv4Net {
+    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), prefix)
 }
 
 fn kind_v6(address: Ipv6Addr) -> Option<&'static str> {
-    let inside = |network: &str, prefix| {
-        network.parse().is_ok_and(|network| contains(network, prefix, address.into()))
-    };
+    let inside = |network: &str| network.parse().is_ok_and(|network: Ipv6Net| network.contains(&address));
     let [.., c, d] = address.segments();
     let last_v4 = Ipv4Addr::from_bits((u32::from(c) << 16) | u32::from(d));
     // Other spellings of version 4 addresses are as far as those are.
-    for (network, prefix) in [("::ffff:0:0", 96), ("64:ff9b::", 96), ("::ffff:0:0:0", 96)] {
-        if inside(network, prefix) {
-            return kind_v4(last_v4).or(Some("an unusual form of a version 4 address"));
+    for network in ["::ffff:0:0/96", "64:ff9b::/96", "::ffff:0:0:0/96"] {
+        if inside(network) {
+            return kind_v4(last_v4).or(Some("an IPv4 address in an unusual form"));
         }
     }
     // Global unicast is 2000::/3; everything else is local, reserved or multicast.
-    if !inside("2000::", 3) {
-        return Some("local or reserved");
+    if !inside("2000::/3") {
+        return Some("a local or reserved address");
     }
     // Tunnels (6to4, Teredo) carry version 4 addresses that are not looked at.
     let special = [
-        ("2001::", 23, "reserved"),
-        ("2001:db8::", 32, "for documentation"),
-        ("2002::", 16, "a tunnel"),
-        ("3fff::", 20, "for documentation"),
+        ("2001::/23", "a reserved address"),
+        ("2001:db8::/32", "an address for documentation"),
+        ("2002::/16", "a tunnel address"),
+        ("3fff::/20", "an address for documentation"),
     ];
-    special.into_iter().find(|(network, prefix, _)| inside(network, *prefix)).map(|(.., kind)| kind)
+    special.into_iter().find(|(network, _)| inside(network)).map(|(_, kind)| kind)
 }
 
 #[cfg(test)]
@@ -159,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_operator_may_except_a_network() {
-        let policy = AddressPolicy::new(vec![("10.1.0.0".parse().expect("an address"), 16)], "");
+        let policy = AddressPolicy::new(vec!["10.1.0.0/16".parse().expect("a network")], "");
         assert!(policy.check("10.1.2.3".parse().expect("an address")).is_ok());
         assert!(policy.check("10.2.2.3".parse().expect("an address")).is_err());
         assert!(policy.check("::ffff:10.1.2.3".parse().expect("an address")).is_err());

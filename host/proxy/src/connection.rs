@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::Denied;
 use crate::head::{self, Ask, Refused};
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::socks::{self, Reply};
 use crate::tunnel;
 

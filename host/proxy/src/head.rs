@@ -36,12 +36,13 @@ pub(crate) fn end(bytes: &[u8]) -> Option<usize> {
 /// Reads a head, from its request line to the empty line.
 pub(crate) fn parse(head: &[u8]) -> Result<Ask, Refused> {
     let bad = |why| Refused(400, why);
-    let text = std::str::from_utf8(head).map_err(|_| bad("the request has bytes that are no text"))?;
+    let text = std::str::from_utf8(head).map_err(|_| bad("the request has bytes that are not text"))?;
     if text.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n' | b'\t')) {
         return Err(bad("the request has control characters"));
     }
     let mut lines = text.trim_end_matches("\r\n").split("\r\n");
-    let line = lines.next().unwrap_or_default();
+    // A line's end or a tab in the target would be sent on, and read by some as the end of the target.
+    let line = lines.next().filter(|line| !line.contains(['\r', '\n', '\t'])).unwrap_or_default();
     let [method, target, version] = line.split(' ').collect::<Vec<_>>()[..] else {
         return Err(bad("the request line is not METHOD TARGET VERSION"));
     };
@@ -197,6 +198,38 @@ mod tests {
         assert_eq!(refused("GET http://a/ HTTP/1.1\r\nA: b\r\n c\r\n\r\n"), 400);
         assert_eq!(refused("GET http://a/ HTTP/1.1\r\nA : b\r\n\r\n"), 400);
         assert_eq!(refused("GET http://a/ HTTP/1.1\nA: b\n\r\n\r\n"), 400);
+    }
+
+    #[test]
+    fn what_lenient_readers_take_is_refused() {
+        for (head, status) in [
+            ("GET http://a/b\nHost:evil HTTP/1.1\r\n\r\n", 400),
+            ("GET http://a/b\rHost:evil HTTP/1.1\r\n\r\n", 400),
+            ("GET http://a/b\tc HTTP/1.1\r\n\r\n", 400),
+            ("GET http://a/b?c\nd HTTP/1.1\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.1\r\nA: b\nC: d\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.1\nA: b\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.1\r\nA: b\rc\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.1\r\nA: b\r\n\tc\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.1\r\n A: b\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.1\r\nA\t: b\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.1\r\n: b\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.1\r\nA\r\n\r\n", 400),
+            ("\r\nGET http://a/ HTTP/1.1\r\n\r\n", 400),
+            ("\nGET http://a/ HTTP/1.1\r\n\r\n", 400),
+            (" GET http://a/ HTTP/1.1\r\n\r\n", 400),
+            ("GET  http://a/ HTTP/1.1\r\n\r\n", 400),
+            ("GET http://a/  HTTP/1.1\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.1 \r\n\r\n", 400),
+            ("GET\thttp://a/\tHTTP/1.1\r\n\r\n", 400),
+            ("GET http://a/ HTTP/1.2\r\n\r\n", 505),
+            ("GET http://a/ HTTP/1.10\r\n\r\n", 505),
+            ("GET http://a/ http/1.1\r\n\r\n", 505),
+            ("GET http://a/\r\n\r\n", 400),
+            ("get http://a/ HTTP/1.1\r\n\r\n", 400),
+        ] {
+            assert_eq!(refused(head), status, "{head:?}");
+        }
     }
 
     proptest! {

@@ -13,6 +13,7 @@ mod connection;
 mod head;
 mod resolve;
 mod server;
+mod shared;
 mod socks;
 mod tunnel;
 
@@ -22,7 +23,8 @@ use std::time::Duration;
 
 pub use address::AddressPolicy;
 pub use resolve::{Resolve, SystemResolver};
-pub use server::{Proxy, Reached, Refusal};
+pub use server::Proxy;
+pub use shared::{Reached, Refusal};
 
 /// Who decides about names.
 pub trait Decide: Send + Sync {

@@ -37,7 +37,7 @@ impl fmt::Display for Path<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// Another type, or out of range.
-    #[error("{at} is {found}; it must be {fits}")]
+    #[error("{at}: expected {fits}, found {found}")]
     Wrong {
         /// Where.
         at: String,
@@ -47,7 +47,7 @@ pub enum Mismatch {
         fits: String,
     },
     /// Not there.
-    #[error("{at} is missing; {fits} fits")]
+    #[error("{at} is missing: expected {fits}")]
     Missing {
         /// Where.
         at: String,
@@ -55,7 +55,7 @@ pub enum Mismatch {
         fits: String,
     },
     /// There, but not known.
-    #[error("{at} is not known; known are {}", names(.known))]
+    #[error("{at} is not known; expected {}", names(.known))]
     Unknown {
         /// Where.
         at: String,

@@ -301,35 +301,35 @@ fn integers_are_exact_in_every_client() {
 #[test]
 fn what_does_not_fit_is_named() {
     let cases = [
-        (Shape::U8, json!(256), "x is 256; it must be an integer from 0 to 255"),
-        (Shape::U8, json!(-1), "x is -1; it must be an integer from 0 to 255"),
-        (Shape::S32, json!(1.5), "x is 1.5; it must be an integer from -2147483648 to 2147483647"),
-        (Shape::U64, json!("12e3"), r#"x is "12e3"; it must be an integer from 0 to 18446744073709551615"#),
+        (Shape::U8, json!(256), "x: expected an integer from 0 to 255, found 256"),
+        (Shape::U8, json!(-1), "x: expected an integer from 0 to 255, found -1"),
+        (Shape::S32, json!(1.5), "x: expected an integer from -2147483648 to 2147483647, found 1.5"),
+        (Shape::U64, json!("12e3"), r#"x: expected an integer from 0 to 18446744073709551615, found "12e3""#),
         (
             Shape::F32,
             json!(1e300),
-            r#"x is 1e+300; it must be a number of single precision, "NaN", "Infinity" or "-Infinity""#,
+            r#"x: expected a number of single precision, "NaN", "Infinity" or "-Infinity", found 1e+300"#,
         ),
-        (Shape::Char, json!("ab"), r#"x is "ab"; it must be a text of one character"#),
+        (Shape::Char, json!("ab"), r#"x: expected a text of one character, found "ab""#),
         (
             Shape::List(Box::new(Shape::Tuple(vec![Shape::Bool, Shape::String])), None),
             json!([[true, "a"], [true, 7]]),
-            "x[1][1] is 7; it must be a text",
+            "x[1][1]: expected a text, found 7",
         ),
         (
             Shape::Enum(vec!["red".into(), "blue".into()]),
             json!("green"),
-            r#"x is "green"; it must be one of red, blue"#,
+            r#"x: expected one of red, blue, found "green""#,
         ),
         (
             Shape::Variant(vec![("all".into(), None), ("some".into(), Some(Shape::U8))]),
             json!({ "all": 1 }),
-            r#"x is {"all":1}; it must be one of "all", {"some": …}"#,
+            r#"x: expected one of "all", {"some": …}, found {"all":1}"#,
         ),
         (
             Shape::Option(Box::new(Shape::Option(Box::new(Shape::U8)))),
             json!(3),
-            r#"x is 3; it must be null or {"some": null or an integer from 0 to 255}"#,
+            r#"x: expected null or {"some": null or an integer from 0 to 255}, found 3"#,
         ),
     ];
     for (shape, value, expected) in cases {
@@ -355,10 +355,10 @@ fn parameters_are_members_and_options_may_be_left_out() {
     let values = function.arguments(&arguments(&json!({"at": {"x": 4}}))).expect("arguments");
     assert_eq!(values[1], Val::Option(None));
     let error = |value: Value| function.arguments(&arguments(&value)).expect_err("an error").to_string();
-    assert_eq!(error(json!({})), "at is missing; an object with the members x, label fits");
-    assert_eq!(error(json!({"at": {"x": 1, "y": 2}})), "at.y is not known; known are x, label");
-    assert_eq!(error(json!({"at": {"x": 1}, "att": 2})), "att is not known; known are at, deep");
-    assert_eq!(error(json!({"at": {"x": 1, "label": 3}})), "at.label is 3; it must be a text");
+    assert_eq!(error(json!({})), "at is missing: expected an object with the members x, label");
+    assert_eq!(error(json!({"at": {"x": 1, "y": 2}})), "at.y is not known; expected x, label");
+    assert_eq!(error(json!({"at": {"x": 1}, "att": 2})), "att is not known; expected at, deep");
+    assert_eq!(error(json!({"at": {"x": 1, "label": 3}})), "at.label: expected a text, found 3");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::shape::{Field, Shape};
 
 /// A value that is not of the shape. wasmtime checks values, so that it means an error here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the component gave {found}, which is not of the type that it declares")]
+#[error("the component returned {found}, which does not match its declared type")]
 pub struct Unexpected {
     found: String,
 }

@@ -21,7 +21,7 @@ pub struct Members<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
     /// A member is there twice.
-    #[error("the member {0:?} is there twice")]
+    #[error("the member {0:?} appears twice")]
     Duplicate(String),
     /// It has more than [`MAX_MEMBERS`].
     #[error("more than {MAX_MEMBERS} members")]

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Both ends of a pipe that holds at most `capacity` bytes.
 pub fn pipe(capacity: usize) -> (PipeWriter, PipeReader) {
@@ -25,11 +27,11 @@ struct State {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    fn wait(&self, state: &mut MutexGuard<'_, State>) {
+        self.changed.wait(state);
     }
 }
 
@@ -43,7 +45,7 @@ impl Write for PipeWriter {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let mut state = self.0.lock();
         while state.bytes.len() >= self.0.capacity && !state.reader_gone {
-            state = self.0.wait(state);
+            self.0.wait(&mut state);
         }
         if state.reader_gone {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -64,7 +66,7 @@ impl Read for PipeReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let mut state = self.0.lock();
         while state.bytes.is_empty() && !state.writer_gone {
-            state = self.0.wait(state);
+            self.0.wait(&mut state);
         }
         let read = state.bytes.read(buf)?;
         self.0.changed.notify_all();

@@ -9,15 +9,12 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde_json::value::RawValue;
 
-use crate::code;
+use crate::id::Id;
 use crate::members::Members;
+use crate::{code, reply};
 
 /// Deepest nesting of arrays and objects that is accepted.
 pub const MAX_DEPTH: usize = 128;
-
-/// Longest id that is accepted, in bytes of JSON text. Ids are echoed, so their
-/// length is the only part of a request that an answer must repeat.
-pub const MAX_ID_BYTES: usize = 1024;
 
 /// Most messages in one batch.
 pub const MAX_BATCH: usize = 1000;
@@ -63,40 +60,6 @@ pub enum Message<'a> {
     },
 }
 
-/// A request id: a JSON string or integer, kept as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Id<'a>(Cow<'a, str>);
-
-impl<'a> Id<'a> {
-    /// The id from its JSON text.
-    pub fn from_json(text: &'a str) -> Result<Self, &'static str> {
-        let first = text.as_bytes().first().copied().unwrap_or(b' ');
-        if text.len() > MAX_ID_BYTES {
-            Err("id is longer than 1024 bytes")
-        } else if first == b'"' {
-            // Reading it refuses what cannot be echoed, such as a lone surrogate.
-            match serde_json::from_str::<Cow<'_, str>>(text) {
-                Ok(_) => Ok(Self(Cow::Borrowed(text))),
-                Err(_) => Err("id is not a valid string"),
-            }
-        } else if text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok() {
-            Ok(Self(Cow::Borrowed(text)))
-        } else {
-            Err("id must be a string or an integer of at most 64 bits")
-        }
-    }
-
-    /// The id as JSON text, exactly as it was sent.
-    pub fn as_json(&self) -> &str {
-        &self.0
-    }
-
-    /// The same id, owning its text.
-    pub fn into_owned(self) -> Id<'static> {
-        Id(Cow::Owned(self.0.into_owned()))
-    }
-}
-
 /// Why a line is no message: what to answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -110,6 +73,11 @@ pub struct Malformed {
 }
 
 impl Malformed {
+    /// The answer to it.
+    pub fn reply(&self) -> Vec<u8> {
+        reply::error(self.id.as_ref(), self.code, &self.message, None::<&()>)
+    }
+
     fn parse(message: impl Into<String>) -> Self {
         Self { code: code::PARSE_ERROR, message: message.into(), id: None }
     }

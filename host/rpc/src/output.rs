@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::io::Write;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Lines wait for a flush at most until this many bytes are together.
 const COALESCE_BYTES: usize = 32 * 1024;
@@ -95,7 +97,7 @@ impl Output {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     fn write_pending(&self, inner: &mut Inner) {
@@ -142,7 +144,7 @@ mod tests {
             if self.broken {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
-            self.writes.lock().expect("lock").push(buf.to_vec());
+            self.writes.lock().push(buf.to_vec());
             Ok(buf.len())
         }
         fn flush(&mut self) -> io::Result<()> {
@@ -158,7 +160,7 @@ mod tests {
         output.send_later(b"b\n");
         output.send(b"c\n");
         output.flush();
-        assert_eq!(*recorder.writes.lock().expect("lock"), [b"a\nb\nc\n".to_vec()]);
+        assert_eq!(*recorder.writes.lock(), [b"a\nb\nc\n".to_vec()]);
     }
 
     #[test]
@@ -166,7 +168,7 @@ mod tests {
         let recorder = Recorder::default();
         let output = Output::new(recorder.clone());
         output.send_later(&vec![b'x'; COALESCE_BYTES]);
-        assert_eq!(recorder.writes.lock().expect("lock").len(), 1);
+        assert_eq!(recorder.writes.lock().len(), 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::message::Id;
+use crate::id::Id;
 
 /// The answer to a request.
 pub fn result(id: &Id<'_>, result: &impl Serialize) -> Vec<u8> {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::Entry;
 use crate::key::{Key, Keys, tool_key};
-use crate::problem::{Origin, ProblemKind, shorten};
+use crate::parse::shorten;
+use crate::problem::{Origin, ProblemKind};
 use crate::value;
 
 /// Whose word a tier is.

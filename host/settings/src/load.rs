@@ -9,7 +9,8 @@ use scorpiox_paths::{open_file, others_can_change};
 
 use crate::cascade::{Context, Slot, Trust, Values};
 use crate::key::{Key, Keys, TOOL_PREFIX};
-use crate::problem::{Origin, Problem, ProblemKind, shorten};
+use crate::parse::shorten;
+use crate::problem::{Origin, Problem, ProblemKind};
 use crate::{Assignment, FILE_NAME, Locations, PROFILE_FOLDER, Settings, parse};
 
 /// Largest settings file. A real one has some hundred bytes.
@@ -245,9 +246,8 @@ fn read_file(path: &Path, within: Option<&Path>) -> Result<Option<Vec<u8>>, Prob
     let mut bytes = Vec::new();
     // What a command puts in its place meanwhile, a link or a pipe, is neither followed nor waited for.
     let file = open_file(&target).map_err(ProblemKind::Unreadable)?;
-    let about = file.metadata().map_err(ProblemKind::Unreadable)?;
     if within.is_none()
-        && let Some(why) = others_can_change(&about)
+        && let Some(why) = others_can_change(&file).map_err(ProblemKind::Unreadable)?
     {
         return Err(ProblemKind::Foreign(why));
     }

@@ -4,10 +4,11 @@
 //! quotes, which have no escapes; `export ` before a key, blank lines, CRLF and a
 //! byte order mark are accepted. A bad line says so and does not touch the others.
 
-use crate::problem::shorten;
-
 /// Longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 64;
+
+/// Longest piece of a file that is repeated in a message, in characters.
+const MAX_SHOWN_CHARS: usize = 40;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -121,6 +122,16 @@ fn bad_line(line: usize, text: &str, reason: Reason) -> BadLine {
         None => shorten(text),
     };
     BadLine { line, shown, reason }
+}
+
+/// The start of `text`, without anything that a terminal would act on.
+pub(crate) fn shorten(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut shown: String = chars.by_ref().take(MAX_SHOWN_CHARS).flat_map(char::escape_debug).collect();
+    if chars.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 #[cfg(test)]

@@ -6,9 +6,6 @@ use std::path::PathBuf;
 
 use crate::parse::BadLine;
 
-/// Longest piece of a file that is repeated in a message, in characters.
-const MAX_SHOWN_CHARS: usize = 40;
-
 /// Where a value or a problem comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -59,7 +56,7 @@ pub enum ProblemKind {
     #[error("leads out of the workspace (to {}); it is ignored", .0.display())]
     OutsideWorkspace(PathBuf),
     /// A file of the user's that is not theirs alone to change.
-    #[error("{0}, so it says nothing of what you want; its settings are ignored: look at it, or remove it")]
+    #[error("{0}, so its settings are ignored; check the file, close it to others, or remove it")]
     Foreign(String),
     /// More bytes than a settings file may have.
     #[error("larger than {0} bytes; its settings are ignored")]
@@ -133,14 +130,4 @@ fn hint(nearest: Option<&str>) -> String {
 fn list(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     paths.join(", ")
-}
-
-/// The start of `text`, without anything that a terminal would act on.
-pub(crate) fn shorten(text: &str) -> String {
-    let mut chars = text.chars();
-    let mut shown: String = chars.by_ref().take(MAX_SHOWN_CHARS).flat_map(char::escape_debug).collect();
-    if chars.next().is_some() {
-        shown.push('…');
-    }
-    shown
 }

@@ -1,14 +1,10 @@
-//! What can go wrong with the state on disk, as somebody who has to fix it sees it.
+//! What can go wrong with a store, as somebody who has to fix it sees it.
 
-use std::path::Path;
-
-use rusqlite::ErrorCode;
-
-/// Why the database did not do it. Nothing of the transaction was kept.
+/// Why the store did not do it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DatabaseError {
-    /// Somebody else writes, or wrote after this transaction read; run it again.
-    #[error("another server writes at the same time")]
+pub enum StoreError {
+    /// Somebody else writes, or committed after this transaction read; run it again.
+    #[error("another server is writing at the same time")]
     Conflict,
     /// The call was cancelled while it waited for another writer.
     #[error("cancelled while waiting for another server to finish writing")]
@@ -20,15 +16,17 @@ pub enum DatabaseError {
     #[error("the disk is full")]
     Full,
     /// The folder or the file may not be written.
-    #[error("{0} cannot be written; check its permissions, or set SCORPIOX_HOME to a folder that can")]
+    #[error(
+        "{0} cannot be written; check its permissions, or set SCORPIOX_HOME to a folder that can be written"
+    )]
     ReadOnly(String),
-    /// The file is no intact database.
+    /// What is stored is not intact.
     #[error("{0} is damaged; move it away to start with an empty one")]
     Damaged(String),
-    /// The file was made by a newer version of this program.
+    /// What is stored was made by a newer version of this program.
     #[error("{path} has format {found}, newer than this program's {known}; update the program")]
     Newer {
-        /// The file.
+        /// Where it is.
         path: String,
         /// Its format.
         found: i64,
@@ -41,51 +39,7 @@ pub enum DatabaseError {
     /// A key or a value is over its limit.
     #[error("{0}")]
     TooLarge(String),
-    /// Anything else, in SQLite's words.
+    /// Anything else, in the words of what is below.
     #[error("{0}")]
     Other(String),
-}
-
-impl DatabaseError {
-    pub(super) fn from_sqlite(error: &rusqlite::Error, path: &Path) -> Self {
-        let shown = || path.display().to_string();
-        let rusqlite::Error::SqliteFailure(failure, _) = error else {
-            return Self::Other(error.to_string());
-        };
-        match failure.code {
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Conflict,
-            ErrorCode::DiskFull => Self::Full,
-            ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
-                Self::ReadOnly(shown())
-            }
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Damaged(shown()),
-            // SQLite reports a disk that is full as an I/O error for its auxiliary files.
-            ErrorCode::SystemIoFailure if is_full(path) => Self::Full,
-            _ => Self::Other(format!("{error}, code {} ({})", failure.extended_code, path.display())),
-        }
-    }
-
-    pub(super) fn from_io(error: &std::io::Error, path: &Path) -> Self {
-        use std::io::ErrorKind;
-        match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full,
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-                Self::ReadOnly(path.display().to_string())
-            }
-            _ => Self::Other(format!("{}: {error}", path.display())),
-        }
-    }
-}
-
-/// Whether the disk has less space than a transaction may need.
-#[cfg(unix)]
-fn is_full(path: &Path) -> bool {
-    const NEEDED_BYTES: u64 = 1024 * 1024;
-    let folder = path.parent().unwrap_or(path);
-    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < NEEDED_BYTES)
-}
-
-#[cfg(not(unix))]
-fn is_full(_path: &Path) -> bool {
-    false
 }

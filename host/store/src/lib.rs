@@ -1,35 +1,35 @@
-//! The state of one workspace on disk: a SQLite file that several servers use at
-//! once.
+//! The state of a workspace: keys with values, timers and messages, in transactions that several servers run
+//! at once.
 //!
-//! Invariants: nothing is opened before the first use; no lock is held between calls;
-//! one call is one [`Transaction`]; what a committed transaction wrote survives the
-//! end of the process at any instant.
+//! [`Store`] and [`Transaction`] say what holds for every implementation; their documentation is the
+//! specification, and `scorpiox-store-conformance` tests its sentences one by one. There are two
+//! implementations:
 //!
-//! This module knows keys, timers and messages as data. What they mean is the
-//! business of the capabilities above it.
+//! - [`SqliteStore`], a file for each workspace, for servers of one machine;
+//! - [`MemoryStore`], the reference model: as simple as the specification allows, for tests.
+//!
+//! Invariants: nothing is opened before the first use; nothing is locked between transactions; one call of a
+//! tool is one transaction, which [`LazyTransaction`] begins when the call first needs it.
+//!
+//! This crate knows keys, timers and messages as data. What they mean is the business of the capabilities
+//! above it, and which workspace a caller may open that of the server.
 
-mod connection;
-mod create;
+mod changes;
 mod error;
-mod forget;
-mod keys;
 mod lazy;
-mod messages;
-mod timers;
+mod memory;
+mod sqlite;
+mod store;
+mod transaction;
+mod wait;
 
-pub use connection::{Database, Durability, Transaction};
-pub use error::DatabaseError;
-pub use keys::{Entry, MAX_KEY_BYTES, MAX_VALUE_BYTES, Order};
+pub use changes::{Changes, poll_every};
+pub use error::StoreError;
 pub use lazy::LazyTransaction;
-pub use messages::Message;
-pub use timers::Timer;
-
-/// When a transaction takes the lock that only one writer holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// At the first write. Fails with [`DatabaseError::Conflict`] when somebody wrote
-    /// after this transaction's first read; the caller starts again with `Write`.
-    ReadFirst,
-    /// At the start, so that nothing read can change underneath.
-    Write,
-}
+pub use memory::MemoryStore;
+pub use sqlite::{Durability, SqliteStore};
+pub use store::{Mode, Store};
+pub use transaction::{
+    Entry, MAX_KEPT_MESSAGES, MAX_KEY_BYTES, MAX_SCAN_BYTES, MAX_SCAN_ENTRIES, MAX_VALUE_BYTES, Message,
+    Order, Timer, Transaction,
+};

@@ -2,12 +2,9 @@
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{QueueSelector, tcflush};
 
 use crate::shown::{Shown, fitted, terminal_columns, visible};
+use crate::typed::forget_input;
 
 /// Whether nobody reads standard output any more.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
@@ -35,31 +32,6 @@ pub fn complain(text: &str) {
     let columns = terminal_columns(&errors);
     let text: String = visible(text).lines().map(|line| fitted(line, columns)).collect();
     let _ = errors.write_all(text.as_bytes());
-}
-
-/// As long as this nothing may be typed before a question is asked.
-const QUIET: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
-/// As long as this the quiet is waited for.
-const QUIET_WITHIN: Duration = Duration::from_secs(20);
-
-/// Forgets what was typed so far, until nothing is typed any more. Whether that came to be.
-pub fn forget_input() -> io::Result<bool> {
-    let input = rustix::stdio::stdin();
-    let begun = Instant::now();
-    while begun.elapsed() < QUIET_WITHIN {
-        tcflush(input, QueueSelector::IFlush)?;
-        let mut watched = [PollFd::new(&input, PollFlags::IN)];
-        let typed = match poll(&mut watched, Some(&QUIET)) {
-            Err(rustix::io::Errno::INTR) => continue,
-            typed => typed?,
-        };
-        if typed == 0 {
-            // The beginning of a line is no input yet, and not to become the beginning of the answer.
-            tcflush(input, QueueSelector::IFlush)?;
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// A person, not a program that reads and writes for one.

@@ -6,7 +6,9 @@
 mod io;
 mod shown;
 mod table;
+mod typed;
 
-pub use io::{ask, can_ask, complain, forget_input, is_unread, print};
+pub use io::{ask, can_ask, complain, is_unread, print};
 pub use shown::{Shown, columns, fitted, one_line, rows, visible, width, wrapped};
 pub use table::Table;
+pub use typed::forget_input;

@@ -6,7 +6,10 @@
 //! is for texts of this program.
 
 use std::io::IsTerminal;
-use std::os::fd::AsFd;
+#[cfg(unix)]
+use std::os::fd::AsFd as AsTerminal;
+#[cfg(windows)]
+use std::os::windows::io::AsHandle as AsTerminal;
 
 use scorpiox_text::line::escaped_json;
 use scorpiox_text::{MAX_MARKS, is_deceptive, is_mark, most_columns};
@@ -66,13 +69,13 @@ impl Shown {
     }
 }
 
-/// Columns of the terminal that is printed to; 80 for what is no terminal.
+/// Columns of the terminal that is printed to; 80 for what is not a terminal.
 pub fn columns() -> usize {
     terminal_columns(&std::io::stdout()).unwrap_or(COLUMNS)
 }
 
 /// Columns of what is printed to, if it is a terminal.
-pub(crate) fn terminal_columns<T: IsTerminal + AsFd>(printed: &T) -> Option<usize> {
+pub(crate) fn terminal_columns<T: IsTerminal + AsTerminal>(printed: &T) -> Option<usize> {
     if !printed.is_terminal() {
         return None;
     }

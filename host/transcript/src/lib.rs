@@ -4,6 +4,7 @@
 //! background. Both keep raw bytes, since cleaning each byte would hold the command up; only
 //! what is shown is cleaned ([`clean`]). [`fit`] bounds any other text in the same way.
 
+mod border;
 mod clean;
 mod fit;
 mod human;

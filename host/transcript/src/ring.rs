@@ -1,8 +1,8 @@
 //! The output of a command in the background.
 
+use crate::border::{complete, whole_start};
 use crate::clean::clean;
 use crate::human_bytes;
-use crate::transcript::{whole_end, whole_start};
 
 /// Bytes that are kept.
 pub const RING_BYTES: usize = 1024 * 1024;
@@ -99,22 +99,6 @@ impl Ring {
         let second = &from_newer[..from_newer.len().min(count - first.len())];
         [first, second].concat()
     }
-}
-
-/// The end of what is complete: no cut code point, no escape sequence that goes on.
-pub(crate) fn complete(bytes: &[u8]) -> usize {
-    const LONGEST_SEQUENCE: usize = 64;
-    let end = whole_end(bytes);
-    let recent = end.saturating_sub(LONGEST_SEQUENCE);
-    let Some(escape) = bytes[recent..end].iter().rposition(|byte| *byte == 0x1b) else { return end };
-    let sequence = &bytes[recent + escape + 1..end];
-    let is_open = match sequence.split_first() {
-        None => true,
-        Some((b'[', rest)) => !rest.iter().any(|byte| matches!(byte, 0x40..=0x7e)),
-        Some((b']', rest)) => !rest.contains(&0x07) && !rest.contains(&b'\n'),
-        Some(_) => false,
-    };
-    if is_open { recent + escape } else { end }
 }
 
 #[cfg(test)]

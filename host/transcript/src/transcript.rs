@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Write as _};
 
+use crate::border::{complete, whole_end, whole_start};
 use crate::clean::{clean, is_binary, summary};
 use crate::human_bytes;
-use crate::ring::complete;
 use crate::spill::{FullOutput, Spill, SpillPlace};
 
 /// Bytes looked at for the newest line.
@@ -241,24 +241,6 @@ pub(crate) fn newest_line(bytes: &[u8]) -> Option<String> {
     let text = clean(&end[whole_start(end)..]).text;
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().take(LINE_CHARS).collect())
-}
-
-/// The end without a code point that is cut.
-pub(crate) fn whole_end(bytes: &[u8]) -> usize {
-    let Some(last) = bytes.iter().rposition(|byte| byte & 0xc0 != 0x80) else { return bytes.len() };
-    let length = match bytes[last] {
-        0xc2..=0xdf => 2,
-        0xe0..=0xef => 3,
-        0xf0..=0xf4 => 4,
-        _ => return bytes.len(),
-    };
-    if bytes.len() - last < length { last } else { bytes.len() }
-}
-
-/// The beginning without the rest of a code point that was cut.
-pub(crate) fn whole_start(bytes: &[u8]) -> usize {
-    let rest = bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
-    rest.min(bytes.len())
 }
 
 #[cfg(test)]

@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use scorpiox_executor::AsyncRuntime;
+use scorpiox_executor::{AsyncRuntime, Cancel};
 use scorpiox_policy::{HostRule, WebPolicy};
-use tokio::net::unix::pipe::Receiver;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::timeout;
 use url::Url;
@@ -205,17 +204,21 @@ impl Pending {
         id
     }
 
-    /// Waits until a request is done, for at most `time`, or until `bell` can be read.
-    pub fn next(&mut self, time: Duration, bell: Option<BorrowedFd<'_>>) -> Waited {
+    /// Waits until a request is done, for at most `time`, or until `cancel` is set, if there is one.
+    pub fn next(&mut self, time: Duration, cancel: Option<&Cancel>) -> Waited {
         if self.running.is_empty() {
             return Waited::Nothing;
         }
         let Self { started, finished, .. } = self;
-        let bell = bell.and_then(|bell| bell.try_clone_to_owned().ok());
+        let stop = Arc::new(Notify::new());
+        let _watch = cancel.map(|cancel| {
+            let stop = Arc::clone(&stop);
+            cancel.watch(move || stop.notify_one())
+        });
         let waited = started.handle.block_on(async {
             tokio::select! {
                 biased;
-                () = rings(bell) => Waited::Stopped,
+                () = stop.notified() => Waited::Stopped,
                 done = timeout(time, finished.recv()) => match done {
                     Ok(Some((id, outcome))) => Waited::Finished(id, Box::new(outcome)),
                     Ok(None) | Err(_) => Waited::Nothing,
@@ -235,14 +238,6 @@ impl Drop for Pending {
             task.abort();
         }
     }
-}
-
-/// Comes back when the descriptor, of a pipe, can be read; never, where there is none.
-async fn rings(bell: Option<OwnedFd>) {
-    let Some(bell) = bell.and_then(|bell| Receiver::from_owned_fd(bell).ok()) else {
-        return std::future::pending().await;
-    };
-    let _ = bell.readable().await;
 }
 
 /// One request.
@@ -304,8 +299,8 @@ impl Job {
         Err(WebError::Failed(format!("{} redirects more than {MAX_REDIRECTS} times", request.url)))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Cache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Cache> {
+        self.cache.lock()
     }
 
     async fn send(

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use scorpiox_policy::{HostRule, WebPolicy, WebVerdict};
 use scorpiox_proxy::{AddressPolicy, Resolve, SystemResolver};
 use url::{Host, Url};
@@ -55,7 +56,7 @@ pub struct Route {
 impl Router {
     /// A router under this policy.
     pub fn new(policy: WebPolicy, resolver: Arc<dyn Resolve>) -> Self {
-        let allow = policy.allow_private.iter().map(|rule| (rule.address, rule.prefix)).collect();
+        let allow = policy.allow_private.iter().map(|rule| rule.network).collect();
         Self { policy, addresses: AddressPolicy::new(allow, "[web]"), resolver, checked: Mutex::default() }
     }
 
@@ -90,6 +91,11 @@ impl Router {
         Ok(url)
     }
 
+    /// Whether the host of a URL is an address, which is not looked up.
+    pub fn is_address(url: &Url) -> bool {
+        matches!(url.host(), Some(Host::Ipv4(_) | Host::Ipv6(_)))
+    }
+
     /// Whether a URL's host may be reached, as far as its name says; `only` narrows what the policy
     /// allows to some hosts.
     pub fn check_host(&self, url: &Url, only: Option<&[HostRule]>) -> Result<WebVerdict<'_>, WebError> {
@@ -122,7 +128,7 @@ impl Router {
         for address in &addresses {
             self.check(name, address.ip(), &verdict)?;
         }
-        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut checked = self.checked.lock();
         if checked.len() >= MAX_HOSTS {
             checked.clear();
         }
@@ -151,9 +157,13 @@ impl Router {
         let denied = |denial: scorpiox_policy::WebDenial| WebError::Denied(denial.to_string());
         self.policy.check_address(host, address, verdict).map_err(denied)?;
         self.addresses.check(address).map_err(|kind| {
-            let of = if host == address.to_string() { String::new() } else { format!(" ({address})") };
+            let of = if host.trim_matches(['[', ']']) == address.to_string() {
+                String::new()
+            } else {
+                format!(" ({address})")
+            };
             WebError::Denied(format!(
-                "{host}{of} is an address {kind}, which is not reached{}",
+                "{host}{of} is {kind}, which is refused{}",
                 self.addresses.remedy(address)
             ))
         })
@@ -161,7 +171,7 @@ impl Router {
 
     /// The addresses that were checked for a host.
     pub(crate) fn checked(&self, host: &str) -> Option<Vec<SocketAddr>> {
-        self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
+        self.checked.lock().get(host).cloned()
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use scorpiox_executor::{Cancel, Reason};
 use scorpiox_policy::Policy;
 use scorpiox_web::{Fetcher, Method, Pending, Request, Response, Waited, WebError};
 
@@ -260,14 +261,16 @@ fn many_requests_run_at_once_and_are_told_apart() {
 }
 
 #[test]
-fn a_bell_ends_the_waiting() {
+fn a_call_that_is_to_stop_waits_no_longer() {
     let server = Server::start(|_, stream| drop(stream.read(&mut [0])));
     let fetcher = fetcher("");
     let mut pending = fetcher.pending(None).expect("it starts");
     pending.begin(get(&server.url("/")));
-    let (bell, ringer) = std::io::pipe().expect("a pipe");
-    drop(ringer);
-    let waited = pending.next(Duration::from_secs(20), Some(std::os::fd::AsFd::as_fd(&bell)));
+    let cancel = Cancel::default();
+    let waited = std::thread::scope(|scope| {
+        scope.spawn(|| cancel.set(Reason::Client));
+        pending.next(Duration::from_secs(20), Some(&cancel))
+    });
     assert!(matches!(waited, Waited::Stopped), "{waited:?}");
 }
 

@@ -160,7 +160,8 @@ fn a_call_prints_the_result_and_its_code_says_how_it_went() {
 fn a_call_that_cannot_be_made_is_an_error_of_its_own() {
     let program = Program::new();
     for (arguments, word) in [
-        (["call", "Bush", "{}"], "tool \"Bush\" is not known"),
+        (["call", "Bush", "{}"], "tool \"Bush\" is not known; did you mean Bash? Known tools: Bash, "),
+        (["call", "bash", "{}"], "tool \"bash\" is not known; did you mean Bash? "),
         (["call", "PlanMode", "{"], "the arguments are not JSON"),
         (["call", "PlanMode", "[]"], "arguments must be an object"),
     ] {
@@ -259,7 +260,7 @@ fn config_keeps_everything_else_in_a_file_and_a_backup() {
         let backup = printed.split_once("(before: ").expect("a backup").1.trim_end().trim_end_matches(')');
         assert_eq!(fs::read_to_string(backup).expect("the backup"), before, "{client}");
         let again = prints(&program, &["config", client, "--write"]);
-        assert!(again.contains("has the entry already"), "{client}: {again}");
+        assert!(again.contains("already has the entry"), "{client}: {again}");
         assert_eq!(fs::read_to_string(&path).expect("the file"), after, "{client}: a second time");
     }
 }
@@ -276,7 +277,7 @@ fn config_adds_a_table_to_the_toml_of_codex() {
     assert!(prints(&program, &["config", "codex", "--write"]).starts_with("updated "));
     assert_eq!(fs::read_to_string(&path).expect("the file"), format!("{before}\n{entry}"));
     let again = prints(&program, &["config", "codex", "--write"]);
-    assert!(again.contains("has the entry already"), "{again}");
+    assert!(again.contains("already has the entry"), "{again}");
 }
 
 #[test]
@@ -287,7 +288,7 @@ fn config_adds_an_item_to_the_yaml_of_continue_and_makes_no_file_of_its_own() {
     assert_eq!(printed, format!("mcpServers:\n{item}"));
     assert!(err.contains(".continue/config.yaml"), "{err}");
     let (_, err) = fails(&program, &["config", "continue", "--write"], 1);
-    assert!(err.contains("set Continue up first") && err.contains("nothing was changed"), "{err}");
+    assert!(err.contains("set up Continue first") && err.contains("nothing was changed"), "{err}");
     let before =
         "name: mine\nversion: 1.0.0\nschema: v1\nmcpServers:\n  - name: other # keep\n    command: npx\n";
     let path = program.put("home/.continue/config.yaml", before);
@@ -374,7 +375,7 @@ fn a_folder_that_is_nobody_s_project_is_replaced_and_the_instructions_say_so() {
         server.text("TaskManager", json!({ "action": "create", "query": "", "text": "T" }));
         let report = program.command().current_dir(&found).arg("doctor").output().expect("it runs");
         let report = unwrapped(&String::from_utf8(report.stdout).expect("UTF-8"));
-        let note = format!("note  workspace {}, because {found} is no project", used.display());
+        let note = format!("note  workspace {}, because {found} is not a project", used.display());
         assert!(report.contains(&note), "{folder}:\n{report}");
     }
 }

@@ -2,7 +2,20 @@
 
 use scorpiox_tool_kit as kit;
 
-wit_bindgen::generate!({ path: "../../wit", world: "invoke-skill" });
+wit_bindgen::generate!({
+    path: "../../wit",
+    generate_all,
+    // What it imports is all it can do.
+    inline: "
+        package scorpiox:invoke-skill;
+        world invoke-skill {
+            import scorpiox:tool/skills@0.1.0;
+            import scorpiox:tool/bounds@0.1.0;
+            export scorpiox:tool/tool@0.1.0;
+            export scorpiox:tool/skill-catalogue@0.1.0;
+        }
+    ",
+});
 
 kit::bridge_client!();
 kit::bridge_tool!();

@@ -33,7 +33,7 @@ pub(crate) fn invoke(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     let arguments = args.string("arguments")?.unwrap_or_default();
     if arguments.len() > MAX_ARGUMENT_BYTES {
         return Err(Failure::InvalidInput(format!(
-            "arguments has {} bytes; at most {MAX_ARGUMENT_BYTES} fit. Put long text in a file and pass its path.",
+            "arguments has {} bytes; the limit is {MAX_ARGUMENT_BYTES}. Put long text in a file and pass its path.",
             arguments.len()
         )));
     }

@@ -59,7 +59,7 @@ fn compile(pattern: &str) -> Result<Search, Failure> {
     let refused =
         |why: String| Failure::InvalidInput(format!("pattern \"{}\" cannot be used: {why}.", shown(pattern)));
     if pattern.len() > MAX_PATTERN_BYTES {
-        return Err(refused(format!("it has {} bytes; at most {MAX_PATTERN_BYTES} fit", pattern.len())));
+        return Err(refused(format!("it has {} bytes; the limit is {MAX_PATTERN_BYTES}", pattern.len())));
     }
     let mut reason = String::new();
     for (size, budget) in TIERS {
@@ -148,7 +148,7 @@ fn report(client: &impl Client, pattern: &str, count: usize, found: &Found<'_>) 
     let pattern = shown(&hygiene::line(pattern).text);
     let mut text = match found.matches.len() {
         0 => format!("None of {count} skills matches \"{pattern}\"."),
-        1 => format!("1 of {count} skills matches \"{pattern}\":"),
+        1 => format!("1 of {count} {} matches \"{pattern}\":", if count == 1 { "skill" } else { "skills" }),
         matches => format!("{matches} of {count} skills match \"{pattern}\":"),
     };
     for Match { skill, line } in &found.matches {
@@ -164,7 +164,12 @@ fn report(client: &impl Client, pattern: &str, count: usize, found: &Found<'_>) 
         let _ = write!(text, "\nMore skills match; only {shown} are shown. Narrow the pattern.");
     }
     if found.unsearched > 0 {
-        let _ = write!(text, "\nThe instructions of {} skills were not searched.", found.unsearched);
+        let _ = write!(
+            text,
+            "\nThe instructions of {} {} were not searched.",
+            found.unsearched,
+            if found.unsearched == 1 { "skill" } else { "skills" }
+        );
     }
     if !found.matches.is_empty() {
         let _ =

@@ -65,6 +65,19 @@ pub enum Failure {
     Cancelled,
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::InvalidInput(text)
+            | Self::NotFound(text)
+            | Self::Denied(text)
+            | Self::TimedOut(text)
+            | Self::Failed(text) => text,
+            Self::Cancelled => "The call was cancelled.",
+        })
+    }
+}
+
 impl From<web::WebError> for Failure {
     fn from(error: web::WebError) -> Self {
         use web::WebError;

@@ -2,7 +2,21 @@
 
 use scorpiox_tool_kit as kit;
 
-wit_bindgen::generate!({ path: "../../wit", world: "plan-mode" });
+wit_bindgen::generate!({
+    path: "../../wit",
+    generate_all,
+    // What it imports is all it can do.
+    inline: "
+        package scorpiox:plan-mode;
+        world plan-mode {
+            import scorpiox:tool/store@0.1.0;
+            import scorpiox:tool/clock@0.1.0;
+            import scorpiox:tool/bounds@0.1.0;
+            export scorpiox:tool/tool@0.1.0;
+            export scorpiox:tool/plan-status@0.1.0;
+        }
+    ",
+});
 
 kit::bridge_tool!();
 kit::bridge_client!();

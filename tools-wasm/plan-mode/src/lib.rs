@@ -169,7 +169,7 @@ fn limit(name: &str, value: &str, max: usize) -> Result<(), Failure> {
     let length = value.chars().count();
     if length > max {
         return Err(Failure::InvalidInput(format!(
-            "{name} has {length} characters; at most {max} fit. Shorten it."
+            "{name} has {length} characters; the limit is {max}. Shorten it."
         )));
     }
     Ok(())

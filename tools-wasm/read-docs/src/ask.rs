@@ -96,7 +96,7 @@ fn split_page(text: &str) -> Result<(&str, usize), Failure> {
 fn parse(address: &str) -> Result<Url, Failure> {
     let refused = |why: String| Err(Failure::InvalidInput(format!("url {:?} {why}", shown(address))));
     if address.chars().nth(MAX_URL_CHARS).is_some() {
-        return refused(format!("is too long; at most {MAX_URL_CHARS} characters fit."));
+        return refused(format!("is too long; the limit is {MAX_URL_CHARS} characters."));
     }
     match Url::parse(address) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),

@@ -2,7 +2,20 @@
 
 use scorpiox_tool_kit as kit;
 
-wit_bindgen::generate!({ path: "../../wit", world: "read-docs" });
+wit_bindgen::generate!({
+    path: "../../wit",
+    generate_all,
+    // What it imports is all it can do.
+    inline: "
+        package scorpiox:read-docs;
+        world read-docs {
+            import scorpiox:tool/web@0.1.0;
+            import scorpiox:tool/progress@0.1.0;
+            import scorpiox:tool/bounds@0.1.0;
+            export scorpiox:tool/tool@0.1.0;
+        }
+    ",
+});
 
 kit::bridge_client!();
 kit::bridge_tool!();

@@ -4,7 +4,18 @@ use scorpiox_tool_kit as kit;
 
 use crate::FilesError;
 
-wit_bindgen::generate!({ path: "../../wit", world: "read-image" });
+wit_bindgen::generate!({
+    path: "../../wit",
+    generate_all,
+    // What it imports is all it can do.
+    inline: "
+        package scorpiox:read-image;
+        world read-image {
+            import scorpiox:tool/files@0.1.0;
+            export scorpiox:tool/tool@0.1.0;
+        }
+    ",
+});
 
 kit::bridge_tool!();
 

@@ -10,10 +10,11 @@ mod jpeg_header;
 mod png;
 mod svg;
 
-use crate::format::{Format, recognise};
-use crate::limits::Room;
+use crate::format::Format;
 use crate::picture::Picture;
 use crate::problem::Problem;
+use crate::recognise::recognise;
+use crate::room::Room;
 
 /// Decodes a file, or says why not.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Picture, Problem> {

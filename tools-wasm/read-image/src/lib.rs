@@ -15,9 +15,11 @@ mod format;
 mod limits;
 mod picture;
 mod problem;
+mod recognise;
 mod reduce;
 mod report;
 mod resize;
+mod room;
 mod tga;
 
 use image::metadata::Orientation;

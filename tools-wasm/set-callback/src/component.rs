@@ -4,7 +4,21 @@ use scorpiox_tool_kit as kit;
 
 use crate::{Timers, Waiting};
 
-wit_bindgen::generate!({ path: "../../wit", world: "set-callback" });
+wit_bindgen::generate!({
+    path: "../../wit",
+    generate_all,
+    // What it imports is all it can do.
+    inline: "
+        package scorpiox:set-callback;
+        world set-callback {
+            import scorpiox:tool/store@0.1.0;
+            import scorpiox:tool/clock@0.1.0;
+            import scorpiox:tool/timer@0.1.0;
+            export scorpiox:tool/tool@0.1.0;
+            export scorpiox:tool/timer-handler@0.1.0;
+        }
+    ",
+});
 
 kit::bridge_tool!();
 kit::bridge_store!();

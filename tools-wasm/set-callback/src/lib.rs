@@ -99,7 +99,7 @@ fn message(args: &Args<'_>) -> Result<String, Failure> {
     let length = message.chars().count();
     if length > MAX_MESSAGE_CHARS {
         return Err(Failure::InvalidInput(format!(
-            "message has {length} characters; at most {MAX_MESSAGE_CHARS} fit. Shorten it."
+            "message has {length} characters; the limit is {MAX_MESSAGE_CHARS}. Shorten it."
         )));
     }
     Ok(message)

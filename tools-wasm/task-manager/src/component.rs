@@ -2,7 +2,20 @@
 
 use scorpiox_tool_kit as kit;
 
-wit_bindgen::generate!({ path: "../../wit", world: "task-manager" });
+wit_bindgen::generate!({
+    path: "../../wit",
+    generate_all,
+    // What it imports is all it can do.
+    inline: "
+        package scorpiox:task-manager;
+        world task-manager {
+            import scorpiox:tool/store@0.1.0;
+            import scorpiox:tool/clock@0.1.0;
+            import scorpiox:tool/bounds@0.1.0;
+            export scorpiox:tool/tool@0.1.0;
+        }
+    ",
+});
 
 kit::bridge_tool!();
 kit::bridge_client!();

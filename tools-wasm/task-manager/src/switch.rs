@@ -64,7 +64,7 @@ fn ambiguity(others: &[Task]) -> Vec<String> {
     if others.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec!["The query fits these as well (task_id chooses):".to_owned()];
+    let mut lines = vec!["The query matches these as well (choose with task_id):".to_owned()];
     lines
         .extend(others.iter().take(MAX_OTHERS).map(|task| format!("  #{} {}", task.id.0, short(&task.name))));
     if others.len() > MAX_OTHERS {

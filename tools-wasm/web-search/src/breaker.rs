@@ -10,7 +10,7 @@ use scorpiox_tool_kit::store::decode;
 use scorpiox_tool_kit::{Order, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::round::{Outcome, Report};
+use crate::outcome::{Cause, Outcome, Report};
 
 const PREFIX: &str = "engine/";
 /// More than there are engines.
@@ -20,16 +20,6 @@ const MAX_FAILURES: u32 = 3;
 const FAILED_MS: u64 = 5_000;
 const REFUSED_MS: u64 = 3 * 60_000;
 const CAPTCHA_MS: u64 = 60 * 60_000;
-
-/// Why an engine is suspended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Cause {
-    #[default]
-    Failures,
-    Refused,
-    Captcha,
-}
 
 /// What is remembered of an engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

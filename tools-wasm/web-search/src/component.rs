@@ -4,7 +4,23 @@ use scorpiox_tool_kit as kit;
 
 use crate::EngineSettings;
 
-wit_bindgen::generate!({ path: "../../wit", world: "web-search" });
+wit_bindgen::generate!({
+    path: "../../wit",
+    generate_all,
+    // What it imports is all it can do.
+    inline: "
+        package scorpiox:web-search;
+        world web-search {
+            import scorpiox:tool/web@0.1.0;
+            import scorpiox:tool/search-engines@0.1.0;
+            import scorpiox:tool/progress@0.1.0;
+            import scorpiox:tool/store@0.1.0;
+            import scorpiox:tool/clock@0.1.0;
+            import scorpiox:tool/bounds@0.1.0;
+            export scorpiox:tool/tool@0.1.0;
+        }
+    ",
+});
 
 kit::bridge_client!();
 kit::bridge_tool!();

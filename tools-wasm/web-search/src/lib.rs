@@ -18,6 +18,7 @@ mod html;
 mod json;
 mod markup;
 mod merge;
+mod outcome;
 mod page;
 mod query;
 mod report;
@@ -32,7 +33,7 @@ use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output, Store}
 
 pub use settings::EngineSettings;
 
-use round::{Outcome, Report};
+use outcome::{Outcome, Report};
 use settings::Target;
 
 /// What clients are told.

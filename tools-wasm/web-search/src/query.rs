@@ -13,7 +13,7 @@ pub(crate) fn read(args: &Args<'_>) -> Result<String, Failure> {
     let length = query.chars().count();
     if length > MAX_CHARS {
         return Err(Failure::InvalidInput(format!(
-            "query has {length} characters; at most {MAX_CHARS} fit. Search for fewer words."
+            "query has {length} characters; the limit is {MAX_CHARS}. Search for fewer words."
         )));
     }
     if let Some(control) = query.chars().find(|c| c.is_control()) {

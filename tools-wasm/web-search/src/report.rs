@@ -3,9 +3,8 @@
 use scorpiox_tool_kit::{Client, Failure, Output, time};
 use serde::Serialize;
 
-use crate::breaker::Cause;
 use crate::merge::Page;
-use crate::round::{Outcome, Report};
+use crate::outcome::{Cause, Outcome, Report};
 
 /// Results in the text, if it has room for them.
 const MAX_SHOWN: usize = 20;
@@ -130,7 +129,7 @@ pub(crate) fn failure(client: &impl Client, query: &str, reports: &[Report]) -> 
 
 fn advice(client: &impl Client) -> String {
     format!(
-        "Try again in a minute, or read a known address with {}. If this stays so, the operator can set a key for brave-api, tavily, exa, kagi or google, or the address of a SearXNG instance, in the settings.",
+        "Try again in a minute, or read a known address with {}. If this stays so, the operator can set `key` for brave-api, tavily, exa, kagi or google, or `base_url` for searxng, in [search.engine.NAME] of policy.toml.",
         client.tool_name("ReadDocs")
     )
 }

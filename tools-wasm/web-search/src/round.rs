@@ -6,8 +6,8 @@
 use scorpiox_tool_kit::Failure;
 use scorpiox_tool_kit::web::{Progress, Response, Web, WebError};
 
-use crate::breaker::Cause;
-use crate::engine::{Engine, Hit, Token};
+use crate::engine::Token;
+use crate::outcome::{Outcome, Report};
 use crate::request::{Fill, Template};
 use crate::settings::Target;
 use crate::{report, verdict};
@@ -16,37 +16,6 @@ use crate::{report, verdict};
 pub(crate) const DEADLINE_MS: u64 = 6_000;
 /// How much earlier than asked a timer may ring: clocks of different kinds, rounded differently.
 const TIMER_SLACK_MS: u64 = 50;
-
-/// What became of an engine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// At least one.
-    Hits(Vec<Hit>),
-    /// It says that it found nothing.
-    Empty,
-    /// It wants to know whether a person asks.
-    Captcha,
-    /// It does not want to answer: this status.
-    Refused(u16),
-    TimedOut,
-    /// Why, as a part of a sentence.
-    Failed(String),
-    /// The operator's policy does not let it be asked.
-    Denied(String),
-    /// Not asked until then, milliseconds since 1970.
-    Suspended {
-        until: u64,
-        cause: Cause,
-    },
-}
-
-/// An engine and what became of it.
-#[derive(Debug)]
-pub(crate) struct Report {
-    pub engine: &'static Engine,
-    pub outcome: Outcome,
-    pub duration_ms: u64,
-}
 
 /// Asks all targets; one report each, in their order.
 pub(crate) fn ask(

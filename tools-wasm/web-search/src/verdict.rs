@@ -6,7 +6,7 @@
 use scorpiox_tool_kit::web::{Response, WebError};
 
 use crate::engine::{Answer, Engine, Token};
-use crate::round::Outcome;
+use crate::outcome::Outcome;
 use crate::{clean, url};
 
 /// Longest reason, in characters.
@@ -56,7 +56,7 @@ fn of_status(response: &Response) -> Outcome {
     }
     match response.status {
         status @ (202 | 403 | 429 | 999) => Outcome::Refused(status),
-        401 => Outcome::Failed("HTTP 401: it does not accept the key in the settings".to_owned()),
+        401 => Outcome::Failed("HTTP 401: it does not accept the key in policy.toml".to_owned()),
         status @ (402 | 432 | 433) => {
             Outcome::Failed(format!("HTTP {status}: the account behind the key has nothing left"))
         }

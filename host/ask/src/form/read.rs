@@ -10,13 +10,13 @@ use crate::questions::{Question, Questions};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
     /// `action` is none of the three.
-    #[error("the client's `action` is {0}; it must be accept, decline or cancel")]
+    #[error("the client's `action`: expected accept, decline or cancel, found {0}")]
     Action(String),
     /// Accepted, with nothing in it.
-    #[error("the client's `content` is {0}; it must be an object with the form's fields")]
+    #[error("the client's `content`: expected an object with the form's fields, found {0}")]
     Content(String),
     /// A field holds something else.
-    #[error("the client's field `{field}` is {found}; it must be {fits}")]
+    #[error("the client's field `{field}`: expected {fits}, found {found}")]
     Field {
         /// Which one.
         field: String,

@@ -91,9 +91,9 @@ fn what_does_not_fit_is_the_clients_mistake() {
             json!({"q1": "Green"}),
             "the client's field `q1` does not fit: \"Green\" is none of the question's options",
         ),
-        (modern, json!({"q1": 1}), "the client's field `q1` is 1; it must be a text"),
-        (modern, json!({"q2": "A"}), "the client's field `q2` is \"A\"; it must be an array of texts"),
-        (modern, json!({"q2": [1]}), "the client's field `q2` is 1; it must be an array of texts"),
+        (modern, json!({"q1": 1}), "the client's field `q1`: expected a text, found 1"),
+        (modern, json!({"q2": "A"}), "the client's field `q2`: expected an array of texts, found \"A\""),
+        (modern, json!({"q2": [1]}), "the client's field `q2`: expected an array of texts, found 1"),
         (
             modern,
             json!({"q2": ["Z"]}),
@@ -102,20 +102,24 @@ fn what_does_not_fit_is_the_clients_mistake() {
         (
             modern,
             json!({"q2_other": "x".repeat(2001)}),
-            "the client's field `q2_other` does not fit: the text has 2001 characters, but at most 2000 fit",
+            "the client's field `q2_other` does not fit: the text has 2001 characters, but the limit is 2000",
         ),
         (
             FormKind::Legacy2025_06,
             json!({"q2_01": "yes"}),
-            "the client's field `q2_01` is \"yes\"; it must be true or false",
+            "the client's field `q2_01`: expected true or false, found \"yes\"",
         ),
-        (modern, json!(null), "the client's `content` is null; it must be an object with the form's fields"),
+        (
+            modern,
+            json!(null),
+            "the client's `content`: expected an object with the form's fields, found null",
+        ),
     ];
     for (kind, content, expected) in cases {
         assert_eq!(accepted(kind, &content), Err(expected.to_owned()));
     }
     let error = read(&questions(), modern, &json!({"action": "yes"})).unwrap_err();
-    assert_eq!(error.to_string(), "the client's `action` is \"yes\"; it must be accept, decline or cancel");
+    assert_eq!(error.to_string(), "the client's `action`: expected accept, decline or cancel, found \"yes\"");
 }
 
 #[test]

@@ -60,47 +60,47 @@ fn errors_name_the_place_the_value_and_what_fits() {
     let cases = [
         (
             json!(5),
-            r#"questions_json is the number 5; it must be {"questions":[{"question":"…","options":["A","B"]}]}"#,
+            r#"questions_json: expected {"questions":[{"question":"…","options":["A","B"]}]}, found the number 5"#,
         ),
         (
             json!({"qs": []}),
-            r#"questions_json is an object with "qs"; it must be {"questions":[{"question":"…","options":["A","B"]}]}"#,
+            r#"questions_json: expected {"questions":[{"question":"…","options":["A","B"]}]}, found an object with "qs""#,
         ),
-        (json!([]), "questions_json has no questions, but 1 to 4 fit"),
+        (json!([]), "questions_json has no questions; it takes 1 to 4"),
         (
             json!([1, 2, 3, 4, 5]),
-            "questions_json has 5 questions, but at most 4 fit; ask the rest in another call",
+            "questions_json has 5 questions, but the limit is 4; ask the rest in another call",
         ),
-        (json!([true]), r#"question 1 is true; it must be {"question":"…","options":["A","B"]}"#),
-        (json!([{"options": ["a"]}]), "`question` of question 1 is missing, but a text is needed"),
-        (json!([{"text": 3, "options": ["a"]}]), "`text` of question 1 is the number 3; it must be a text"),
+        (json!([true]), r#"question 1: expected {"question":"…","options":["A","B"]}, found true"#),
+        (json!([{"options": ["a"]}]), "`question` of question 1 is missing: expected a text"),
+        (json!([{"text": 3, "options": ["a"]}]), "`text` of question 1: expected a text, found the number 3"),
         (
             json!([{"text": " \u{1b}[0m", "options": ["a"]}]),
-            r#"`text` of question 1 is " \u{1b}[0m", which shows nothing, but 1 to 2000 characters fit"#,
+            r#"`text` of question 1 is " \u{1b}[0m", which shows nothing; write 1 to 2000 characters"#,
         ),
-        (json!([{"text": "Q"}]), "question 1 has no options, but 1 to 20 fit"),
-        (json!([{"text": "Q", "options": []}]), "question 1 has no options, but 1 to 20 fit"),
+        (json!([{"text": "Q"}]), "question 1 has no options; it takes 1 to 20"),
+        (json!([{"text": "Q", "options": []}]), "question 1 has no options; it takes 1 to 20"),
         (
             json!([{"text": "Q", "options": "a, b"}]),
-            r#"`options` of question 1 is the text "a, b"; it must be an array such as ["A","B"] or [{"label":"A","description":"…"}]"#,
+            r#"`options` of question 1: expected an array such as ["A","B"] or [{"label":"A","description":"…"}], found the text "a, b""#,
         ),
-        (json!([{"text": "Q", "options": vec!["a"; 21]}]), "question 1 has 21 options, but at most 20 fit"),
+        (json!([{"text": "Q", "options": vec!["a"; 21]}]), "question 1 has 21 options, but the limit is 20"),
         (
             json!([{"text": "Q", "options": ["a"], "multi_select": 1}]),
-            r"`multi_select` of question 1 is the number 1; it must be true or false",
+            r"`multi_select` of question 1: expected true or false, found the number 1",
         ),
         (
             json!([{"text": "Q", "options": ["a"], "multiSelect": "yes"}]),
-            r#"`multiSelect` of question 1 is the text "yes"; it must be true or false"#,
+            r#"`multiSelect` of question 1: expected true or false, found the text "yes""#,
         ),
         (
             option(json!(7)),
-            r#"option 2 of question 1 is the number 7; it must be a text or {"label":"A","description":"…"}"#,
+            r#"option 2 of question 1: expected a text or {"label":"A","description":"…"}, found the number 7"#,
         ),
-        (option(json!({})), "`label` of option 2 of question 1 is missing, but a text is needed"),
+        (option(json!({})), "`label` of option 2 of question 1 is missing: expected a text"),
         (
             option(json!("")),
-            r#"option 2 of question 1 is "", which shows nothing, but 1 to 200 characters fit"#,
+            r#"option 2 of question 1 is "", which shows nothing; write 1 to 200 characters"#,
         ),
         (
             option(json!(" a ")),
@@ -113,7 +113,7 @@ fn errors_name_the_place_the_value_and_what_fits() {
     let text = Questions::parse("[{").unwrap_err().to_string();
     assert_eq!(
         text,
-        r#"questions_json is no valid JSON (EOF while parsing an object at line 1 column 2; it begins "[{"); {"questions":[{"question":"…","options":["A","B"]}]} fits"#
+        r#"questions_json is not valid JSON (EOF while parsing an object at line 1 column 2; it begins "[{"); write {"questions":[{"question":"…","options":["A","B"]}]}"#
     );
 }
 
@@ -132,7 +132,7 @@ fn texts_end_at_their_limits() {
     ] {
         let text = error(&value);
         assert!(text.starts_with(expected), "{text}");
-        assert!(text.ends_with(" fit"), "{text}");
+        assert!(text.contains(", but the limit is "), "{text}");
     }
 }
 

@@ -3,18 +3,13 @@
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::Size;
 
-use super::editor::Editor;
+use super::draft::Draft;
 use super::geometry::Geometry;
-use super::page::Page;
+use super::page::{Page, SEND};
 use super::place::{Extent, Place};
 use super::wrap::is_uncertain;
-use crate::answers::{Answer, Answers};
+use crate::answers::Answers;
 use crate::questions::{Asker, Question, Questions};
-
-/// The first item of the review page.
-pub(super) const SEND: usize = 0;
-/// The second one.
-pub(super) const CHANGE: usize = 1;
 
 /// What the person has done so far.
 #[derive(Debug, Clone)]
@@ -42,39 +37,10 @@ pub(super) enum Keys {
     ComeTooLate,
 }
 
-/// An answer that is being made.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Draft {
-    pub(super) chosen: Vec<bool>,
-    pub(super) other: Editor,
-    /// Own words count; they stay when an option is chosen instead.
-    other_chosen: bool,
-}
-
-impl Draft {
-    pub(super) fn has_other(&self) -> bool {
-        self.other_chosen && !self.other.is_blank()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        !self.has_other() && !self.chosen.contains(&true)
-    }
-
-    fn answer(&self, question: &Question) -> Answer {
-        let options = question.options.iter().zip(&self.chosen);
-        let labels = options.filter(|(_, chosen)| **chosen).map(|(option, _)| option.label.as_str());
-        let other = self.has_other().then(|| self.other.text());
-        // Labels are the question's own, and the editor keeps its limit.
-        Answer::new(question, labels, other).unwrap_or_default()
-    }
-}
-
 impl Model {
     /// Nothing answered yet, in a window of this size.
     pub fn new(questions: Questions, size: Size) -> Self {
-        let empty =
-            |question: &Question| Draft { chosen: vec![false; question.options.len()], ..Draft::default() };
-        let drafts: Vec<_> = questions.as_slice().iter().map(empty).collect();
+        let drafts: Vec<_> = questions.as_slice().iter().map(Draft::of).collect();
         let places = vec![Place::default(); drafts.len() + 1];
         let has_uncertain_questions = questions.as_slice().iter().any(has_uncertain_widths);
         let (tab, has_begun, keys, outcome) = (0, false, Keys::Count, None);
@@ -267,7 +233,7 @@ impl Model {
                 if self.is_writing() {
                     self.choose_other();
                 } else if !is_several {
-                    self.choose(item);
+                    self.drafts[self.tab].choose(item);
                 }
                 self.turn(1);
             }
@@ -283,26 +249,14 @@ impl Model {
                 let chosen = &mut self.drafts[self.tab].chosen[item];
                 *chosen = !*chosen;
             }
-            Some(_) => self.choose(item),
+            Some(_) => self.drafts[self.tab].choose(item),
         }
-    }
-
-    /// This option, and nothing else.
-    fn choose(&mut self, option: usize) {
-        let draft = &mut self.drafts[self.tab];
-        draft.chosen.fill(false);
-        draft.chosen[option] = true;
-        draft.other_chosen = false;
     }
 
     /// Own words count, if there are any: instead of an option where there is one answer.
     fn choose_other(&mut self) {
         let is_several = self.question().is_some_and(|question| question.multi_select);
-        let draft = &mut self.drafts[self.tab];
-        draft.other_chosen = !draft.other.is_blank();
-        if draft.other_chosen && !is_several {
-            draft.chosen.fill(false);
-        }
+        self.drafts[self.tab].choose_other(is_several);
     }
 
     fn send(&mut self) {

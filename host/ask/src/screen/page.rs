@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::model::{CHANGE, Draft, SEND};
+use super::draft::Draft;
 use super::place::Extent;
 use super::theme::Role;
 use super::wrap::{fit, width as cells, wrap};
@@ -12,6 +12,11 @@ use crate::questions::Question;
 const NUMBERS_FROM_WIDTH: usize = 30;
 /// Lines of a question that the review repeats.
 const REVIEWED_LINES: usize = 3;
+
+/// The first item of the review page.
+pub(super) const SEND: usize = 0;
+/// The second one.
+pub(super) const CHANGE: usize = 1;
 
 /// A piece of a line, and what it stands for.
 pub(super) type Span = (String, Role);

@@ -29,7 +29,7 @@ pub(super) struct Taken {
 /// Where keys come from: as the terminal library chooses.
 pub(super) fn input() -> io::Result<OwnedFd> {
     if !stdout().is_terminal() {
-        return Err(no_terminal("stdout is no terminal"));
+        return Err(no_terminal("stdout is not a terminal"));
     }
     if stdin().is_terminal() {
         return stdin().as_fd().try_clone_to_owned();

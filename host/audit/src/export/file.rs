@@ -74,10 +74,10 @@ fn open(path: &Path) -> io::Result<(File, Identity)> {
     let file = File::from(file);
     let about = file.metadata()?;
     if !about.is_file() {
-        return Err(io::Error::other("it is no ordinary file"));
+        return Err(io::Error::other("it is not an ordinary file"));
     }
     // Who made it before may want to read it, or to say what is in it.
-    match others_can_change(&about) {
+    match others_can_change(&file)? {
         Some(why) => Err(io::Error::other(why)),
         None => Ok((file, identity(&about))),
     }

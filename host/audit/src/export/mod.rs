@@ -17,9 +17,11 @@ mod work;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 pub use syslog::{Authorities, LogServer};
 use work::Work;
@@ -192,9 +194,8 @@ impl Export {
         };
         self.ring();
         let is_waiting = |state: &mut State| state.seen < mine && !state.has_ended;
-        let state = self.shared.lock();
-        let waited = self.shared.bell.wait_timeout_while(state, ENSURE_TIME, is_waiting);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.shared.lock();
+        self.shared.bell.wait_while_for(&mut state, is_waiting, ENSURE_TIME);
         match &state.failed {
             Some(error) => Err(error.clone()),
             None if state.seen < mine => Err(self.shared.named.failed(&"it does not take them in time")),
@@ -210,15 +211,15 @@ impl Export {
 
     /// Waits until it has ended, or until its time is over.
     pub fn wait(&self) {
-        let is_started = self.work.lock().unwrap_or_else(PoisonError::into_inner).is_none();
-        let state = self.shared.lock();
+        let is_started = self.work.lock().is_none();
+        let mut state = self.shared.lock();
         let until = state.ends_at.filter(|_| is_started);
         let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
-        drop(self.shared.bell.wait_timeout_while(state, left, |state| !state.has_ended));
+        self.shared.bell.wait_while_for(&mut state, |state| !state.has_ended, left);
     }
 
     fn ring(&self) {
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = self.work.lock();
         if let Some(work) = work.take() {
             let builder = thread::Builder::new().name("export".to_owned()).stack_size(STACK_BYTES);
             if let Err(error) = builder.spawn(move || work.run()) {
@@ -249,7 +250,7 @@ impl Named {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -92,14 +92,11 @@ impl Work {
                 (None, true) => Some(Duration::ZERO),
                 (None, false) => confirms_in,
             };
-            state = match due {
+            match due {
                 Some(Duration::ZERO) => return (Next::Send, asked),
-                Some(due) => {
-                    let waited = self.shared.bell.wait_timeout(state, due);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.shared.bell.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+                Some(due) => drop(self.shared.bell.wait_for(&mut state, due)),
+                None => self.shared.bell.wait(&mut state),
+            }
         }
     }
 

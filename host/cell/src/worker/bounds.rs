@@ -17,12 +17,12 @@ pub struct Bounds {
 
 impl Bounds {
     /// What a worker is told of them. The host watches the time itself.
-    pub(super) fn to_arguments(self) -> [String; 3] {
+    pub fn to_arguments(self) -> [String; 3] {
         [self.cpu_seconds, self.memory, self.output].map(|bound| bound.to_string())
     }
 
     /// The reverse.
-    pub(super) fn from_arguments(arguments: &[String]) -> Option<Self> {
+    pub fn from_arguments(arguments: &[String]) -> Option<Self> {
         let [cpu_seconds, memory, output] = arguments else { return None };
         Some(Self {
             cpu_seconds: cpu_seconds.parse().ok()?,

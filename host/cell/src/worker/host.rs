@@ -12,8 +12,7 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
-use super::inside::{REFUSED, WORKER_NAME};
-use super::{Work, WorkEnd};
+use super::{REFUSED, WORKER_NAME, Work, WorkEnd};
 use crate::memory;
 use crate::seam::CellError;
 

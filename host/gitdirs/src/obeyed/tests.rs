@@ -88,7 +88,7 @@ fn what_a_configuration_names_is_obeyed_too() {
     has(&bed, &found, &["a/.husky", "a/.husky/_", "a/tools/watch.sh"]);
     assert!(found.iter().any(|path| path.ends_with("a/.git/../extra")), "{found:#?}");
     assert!(found.iter().any(|path| path.ends_with("tree/tools/watch.sh")), "{found:#?}");
-    assert!(!found.contains(&bed.at("a/test")), "a folder is no program");
+    assert!(!found.contains(&bed.at("a/test")), "a folder is not a program");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 use std::path::Path;
 
+use scorpiox_rules::Layer;
+
 use super::*;
-use crate::source::Layer;
 use crate::{Candidate, Network, WebVerdict, parse};
 
 fn places() -> Places {

@@ -1,12 +1,13 @@
 //! `[audit]`.
 
+use scorpiox_rules::{Sourced, shorten};
+
 use super::document::{Entry, Section};
 use super::list;
 use super::value::{number, size};
 use crate::audit::AuditPolicy;
 use crate::export::Export;
-use crate::problem::{Problem, shorten};
-use crate::source::Sourced;
+use crate::problem::Problem;
 
 /// Less would be renaming more than writing.
 const LEAST_SIZE: u64 = 64 << 10;

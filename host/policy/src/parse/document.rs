@@ -5,8 +5,9 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::problem::{Invalid, Problem, shorten, suggest};
-use crate::source::{Layer, Source};
+use scorpiox_rules::{Invalid, Layer, Source, shorten, suggest};
+
+use crate::problem::Problem;
 
 /// Most entries of one list: each is checked against each path or host.
 const MAX_LIST: usize = 256;

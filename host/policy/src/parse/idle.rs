@@ -4,13 +4,12 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use scorpiox_rules::{Layer, Places, Source, shorten};
+
 use super::document::Document;
 use super::tables;
 use super::unit::{units, without_entry};
 use crate::Policy;
-use crate::place::Places;
-use crate::problem::shorten;
-use crate::source::{Layer, Source};
 
 /// Entries of lists that are looked at one by one; where there are more, their keys alone are.
 const MAX_ENTRIES: usize = 512;

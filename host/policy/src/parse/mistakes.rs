@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use scorpiox_rules::Layer;
+
 use super::document::Document;
 use super::unit::units;
 use super::{tables, versions};
 use crate::Policy;
 use crate::problem::Problem;
-use crate::source::Layer;
 
 /// Mistakes that are told of at once.
 const MAX_MISTAKES: usize = 50;

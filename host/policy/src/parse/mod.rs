@@ -17,10 +17,11 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use scorpiox_rules::{Invalid, Layer};
+
 use crate::Policy;
-use crate::problem::{Invalid, Problem};
+use crate::problem::Problem;
 use crate::shell::{Grant, ShellGrant};
-use crate::source::Layer;
 
 use document::{Document, Entry, Section};
 pub use idle::Idle;
@@ -128,10 +129,10 @@ fn version(document: &Document<'_>, top: &Section<'_>) -> Result<(), Problem> {
 fn grant(name: &str, entry: &Entry<'_>, policy: &Policy) -> Result<Grant, Problem> {
     let chars = name.chars().count();
     if !(1..=MAX_GRANT_CHARS).contains(&chars) || name.contains(char::is_control) {
-        let what = format!("grant \"{}\" is no skill's name", crate::problem::shorten(name));
+        let what = format!("grant \"{}\" is not a skill name", scorpiox_rules::shorten(name));
         return Err(entry.problem(what, "write 1 to 128 characters without control characters"));
     }
-    let section = entry.section(&format!("[grant.\"{}\"]", crate::problem::shorten(name)))?;
+    let section = entry.section(&format!("[grant.\"{}\"]", scorpiox_rules::shorten(name)))?;
     section.only(&["shell"])?;
     let shell = section.get("shell").map(|entry| shell_grant(&section, &entry, policy)).transpose()?;
     Ok(Grant { shell: shell.into_iter().collect(), source: entry.key_source() })
@@ -147,8 +148,8 @@ fn shell_grant(grant: &Section<'_>, entry: &Entry<'_>, policy: &Policy) -> Resul
     let profile = entry.text("write the name of a profile, such as \"readonly\"")?;
     if !policy.shell.profiles.contains_key(profile) {
         let known: Vec<_> = policy.shell.profiles.keys().map(String::as_str).collect();
-        let what = format!("unknown profile \"{}\" in {}", crate::problem::shorten(profile), section.name());
-        return Err(entry.problem(what, crate::problem::suggest(profile, "profiles", &known)));
+        let what = format!("unknown profile \"{}\" in {}", scorpiox_rules::shorten(profile), section.name());
+        return Err(entry.problem(what, scorpiox_rules::suggest(profile, "profiles", &known)));
     }
     Ok(ShellGrant { profile: profile.to_owned(), source: entry.source() })
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use scorpiox_rules::{Invalid, NamePattern, Sourced, shorten, suggest};
+
 use super::document::{Entry, Section};
 use super::{list, tools};
-use crate::names::NamePattern;
 use crate::plugins::{Approve, PluginPattern, PluginsPolicy, Signer};
-use crate::problem::{Invalid, Problem, shorten, suggest};
-use crate::source::Sourced;
+use crate::problem::Problem;
 
 /// Longest name of a signer, in bytes.
 const MAX_SIGNER_BYTES: usize = 32;
@@ -59,7 +59,7 @@ fn signers(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Pro
     for (name, entry) in section.entries() {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > MAX_SIGNER_BYTES || !name.chars().all(plain) {
-            let what = format!("signer \"{}\" is no name of a signer", shorten(name));
+            let what = format!("signer \"{}\" is not a valid signer name", shorten(name));
             return Err(entry.problem(what, "write 1 to 32 small letters, digits and hyphens"));
         }
         let signer = signer(name, &entry.section(&section.child(name))?, &entry)?;

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use scorpiox_rules::{
+    DenyRule, HostRule, Invalid, NetworkRule, PathRule, Place, Source, Sourced, shorten, suggest,
+};
+
 use super::document::{Entry, Section};
 use super::list;
 use super::value;
-use crate::deny::DenyRule;
-use crate::hosts::HostRule;
-use crate::place::{PathRule, Place};
-use crate::problem::{Invalid, Problem, shorten, suggest};
+use crate::problem::Problem;
 use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
-use crate::source::{Source, Sourced};
-use crate::web::NetworkRule;
 
 const KEYS: &[&str] = &["read", "write", "deny", "network", "env", "limits"];
 const LIMITS: &[&str] = &["processes", "memory", "open_files", "file_size", "tmp"];
@@ -53,7 +52,7 @@ fn check_name(name: &str, entry: &Entry<'_>) -> Result<(), Problem> {
     if (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(plain) {
         return Ok(());
     }
-    let what = format!("\"{}\" is no name of a profile in [shell.profile]", shorten(name));
+    let what = format!("\"{}\" is not a valid profile name in [shell.profile]", shorten(name));
     Err(entry.problem(what, "write 1 to 64 of a-z, 0-9 and -"))
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use scorpiox_rules::{Source, Sourced};
+
 use super::document::Section;
 use super::{profile, value};
 use crate::problem::Problem;
 use crate::shell::ShellPolicy;
-use crate::source::{Source, Sourced};
 
 const KEYS: &[&str] = &[
     "min_tier",

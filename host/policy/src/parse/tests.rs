@@ -70,7 +70,7 @@ fn rules_for_tools_and_plugins_and_workspaces_are_read() {
     );
     says(
         "[workspaces]\nallow = ['@workspace']",
-        "line 3: `allow` in [workspaces]: @workspace is no folder that holds workspaces; write an absolute path, or one that begins with ~/",
+        "line 3: `allow` in [workspaces]: @workspace is not a folder that holds workspaces; write an absolute path, or one that begins with ~/",
     );
 }
 
@@ -230,7 +230,7 @@ fn places_that_lines_go_to_have_their_own_lines() {
     );
     says(
         "[audit]\nexport = [\"log.jsonl\"]",
-        "line 3: `export` in [audit]: \"log.jsonl\" is no place for lines; write an absolute path, \"journald\", \
+        "line 3: `export` in [audit]: \"log.jsonl\" is not a place for lines; write an absolute path, \"journald\", \
          \"tcp://HOST:PORT\" or \"tls://HOST:PORT\"",
     );
     says(
@@ -259,7 +259,7 @@ fn a_grant_names_a_profile_that_exists() {
     );
     says(
         "[grant.'']",
-        "line 2: grant \"\" is no skill's name; write 1 to 128 characters without control characters",
+        "line 2: grant \"\" is not a skill name; write 1 to 128 characters without control characters",
     );
     let policy =
         parse("version = 1\n[grant.x]\nshell = { profile = 'mine' }\n[grant.y]\n[shell.profile.mine]")
@@ -344,11 +344,11 @@ fn the_web_files_and_engines_are_read_strictly() {
     );
     says(
         "[web]\nbrowser_path = \"chromium\"",
-        "line 3: `browser_path` in [web] is no absolute path; write the absolute path of Chromium or Chrome, such as \"/usr/bin/chromium\"",
+        "line 3: `browser_path` in [web] is not an absolute path; write the absolute path of Chromium or Chrome, such as \"/usr/bin/chromium\"",
     );
     says(
         "[search.engine.Bing]",
-        "line 2: engine \"Bing\" is no engine's name; write it in lower case, such as \"duckduckgo\" or \"brave-api\"",
+        "line 2: \"Bing\" is not the name of an engine; write it in lower case, such as \"duckduckgo\" or \"brave-api\"",
     );
     says(
         "[search.engine.bing]\nbase_url = \"bing.com\"",
@@ -356,7 +356,7 @@ fn the_web_files_and_engines_are_read_strictly() {
     );
     says(
         "[search.engine.exa]\nkey = \"my secret\"",
-        "line 3: `key` in [search.engine.exa] is no key; write 1 to 512 ASCII characters without spaces",
+        "line 3: `key` in [search.engine.exa] is not a valid key; write 1 to 512 ASCII characters without spaces",
     );
     let policy = parse("version = 1\n[search.engine.bing]\nenabled = false\nbase_url = \"http://127.0.0.1:8/bing/\"\nkey = \"k\"").unwrap();
     let bing = &policy.search.engines["bing"];

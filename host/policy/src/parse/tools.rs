@@ -1,13 +1,12 @@
 //! `[tools]`, `[workspaces]` and `min_version`.
 
+use scorpiox_rules::{Invalid, NamePattern, Place, Sourced, shorten};
+
 use super::document::{Entry, Section};
 use super::list;
 use super::profile::paths;
-use crate::names::NamePattern;
-use crate::place::Place;
-use crate::problem::{Invalid, Problem, shorten};
+use crate::problem::Problem;
 use crate::rules::Rules;
-use crate::source::Sourced;
 use crate::tools::ToolsPolicy;
 use crate::workspaces::WorkspacesPolicy;
 
@@ -48,7 +47,7 @@ pub(super) fn read_workspaces(
         let folder = |text: &str| match Place::parse(text)? {
             place @ Place::Path(_) => Ok(place),
             place => Err(Invalid::new(
-                format!("{place} is no folder that holds workspaces"),
+                format!("{place} is not a folder that holds workspaces"),
                 "write an absolute path, or one that begins with ~/",
             )),
         };

@@ -3,9 +3,9 @@
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
+use scorpiox_rules::{Source, shorten};
+
 use super::document::Document;
-use crate::problem::shorten;
-use crate::source::Source;
 
 /// Tables whose keys belong together: without one of them the others make no sense.
 const WHOLE: &[&str] = &["network"];

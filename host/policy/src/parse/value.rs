@@ -2,8 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use scorpiox_rules::{Invalid, shorten};
+
 use super::document::Entry;
-use crate::problem::{Invalid, Problem, shorten};
+use crate::problem::Problem;
 
 const UNITS: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
 
@@ -34,7 +36,7 @@ pub(super) fn size(entry: &Entry<'_>, least: u64) -> Result<u64, Problem> {
         Some(_) => Err(entry.problem(format!("{} is {shown}", entry.label()), fix)),
         None => {
             let fix = format!("{fix}: a whole number and B, KiB, MiB or GiB");
-            Err(entry.problem(format!("{} is {shown}, which is no size", entry.label()), fix))
+            Err(entry.problem(format!("{} is {shown}, which is not a size", entry.label()), fix))
         }
     }
 }
@@ -83,7 +85,7 @@ pub(super) fn variable(name: &str) -> Result<(), Invalid> {
         return Ok(());
     }
     let fix = "write letters, digits and _, with no digit first";
-    Err(Invalid::new(format!("\"{shown}\" is no name of a variable"), fix))
+    Err(Invalid::new(format!("\"{shown}\" is not the name of a variable"), fix))
 }
 
 #[cfg(test)]

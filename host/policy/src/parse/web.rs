@@ -1,14 +1,13 @@
 //! `[web]`, `[files]` and `[search]`.
 
+use scorpiox_rules::{DenyRule, Place, Sourced, shorten, suggest};
+
 use super::document::{Entry, Section};
 use super::list;
 use super::profile::{networks, paths};
-use crate::deny::DenyRule;
 use crate::files::FilesPolicy;
-use crate::place::Place;
-use crate::problem::{Problem, shorten, suggest};
+use crate::problem::Problem;
 use crate::search::{EnginePolicy, SearchPolicy};
-use crate::source::Sourced;
 use crate::web::{Redirects, WebPolicy, WebRule};
 
 const SWITCH: &str = "write true or false";
@@ -56,7 +55,7 @@ pub(super) fn read(section: &Section<'_>, web: &mut WebPolicy) -> Result<(), Pro
         let fix = "write the absolute path of Chromium or Chrome, such as \"/usr/bin/chromium\"";
         let path = entry.text(fix)?;
         if !path.starts_with('/') || path.contains(char::is_control) {
-            return Err(entry.problem(format!("{} is no absolute path", entry.label()), fix));
+            return Err(entry.problem(format!("{} is not an absolute path", entry.label()), fix));
         }
         web.browser_path = Some(Sourced::new(path.to_owned(), entry.source()));
     }
@@ -85,7 +84,7 @@ pub(super) fn read_search(section: &Section<'_>, search: &mut SearchPolicy) -> R
     for (name, entry) in engines.entries() {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > 32 || !name.chars().all(plain) {
-            let what = format!("engine \"{}\" is no engine's name", shorten(name));
+            let what = format!("\"{}\" is not the name of an engine", shorten(name));
             return Err(
                 entry.problem(what, "write it in lower case, such as \"duckduckgo\" or \"brave-api\"")
             );
@@ -106,7 +105,7 @@ fn engine(section: &Section<'_>, entry: &Entry<'_>) -> Result<EnginePolicy, Prob
         if key.is_empty() || key.len() > 512 || !key.bytes().all(|b| b.is_ascii_graphic()) {
             // The value is a secret, so it is not repeated.
             let fix = "write 1 to 512 ASCII characters without spaces";
-            return Err(entry.problem(format!("{} is no key", entry.label()), fix));
+            return Err(entry.problem(format!("{} is not a valid key", entry.label()), fix));
         }
         Ok(Sourced::new(key.to_owned(), entry.source()))
     });

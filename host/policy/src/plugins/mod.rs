@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use scorpiox_rules::{Sourced, shorten};
+
+use crate::rules::{Closed, Refusal, Rules};
+
 pub use pattern::PluginPattern;
 pub use signer::{Signed, Signer};
-
-use crate::problem::shorten;
-use crate::rules::{Closed, Refusal, Rules};
-use crate::source::Sourced;
 
 /// Which plugins may be installed and run, and who approves what they ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use scorpiox_rules::{Invalid, NamePattern, shorten};
+
 use super::{Signer, Vouched};
-use crate::names::NamePattern;
-use crate::problem::{Invalid, shorten};
 
 /// A plugin by its name, by the hash of all of it, by who signed it, or by several of these.
 #[derive(Debug, Clone, PartialEq, Eq)]

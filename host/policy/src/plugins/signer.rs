@@ -2,9 +2,9 @@
 
 use minisign_verify::{Error, PublicKey, Signature};
 
+use scorpiox_rules::{Invalid, NamePattern, shorten};
+
 use super::Candidate;
-use crate::names::NamePattern;
-use crate::problem::{Invalid, shorten};
 
 /// A key, and what its holder may sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub(super) enum NotSigned {
     Unsigned,
     #[error("its signature is another signer's")]
     ByAnother,
-    #[error("its signature cannot be read; minisign writes one of four lines")]
+    #[error("its signature cannot be read; a minisign signature has four lines")]
     Unreadable,
     #[error("its signature is of the old kind; sign it again with minisign 0.10 or newer")]
     Legacy,
     #[error(
-        "its signature does not fit its hash; it was made for another plugin, or the plugin was changed since"
+        "its signature does not match its hash; it was made for another plugin, or the plugin was changed since"
     )]
     Unfit,
     #[error("`names` of the signer does not cover it")]
@@ -42,7 +42,7 @@ impl Signer {
     pub(crate) fn parse(name: &str, key: &str, names: Vec<NamePattern>) -> Result<Self, Invalid> {
         let read = PublicKey::from_base64(key).map_err(|_| {
             Invalid::new(
-                format!("\"{}\" is no public key of minisign", shorten(key)),
+                format!("\"{}\" is not a minisign public key", shorten(key)),
                 "write the second line of the `.pub` file, which begins with RW",
             )
         })?;

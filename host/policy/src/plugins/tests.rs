@@ -1,9 +1,9 @@
 use std::path::Path;
 
+use scorpiox_rules::{Invalid, Layer, Source};
+
 use super::*;
 use crate::Policy;
-use crate::problem::Invalid;
-use crate::source::{Layer, Source};
 
 const HASH: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const KEY: &str = include_str!("../../tests/signatures/acme.pub");
@@ -98,11 +98,11 @@ fn a_signer_vouches_for_what_it_signed_and_for_nothing_else() {
         (signed("echo", SIGNATURE), "does not cover it"),
         (signed("acme-echo", by_another), "another signer's"),
         (signed("acme-echo", legacy), "of the old kind"),
-        (signed("acme-echo", unfit), "does not fit its hash"),
-        (signed("acme-echo", &commented), "does not fit its hash"),
+        (signed("acme-echo", unfit), "does not match its hash"),
+        (signed("acme-echo", &commented), "does not match its hash"),
         (signed("acme-echo", "untrusted comment: x\nRUQ"), "cannot be read"),
         (signed("acme-echo", ""), "cannot be read"),
-        (other_hash, "does not fit its hash"),
+        (other_hash, "does not match its hash"),
     ] {
         let said = policy.check(&plugin).unwrap_err().why;
         assert!(said.contains(why) && said.contains("\"signer:acme\" (policy.toml line 3)"), "{said}");
@@ -130,7 +130,7 @@ fn who_is_no_signer_is_named() {
         ("[plugins]\ndeny = [\"signer:acme\"]\nSIGNER", "a signature can be left out"),
         (
             "[plugins.signers.acme]\nkey = \"RWQ\"",
-            "line 3: `key` in [plugins.signers.acme]: \"RWQ\" is no public key",
+            "line 3: `key` in [plugins.signers.acme]: \"RWQ\" is not a minisign public key",
         ),
         ("[plugins.signers.acme]\nnames = [\"a*\"]", "[plugins.signers.acme] has no `key`"),
         ("[plugins.signers.Acme]\nkey = \"x\"", "small letters"),

@@ -21,9 +21,9 @@ fn without_a_line_every_host_may_be_asked_for() {
     for host in ["example.com", "93.184.215.14", "[2606:4700::1111]", "xn--bcher-kva.example"] {
         assert!(policy.check_host(host, 443).is_ok(), "{host}");
     }
-    assert!(refused(&policy, "0x7f.1").contains("no plain address"));
-    assert!(refused(&policy, "127.1").contains("no plain address"));
-    assert!(refused(&policy, "a b").contains("no plain host name"));
+    assert!(refused(&policy, "0x7f.1").contains("not a plain address"));
+    assert!(refused(&policy, "127.1").contains("not a plain address"));
+    assert!(refused(&policy, "a b").contains("not a plain host name"));
 }
 
 #[test]

@@ -234,8 +234,30 @@ fn what_lies_in_tmp_is_not_in_the_tmp_of_commands() {
     );
     // They may write there, and this machine does not see it.
     assert!(existing(Access::Write).allowed);
+    let (_, because, _) = why(&workspace, Access::Read, "/tmp/a");
+    assert_eq!(because, "`write` has \"@tmp\" (built-in), which covers /tmp/a in the commands' own /tmp");
     let opened = profile("workspace", "[shell.profile.workspace]\nread = ['/tmp/a']");
     assert!(opened.why_existing(Path::new("/tmp/a/b"), Access::Read, &places()).allowed);
+}
+
+#[test]
+fn a_home_folder_below_tmp_is_not_in_the_tmp_of_commands_whether_a_file_is_there_or_not() {
+    let places = Places { home: Some("/tmp/me".into()), ..places() };
+    let workspace = profile("workspace", "");
+    let path = Path::new("/tmp/me/.ssh/id");
+    for access in [Access::Read, Access::Write] {
+        let verdict = workspace.why_path(path, access, &places);
+        assert_eq!(verdict, workspace.why_existing(path, access, &places));
+        assert!(!verdict.allowed);
+        assert_eq!(verdict.because, "commands have a /tmp of their own, and /tmp/me/.ssh/id is not in it");
+        assert!(verdict.would_allow.expect("a line").contains("\"~/.ssh/id\"]"));
+        assert!(workspace.why_path(Path::new("/tmp/other"), access, &places).allowed);
+    }
+    let opened = profile("workspace", "[shell.profile.workspace]\nread = ['~/.ssh']");
+    assert!(opened.why_path(path, Access::Read, &places).allowed);
+    assert!(!opened.why_path(path, Access::Write, &places).allowed);
+    let in_tmp_itself = Places { home: Some("/tmp".into()), ..places };
+    assert!(workspace.why_path(path, Access::Write, &in_tmp_itself).allowed);
 }
 
 #[test]

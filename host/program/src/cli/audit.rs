@@ -3,6 +3,7 @@
 mod chosen;
 mod copied;
 mod report;
+mod sentences;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,8 +23,8 @@ use scorpiox_text::line::escaped;
 use scorpiox_text::nearest;
 
 use super::environment::Environment;
-use crate::server::records::audit_folder;
 use chosen::{Chosen, left_out};
+use scorpiox_server::records::audit_folder;
 
 /// Lines that are shown when nobody says how many.
 const SHOWN: usize = 100;
@@ -41,29 +42,29 @@ pub(super) struct AuditArguments {
     command: Option<AuditCommand>,
     #[command(flatten)]
     chosen: Chosen,
-    /// The newest N calls; 0 is all [default: 100, with --json all]
+    /// Only the newest N calls; 0 shows all [default: 100; all with --json]
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Go on with calls as they come
+    /// Keep running, and show calls as they are recorded
     #[arg(long, conflicts_with = "file")]
     follow: bool,
-    /// Print the lines as they are kept, in JSON
+    /// Print the lines as they are stored, in JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Subcommand)]
 enum AuditCommand {
-    /// Check that no line was changed, removed, moved or added; exit code 1 where one was
+    /// Check that no line was changed, removed, moved or added; exit with code 1 if one was
     Verify {
-        /// A copy of the lines, as `export` of [audit] made it, in place of the audit itself
+        /// Check a copy, as `export` in [audit] writes it, instead of your own audit
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
-        /// A chain of the copy may begin behind the line with this SHA-256, which is in an older copy. Can be repeated
+        /// Accept a chain that begins after the line with this SHA-256, which is in an older copy. Can be repeated
         #[arg(long, value_name = "HASH", requires = "file")]
         from: Vec<LineHash>,
     },
-    /// Sum up calls: by tool, by rule, by host and folder, and what was denied most
+    /// Sum up calls by tool, by rule, and by host and folder, and show what was denied most
     Report(report::ReportArguments),
 }
 
@@ -208,7 +209,7 @@ impl Show {
             }
         } else if kept.is_empty() {
             let meant = self.tool.meant().or_else(|| self.client.meant()).unwrap_or_default();
-            terminal::print(&Shown::line(&format!("no calls are recorded that fit{meant}")));
+            terminal::print(&Shown::line(&format!("no recorded call matches{meant}")));
         } else {
             let rows: Vec<_> = kept.values().map(|(record, _)| row(record, self.is_of_files)).collect();
             terminal::print(&Shown::text(&self.table.render(&rows)));

@@ -12,8 +12,9 @@ use scorpiox_terminal::Shown;
 use serde_json::{Value, json};
 
 use super::environment::Environment;
-use crate::mcp::Revision;
-use crate::server::{Audience, Context, End, Options, Server};
+use scorpiox_mcp::Revision;
+use scorpiox_server::{Audience, Workspace};
+use scorpiox_stdio::{End, Server};
 
 const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}'";
 
@@ -21,9 +22,8 @@ const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}'";
 const PIPE_BYTES: usize = 64 * 1024;
 
 pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole: bool) -> Result<ExitCode> {
-    let arguments: Value = serde_json::from_str(arguments).with_context(|| {
-        format!("the arguments are not JSON; write them like {EXAMPLE}, but they are {arguments}")
-    })?;
+    let arguments: Value = serde_json::from_str(arguments)
+        .with_context(|| format!("the arguments are not JSON: {arguments}; write them like {EXAMPLE}"))?;
     let result = result(environment, tool, &arguments)?;
     if whole {
         terminal::print(&Shown::json(&format!("{result:#}")));
@@ -37,7 +37,7 @@ pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole:
 }
 
 /// Content that is no text: for a person, what it is.
-fn described(content: &Value) -> String {
+pub(super) fn described(content: &Value) -> String {
     match (content["mimeType"].as_str(), content["data"].as_str()) {
         (Some(mime_type), Some(data)) => {
             format!("({mime_type}, {} bytes; --json shows them)", data.len() / 4 * 3)
@@ -48,11 +48,21 @@ fn described(content: &Value) -> String {
 
 /// The result of one call.
 pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -> Result<Value> {
-    let options = Options { audience: Audience::Person, ..environment.options() };
+    let workspace = environment.open();
+    let result = result_in(&workspace, json!({ "name": tool, "arguments": arguments }), &|_| {});
+    workspace.close();
+    result
+}
+
+/// The result of a call with these parameters; `on_progress` is told how far it is, where they ask for that.
+pub(super) fn result_in(
+    workspace: &Arc<Workspace>,
+    call: Value,
+    on_progress: &dyn Fn(&str),
+) -> Result<Value> {
     let (mut requests, input) = memory::pipe(PIPE_BYTES);
     let (output, answers) = memory::pipe(PIPE_BYTES);
-    let context = Arc::new(Context::new(options, Output::new(output)));
-    let server = Server::start(context, input, || false);
+    let server = Server::start(workspace, Audience::Person, input, Output::new(output));
     let mut answers = BufReader::new(answers).lines();
     let mut ask = |id: u32, method: &str, params: Value| -> Result<Value> {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
@@ -64,6 +74,11 @@ pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -
             if message["id"] == id {
                 return Ok(message);
             }
+            if message["method"] == "notifications/progress"
+                && let Some(text) = message["params"]["message"].as_str()
+            {
+                on_progress(text);
+            }
         }
     };
     let client = json!({ "name": "scorpiox-code call", "version": env!("CARGO_PKG_VERSION") });
@@ -74,7 +89,7 @@ pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -
             "protocolVersion": Revision::NEWEST_HANDSHAKE.name(), "capabilities": {}, "clientInfo": client,
         }),
     )?;
-    let answer = ask(2, "tools/call", json!({ "name": tool, "arguments": arguments }))?;
+    let answer = ask(2, "tools/call", call)?;
     server.shut_down(End::Signal);
     if let Some(message) = answer["error"]["message"].as_str() {
         bail!("{message}");

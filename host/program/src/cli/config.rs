@@ -11,8 +11,7 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
 use super::environment::Environment;
-use super::policy;
-use crate::capabilities::shell::Shell;
+use scorpiox_operator::Operator;
 
 pub(super) fn run(
     environment: &Environment,
@@ -31,7 +30,7 @@ pub(super) fn run(
         // A project may bring a link in the place of its own file: not to be written through.
         resolve(&path, &Writable::new([workspace.clone()]))
             .with_context(|| format!("{} is not written", path.display()))?;
-        check_program(environment).context("no client is told to start this program")?;
+        check_program(environment).context("clients must not start this program where it is")?;
         let is_of_project = client.is_of_project() || path.starts_with(workspace);
         let owner = if is_of_project { Owner::Project(existing) } else { Owner::Person };
         terminal::print(&said(&clients::write(&path, client, &start, owner)?));
@@ -45,9 +44,9 @@ pub(super) fn run(
 
 /// A program that commands can exchange would run their code outside, as soon as a client starts it.
 pub(super) fn check_program(environment: &Environment) -> Result<()> {
-    let writable = Shell::new(policy::setup(environment))
+    let writable = Operator::new(environment.site())
         .writable()
-        .map_err(|error| anyhow::anyhow!("it is not known where commands can write: {error}"))?;
+        .map_err(|error| anyhow::anyhow!("this program cannot tell where commands can write: {error}"))?;
     programs::check_own(&environment.binary, &writable)
         .context("install it elsewhere (`make install` does, into ~/.scorpiox) and run it from there")
 }
@@ -58,11 +57,11 @@ fn said(written: &Written) -> Shown {
     let shown = Shown::line(&match how {
         How::Created => format!("created {path}"),
         How::Updated { backup } => format!("updated {path} (before: {})", backup.display()),
-        How::Unchanged => format!("{path} has the entry already"),
+        How::Unchanged => format!("{path} already has the entry"),
     });
     if stayed.is_empty() {
         return shown;
     }
-    let shown = shown.and(&Shown::line("The entry goes on with what it had beside:"));
+    let shown = shown.and(&Shown::line("The entry keeps these members:"));
     stayed.iter().fold(shown, |shown, member| shown.and(&Shown::line(&format!("  {member}"))))
 }

@@ -1,29 +1,29 @@
 //! `scorpiox-code doctor`: whether everything that the server needs is there.
 
-use std::collections::BTreeMap;
+mod plugins;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use rustix::fs::{Access, access};
 use scorpiox_cell::{CellError, Tier};
 use scorpiox_executor::Cancel;
-use scorpiox_policy::{MANAGED_FILE, Source, kept_from_others};
-use scorpiox_rpc::Output;
+use scorpiox_policy::{MANAGED_FILE, kept_from_others};
 use scorpiox_store::Mode;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, wrapped};
 use scorpiox_web::Fetcher;
 
 use super::environment::Environment;
-use crate::capabilities::ask::ways_here;
-use crate::capabilities::shell::{Shell, ShellError};
-use crate::capabilities::web::browser;
-use crate::runtime::Component;
-use crate::server::Context;
-use crate::server::records::{check_audit, check_exports};
-use crate::tools::{Kind, Tool};
+use scorpiox_capabilities::ask::ways_here;
+use scorpiox_capabilities::web::browser;
+use scorpiox_operator::Operator;
+use scorpiox_runtime::Component;
+use scorpiox_server::Workspace;
+use scorpiox_server::records::{check_audit, check_exports};
+use scorpiox_shell::ShellError;
+use scorpiox_tools::Kind;
 
 /// What was found, and whether anything has to be fixed.
 #[derive(Default)]
@@ -66,17 +66,17 @@ impl Report {
 }
 
 pub(super) fn run(environment: &Environment) -> ExitCode {
-    let context = Context::new(environment.options(), Output::new(std::io::sink()));
+    let workspace = environment.open();
     let mut report = Report::default();
     installation(&mut report, environment);
-    tools(&mut report, &context);
-    shell(&mut report, &context);
-    web(&mut report, &context);
-    questions(&mut report, &context);
-    store(&mut report, &context);
-    audit(&mut report, &context);
+    tools(&mut report, &workspace);
+    shell(&mut report, &workspace);
+    web(&mut report, &workspace);
+    questions(&mut report, &workspace);
+    store(&mut report, &workspace);
+    audit(&mut report, &workspace);
     settings(&mut report, environment);
-    skills(&mut report, &context);
+    skills(&mut report, &workspace);
     let verdict = match report.failures {
         0 => "\nEverything works.\n".to_owned(),
         1 => "\n1 thing has to be fixed (FAIL above).\n".to_owned(),
@@ -94,7 +94,7 @@ fn installation(report: &mut Report, environment: &Environment) {
         environment.binary.display()
     ));
     if let Err(error) = super::config::check_program(environment) {
-        report.bad(format_args!("clients must not start this program where it lies: {error:#}"));
+        report.bad(format_args!("clients must not start this program where it is: {error:#}"));
     }
     let own = &environment.own_home;
     let there = own.ancestors().find(|path| path.symlink_metadata().is_ok());
@@ -110,85 +110,45 @@ fn installation(report: &mut Report, environment: &Environment) {
     match &workspace.instead_of {
         None => report.good(format_args!("workspace {}", workspace.path.display())),
         Some(found) => report.note(format_args!(
-            "workspace {}, because {} is no project; start in a project's folder, or set SCORPIOX_WORKSPACE",
+            "workspace {}, because {} is not a project; start in a project's folder, or set SCORPIOX_WORKSPACE",
             workspace.path.display(),
             found.display()
         )),
     }
 }
 
-fn tools(report: &mut Report, context: &Context) {
+fn tools(report: &mut Report, workspace: &Workspace) {
     report.section("Tools");
-    let tools = context.tools();
+    let tools = workspace.tools();
     for tool in tools.iter().filter(|tool| !matches!(tool.kind, Kind::Plugin { .. })) {
         let grants = match &tool.kind {
             Kind::Native(_) => Ok("runs in the host".to_owned()),
-            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => granted(context, component),
+            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => granted(workspace, component),
         };
         match grants {
             Err(why) => report.bad(format_args!("{}: {why}", tool.name)),
-            Ok(grants) if context.is_on(tool) => report.good(format_args!("{}: {grants}", tool.name)),
-            Ok(_) => match context.closed_by_policy(&tool.name) {
+            Ok(grants) if workspace.is_on(tool) => report.good(format_args!("{}: {grants}", tool.name)),
+            Ok(_) => match workspace.closed_by_policy(&tool.name) {
                 Some(why) => report.note(format_args!("{}: closed: {why}", tool.name)),
                 None => report.note(format_args!("{}: switched off by the settings", tool.name)),
             },
         }
     }
-    plugins(report, context, &tools);
+    plugins::report(report, workspace, &tools);
     report.good("what each tool may touch: see `scorpiox-code tools` and `scorpiox-code policy show`");
 }
 
-/// The tools of one plugin.
-struct Offered<'a> {
-    component: &'a Component,
-    all: usize,
-    /// By the lines of the policy that close them.
-    closed: BTreeMap<Source, usize>,
-    /// By the settings.
-    off: usize,
-}
-
-/// A row for each plugin, however many tools it has.
-fn plugins(report: &mut Report, context: &Context, tools: &[Arc<Tool>]) {
-    let mut plugins: BTreeMap<&str, Offered<'_>> = BTreeMap::new();
-    for tool in tools {
-        if let Kind::Plugin { component, .. } = &tool.kind {
-            let name = tool.name.split_once('.').map_or(&*tool.name, |(plugin, _)| plugin);
-            let new = || Offered { component, all: 0, closed: BTreeMap::new(), off: 0 };
-            let offered = plugins.entry(name).or_insert_with(new);
-            offered.all += 1;
-            match context.closed_by_policy(&tool.name) {
-                Some(refusal) => *offered.closed.entry(refusal.decided_by).or_default() += 1,
-                None => offered.off += usize::from(!context.is_on(tool)),
-            }
-        }
-    }
-    for (name, Offered { component, all, closed, off }) in plugins {
-        let mut tools = if all == 1 { "1 tool".to_owned() } else { format!("{all} tools") };
-        for (line, count) in closed {
-            let _ = write!(tools, ", {count} closed by [tools] of the policy ({line})");
-        }
-        if off > 0 {
-            let _ = write!(tools, ", {off} switched off by the settings");
-        }
-        match granted(context, component) {
-            Err(why) => report.bad(format_args!("plugin {name}: {why}")),
-            Ok(grants) => report.good(format_args!("plugin {name}, {tools}: {grants}")),
-        }
-    }
-}
-
 /// What a component is linked with, if it can be loaded.
-fn granted(context: &Context, component: &Component) -> Result<String, String> {
-    context.runtime.check(component).map_err(|fault| fault.to_string())?;
+fn granted(workspace: &Workspace, component: &Component) -> Result<String, String> {
+    workspace.runtime().check(component).map_err(|fault| fault.to_string())?;
     Ok(component.grants.iter().map(|grant| grant.name()).collect::<Vec<_>>().join(", "))
 }
 
 /// Which sandbox commands get here, and what is missing for a better one.
-fn shell(report: &mut Report, context: &Context) {
+fn shell(report: &mut Report, workspace: &Workspace) {
     report.section("Shell");
-    let shell = context.shell();
-    if policy_files(report, shell).is_none() {
+    let shell = workspace.shell();
+    if policy_files(report, workspace.operator()).is_none() {
         return;
     }
     match shell.tier() {
@@ -211,15 +171,15 @@ fn shell(report: &mut Report, context: &Context) {
 }
 
 /// Which files the policy is read from, and who could change them; nothing where it cannot be used.
-fn policy_files(report: &mut Report, shell: &Shell) -> Option<()> {
-    let loaded = match shell.loaded() {
+fn policy_files(report: &mut Report, operator: &Operator) -> Option<()> {
+    let loaded = match operator.loaded() {
         Err(error) => {
             report.bad(error);
             return None;
         }
         Ok(loaded) => loaded,
     };
-    let own = shell.setup().own_policy();
+    let own = operator.site().own_policy();
     for file in &loaded.files {
         let who = if *file == own { "you can change it" } else { "only root can change it" };
         report.good(format_args!("policy {}: {who}", file.display()));
@@ -241,15 +201,15 @@ fn policy_files(report: &mut Report, shell: &Shell) -> Option<()> {
 }
 
 /// Whether pages can be fetched and shown.
-fn web(report: &mut Report, context: &Context) {
+fn web(report: &mut Report, workspace: &Workspace) {
     report.section("Web");
     // What is wrong with the policy was said.
-    let Ok(policy) = context.shell().policy() else { return };
+    let Ok(policy) = workspace.operator().policy() else { return };
     if !policy.web.enabled.value {
         return report
             .note(format_args!("no pages: `enabled = false` in [web] ({})", policy.web.enabled.source));
     }
-    match context.web().fetcher().and_then(Fetcher::check) {
+    match workspace.web().fetcher().and_then(Fetcher::check) {
         Ok(()) => report.good("pages can be fetched"),
         Err(error) => report.bad(error),
     }
@@ -257,7 +217,7 @@ fn web(report: &mut Report, context: &Context) {
         return report
             .note(format_args!("no browser: `browser = false` in [web] ({})", policy.web.browser.source));
     }
-    match browser(context.shell()) {
+    match browser(workspace.operator()) {
         Ok((program, tier)) => {
             report.good(format_args!("browser {}, in a sandbox of tier {tier}", program.display()));
         }
@@ -266,10 +226,10 @@ fn web(report: &mut Report, context: &Context) {
 }
 
 /// How a person can be asked where the client shows no form.
-fn questions(report: &mut Report, context: &Context) {
+fn questions(report: &mut Report, workspace: &Workspace) {
     report.section("Questions");
     // What is wrong with the policy was said.
-    let Ok(ways) = ways_here(context.shell()) else { return };
+    let Ok(ways) = ways_here(workspace.operator()) else { return };
     if ways.is_empty() {
         return report.note("only by the client's own form, or in the chat: no tmux, no terminal, no dialog");
     }
@@ -288,11 +248,11 @@ fn hint(why: &str) -> &'static str {
     }
 }
 
-fn store(report: &mut Report, context: &Context) {
+fn store(report: &mut Report, workspace: &Workspace) {
     report.section("Store");
-    let path = context.database.path().display();
+    let path = workspace.store().location();
     // Written for a try, and rolled back.
-    let tried = context.database.begin(Mode::Write, &Cancel::default(), &mut || {});
+    let tried = workspace.store().begin(Mode::Write, &Cancel::default(), &mut || {});
     match tried.and_then(|mut transaction| transaction.arm("doctor", 0, 0)) {
         Ok(()) => report.good(format_args!("{path} can be read and written")),
         Err(error) => report.bad(error),
@@ -300,9 +260,9 @@ fn store(report: &mut Report, context: &Context) {
 }
 
 /// Whether calls can be recorded.
-fn audit(report: &mut Report, context: &Context) {
+fn audit(report: &mut Report, workspace: &Workspace) {
     report.section("Audit");
-    match check_audit(context.shell()) {
+    match check_audit(workspace.operator()) {
         None => report.note("calls are not recorded: `enabled = false` in [audit]"),
         Some(Ok(folder)) => {
             report.good(format_args!(
@@ -312,7 +272,7 @@ fn audit(report: &mut Report, context: &Context) {
         }
         Some(Err(error)) => report.bad(format_args!("calls are not recorded: {error}")),
     }
-    for (place, taken) in check_exports(context.shell()) {
+    for (place, taken) in check_exports(workspace.operator()) {
         match taken {
             Ok(()) => report.good(format_args!("lines are exported to {place}")),
             Err(error) => report.bad(error),
@@ -330,10 +290,10 @@ fn settings(report: &mut Report, environment: &Environment) {
     }
 }
 
-fn skills(report: &mut Report, context: &Context) {
+fn skills(report: &mut Report, workspace: &Workspace) {
     report.section("Skills");
-    let Some(component) = context.component("InvokeSkill") else { return };
-    match context.runtime.skill_catalogue(component, &context.own_setup()) {
+    let Some(component) = workspace.component("InvokeSkill") else { return };
+    match workspace.runtime().skill_catalogue(component, &workspace.own_setup()) {
         Err(fault) => report.bad(format_args!("skills cannot be read: {fault}")),
         Ok((catalogue, sources)) => {
             for skill in &catalogue.skills {
@@ -346,7 +306,7 @@ fn skills(report: &mut Report, context: &Context) {
             for skipped in &catalogue.skipped {
                 report.note(format_args!("{} is skipped: {}", skipped.path, skipped.reason));
             }
-            for link in context.skills.unfollowed() {
+            for link in workspace.skills().unfollowed() {
                 let link = link.display();
                 report.note(format_args!(
                     "{link} is a symbolic link, and those of a workspace are not followed"
@@ -354,7 +314,7 @@ fn skills(report: &mut Report, context: &Context) {
             }
             if catalogue.skills.is_empty() {
                 let folders: Vec<_> =
-                    context.skills.roots().map(|(path, _)| path.display().to_string()).collect();
+                    workspace.skills().roots().map(|(path, _)| path.display().to_string()).collect();
                 report.note(format_args!("no skills; they are looked for in {}", folders.join(", ")));
             }
         }

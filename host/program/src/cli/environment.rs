@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use scorpiox_paths::{Trail, account_home, others_can_change};
+use scorpiox_operator::worked_on::others;
+use scorpiox_operator::{Site, SkillFolders, Sources, WorkspaceFolder};
+use scorpiox_paths::{Trail, account_home, others_can_change_at};
 use scorpiox_policy::MANAGED_FILE;
 use scorpiox_settings::{Locations, Settings};
-use scorpiox_store::Durability;
+use scorpiox_store::{Durability, SqliteStore};
 
-use crate::server::{Audience, Options};
-use crate::tools::{self, Registry};
-use crate::worked_on::others;
-use crate::workspace::{Sources, Workspace};
+use scorpiox_server::{App, Workspace, WorkspaceOptions};
+use scorpiox_tools::{self, Registry};
 
 /// Where things are, and what was set.
 pub(super) struct Environment {
     pub(super) binary: PathBuf,
     pub(super) home: Option<PathBuf>,
     pub(super) own_home: PathBuf,
-    pub(super) workspace: Workspace,
+    pub(super) workspace: WorkspaceFolder,
     pub(super) durability: Durability,
     pub(super) settings: Arc<Settings>,
     pub(super) registry: Arc<Registry>,
@@ -57,7 +57,7 @@ impl Environment {
             claude: path("CLAUDE_PROJECT_DIR"),
             working: env::current_dir().ok(),
         };
-        let workspace = Workspace::find(sources, home.as_deref(), &own_home)?;
+        let workspace = WorkspaceFolder::find(sources, home.as_deref(), &own_home)?;
         refuse_links(&links, &own_home, &workspace.path)?;
         refuse_brought_along(&own_home, is_home_named, &workspace)?;
         refuse_others(&own_home)?;
@@ -70,7 +70,7 @@ impl Environment {
             workspace: workspace.path.clone(),
             worked_on: worked_on.clone(),
         };
-        let registry = Arc::new(Registry::new(tools::builtin()));
+        let registry = Arc::new(Registry::new(scorpiox_tools::builtin()));
         let settings = Arc::new(Settings::load(&locations, env::vars_os(), &registry.names()));
         Ok(Self {
             binary,
@@ -108,20 +108,38 @@ impl Environment {
         Ok(arguments)
     }
 
-    /// What a server is made from.
-    pub(super) fn options(&self) -> Options {
-        Options {
-            workspace: self.workspace.clone(),
-            own_home: self.own_home.clone(),
-            home: self.home.clone(),
+    /// The workspace, opened.
+    pub(super) fn open(&self) -> Arc<Workspace> {
+        let app = App::new(Arc::clone(&self.registry));
+        let state = state_folder(&self.own_home).join(self.workspace.state_file_name());
+        app.open(WorkspaceOptions {
+            folder: self.workspace.clone(),
             settings: Arc::clone(&self.settings),
-            registry: Arc::clone(&self.registry),
-            durability: self.durability,
-            audience: Audience::Model,
+            store: Arc::new(SqliteStore::new(state, self.durability)),
+            site: self.site(),
+        })
+    }
+
+    /// What the operator decides about.
+    pub(super) fn site(&self) -> Site {
+        let (workspace, home) = (&self.workspace, self.home.clone());
+        let additional = self.settings.additional_skills();
+        let skills = SkillFolders::new(&workspace.path, home.as_deref(), &self.own_home, additional);
+        Site {
+            workspace: workspace.path.clone(),
+            workspace_name: workspace.name(),
+            home,
+            own_home: self.own_home.clone(),
+            skills: Arc::new(skills),
             is_managed_required: self.is_managed_required,
             worked_on: self.worked_on.clone(),
         }
     }
+}
+
+/// Where what tools store is.
+pub(super) fn state_folder(own_home: &Path) -> PathBuf {
+    own_home.join("state")
 }
 
 /// The user's home folder. What a policy for all users says of `~/` holds in the account's own, wherever the
@@ -153,8 +171,8 @@ fn refuse_links(links: &[PathBuf], own_home: &Path, workspace: &Path) -> Result<
     match links.iter().find(|link| link.starts_with(workspace)) {
         None => Ok(()),
         Some(link) => bail!(
-            "{}, where policy and plugins are kept, is reached through the link {}, which commands can \
-             lead elsewhere: it lies in the workspace; set SCORPIOX_HOME to the folder itself",
+            "{}, where policy and plugins are kept, is reached through the symbolic link {}, which lies in \
+             the workspace, so that commands can change it; set SCORPIOX_HOME to the folder itself",
             own_home.display(),
             link.display()
         ),
@@ -162,14 +180,14 @@ fn refuse_links(links: &[PathBuf], own_home: &Path, workspace: &Path) -> Result<
 }
 
 /// What a repository brings along is nobody's decision, and neither is what its settings point to.
-fn refuse_brought_along(own_home: &Path, is_named: bool, workspace: &Workspace) -> Result<()> {
+fn refuse_brought_along(own_home: &Path, is_named: bool, workspace: &WorkspaceFolder) -> Result<()> {
     let wanted = workspace.instead_of.as_ref().unwrap_or(&workspace.path);
     let lies_inside = own_home.starts_with(&workspace.path);
     let is_around = is_named && wanted.starts_with(own_home);
     if lies_inside || is_around {
         bail!(
-            "{}, where policy and plugins are kept, lies in the workspace {} or around it, and must not come from \
-             what is worked on; set SCORPIOX_HOME to a folder apart from it, or leave it out",
+            "{}, where policy and plugins are kept, lies inside or around the workspace {}, so that a repository \
+             could bring them along; set SCORPIOX_HOME to a folder apart from it, or unset it",
             own_home.display(),
             wanted.display()
         );
@@ -179,10 +197,10 @@ fn refuse_brought_along(own_home: &Path, is_named: bool, workspace: &Workspace) 
 
 /// What others may have put there is nobody's decision, and what is written there is theirs to read.
 fn refuse_others(own_home: &Path) -> Result<()> {
-    match own_home.metadata().ok().and_then(|about| others_can_change(&about)) {
+    match others_can_change_at(own_home).ok().flatten() {
         None => Ok(()),
         Some(why) => bail!(
-            "{}, where policy and plugins are kept, cannot be used: {why}; look at what is in it, or set \
+            "{}, where policy and plugins are kept, cannot be used: {why}; check what is in it, or set \
              SCORPIOX_HOME to a folder of your own",
             own_home.display()
         ),

@@ -2,9 +2,9 @@
 
 use std::env;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
@@ -73,7 +73,7 @@ impl<'a> MakeWriter<'a> for Limited {
     type Writer = Line;
 
     fn make_writer(&'a self) -> Line {
-        let (allowed, note) = self.0.lock().unwrap_or_else(PoisonError::into_inner).spend(Instant::now());
+        let (allowed, note) = self.0.lock().spend(Instant::now());
         Line { text: note.unwrap_or_default().into_bytes(), allowed }
     }
 }
@@ -106,7 +106,7 @@ impl Drop for Line {
             self.text.truncate(MAX_LINE_BYTES - 1);
             self.text.push(b'\n');
         }
-        let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = WRITING.lock();
         if can_take_a_line() {
             let _ = io::stderr().write_all(&self.text);
         }

@@ -38,7 +38,7 @@ struct Cli {
     #[arg(long, global = true, value_name = "FOLDER")]
     home: Option<PathBuf>,
 
-    /// Refuse every tool where no policy holds for all users of the machine
+    /// Refuse every tool unless a policy holds for all users of the machine
     #[arg(long, global = true, value_name = "WHEN")]
     managed: Option<Managed>,
 
@@ -49,7 +49,7 @@ struct Cli {
 /// When there has to be a policy for all users of the machine.
 #[derive(Clone, Copy, ValueEnum)]
 enum Managed {
-    /// Always
+    /// A policy for all users has to exist
     Required,
 }
 
@@ -59,13 +59,13 @@ Environment:
   SCORPIOX_WORKSPACE  the project's folder
   SCORPIOX_LOG        what to log on standard error, such as info or scorpiox_code=debug [default: warn]
   SCORPIOX_DURABILITY process (default): stored data survives the end of the process;
-                      power: also a loss of power, ten times slower
+                      power: it also survives a loss of power; writes are several times slower
 
 Settings are read from scorpiox-env.txt files; `scorpiox-code doctor` shows which.";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Check the installation: components, store, settings, skills
+    /// Check the installation: components, plugins, store, settings, skills
     Doctor,
     /// Show each tool, where it runs and what it may touch
     Tools,
@@ -90,11 +90,11 @@ enum Command {
         #[command(subcommand)]
         command: policy::PolicyCommand,
     },
-    /// Show what tools did: a line for each call
+    /// Show what tools did, one line for each call
     Audit(Box<audit::AuditArguments>),
-    /// Show how often tools of running servers were called, and how long they took
+    /// Show how often the tools of running servers were called, and how long the calls took
     Stats {
-        /// Print them as JSON
+        /// Print the figures as JSON
         #[arg(long)]
         json: bool,
     },
@@ -117,19 +117,19 @@ enum Command {
     Config {
         /// The client
         client: Client,
-        /// Put the entry into the client's file, keeping everything else and a backup
+        /// Write the entry into the client's file; the rest of the file stays, and a backup is kept
         #[arg(long)]
         write: bool,
-        /// What becomes of more that an entry of the project's own file has, such as `env`
+        /// What to do with further members of an entry in the project's own file, such as `env`
         #[arg(long, value_name = "WHAT", requires = "write")]
         existing: Option<Existing>,
     },
-    /// Remove the program and what it made, after a question
+    /// Remove the program and what it created, after asking
     Uninstall {
-        /// Also what was decided and stored: policy, plugins, audit, tasks, outputs, skills
+        /// Also remove policy, plugins, audit, tasks, outputs and skills
         #[arg(long)]
         purge: bool,
-        /// Without a question
+        /// Do not ask
         #[arg(long)]
         yes: bool,
     },

@@ -14,7 +14,8 @@ use scorpiox_rpc::Output;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::environment::Environment;
-use crate::server::{Context, Server};
+use scorpiox_server::{Audience, Workspace};
+use scorpiox_stdio::Server;
 
 /// The least that a pipe holds, in bytes: a page of memory.
 const SMALLEST_PIPE: usize = 4096;
@@ -28,13 +29,14 @@ pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     // What is no pipe may block at once. A client can make a pipe smaller at any time, but not below a page.
     let room = rustix::pipe::fcntl_getpipe_size(&output).map_or(0, |room| room.min(SMALLEST_PIPE));
     let output = Output::with_room(File::from(output), room);
-    let context = Arc::new(Context::new(environment.options(), output));
-    let server = Server::new(context, File::from(input), move || has_hung_up(&watched));
+    let workspace = environment.open();
+    let server =
+        Server::new(&workspace, Audience::Model, File::from(input), output, move || has_hung_up(&watched));
     let (bell, ringer) = std::io::pipe()?;
     let (ended, signals) = (Arc::clone(&server), ringer.try_clone()?);
     // Until then a signal ends the process as it ends any other, with nothing to be lost.
     let listen = move || or_exit(ring_on_signals(&signals));
-    let end = move || or_exit(end_when_told(ended, bell));
+    let end = move || or_exit(end_when_told(ended, workspace, bell));
     server.serve(ringer, [Box::new(listen), Box::new(end)]);
     // The process ends with the thread that was started.
     loop {
@@ -61,14 +63,15 @@ fn ring_on_signals(bell: &PipeWriter) -> std::io::Result<()> {
 }
 
 /// Starts to wait for the end.
-fn end_when_told(server: Arc<Server>, bell: PipeReader) -> std::io::Result<()> {
-    threads::start("end", move || end(&server, bell)).map(drop)
+fn end_when_told(server: Arc<Server>, workspace: Arc<Workspace>, bell: PipeReader) -> std::io::Result<()> {
+    threads::start("end", move || end(&server, &workspace, bell)).map(drop)
 }
 
 /// Ends the server, and the process, when the bell rings: its input has ended, or a signal came.
-fn end(server: &Server, mut bell: PipeReader) {
+fn end(server: &Server, workspace: &Workspace, mut bell: PipeReader) {
     let _ = bell.read(&mut [0]);
     server.shut_down(server.end());
+    workspace.close();
     std::process::exit(0);
 }
 

@@ -8,22 +8,21 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
 use super::environment::Environment;
-use super::policy;
-use crate::capabilities::Capability;
-use crate::capabilities::approved::Approved;
-use crate::capabilities::shell::Shell;
-use crate::plugins::Plugins;
-use crate::tools::{Kind, Tool};
+use scorpiox_capabilities::Capability;
+use scorpiox_capabilities::approved::Approved;
+use scorpiox_operator::Operator;
+use scorpiox_tools::plugins::Plugins;
+use scorpiox_tools::{Kind, Tool};
 
 pub(super) fn run(environment: &Environment) -> ExitCode {
     let mut text = String::new();
-    let shell = Arc::new(Shell::new(policy::setup(environment)));
-    let plugins = Plugins::new(Arc::clone(&shell)).tools();
+    let operator = Arc::new(Operator::new(environment.site()));
+    let plugins = Plugins::new(Arc::clone(&operator)).tools();
     for tool in environment.registry.tools().chain(&plugins) {
         let settings = &environment.settings;
         let on = settings.tools_enabled() && settings.tool_enabled(&tool.name);
         // What is wrong with the policy is said where a tool is called, and by `doctor`.
-        let closed = shell.policy().ok().and_then(|policy| policy.tools.check_tool(&tool.name).err());
+        let closed = operator.policy().ok().and_then(|policy| policy.tools.check_tool(&tool.name).err());
         let state = match closed {
             Some(why) => format!("  (closed: {why})"),
             None if on => state(tool).to_owned(),
@@ -65,7 +64,7 @@ fn state(tool: &Tool) -> &'static str {
     if tool.is_conditional() { "  (listed when there are too many skills for a catalogue)" } else { "" }
 }
 
-/// What a plugin was approved for that is no interface of this project.
+/// What a plugin was approved for that is not an interface of this project.
 fn approved_rights(approved: &Approved) -> Vec<String> {
     let mut rights = Vec::new();
     if !approved.env.is_empty() {

@@ -52,9 +52,7 @@ pub(super) fn run(environment: &Environment, purge: bool, yes: bool) -> Result<E
     }
     if !yes {
         if !terminal::can_ask() {
-            bail!(
-                "there is no terminal to ask at; --yes removes this without a question; nothing was removed"
-            );
+            bail!("there is no terminal to ask at; --yes removes this without asking; nothing was removed");
         }
         if !terminal::ask("\nRemove all of this? [y/N] ")? {
             terminal::print(&Shown::line("Nothing was removed."));
@@ -132,7 +130,7 @@ impl Plan {
                 let _ = fs::remove_file(path);
             }
             if path.symlink_metadata().is_ok() {
-                bail!("{} cannot be removed; what stands before it is", path.display());
+                bail!("{} cannot be removed; everything above it was", path.display());
             }
         }
         // Only if nothing of anybody's is left in it.

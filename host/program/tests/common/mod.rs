@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::Uses;
-use scorpiox_code::capabilities::Capability;
-use scorpiox_code::capabilities::files::Files;
-use scorpiox_code::capabilities::shell::{Shell, ShellSetup};
-use scorpiox_code::capabilities::skills::SkillFolders;
-use scorpiox_code::capabilities::web::Web;
-use scorpiox_code::runtime::{Binary, Component, Limits, Setup};
-use scorpiox_code::server::{Audience, Context, End, Options, Server};
-use scorpiox_code::tools::{Registry, Tool};
-use scorpiox_code::workspace::Workspace;
+use scorpiox_capabilities::Capability;
+use scorpiox_capabilities::files::Files;
+use scorpiox_capabilities::setup::Setup;
+use scorpiox_capabilities::web::Web;
 use scorpiox_executor::Cancel;
+use scorpiox_operator::{Operator, Site, SkillFolders, WorkspaceFolder};
 use scorpiox_rpc::{Output, memory};
+use scorpiox_runtime::{Binary, Component, Limits};
+use scorpiox_server::{App, Audience, Workspace, WorkspaceOptions};
 use scorpiox_settings::{Locations, Settings};
-use scorpiox_store::{Database, Durability};
+use scorpiox_shell::Shell;
+use scorpiox_stdio::{End, Server};
+use scorpiox_store::{Durability, MemoryStore, SqliteStore};
+use scorpiox_tools::{Registry, Tool};
 use serde_json::{Value, json};
 
 /// A file that the build made below `target/`.
@@ -42,28 +43,34 @@ pub fn guest(name: &str, grants: &'static [Capability], limits: Limits) -> Compo
     component
 }
 
-/// The shell of a workspace in `folder`.
-pub fn shell(folder: &Path) -> Shell {
-    Shell::new(ShellSetup {
-        workspace: folder.join("workspace"),
-        workspace_name: "test".to_owned(),
+/// What the operator decides about: the workspace of that name in `folder`.
+pub fn site(folder: &Path, name: &str) -> Site {
+    Site {
+        workspace: folder.join(name),
+        workspace_name: name.to_owned(),
         home: None,
         own_home: folder.join("own"),
         skills: Arc::new(SkillFolders::new(folder, None, folder, &[])),
         is_managed_required: false,
         worked_on: Vec::new(),
-    })
+    }
+}
+
+/// The shell of a workspace in `folder`.
+pub fn shell(folder: &Path) -> Shell {
+    Shell::new(Arc::new(Operator::new(site(folder, "workspace"))))
 }
 
 /// The set-up of a call with its state in `folder`.
 pub fn setup(folder: &Path) -> Setup {
+    let operator = Arc::new(Operator::new(site(folder, "workspace")));
     Setup {
-        database: Arc::new(Database::new(folder.join("state/test.db"), Durability::Process)),
+        store: Arc::new(SqliteStore::new(folder.join("state/test.db"), Durability::Process)),
         skills: Arc::new(SkillFolders::new(folder, None, folder, &[])),
-        shell: Arc::new(shell(folder)),
+        shell: Arc::new(Shell::new(Arc::clone(&operator))),
         asynchronous: Arc::default(),
-        web: Arc::new(Web::new(Arc::new(shell(folder)), Arc::default())),
-        files: Arc::new(Files::new(Arc::new(shell(folder)))),
+        web: Arc::new(Web::new(Arc::clone(&operator), Arc::default())),
+        files: Arc::new(Files::new(operator)),
         counterpart: None,
         room: 20_000,
         prefix: None,
@@ -75,50 +82,76 @@ pub fn setup(folder: &Path) -> Setup {
     }
 }
 
-/// A server over a connection in memory, with tools of the test's own.
+/// An app with tools of the test's own.
+pub fn app(tools: Vec<Tool>) -> Arc<App> {
+    App::new(Arc::new(Registry::new(tools)))
+}
+
+/// A workspace of that name in `folder`.
+pub fn workspace(app: &Arc<App>, folder: &Path, name: &str) -> Arc<Workspace> {
+    let path = folder.join(name);
+    std::fs::create_dir(&path).expect("a folder");
+    let locations =
+        Locations { binary_dir: None, home: None, workspace: path.clone(), worked_on: Vec::new() };
+    let none: [(&str, &str); 0] = [];
+    app.open(WorkspaceOptions {
+        folder: WorkspaceFolder { path, instead_of: None },
+        settings: Arc::new(Settings::load(&locations, none, &[])),
+        store: Arc::new(MemoryStore::new()),
+        site: site(folder, name),
+    })
+}
+
+/// A server over a connection in memory.
 pub struct Connected {
     pub server: Arc<Server>,
     requests: Option<memory::PipeWriter>,
     answers: Lines<BufReader<memory::PipeReader>>,
-    _folder: tempfile::TempDir,
+    pub workspace: Arc<Workspace>,
+    _folder: Option<tempfile::TempDir>,
 }
 
 impl Connected {
+    /// With tools of the test's own, in a workspace of its own.
     pub fn new(tools: Vec<Tool>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let workspace = folder.path().join("workspace");
-        std::fs::create_dir(&workspace).expect("a folder");
-        let locations =
-            Locations { binary_dir: None, home: None, workspace: workspace.clone(), worked_on: Vec::new() };
-        let registry = Arc::new(Registry::new(tools));
-        let none: [(&str, &str); 0] = [];
-        let options = Options {
-            workspace: Workspace { path: workspace, instead_of: None },
-            own_home: folder.path().join("own"),
-            home: None,
-            settings: Arc::new(Settings::load(&locations, none, &registry.names())),
-            registry,
-            durability: Durability::Process,
-            is_managed_required: false,
-            worked_on: Vec::new(),
-            audience: Audience::Model,
-        };
+        let app = app(tools);
+        let workspace = workspace(&app, folder.path(), "workspace");
+        Self { _folder: Some(folder), ..Self::to(&workspace) }
+    }
+
+    /// To a workspace that others may work on, too.
+    pub fn to(workspace: &Arc<Workspace>) -> Self {
         let (requests, input) = memory::pipe(1024 * 1024);
         let (output, answers) = memory::pipe(1024 * 1024);
-        let context = Arc::new(Context::new(options, Output::new(output)));
-        let server = Server::start(context, input, || false);
-        let answers = BufReader::new(answers).lines();
-        Self { server, requests: Some(requests), answers, _folder: folder }
+        Self {
+            server: Server::start(workspace, Audience::Model, input, Output::new(output)),
+            requests: Some(requests),
+            answers: BufReader::new(answers).lines(),
+            workspace: Arc::clone(workspace),
+            _folder: None,
+        }
     }
 
     /// With the handshake done.
     pub fn initialized(tools: Vec<Tool>) -> Self {
         let mut connected = Self::new(tools);
-        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-        connected.send(&json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params }));
-        assert_eq!(connected.receive()["id"], "hello");
-        connected.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        connected.shake_hands("2025-11-25", &json!({}));
         connected
+    }
+
+    /// The handshake of a revision.
+    pub fn shake_hands(&mut self, revision: &str, capabilities: &Value) {
+        let client = json!({ "name": "t", "version": "1" });
+        let params =
+            json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
+        self.send(&json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params }));
+        let answer = self.receive();
+        assert_eq!(
+            (&answer["id"], &answer["result"]["protocolVersion"]),
+            (&json!("hello"), &json!(revision))
+        );
+        self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     }
 
     pub fn send(&mut self, message: &Value) {
@@ -151,6 +184,7 @@ impl Connected {
             self.server.wait();
         }
         self.server.shut_down(end);
+        self.workspace.close();
         let Self { server, answers, .. } = self;
         drop(server);
         let rest = answers.map(|line| serde_json::from_str(&line.expect("readable")).expect("JSON"));

@@ -48,8 +48,13 @@ impl Machine {
 
     /// The problems as a person sees them, without the folder's random name.
     fn problems(&self, settings: &Settings) -> Vec<String> {
-        let root = format!("{}/", self.root.path().display());
-        settings.problems().iter().map(|problem| problem.to_string().replace(&root, "")).collect()
+        settings.problems().iter().map(|problem| self.plain(&problem.to_string())).collect()
+    }
+
+    /// A text without the folder's random name, with the slashes of one system.
+    fn plain(&self, text: &str) -> String {
+        let root = format!("{}{}", self.root.path().display(), std::path::MAIN_SEPARATOR);
+        text.replace(&root, "").replace(std::path::MAIN_SEPARATOR, "/")
     }
 }
 
@@ -89,11 +94,10 @@ fn entries_name_every_key_with_its_origin() {
     let machine = Machine::new()
         .with(HOME, "STREAMING=off\n\nADDITIONAL_SKILLS=~/a,b")
         .with(SCORPIOX, "TOOL_WEBSEARCH=0");
-    let root = format!("{}/", machine.root.path().display());
     let settings = machine.load_with(&[("MODEL", "opus")]);
     let shown: Vec<_> = settings
         .entries()
-        .map(|entry| format!("{}={} ({})", entry.key, entry.value, entry.origin).replace(&root, ""))
+        .map(|entry| machine.plain(&format!("{}={} ({})", entry.key, entry.value, entry.origin)))
         .collect();
     assert_eq!(
         shown,

@@ -62,7 +62,10 @@ fn one_address_inside_is_enough_to_refuse() {
         "http://localhost./",
     ] {
         let text = denied("", url);
-        assert!(text.contains("is an address") && text.contains("allow_private"), "{url}: {text}");
+        assert!(
+            text.contains(" address") && text.contains("which is refused") && text.contains("allow_private"),
+            "{url}: {text}"
+        );
     }
     let mapped = denied("allow_private = [\"127.0.0.1/32\"]", "http://[::ffff:127.0.0.1]/");
     assert!(mapped.contains("unusual spelling of the address 127.0.0.1"), "{mapped}");

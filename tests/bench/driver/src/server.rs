@@ -37,7 +37,8 @@ impl Program {
         fs::create_dir_all(&skill)?;
         // As where the program is installed.
         fs::create_dir_all(folder.join("home/.scorpiox"))?;
-        let program = Self { name, binary: binary.to_owned(), folder, variables: Vec::new(), launcher: Vec::new() };
+        let program =
+            Self { name, binary: binary.to_owned(), folder, variables: Vec::new(), launcher: Vec::new() };
         program.write_skill()?;
         Ok(program)
     }

@@ -59,11 +59,11 @@ fn lines_are_chosen_by_what_they_have() {
     let (status, _, err) = program.run(&["audit", "--line", "12"]);
     assert!(!status.success() && err.contains("policy.toml:12"), "{err}");
     let (_, out, _) = program.run(&["audit", "--tool", "TaskManger"]);
-    assert_eq!(out, "no calls are recorded that fit; did you mean --tool TaskManager?\n");
+    assert_eq!(out, "no recorded call matches; did you mean --tool TaskManager?\n");
     let (_, out, _) = program.run(&["audit", "--client", "tets"]);
-    assert_eq!(out, "no calls are recorded that fit; did you mean --client tests?\n");
+    assert_eq!(out, "no recorded call matches; did you mean --client tests?\n");
     let (_, out, _) = program.run(&["audit", "--tool", "TaskManager", "--since", "0s"]);
-    assert_eq!(out, "no calls are recorded that fit\n");
+    assert_eq!(out, "no recorded call matches\n");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn calls_that_a_line_of_the_policy_decided_are_found_by_it() {
         assert!(rows.iter().any(|told| told == row), "{row:?}: {out}");
     }
     let (_, none, _) = program.run(&["audit", "report", "--since", "0s"]);
-    assert_eq!(none, "no calls are recorded that fit\n");
+    assert_eq!(none, "no recorded call matches\n");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn the_table_is_for_people_and_safe_for_their_terminal() {
         assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown:?}");
     }
     let (_, none, _) = Program::new().run(&["audit"]);
-    assert_eq!(none, "no calls are recorded that fit\n");
+    assert_eq!(none, "no recorded call matches\n");
 }
 
 #[test]

@@ -18,7 +18,9 @@ fn refuses(program: &Program, words: &[&str]) {
     ] {
         let text = told(&mut server, tool, arguments);
         assert!(
-            text.starts_with("All tools are refused until the policy is mended: /etc/scorpiox/policy.toml"),
+            text.starts_with(
+                "All tools are refused until the policy is corrected: /etc/scorpiox/policy.toml"
+            ),
             "{tool}: {text}"
         );
         assert!(words.iter().all(|word| text.contains(word)), "{tool}: {words:?}: {text}");
@@ -37,7 +39,7 @@ fn each_way_to_break_the_file_is_told_with_its_line_and_what_to_do() {
         ("version = 1\n[shell\n", &["line 2", "is not TOML"]),
         ("version = 1\n[shel]\n", &["line 2", "did you mean `shell`"]),
         ("version = 1\n[web]\nenabled = \"no\"\n", &["line 3", "write true or false"]),
-        ("version = 1\n[web]\nallow = [\"a b\"]\n", &["line 3", "is no host name"]),
+        ("version = 1\n[web]\nallow = [\"a b\"]\n", &["line 3", "is not a host name"]),
         ("version = 1\n[tools]\ndeny = [\"a*b\"]\n", &["line 3", "before its end"]),
         ("version = 1\n[plugins]\nallow = [\"x@sha256:12\"]\n", &["line 3", "no valid hash"]),
         ("version = 1\nmin_version = \"soon\"\n", &["line 2", "write a version"]),

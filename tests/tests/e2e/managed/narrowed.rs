@@ -87,6 +87,52 @@ fn a_policy_that_was_there_and_is_gone_is_missed() {
 }
 
 #[test]
+fn an_address_in_a_url_is_judged_alike_by_why_and_by_cases() {
+    let program = Program::new();
+    program.put("workspace/team.toml", "version = 1\n[web]\nallow_private = [\"10.0.0.0/8\"]\n");
+    let urls = ["http://192.168.0.1/", "http://127.0.0.1:8080/", "http://[::1]/", "http://2130706433/"];
+    let cases: String = urls.iter().map(|url| format!("deny url {url}\n")).collect();
+    program.put("workspace/cases", format!("{cases}deny url http://10.0.0.1/\nallow url https://1.1.1.1/\n"));
+    let (passed, out, err) = program.run(&["policy", "test", "cases"]);
+    assert!(passed.success() && out == "6 cases, all as expected.\n", "{out}{err}");
+    for url in urls {
+        let (allowed, out, err) = program.run(&["policy", "why", "url", url]);
+        assert!(allowed.code() == Some(1) && out.contains("denied: "), "{out}{err}");
+        program.put("workspace/one", format!("allow url {url}\n"));
+        let (_, told, _) = program.run(&["policy", "test", "one"]);
+        let why = out.lines().next().and_then(|line| line.split_once(": denied: ")).expect("a reason").1;
+        assert!(told.contains(&format!("is denied: {why}\n")), "{told}{why}");
+    }
+    let (passed, out, _) = program.run(&["policy", "test", "cases", "--policy", "team.toml"]);
+    assert!(!passed.success() && out.contains("line 5: deny url http://10.0.0.1/: is allowed: "), "{out}");
+    assert!(out.ends_with("6 cases, 1 not as expected.\n"), "{out}");
+}
+
+#[test]
+fn what_is_in_a_home_folder_below_tmp_is_not_open_to_commands() {
+    let program = Program::new();
+    // Where commands have a folder of their own.
+    let home = tempfile::Builder::new().tempdir_in("/tmp").expect("a folder");
+    let program = program.with("HOME", home.path().to_str().expect("a path"));
+    let own = program.home().join(".scorpiox");
+    let program = program.with("SCORPIOX_HOME", own.to_str().expect("a path"));
+    std::fs::write(home.path().join("notes"), "").expect("writes");
+    for (access, file) in
+        [("read", "~/.ssh/id_ed25519"), ("read", "~/notes"), ("write", "~/.bashrc"), ("write", "~/notes")]
+    {
+        let (allowed, out, err) = program.run(&["policy", "why", access, file]);
+        let says = "denied: commands have a /tmp of their own, and ";
+        assert!(allowed.code() == Some(1) && out.contains(says), "{access} {file}: {out}{err}");
+    }
+    program
+        .put("workspace/cases", "deny read ~/.ssh/id_ed25519\ndeny write ~/.bashrc\nallow write /tmp/x/y\n");
+    let (passed, out, err) = program.run(&["policy", "test", "cases"]);
+    assert!(passed.success(), "{out}{err}");
+    let (_, out, _) = program.run(&["policy", "why", "read", "/tmp/x/y"]);
+    assert!(out.contains("which covers /tmp/x/y in the commands' own /tmp"), "{out}");
+}
+
+#[test]
 fn cases_that_a_team_keeps_are_checked_against_a_policy() {
     let program = Program::new();
     program.put("workspace/team.toml", "version = 1\n[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [\"git.example.com:22\"], allow_private = [\"10.1.0.0/16\"] }\n[tools]\ndeny = [\"AskUserQuestion\"]\n");
@@ -111,7 +157,7 @@ fn cases_that_a_team_keeps_are_checked_against_a_policy() {
     let at_home = ["--workspace", &home, "policy", "test", "good.cases", "--policy", "team.toml"];
     let (passed, out, err) = program.run(&at_home);
     assert!(passed.success() && out == "9 cases, all as expected.\n", "{out}{err}");
-    assert!(err.contains("is no project, so that relative paths are those of "), "{err}");
+    assert!(err.contains("is not a project, so that relative paths are those of "), "{err}");
     program.put("workspace/near.cases", "deny tool weather.today\ndeny tool bash\n");
     let (passed, _, err) = program.run(&["policy", "test", "near.cases"]);
     assert!(
@@ -135,7 +181,7 @@ fn a_first_policy_is_written_once_and_is_one() {
         assert!(wrote.success() && out.starts_with("Wrote "), "{out}{err}");
         assert!(program.run(&["policy", "check"]).0.success() || example == "team", "{example}");
         let (again, _, err) = program.run(&["policy", "init", "--example", example]);
-        assert!(!again.success() && err.contains("is there already"), "{err}");
+        assert!(!again.success() && err.contains("exists already"), "{err}");
         let (_, diff, _) = program.run(&["policy", "diff"]);
         assert!(diff.contains("\n+ ") || example == "team", "{diff}");
     }

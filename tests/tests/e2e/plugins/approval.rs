@@ -73,14 +73,14 @@ fn a_changed_file_disables_the_plugin_at_once() {
     fs::write(installed.join("c.wasm"), another()).expect("writes");
     let call = server.request("tools/call", json!({"name": "kinds.divide", "arguments": {"a": 1, "b": 1}}));
     assert_eq!(server.answer(call)["error"]["code"], -32602);
-    assert!(status(&program).contains("disabled: its component is another than the one that was approved"));
+    assert!(status(&program).contains("disabled: its component is not the one that was approved"));
     fs::write(installed.join("c.wasm"), original).expect("writes");
     assert!(!listed(&mut server).is_empty());
     let manifest = fs::read_to_string(installed.join("plugin.toml")).expect("the manifest");
     fs::write(installed.join("plugin.toml"), manifest + "[capabilities.store]\nwhy = \"more\"\n")
         .expect("writes");
     assert!(listed(&mut server).is_empty());
-    assert!(status(&program).contains("disabled: its plugin.toml is another"));
+    assert!(status(&program).contains("disabled: its plugin.toml is not the one"));
 }
 
 #[test]
@@ -93,16 +93,16 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
     let broken = component()[..component().len() / 2].to_vec();
     let cases: [(&str, &[u8], &str); 7] = [
         ("", b"", "it is empty"),
-        ("", b"#!/bin/sh\n", "it is no WebAssembly component"),
+        ("", b"#!/bin/sh\n", "it is not a WebAssembly component"),
         ("", &core, "it is a core module, not a component, and does not say what its types are"),
         ("", &binary, "what is compiled elsewhere is not run"),
-        ("", &broken, "kinds can be no plugin"),
+        ("", &broken, "kinds cannot be a plugin"),
         (
             "[capabilities.web]\nhosts = [\"*\"]\nwhy = \"x\"\n",
             &component(),
             "asks for capabilities.web: hosts = [\"*\"] would be every host",
         ),
-        ("[tools.multiply]\ndescription = \"x\"\n", &component(), "it has no such tool"),
+        ("[tools.multiply]\ndescription = \"x\"\n", &component(), "the component has no such tool"),
     ];
     for (manifest, bytes, expected) in cases {
         let source = source(&program, "kinds", manifest, bytes);
@@ -112,7 +112,7 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
     }
     for name in ["Bash", "..", "a/b"] {
         let (refused, _, err) = program.run(&["plugin", "approve", name]);
-        assert!(!refused.success() && err.contains("no plugin's name"), "{err}");
+        assert!(!refused.success() && err.contains("not a plugin name"), "{err}");
     }
 }
 
@@ -241,7 +241,7 @@ fn what_is_refused_of_a_plugin_leaves_lines_with_the_rule() {
         "{lines:#?}"
     );
     let changed = lines[3]["uses"][0]["why"].as_str().expect("a text");
-    assert!(changed.contains("its component is another than the one that was approved"), "{changed}");
+    assert!(changed.contains("its component is not the one that was approved"), "{changed}");
 }
 
 #[test]
@@ -344,10 +344,10 @@ fn why_a_plugin_is_disabled_stands_on_standard_error() {
     program.put("home/.scorpiox/plugins/kinds/c.wasm", another());
     let (_, _, err) = program.run(&["call", "kinds.divide", "{}"]);
     assert!(
-        err.contains("plugin kinds does not run: its component is another than the one that was approved"),
+        err.contains("plugin kinds does not run: its component is not the one that was approved"),
         "{err}"
     );
-    assert!(status(&program).contains("disabled: its component is another"));
+    assert!(status(&program).contains("disabled: its component is not the one"));
 }
 
 #[test]

@@ -106,5 +106,5 @@ fn a_component_that_is_none_is_refused_by_the_compiler() {
     let program = Program::new();
     let (status, _, err) =
         program.run(&["plugin", "add", &source(&program, "broken", "", b"\0asm\x0d\0\x01\0\xff\xff")]);
-    assert!(!status.success() && err.contains("can be no plugin"), "{err}");
+    assert!(!status.success() && err.contains("cannot be a plugin"), "{err}");
 }

@@ -26,21 +26,21 @@ fn definitions_that_mislead_are_refused_and_shown_escaped() {
         for kind in ["bidi", "zero-width", "joiner", "ansi", "tag", "long"] {
             let text = refusal(&impostor_as(&format!("{member} {kind}")));
             let expected = match (member, kind) {
-                ("name", _) => "a tool is called".to_owned(),
+                ("name", _) => "a tool has the name".to_owned(),
                 // In JSON it is escaped, and JSON with the character itself is none.
-                ("schema", "ansi") => "asked for its tools, it failed".to_owned(),
-                ("schema", "long") => "at most 65536 fit".to_owned(),
+                ("schema", "ansi") => "it failed when it was asked for its tools".to_owned(),
+                ("schema", "long") => "the limit is 65536".to_owned(),
                 (_, "long") => format!("the {member} of version has 1000000 characters"),
-                ("schema", _) => "the input_schema of version has the character \\u{".to_owned(),
-                _ => format!("the {member} of version has the character \\u{{"),
+                ("schema", _) => "the input_schema of version has the invisible character \\u{".to_owned(),
+                _ => format!("the {member} of version has the invisible character \\u{{"),
             };
             assert!(text.contains(&expected), "{member} {kind}: {text}");
             assert!(text.len() < 2000, "{member} {kind}: {} bytes", text.len());
             assert!(text.chars().all(|c| c == '\n' || (' '..='~').contains(&c) || c == '…'), "{text:?}");
         }
     }
-    assert!(refusal(&impostor_as("many")).contains("it has 65 tools; at most 64 fit"));
-    assert!(refusal(&impostor_as("no-json")).contains("asked for its tools, it failed"));
+    assert!(refusal(&impostor_as("many")).contains("it has 65 tools; the limit is 64"));
+    assert!(refusal(&impostor_as("no-json")).contains("it failed when it was asked for its tools"));
 }
 
 #[test]
@@ -71,9 +71,12 @@ fn components_for_other_versions_of_the_interface_are_refused() {
         bytes
     };
     let newer = refusal(&replace("@0.1.0", "@0.9.0"));
-    assert!(newer.contains("@0.9.0, which this program does not have; a newer version"), "{newer}");
+    assert!(
+        newer.contains("@0.9.0, which this version of scorpiox-code does not provide; a newer one may"),
+        "{newer}"
+    );
     let other = refusal(&replace("scorpiox:tool/tool@0.1.0", "scorpiox:tool/tool@0.9.0"));
-    assert!(other.contains("it exports scorpiox:tool/tool@0.9.0, and this program knows"), "{other}");
+    assert!(other.contains("it exports scorpiox:tool/tool@0.9.0, but this program supports"), "{other}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_bare_name_is_what_is_installed_and_approved() {
     let (allowed, said) = why(&program, "plugin", &format!("kinds@sha256:{}", hash.to_uppercase()));
     assert!(allowed, "{said}");
     let (allowed, said) = why(&program, "plugin", "kinds@sha256:12");
-    assert!(!allowed && said.contains("is no hash"), "{said}");
+    assert!(!allowed && said.contains("is not a hash"), "{said}");
 }
 
 #[test]
@@ -83,4 +83,48 @@ fn doctor_says_which_line_closes_tools_of_a_plugin() {
     let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains(", 1 closed by [tools] of the policy (policy.toml line 3):"), "{said}");
     assert!(!said.contains("switched off by the settings"), "{said}");
+}
+
+#[test]
+fn doctor_says_of_each_plugin_that_does_not_run_why() {
+    let (program, _) = installed();
+    let component = std::fs::read(super::kinds()).expect("the component");
+    let doctor = || {
+        let (status, out, _) = program.run(&["doctor"]);
+        (status.code(), out.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let (code, said) = doctor();
+    assert!(code == Some(0) && said.contains("ok plugin kinds, "), "{said}");
+    // What somebody has to decide, or decided, is no fault.
+    let waiting = source(&program, "waiting", "", &component);
+    program.run(&["plugin", "add", &waiting]);
+    install(&program, &source(&program, "denied", "", &component));
+    program.run(&["plugin", "deny", "denied"]);
+    install(&program, &source(&program, "closed", "", &component));
+    with_policy(&program, "deny = [\"closed\"]");
+    let (code, said) = doctor();
+    for row in [
+        "note plugin waiting waits for approval: look at it and decide with `scorpiox-code plugin approve waiting`",
+        "note plugin denied does not run: it was denied",
+        "note plugin closed does not run: plugin closed is denied by \"closed\" in `deny` of [plugins] (policy.toml line 3)",
+        "Everything works.",
+    ] {
+        assert!(code == Some(0) && said.contains(row), "{row}: {said}");
+    }
+    // What ran and runs no more is one.
+    program.put("home/.scorpiox/plugins/kinds/c.wasm", "another");
+    program.put("home/.scorpiox/plugins/broken/plugin.toml", "name = 7");
+    std::fs::remove_dir_all(program.home().join(".scorpiox/plugins/denied")).expect("removes");
+    std::fs::remove_dir_all(program.home().join(".scorpiox/plugins/closed")).expect("removes");
+    let (code, said) = doctor();
+    for row in [
+        "FAIL plugin kinds is disabled: its component is not the one that was approved; look at it and decide \
+         with `scorpiox-code plugin approve kinds`",
+        "FAIL plugin broken cannot be used: ",
+        "FAIL plugin closed does not run: its files are gone; install it again, or run `scorpiox-code plugin remove closed`",
+        "note plugin denied was denied, and its files are gone; `scorpiox-code plugin remove denied` forgets it",
+        "3 things have to be fixed",
+    ] {
+        assert!(code == Some(1) && said.contains(row), "{row}: {said}");
+    }
 }

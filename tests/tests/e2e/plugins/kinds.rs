@@ -13,7 +13,7 @@ fn every_function_that_json_can_call_is_a_tool() {
     }
     assert!(!names.iter().any(|name| name.contains("take")), "{names:?}");
     let (_, shown, _) = program.run(&["plugin", "show", "kinds"]);
-    assert!(shown.contains("handles.take is no tool: parameter value is a resource"), "{shown}");
+    assert!(shown.contains("handles.take cannot be a tool: parameter value is a resource"), "{shown}");
     let list = server.ask("tools/list", json!({}));
     let tool = list["result"]["tools"]
         .as_array()
@@ -68,16 +68,16 @@ fn what_does_not_fit_is_named_by_its_path() {
     let mut error = |tool: &str, arguments: Value| refused(&server.call(tool, arguments)).to_owned();
     assert_eq!(
         error("kinds.echo.points", json!({"value": [{"x": 1, "y": 1}, {"x": 1, "y": "2.5"}]})),
-        "value[1].y is \"2.5\"; it must be an integer from -2147483648 to 2147483647."
+        "value[1].y: expected an integer from -2147483648 to 2147483647, found \"2.5\"."
     );
     assert_eq!(
         error("kinds.divide", json!({"a": 1})),
-        "b is missing; an integer from 0 to 18446744073709551615 fits."
+        "b is missing: expected an integer from 0 to 18446744073709551615."
     );
-    assert_eq!(error("kinds.divide", json!({"a": 1, "b": 2, "c": 3})), "c is not known; known are a, b.");
+    assert_eq!(error("kinds.divide", json!({"a": 1, "b": 2, "c": 3})), "c is not known; expected a, b.");
     assert_eq!(
         error("kinds.echo.hue", json!({"value": "pink"})),
-        "value is \"pink\"; it must be one of red, green, blue."
+        "value: expected one of red, green, blue, found \"pink\"."
     );
 }
 

@@ -59,7 +59,7 @@ fn a_ledger_that_cannot_be_used_lets_nothing_run_until_it_is_mended() {
                 let record = value["plugins"]["kinds"].clone();
                 value["plugins"]["Bash"] = record;
             }),
-            "\"Bash\" is no plugin's name",
+            "\"Bash\" is not a plugin name",
         ),
     ] {
         fs::write(&path, &text).expect("writes");

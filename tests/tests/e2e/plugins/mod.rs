@@ -3,6 +3,7 @@
 mod approval;
 mod changed;
 mod costly;
+mod examples;
 mod hostile;
 mod impostor;
 mod insider;

@@ -100,6 +100,6 @@ fn a_component_of_many_instances_and_memories_is_bounded() {
         let answer = server.call("raw.give", json!({}));
         assert!(refused(&answer).starts_with("raw.give has no result"), "{answer}");
     } else {
-        assert!(err.contains("raw can be no plugin"), "{err}");
+        assert!(err.contains("raw cannot be a plugin"), "{err}");
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use scorpiox_tests::Program;
 use serde_json::json;
@@ -14,8 +15,10 @@ fn tools() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/templates")
 }
 
-/// `make -C FOLDER`.
-fn make(folder: &Path) {
+/// `make -C FOLDER`, one at a time: what the languages' tools install is shared.
+pub(super) fn make(folder: &Path) {
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     let output = Command::new("make")
         .arg("-C")
         .arg(folder)
@@ -86,11 +89,11 @@ fn a_folder_with_something_in_it_is_left_alone() {
     let program = Program::new();
     program.put("workspace/demo/notes.txt", "mine");
     let (made, _, err) = program.run(&["plugin", "new", "--lang", "js", "demo"]);
-    assert!(!made.success() && err.contains("demo is there, and is no empty folder"), "{err}");
+    assert!(!made.success() && err.contains("demo exists and is not an empty folder"), "{err}");
     assert_eq!(fs::read_dir(program.workspace().join("demo")).expect("the folder").count(), 1);
     for name in ["Demo", "../demo", "-x"] {
         let (made, _, err) = program.run(&["plugin", "new", "--lang", "js", "--", name]);
-        assert!(!made.success() && err.contains("is no plugin's name"), "{err}");
+        assert!(!made.success() && err.contains("is not a plugin name"), "{err}");
     }
 }
 
@@ -112,7 +115,10 @@ fn a_core_module_that_says_its_types_is_made_a_component() {
     // A skill's component is compared with what is installed, so that it has to be one already.
     program.put("workspace/sources/kinds/SKILL.md", "---\nname: kinds\ndescription: x\n---\n");
     let (added, _, err) = program.run(&["plugin", "add", &source]);
-    assert!(!added.success() && err.contains("is a core module, and a skill brings a component"), "{err}");
+    assert!(
+        !added.success() && err.contains("is a core module, but a skill has to bring a component"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -122,7 +128,10 @@ fn comments_that_cannot_be_used_are_left_out_with_a_word_and_the_plugins_own_sta
     let folder = source(&program, "kinds", "", &component);
     program.put("workspace/sources/kinds/wit/world.wit", "world without a package");
     let (_, out, err) = program.run(&["plugin", "add", &folder]);
-    assert!(err.contains("so they describe no tools") && out.contains("kinds.divide"), "{err}");
+    assert!(
+        err.contains("so the tools get no descriptions from them") && out.contains("kinds.divide"),
+        "{err}"
+    );
     let wit = "package a:b;\nworld w {\n/// Of the comment.\nexport divide: func();\n}";
     program.put("workspace/sources/kinds/wit/world.wit", wit);
     let (_, out, err) = program.run(&["plugin", "add", &folder]);

@@ -43,5 +43,5 @@ fn each_capability_is_explained() {
     let (_, said) = why(&["files", "a.txt"]);
     assert!(said.starts_with("read ") && said.contains("a.txt: yes."), "{said}");
     let (success, said) = why(&["env"]);
-    assert!(!success && said.contains("say which variable"), "{said}");
+    assert!(!success && said.contains("name the variable"), "{said}");
 }

@@ -35,7 +35,7 @@ fn a_client_that_needs_a_prefix_has_one_and_can_leave_it_out() {
         assert!(text(&result).starts_with("hello\n"), "{result}");
     }
     assert_eq!(text(&server.call("scorpiox_kinds.divide", json!({"a": 6, "b": 3}))), "2");
-    assert!(unknown(&mut server, "scorpiox_scorpiox_Bash").contains("there are scorpiox_Bash, "));
+    assert!(unknown(&mut server, "scorpiox_scorpiox_Bash").contains("Known tools: scorpiox_Bash, "));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn the_words_of_people_stay_as_they_are() {
         says(
             "ReadBgOutput",
             json!({"task_id": 7}),
-            &format!("none at all. {prefix}BackgroundBash starts one"),
+            &format!("there are no tasks. {prefix}BackgroundBash starts one"),
         );
         let tools = listed(&mut server);
         let described = |name: &str| {

@@ -120,7 +120,7 @@ fn wrong_numbers_are_told_with_those_that_exist() {
     background(&mut server, "sleep 300");
     for tool in ["ReadBgOutput", "KillBgTask"] {
         for (id, why) in [
-            (json!(99), "no task 99; there are: 1"),
+            (json!(99), "no task 99; known tasks: 1"),
             (json!(0), "task_id"),
             (json!("x"), "task_id"),
             (Value::Null, "task_id"),

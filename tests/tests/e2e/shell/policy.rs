@@ -41,7 +41,7 @@ fn a_policy_that_cannot_be_read_refuses_every_tool() {
             ("PlanMode", json!({ "action": "status" })),
         ] {
             let ran = Ran::of(&server.call(tool, arguments));
-            let is_said = ran.text.starts_with("All tools are refused until the policy is mended: ");
+            let is_said = ran.text.starts_with("All tools are refused until the policy is corrected: ");
             assert!(ran.is_error && is_said && ran.text.contains(place), "{policy:?}: {tool}: {}", ran.text);
         }
         let listed = server.ask("tools/list", json!({}));
@@ -137,7 +137,7 @@ fn a_home_in_the_workspace_is_refused() {
         let home = program.workspace().join(name).display().to_string();
         let (status, _, errors) = program.with("SCORPIOX_HOME", &home).run(&["doctor"]);
         assert!(
-            !status.success() && errors.contains("must not come from what is worked on"),
+            !status.success() && errors.contains("a repository could bring them along"),
             "{name}: {errors}"
         );
     }

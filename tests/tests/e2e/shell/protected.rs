@@ -198,10 +198,10 @@ fn what_was_not_made_is_said() {
         let ran = bash(server, "mkdir .vscode; echo x > .mcp.json; echo on");
         assert!(ran.output().contains("on"), "{}", ran.text);
         for name in [".vscode", ".mcp.json"] {
-            assert!(ran.text.contains("[not made: ") && ran.text.contains(name), "{}", ran.text);
+            assert!(ran.text.contains("[not created: ") && ran.text.contains(name), "{}", ran.text);
         }
         let task = background(server, "mkdir .idea; echo over");
-        let read = read_until(server, task, "not made: ");
+        let read = read_until(server, task, "not created: ");
         assert!(!read.is_empty() && !program.workspace().join(".idea").exists(), "{read}");
     });
 }
@@ -241,7 +241,7 @@ fn git_is_not_led_to_another_configuration() {
             ("config.worktree", "mv evil/config .git/config.worktree"),
         ] {
             let ran = bash(server, attack);
-            assert!(ran.exit_code() != 0 && ran.text.contains("not made: "), "{attack}: {}", ran.text);
+            assert!(ran.exit_code() != 0 && ran.text.contains("not created: "), "{attack}: {}", ran.text);
             let path = program.workspace().join(".git").join(name);
             assert!(path.symlink_metadata().is_err(), "{attack}: it is there");
         }

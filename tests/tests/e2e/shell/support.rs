@@ -8,6 +8,9 @@ use scorpiox_tests::container::Refused;
 use scorpiox_tests::{Next, Program, Started};
 use serde_json::{Value, json};
 
+/// Most that a failed test shows of a result.
+const MOST_SHOWN_CHARS: usize = 2000;
+
 /// All tiers, best first.
 pub const TIERS: [&str; 3] = ["T1", "T1b", "T2"];
 
@@ -90,8 +93,13 @@ impl Ran {
         self.output()
     }
 
+    /// The beginning of what came of it, for a person: an output can be long.
+    fn shown(&self) -> String {
+        format!("{self:?}").chars().take(MOST_SHOWN_CHARS).collect()
+    }
+
     pub fn exit_code(&self) -> i64 {
-        self.data["exit_code"].as_i64().unwrap_or_else(|| panic!("no exit code: {self:?}"))
+        self.data["exit_code"].as_i64().unwrap_or_else(|| panic!("no exit code: {}", self.shown()))
     }
 
     /// What came of a call that was refused before anything ran.

@@ -59,7 +59,7 @@ fn skills_of_the_workspace_are_marked() {
 fn a_bad_pattern_is_an_error_that_says_why() {
     assert!(refused("(").starts_with("pattern \"(\" cannot be used: "));
     assert!(refused("a{1000}{1000}").ends_with("cannot be used: compiled regex exceeded size limit."));
-    assert!(refused(&"x".repeat(513)).contains("it has 513 bytes; at most 512 fit"));
+    assert!(refused(&"x".repeat(513)).contains("it has 513 bytes; the limit is 512"));
     assert!(refused("").starts_with("pattern is missing"));
     assert!(matches!(call(&folders(), "SearchSkills", "{}"), Err(Failure::InvalidInput(_))));
 }

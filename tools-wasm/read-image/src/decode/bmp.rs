@@ -7,11 +7,13 @@ use std::io::Cursor;
 use image::codecs::bmp::BmpDecoder;
 
 use super::{frame, jpeg, png};
-use crate::format::{Format, recognise};
-use crate::limits::{Room, check_edges, pixels};
+use crate::format::Format;
+use crate::limits::pixels;
 use crate::picture::Picture;
 use crate::problem::Problem;
+use crate::recognise::recognise;
 use crate::reduce::{Layout, Reducer};
+use crate::room::{Room, check_edges};
 
 /// Size of the header of the file, which stands before the one of the picture.
 const FILE_HEADER: usize = 14;

@@ -12,10 +12,11 @@ use image::metadata::Orientation;
 use image::{ColorType, ImageDecoder, Limits};
 
 use crate::format::Format;
-use crate::limits::{MAX_EDGE, Room, check_edges, pixels};
+use crate::limits::{MAX_EDGE, pixels};
 use crate::picture::Picture;
 use crate::problem::Problem;
 use crate::reduce::{Layout, Reducer};
+use crate::room::{Room, check_edges};
 
 /// Decodes a WebP file, or the first picture of an animated one.
 pub(crate) fn webp(bytes: &[u8], room: Room) -> Result<Picture, Problem> {

@@ -9,9 +9,10 @@ use image::codecs::gif::GifDecoder;
 
 use super::frame;
 use crate::format::Format;
-use crate::limits::{MAX_EDGE, Room, check_edges, pixels};
+use crate::limits::{MAX_EDGE, pixels};
 use crate::picture::Picture;
 use crate::problem::Problem;
+use crate::room::{Room, check_edges};
 
 /// Where a file says how large its canvas is: two numbers of two bytes.
 const CANVAS: std::ops::Range<usize> = 6..10;

@@ -8,9 +8,10 @@ use image::codecs::ico::IcoDecoder;
 
 use super::{frame, png};
 use crate::format::Format;
-use crate::limits::{MAX_EDGE, Room};
+use crate::limits::MAX_EDGE;
 use crate::picture::Picture;
 use crate::problem::Problem;
+use crate::room::Room;
 
 /// Where the list of pictures begins, and how long the entry of one is.
 const LIST: usize = 6;

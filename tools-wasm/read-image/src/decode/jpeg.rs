@@ -7,10 +7,11 @@ use jpeg_decoder::{Decoder, Error, PixelFormat};
 
 use super::jpeg_header::Header;
 use crate::format::Format;
-use crate::limits::{Room, SENT_BYTES, SENT_EDGE, check_edges};
+use crate::limits::{SENT_BYTES, SENT_EDGE};
 use crate::picture::{Picture, orientation};
 use crate::problem::Problem;
 use crate::reduce::{Layout, Reducer};
+use crate::room::{Room, check_edges};
 
 /// Most visits of blocks, some seconds: a scan of a few bytes may visit every block.
 const MAX_VISITS: u64 = 150_000_000;

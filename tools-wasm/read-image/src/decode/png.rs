@@ -6,10 +6,11 @@ use std::io::Cursor;
 use png::{ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
 
 use crate::format::Format;
-use crate::limits::{Room, check_edges, pixels};
+use crate::limits::pixels;
 use crate::picture::{Picture, orientation};
 use crate::problem::Problem;
 use crate::reduce::{Layout, Reducer};
+use crate::room::{Room, check_edges};
 
 /// What the decoder may allocate for chunks, in bytes; rows and unpacking are beside it.
 const CHUNK_BYTES: usize = 16 * 1024 * 1024;

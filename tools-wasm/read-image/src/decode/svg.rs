@@ -22,10 +22,12 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, roxmltree};
 
 use self::pictures::Pictures;
-use crate::format::{Format, describe, recognise};
-use crate::limits::{Room, SENT_EDGE};
+use crate::format::Format;
+use crate::limits::SENT_EDGE;
 use crate::picture::{Picture, Pixels};
 use crate::problem::Problem;
+use crate::recognise::{describe, recognise};
+use crate::room::Room;
 
 /// Longest text, in bytes. What is built of it takes about twelve times as much memory.
 const MAX_TEXT: u64 = 8 * 1024 * 1024;

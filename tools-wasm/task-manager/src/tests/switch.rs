@@ -64,7 +64,7 @@ fn several_equal_matches_are_named() {
     let output = bench.ok(&json!({"action": "switch", "query": "docs"}));
     assert_eq!(
         output.text,
-        "Task #2 docs (no steps) is current now.\nThe query fits these as well (task_id chooses):\n  #1 Docs"
+        "Task #2 docs (no steps) is current now.\nThe query matches these as well (choose with task_id):\n  #1 Docs"
     );
     assert_eq!(ids(&output, "tasks"), [2, 1]);
     for n in 0..6 {

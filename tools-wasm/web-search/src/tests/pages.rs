@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::Answer;
-use crate::round::Outcome;
+use crate::outcome::Outcome;
 use crate::verdict;
 
 /// Address, title, snippet.

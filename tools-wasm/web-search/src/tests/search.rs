@@ -104,7 +104,7 @@ fn when_all_fail_the_error_has_a_line_for_each_and_what_to_do() {
         "{text}"
     );
     assert_eq!(text.lines().filter(|line| line.starts_with("- ")).count(), 11);
-    assert!(text.ends_with("in the settings."));
+    assert!(text.ends_with("in [search.engine.NAME] of policy.toml."));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn queries_that_cannot_be_asked_say_why() {
     assert!(refused(r#"{"query":"  "}"#).starts_with("query is missing"));
     assert_eq!(refused(r#"{"query":5}"#), "query must be a string of valid Unicode, but was 5.");
     let long = serde_json::json!({"query": "é".repeat(401)}).to_string();
-    assert!(refused(&long).starts_with("query has 401 characters; at most 400 fit."));
+    assert!(refused(&long).starts_with("query has 401 characters; the limit is 400."));
     assert!(refused(r#"{"query":"a\u0007b"}"#).starts_with("query contains the control character U+0007"));
     assert!(refused(r#"{"query":"a\nb"}"#).starts_with("query contains the control character U+000A"));
 }

@@ -11,14 +11,14 @@ fn sizes_have_a_unit_and_a_least_value() {
             profile_says(
                 &format!("limits.{key} = '{bad}'"),
                 &format!(
-                    "{label} is \"{bad}\", which is no size; {fix}: a whole number and B, KiB, MiB or GiB"
+                    "{label} is \"{bad}\", which is not a size; {fix}: a whole number and B, KiB, MiB or GiB"
                 ),
             );
         }
     }
     profile_says(
         "limits.tmp = -1",
-        "`tmp` in [shell.profile.workspace.limits] is -1, which is no size; write a size of at least 1MiB, such as \
+        "`tmp` in [shell.profile.workspace.limits] is -1, which is not a size; write a size of at least 1MiB, such as \
          \"4GiB\": a whole number and B, KiB, MiB or GiB",
     );
 }
@@ -175,7 +175,7 @@ fn variables_that_run_code_are_refused_and_names_are_plain() {
         profile_says(
             &format!("env.pass = ['{name}']"),
             &format!(
-                "{at} \"{name}\" is no name of a variable; write letters, digits and _, with no digit first"
+                "{at} \"{name}\" is not the name of a variable; write letters, digits and _, with no digit first"
             ),
         );
     }
@@ -188,11 +188,11 @@ fn variables_that_run_code_are_refused_and_names_are_plain() {
 #[test]
 fn names_of_profiles_are_plain() {
     for name in ["", "A", "a_b", "a b", &"a".repeat(65)] {
-        let shown = crate::problem::shorten(name);
+        let shown = scorpiox_rules::shorten(name);
         says(
             &format!("[shell.profile.'{name}']"),
             &format!(
-                "line 2: \"{shown}\" is no name of a profile in [shell.profile]; write 1 to 64 of a-z, 0-9 and -"
+                "line 2: \"{shown}\" is not a valid profile name in [shell.profile]; write 1 to 64 of a-z, 0-9 and -"
             ),
         );
     }

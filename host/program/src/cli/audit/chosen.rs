@@ -11,29 +11,29 @@ use super::{rule, since};
 
 #[derive(Args)]
 pub(super) struct Chosen {
-    /// Only this tool; * stands for anything
+    /// Only calls of this tool; * stands for anything
     #[arg(long, value_name = "NAME")]
     pub(super) tool: Option<String>,
-    /// Only calls of which this line of a policy decided something: policy.toml:12, or "policy.toml line 12"; also
+    /// Only calls that this line of a policy decided about: policy.toml:12, or "policy.toml line 12"; also
     /// built-in, approval
     #[arg(long, value_name = "FILE:LINE", value_parser = rule)]
     line: Option<String>,
-    /// Only this user, by name or number; * stands for anything
+    /// Only calls of this user, by name or number; * stands for anything
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// Only this client; * stands for anything
+    /// Only calls of this client; * stands for anything
     #[arg(long, value_name = "NAME")]
     pub(super) client: Option<String>,
-    /// Only since then (UTC): 90s, 30m, 2h, 7d, 2026-11-22, 2026-11-22T09:30
+    /// Only calls since this time (UTC): 90s, 30m, 2h, 7d, 2026-11-22, 2026-11-22T09:30
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<u64>,
     /// Only calls that ended with an error, were refused or were stopped
     #[arg(long)]
     failed: bool,
-    /// Only calls to which something was denied
+    /// Only calls that were denied something
     #[arg(long)]
     denied: bool,
-    /// A file with lines, in place of your own audit: another user's, or a copy. Can be repeated
+    /// Read this file instead of your own audit: another user's, or a copy. Can be repeated
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
 }

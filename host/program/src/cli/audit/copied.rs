@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use scorpiox_audit::{Begins, Break, Breaks, Chain, Copied};
 use scorpiox_text::line::escaped;
 
-use super::verify::{count, push};
+use super::sentences::{count, push};
 
 /// Chains that are told of; those that are not whole come first where there are more.
 const MAX_CHAINS: usize = 50;
@@ -45,7 +45,7 @@ pub(super) fn told(found: &Copied, name: &str) -> String {
     }
     if found.other > 0 {
         let lines = count(found.other, "line");
-        push(&mut text, "", &format!("Left out: {lines} that are no whole lines of an audit."));
+        push(&mut text, "", &format!("Left out: {lines} that are not whole lines of an audit."));
     }
     if !found.chains.is_empty() {
         push(&mut text, "", "Whether newer lines are missing at the end, only the audit itself can say.");

@@ -25,7 +25,7 @@ const NAMED: usize = 5;
 pub(super) struct ReportArguments {
     #[command(flatten)]
     chosen: Chosen,
-    /// As many rows of each table; 0 is all
+    /// Rows of each table; 0 shows all
     #[arg(long, value_name = "N", default_value_t = ROWS)]
     rows: usize,
 }
@@ -87,7 +87,7 @@ fn told(report: &Report, damaged: u64, rows: usize) -> String {
 
 fn beginning(text: &mut String, report: &Report, damaged: u64) {
     let Some((from, to)) = &report.times else {
-        text.push_str("no calls are recorded that fit\n");
+        text.push_str("no recorded call matches\n");
         return;
     };
     // To the minute.
@@ -223,6 +223,6 @@ mod tests {
         }
         let first = told(&report, 0, 1);
         assert!(first.contains("and 1 more; --rows 0 shows all") && !first.contains("line 7"), "{first}");
-        assert_eq!(told(&Report::default(), 0, 20), "no calls are recorded that fit\n");
+        assert_eq!(told(&Report::default(), 0, 20), "no recorded call matches\n");
     }
 }

@@ -1,16 +1,16 @@
 //! `scorpiox-code audit verify`: whether the lines are those that were written.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use scorpiox_audit::{Break, Broken, LineHash, Verified, verify, verify_copy};
 use scorpiox_terminal as terminal;
-use scorpiox_terminal::{Shown, columns, wrapped};
+use scorpiox_terminal::Shown;
 use scorpiox_text::line::escaped;
 
 use super::copied;
+use super::sentences::{count, push};
 
 /// Checks the audit.
 pub(super) fn run(folder: &Path) -> Result<ExitCode> {
@@ -59,19 +59,6 @@ fn told(found: &Verified) -> String {
         push(&mut text, "  ", &format!("and {} more", count(found.more_breaks, "place")));
     }
     text
-}
-
-/// A number of things.
-pub(super) fn count(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// A sentence in rows that fit, which go on further in.
-pub(super) fn push(text: &mut String, indent: &str, sentence: &str) {
-    for (index, row) in wrapped(sentence, columns() - indent.len() - 2).into_iter().enumerate() {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{indent}{}{row}", if index == 0 { "" } else { "  " });
-    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_home::instance;
 use scorpiox_plugin::{
-    Installed, Ledger, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginName, SIGNATURE,
-    Shelf, Status, read_signature,
+    Decisions, Installed, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginFolder,
+    PluginName, SIGNATURE, Status, read_signature,
 };
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -18,7 +18,7 @@ use scorpiox_terminal::Shown;
 use super::decide::{Judged, approved, is_still, judge, not_approved, recorded_unapproved, refused};
 use super::look::Look;
 use crate::cli::environment::Environment;
-use crate::plugins::comments;
+use scorpiox_tools::plugins::comments;
 
 /// What lines of it are called.
 const ADD: &str = "plugin add";
@@ -39,12 +39,12 @@ pub(super) struct Source {
 
 pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> Result<ExitCode> {
     let source = Source::read(path)?;
-    let shelf = Shelf::new(&environment.own_home);
+    let plugin_folder = PluginFolder::new(&environment.own_home);
     // In the order that leaves an approved version as it is until another one is.
-    let staged = source.stage(&shelf)?;
+    let staged = source.stage(&plugin_folder)?;
     let look = Look::at(environment, staged.installed.clone())?;
     let judged = judge(environment, ADD, &look, yes)?;
-    if judged != Judged::Approved && runs(environment, &shelf, &source.name)? {
+    if judged != Judged::Approved && runs(environment, &plugin_folder, &source.name)? {
         refused(environment, ADD, &look, judged);
         terminal::print(&Shown::text(&format!(
             "\nNothing was changed: {} runs as it was approved before.\n",
@@ -52,14 +52,15 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
         )));
         return Ok(ExitCode::FAILURE);
     }
-    let folder = shelf.folder_of(&source.name);
-    let _alone = shelf.lock().context("waiting for others who change plugins")?;
+    let folder = plugin_folder.folder_of(&source.name);
+    let _alone = plugin_folder.lock().context("cannot wait for other processes that change plugins")?;
     // What is approved is what was shown, whatever was done to the files while somebody read.
     let meanwhile = "its files were changed while it was looked at; nothing was approved";
-    ensure!(is_still(&staged.shelf(), &look), "{}: {meanwhile}", source.name);
+    ensure!(is_still(&staged.plugin_folder(), &look), "{}: {meanwhile}", source.name);
     replace(&staged.plugin, &folder)?;
-    ensure!(is_still(&shelf, &look), "{}: {meanwhile}", source.name);
-    let installed = shelf.find_settled(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
+    ensure!(is_still(&plugin_folder, &look), "{}: {meanwhile}", source.name);
+    let installed =
+        plugin_folder.find_settled(&source.name).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
     let look = Look { stamps: installed.settled_stamps().copied(), installed, ..look };
     match judged {
         Judged::Approved => approved(environment, ADD, &look),
@@ -72,17 +73,17 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
 
 /// Prints what `--yes` takes for a plugin, and a policy's list: for who reviewed it, and tells others.
 pub(super) fn hash(environment: &Environment, path: &Path) -> Result<ExitCode> {
-    let staged = Source::read(path)?.stage(&Shelf::new(&environment.own_home))?;
+    let staged = Source::read(path)?.stage(&PluginFolder::new(&environment.own_home))?;
     let look = Look::at(environment, staged.installed.clone())?;
     terminal::print(&Shown::line(look.hash().as_str()));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Whether a plugin of that name is there and may run.
-fn runs(environment: &Environment, shelf: &Shelf, name: &PluginName) -> Result<bool> {
-    let Ok(installed) = shelf.find(name) else { return Ok(false) };
-    let ledger = Ledger::read(&environment.own_home)?;
-    Ok(matches!(Status::of(&installed, ledger.get(name)), Status::Approved(_)))
+fn runs(environment: &Environment, plugin_folder: &PluginFolder, name: &PluginName) -> Result<bool> {
+    let Ok(installed) = plugin_folder.find(name) else { return Ok(false) };
+    let decisions = Decisions::read(&environment.own_home)?;
+    Ok(matches!(Status::of(&installed, decisions.get(name)), Status::Approved(_)))
 }
 
 impl Source {
@@ -132,7 +133,7 @@ impl Source {
     }
 
     /// The plugin in a folder of its own, beside the others and not one of them.
-    pub(super) fn stage(&self, plugins: &Shelf) -> Result<Staged> {
+    pub(super) fn stage(&self, plugins: &PluginFolder) -> Result<Staged> {
         let beside = plugins.folder_of(&self.name);
         let parent = beside.parent().context("no folder")?;
         create(parent)?;
@@ -146,7 +147,7 @@ impl Source {
         if let Some(signature) = &self.signature {
             write(&plugin.join(SIGNATURE), signature.as_bytes())?;
         }
-        let installed = Shelf::new(&removed.0).find(&self.name).map_err(|why| anyhow!("{why}"))?;
+        let installed = PluginFolder::new(&removed.0).find(&self.name).map_err(|why| anyhow!("{why}"))?;
         Ok(Staged { plugin, installed, folder: removed })
     }
 }
@@ -177,8 +178,8 @@ pub(super) struct Staged {
 
 impl Staged {
     /// Where it is the only one.
-    fn shelf(&self) -> Shelf {
-        Shelf::new(&self.folder.0)
+    fn plugin_folder(&self) -> PluginFolder {
+        PluginFolder::new(&self.folder.0)
     }
 }
 
@@ -204,7 +205,7 @@ fn commented(manifest: String, wit: &Path) -> String {
     added.unwrap_or_else(|error| {
         let wit = wit.display();
         terminal::complain(&format!(
-            "the comments in {wit} cannot be used, so they describe no tools: {error:#}"
+            "the comments in {wit} cannot be read, so the tools get no descriptions from them: {error:#}"
         ));
         manifest
     })
@@ -215,7 +216,7 @@ fn missing(path: &Path, error: &std::io::Error) -> anyhow::Error {
     let path = path.display();
     match error.kind() {
         ErrorKind::NotFound => {
-            anyhow!("{path} is not there; name a component (.wasm), or a folder with {MANIFEST}")
+            anyhow!("{path} does not exist; name a component (.wasm), or a folder with {MANIFEST}")
         }
         _ => anyhow!("{path} cannot be read: {error}"),
     }
@@ -224,7 +225,7 @@ fn missing(path: &Path, error: &std::io::Error) -> anyhow::Error {
 /// A manifest's text. What is no such text is not read into memory.
 fn manifest_text(path: &Path) -> Result<String> {
     let about = path.metadata().map_err(|error| missing(path, &error))?;
-    ensure!(about.is_file(), "{} is no file", path.display());
+    ensure!(about.is_file(), "{} is not a file", path.display());
     let mut text = String::new();
     let file = File::open(path).map_err(|error| missing(path, &error))?;
     // One byte more tells what is too long, which `Manifest::parse` says.
@@ -236,9 +237,9 @@ fn manifest_text(path: &Path) -> Result<String> {
 /// A component; of a core module its component.
 fn component(path: &Path) -> Result<Vec<u8>> {
     let about = path.metadata().map_err(|error| missing(path, &error))?;
-    ensure!(about.is_file(), "{} is no file", path.display());
+    ensure!(about.is_file(), "{} is not a file", path.display());
     if about.len() > MAX_COMPONENT_BYTES {
-        bail!("{} has {} bytes; at most {MAX_COMPONENT_BYTES} fit", path.display(), about.len());
+        bail!("{} has {} bytes; the limit is {MAX_COMPONENT_BYTES}", path.display(), about.len());
     }
     let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     if !bytes.starts_with(&MODULE) {
@@ -247,7 +248,7 @@ fn component(path: &Path) -> Result<Vec<u8>> {
     // What a skill brings is compared, byte for byte, with what was approved.
     ensure!(
         !path.with_file_name(SKILL).exists(),
-        "{} is a core module, and a skill brings a component; build it for wasm32-wasip2",
+        "{} is a core module, but a skill has to bring a component; build it for wasm32-wasip2",
         path.display()
     );
     scorpiox_compile::encode(&bytes, || false).with_context(|| path.display().to_string())

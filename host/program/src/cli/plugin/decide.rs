@@ -6,22 +6,24 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use scorpiox_audit::{APPROVAL, Outcome, Uses};
+use scorpiox_audit::{APPROVAL, BUILT_IN, Outcome, Uses};
 use scorpiox_executor::Cancel;
-use scorpiox_plugin::{Approval, Decision, Fingerprint, Installed, Ledger, PluginName, Record, Shelf};
+use scorpiox_plugin::{
+    Approval, Decision, Decisions, Fingerprint, Installed, PluginFolder, PluginName, Record,
+};
 use scorpiox_policy::{Approve, Policy, Refusal, Source};
-use scorpiox_store::{Database, Mode};
+use scorpiox_store::{Mode, SqliteStore, Store};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, wrapped};
 use serde_json::value::RawValue;
 
 use super::look::Look;
-use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
-use crate::cli::policy;
-use crate::plugins::namespace;
-use crate::server::records::{NO_POLICY, NOT_APPROVED, Records};
-use crate::server::state_folder;
+use crate::cli::environment::state_folder;
+use scorpiox_operator::Operator;
+use scorpiox_server::records::{NO_POLICY, NOT_APPROVED, Records};
+use scorpiox_shell::Shell;
+use scorpiox_tools::plugins::namespace;
 
 /// What lines of approvals are called.
 const APPROVE: &str = "plugin approve";
@@ -35,10 +37,11 @@ fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) ->
     let look = Look::at(environment, installed)?;
     match judge(environment, APPROVE, &look, yes)? {
         Judged::Approved => {
-            let shelf = Shelf::new(&environment.own_home);
-            let _alone = shelf.lock().context("waiting for others who change plugins")?;
+            let plugin_folder = PluginFolder::new(&environment.own_home);
+            let _alone =
+                plugin_folder.lock().context("cannot wait for other processes that change plugins")?;
             ensure!(
-                is_still(&shelf, &look),
+                is_still(&plugin_folder, &look),
                 "{} was changed or removed meanwhile; nothing was approved",
                 look.installed.name
             );
@@ -52,12 +55,12 @@ fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) ->
 }
 
 /// Whether a plugin's files are those that were looked at.
-pub(super) fn is_still(shelf: &Shelf, look: &Look) -> bool {
+pub(super) fn is_still(plugin_folder: &PluginFolder, look: &Look) -> bool {
     let is_it = |now: Installed| {
         now.manifest_fingerprint == look.installed.manifest_fingerprint
             && now.read_component().is_ok_and(|bytes| Fingerprint::of(&bytes) == look.component)
     };
-    shelf.find(&look.installed.name).is_ok_and(is_it)
+    plugin_folder.find(&look.installed.name).is_ok_and(is_it)
 }
 
 /// What was said about a plugin.
@@ -92,7 +95,7 @@ impl Judged {
 /// recorded as refusals of `what`.
 pub(super) fn judge(environment: &Environment, what: &str, look: &Look, yes: Option<&str>) -> Result<Judged> {
     let (name, hash) = (&look.installed.name, look.hash());
-    let before = replaced(&Ledger::read(&environment.own_home)?, look);
+    let before = replaced(&Decisions::read(&environment.own_home)?, look);
     terminal::print(&Shown::text(&(look.text() + &before)));
     if let Some(judged) = judged_by_policy(environment, what, look)? {
         return Ok(judged);
@@ -114,8 +117,8 @@ pub(super) fn judge(environment: &Environment, what: &str, look: &Look, yes: Opt
 
 /// What the operator's policy says, where it leaves nothing to a person.
 fn judged_by_policy(environment: &Environment, what: &str, look: &Look) -> Result<Option<Judged>> {
-    let shell = Shell::new(policy::setup(environment));
-    let plugins = &policy_for(environment, &shell, what, look)?.plugins;
+    let operator = Operator::new(environment.site());
+    let plugins = &policy_for(environment, &operator, what, look)?.plugins;
     let (name, content) = (look.installed.name.as_str(), look.content());
     let plugin = look.candidate(&content);
     if let Some(signer) = plugins.signed_by(&plugin) {
@@ -146,12 +149,12 @@ fn judged_by_policy(environment: &Environment, what: &str, look: &Look) -> Resul
 /// The policy; where it cannot be used, or closes this folder, that leaves a line, too.
 pub(super) fn policy_for<'s>(
     environment: &Environment,
-    shell: &'s Shell,
+    operator: &'s Operator,
     what: &str,
     look: &Look,
 ) -> Result<&'s Policy> {
-    Ok(shell.policy().inspect_err(|error| {
-        let why = (&*error.to_string(), &*error.rule(None));
+    Ok(operator.policy().inspect_err(|error| {
+        let why = (&*error.to_string(), &*error.rule().unwrap_or_else(|| BUILT_IN.to_owned()));
         record_refusal(environment, what, look, why, NO_POLICY);
     })?)
 }
@@ -163,9 +166,9 @@ pub(super) fn refused_by_policy(environment: &Environment, what: &str, look: &Lo
 }
 
 /// What is in the place that a plugin would take: nothing of the two need be the same author's.
-fn replaced(ledger: &Ledger, look: &Look) -> String {
+fn replaced(decisions: &Decisions, look: &Look) -> String {
     let Some(Record { decided_at, decision: Decision::Approved(approval) }) =
-        ledger.get(&look.installed.name)
+        decisions.get(&look.installed.name)
     else {
         return String::new();
     };
@@ -200,7 +203,8 @@ pub(super) fn recorded(
     let recorder = Recorder::new(environment);
     let content = look.map(Look::content);
     let by_policy = content.as_ref().and_then(|content| {
-        let approves = recorder.shell.policy().ok()?.plugins.approves(&look?.candidate(content))?;
+        let approves =
+            recorder.shell.operator().policy().ok()?.plugins.approves(&look?.candidate(content))?;
         Some(approves.source.to_string())
     });
     let uses = Uses::default();
@@ -263,7 +267,7 @@ struct Recorder {
 
 impl Recorder {
     fn new(environment: &Environment) -> Self {
-        let shell = Arc::new(Shell::new(policy::setup(environment)));
+        let shell = Arc::new(Shell::new(Arc::new(Operator::new(environment.site()))));
         Self { records: Records::new(Arc::clone(&shell), &environment.workspace.path), shell }
     }
 
@@ -315,9 +319,9 @@ fn keep(environment: &Environment, look: &Look) -> Result<()> {
 
 /// Not to run: also what cannot even be looked into.
 pub(super) fn deny(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
-    let shelf = Shelf::new(&environment.own_home);
-    let _alone = shelf.lock().context("waiting for others who change plugins")?;
-    if !shelf.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok()) {
+    let plugin_folder = PluginFolder::new(&environment.own_home);
+    let _alone = plugin_folder.lock().context("cannot wait for other processes that change plugins")?;
+    if !plugin_folder.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok()) {
         bail!("there is no plugin {name}");
     }
     recorded(environment, "plugin deny", name, None)?;
@@ -328,19 +332,19 @@ pub(super) fn deny(environment: &Environment, name: &PluginName) -> Result<ExitC
 
 fn set(environment: &Environment, name: &PluginName, decision: Decision) -> Result<()> {
     let record = Record { decided_at: now(), decision };
-    Ok(Ledger::change(&environment.own_home, |ledger| ledger.set(name.clone(), record))?)
+    Ok(Decisions::change(&environment.own_home, |decisions| decisions.set(name.clone(), record))?)
 }
 
 pub(super) fn remove(environment: &Environment, name: &PluginName, purge: bool) -> Result<ExitCode> {
-    let shelf = Shelf::new(&environment.own_home);
-    let _alone = shelf.lock().context("waiting for others who change plugins")?;
-    if shelf.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok()) {
+    let plugin_folder = PluginFolder::new(&environment.own_home);
+    let _alone = plugin_folder.lock().context("cannot wait for other processes that change plugins")?;
+    if plugin_folder.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok()) {
         recorded(environment, "plugin remove", name, None)?;
     }
     let mut decided = false;
-    Ledger::change(&environment.own_home, |ledger| decided = ledger.remove(name))?;
+    Decisions::change(&environment.own_home, |decisions| decided = decisions.remove(name))?;
     let mut removed = false;
-    for path in shelf.paths_of(name) {
+    for path in plugin_folder.paths_of(name) {
         let Ok(about) = path.symlink_metadata() else { continue };
         let gone = if about.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         gone.with_context(|| format!("{} cannot be removed", path.display()))?;
@@ -369,7 +373,7 @@ fn forget_data(environment: &Environment, name: &PluginName) -> Result<usize> {
         if path.extension().is_none_or(|extension| extension != "db") {
             continue;
         }
-        let database = Arc::new(Database::new(path.clone(), environment.durability));
+        let database = SqliteStore::new(path.clone(), environment.durability);
         let mut transaction = database
             .begin(Mode::Write, &Cancel::default(), &mut || {})
             .with_context(|| format!("{} cannot be opened", path.display()))?;
@@ -380,7 +384,7 @@ fn forget_data(environment: &Environment, name: &PluginName) -> Result<usize> {
 }
 
 fn find(environment: &Environment, name: &PluginName) -> Result<Installed> {
-    let found = Shelf::new(&environment.own_home).find_settled(name);
+    let found = PluginFolder::new(&environment.own_home).find_settled(name);
     found.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))
 }
 

@@ -5,37 +5,37 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use scorpiox_plugin::{Ledger, PluginName, Shelf, Status};
+use scorpiox_plugin::{Decisions, PluginFolder, PluginName, Status};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, visible, width, wrapped};
 
 use super::look::standing;
-use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
-use crate::cli::policy;
+use scorpiox_operator::Operator;
 
 pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
-    let ledger = Ledger::read(&environment.own_home)?;
-    let shell = Shell::new(policy::setup(environment));
+    let decisions = Decisions::read(&environment.own_home)?;
+    let operator = Operator::new(environment.site());
     let mut text = String::new();
     let mut seen = BTreeSet::new();
-    for entry in Shelf::new(&environment.own_home).scan() {
+    for entry in PluginFolder::new(&environment.own_home).scan() {
         match entry {
             Ok(plugin) => {
                 let version = one_line(&plugin.manifest.version, columns() / 2);
                 let name = format!("{} {version}", plugin.name);
-                let status = standing(&shell, &plugin.name, &Status::of(&plugin, ledger.get(&plugin.name)));
+                let status =
+                    standing(&operator, &plugin.name, &Status::of(&plugin, decisions.get(&plugin.name)));
                 push(&mut text, name.trim_end(), &status);
                 seen.insert(plugin.name);
             }
             Err((entry, why)) => {
                 let stem = entry.strip_suffix(".wasm").unwrap_or(&entry).to_owned();
                 seen.extend(PluginName::try_from(stem));
-                push(&mut text, &one_line(&entry, columns() / 2), &format!("no plugin: {why}"));
+                push(&mut text, &one_line(&entry, columns() / 2), &format!("not a plugin: {why}"));
             }
         }
     }
-    for (name, _) in ledger.iter().filter(|(name, _)| !seen.contains(*name)) {
+    for (name, _) in decisions.iter().filter(|(name, _)| !seen.contains(*name)) {
         push(
             &mut text,
             name.as_str(),

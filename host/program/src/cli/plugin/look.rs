@@ -6,19 +6,18 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_plugin::{
-    Approval, Asks, Fingerprint, Installed, Ledger, Limits, Manifest, Pins, PluginName, SIGNATURE, Shelf,
-    Stamps, Status, WORKSPACE,
+    Approval, Asks, Decisions, Fingerprint, Installed, Limits, Manifest, Pins, PluginFolder, PluginName,
+    SIGNATURE, Stamps, Status, WORKSPACE,
 };
 use scorpiox_policy::Candidate;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, rows, wrapped};
 use wasmtime::Engine;
 
-use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
-use crate::cli::policy;
-use crate::plugins::{Described, candidate, describe, pins};
-use crate::runtime::{Kept, pooled_config};
+use scorpiox_operator::Operator;
+use scorpiox_runtime::{CodeCache, pooled_config};
+use scorpiox_tools::plugins::{Described, candidate, describe, pins};
 
 /// A plugin that was looked into.
 pub(super) struct Look {
@@ -44,9 +43,9 @@ impl Look {
         let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
         // As the server's, so that the code can be kept for it.
         let engine = Engine::new(&pooled_config())?;
-        let kept = Kept::new(&environment.own_home);
-        let described = describe(&engine, &bytes, &installed.manifest, &kept)
-            .with_context(|| format!("{} can be no plugin", installed.manifest.name))?;
+        let cache = CodeCache::new(&environment.own_home);
+        let described = describe(&engine, &bytes, &installed.manifest, &cache)
+            .with_context(|| format!("{} cannot be a plugin", installed.manifest.name))?;
         let folders = pins(&installed.manifest.capabilities, environment.home.as_deref())?;
         let signature = installed.read_signature().with_context(|| SIGNATURE.to_owned())?;
         let (component, home) = (Fingerprint::of(&bytes), environment.home.clone());
@@ -106,7 +105,7 @@ impl Look {
         }
         for (name, why) in &self.described.refused {
             for (index, row) in
-                wrapped(&format!("{name} is no tool: {why}"), columns() - 4).iter().enumerate()
+                wrapped(&format!("{name} cannot be a tool: {why}"), columns() - 4).iter().enumerate()
             {
                 let _ = writeln!(text, "  {}{row}", if index == 0 { "" } else { "  " });
             }
@@ -257,12 +256,13 @@ fn hints(tool: &serde_json::Value) -> String {
 }
 
 pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
-    let shelf = Shelf::new(&environment.own_home);
-    let ledger = Ledger::read(&environment.own_home)?;
-    let installed =
-        shelf.find(name).map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
-    let rules = Shell::new(policy::setup(environment));
-    let status = standing(&rules, name, &Status::of(&installed, ledger.get(name)));
+    let plugin_folder = PluginFolder::new(&environment.own_home);
+    let decisions = Decisions::read(&environment.own_home)?;
+    let installed = plugin_folder
+        .find(name)
+        .map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
+    let rules = Operator::new(environment.site());
+    let status = standing(&rules, name, &Status::of(&installed, decisions.get(name)));
     let look = Look::at(environment, installed)?;
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
@@ -272,10 +272,10 @@ pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitC
 }
 
 /// Where a plugin stands, for people.
-pub(super) fn standing(shell: &Shell, name: &PluginName, status: &Status<'_>) -> String {
+pub(super) fn standing(operator: &Operator, name: &PluginName, status: &Status<'_>) -> String {
     match status {
         Status::Waiting => "waits for approval".to_owned(),
-        Status::Approved(approval) => match closed(shell, name, approval) {
+        Status::Approved(approval) => match closed(operator, name, approval) {
             Some(why) => format!("approved, and the policy closes it: {why}"),
             None => "approved".to_owned(),
         },
@@ -285,8 +285,8 @@ pub(super) fn standing(shell: &Shell, name: &PluginName, status: &Status<'_>) ->
 }
 
 /// Why a plugin does not run that a person approved.
-pub(super) fn closed(shell: &Shell, name: &PluginName, approval: &Approval) -> Option<String> {
-    match shell.policy() {
+pub(in crate::cli) fn closed(operator: &Operator, name: &PluginName, approval: &Approval) -> Option<String> {
+    match operator.policy() {
         Err(error) => Some(error.to_string()),
         Ok(policy) => {
             let content = approval.content();

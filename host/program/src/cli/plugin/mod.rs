@@ -16,17 +16,18 @@ use clap::Subcommand;
 use scorpiox_plugin::PluginName;
 
 use super::environment::Environment;
+pub(super) use look::closed;
 use new::Language;
 use why::Subject;
 
 #[derive(Subcommand)]
 pub(super) enum PluginCommand {
-    /// Write the beginning of a plugin into a new folder
+    /// Create a plugin that builds and runs, in a new folder
     New {
-        /// What it is written in
+        /// The language to write it in
         #[arg(long, value_name = "LANGUAGE")]
         lang: Language,
-        /// Its name, which is the folder's
+        /// The name of the plugin, and of its folder
         #[arg(value_parser = name)]
         name: PluginName,
     },
@@ -34,39 +35,39 @@ pub(super) enum PluginCommand {
     Add {
         /// A component (.wasm), or a folder with plugin.toml
         source: PathBuf,
-        /// Approve without asking, if this is its hash, which somebody who reviewed it gave you
+        /// Approve without asking if the plugin has this hash, which its reviewer gave you
         #[arg(long, value_name = "HASH")]
         yes: Option<String>,
     },
-    /// Print the hash that `--yes` and policies take, for who reviewed a plugin
+    /// Print the hash of a plugin, for `--yes` and for policies
     Hash {
         /// A component (.wasm), or a folder with plugin.toml
         source: PathBuf,
     },
-    /// Approve a plugin that waits, was denied, or was changed
+    /// Approve a pending, denied or changed plugin
     Approve {
         /// The plugin
         #[arg(value_parser = name)]
         name: PluginName,
-        /// Approve without asking, if this is its hash, which somebody who reviewed it gave you
+        /// Approve without asking if the plugin has this hash, which its reviewer gave you
         #[arg(long, value_name = "HASH")]
         yes: Option<String>,
     },
-    /// Keep a plugin, but do not let it run
+    /// Keep a plugin, and do not let it run
     Deny {
         /// The plugin
         #[arg(value_parser = name)]
         name: PluginName,
     },
-    /// All plugins, and where each stands
+    /// List plugins and their state
     List,
-    /// What a plugin is, what it asks for, and what was approved
+    /// Show a plugin, what it asks for, and what was approved
     Show {
         /// The plugin
         #[arg(value_parser = name)]
         name: PluginName,
     },
-    /// Look into a plugin before it is installed, and call a tool of it with what it asks for
+    /// Show a plugin before it is installed, or call one of its tools with the rights that it asks for
     Test {
         /// A component (.wasm), or a folder with plugin.toml
         source: PathBuf,
@@ -76,22 +77,22 @@ pub(super) enum PluginCommand {
         #[arg(default_value = "{}")]
         arguments: String,
     },
-    /// Say which line lets a plugin do something, or keeps it from it
+    /// Say which line allows or denies something to a plugin
     Why {
         /// The plugin
         #[arg(value_parser = name)]
         name: PluginName,
-        /// What it is about
+        /// The capability
         capability: Subject,
-        /// A path, a URL or a host, or a variable
+        /// What to do with it: a path for files, a URL or host for web, a variable for env
         argument: Option<String>,
     },
-    /// Delete a plugin and what was decided about it; what it stored stays
+    /// Delete a plugin and its approval; its stored data stays
     Remove {
         /// The plugin
         #[arg(value_parser = name)]
         name: PluginName,
-        /// Also what it stored, in every workspace
+        /// Also delete its stored data, in every workspace
         #[arg(long)]
         purge: bool,
     },

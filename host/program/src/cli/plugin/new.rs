@@ -113,12 +113,15 @@ impl Template {
         if folder.symlink_metadata().is_ok()
             && fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_some())
         {
-            bail!("{} is there, and is no empty folder; choose another name, or remove it", folder.display());
+            bail!(
+                "{} exists and is not an empty folder; choose another name, or remove it",
+                folder.display()
+            );
         }
         for (path, text) in COMMON.iter().chain(self.files) {
             let path = folder.join(path);
             let parent = path.parent().context("no folder")?;
-            fs::create_dir_all(parent).with_context(|| format!("{} cannot be made", parent.display()))?;
+            fs::create_dir_all(parent).with_context(|| format!("{} cannot be created", parent.display()))?;
             fs::write(&path, self.fill(text, name))
                 .with_context(|| format!("{} cannot be written", path.display()))?;
         }
@@ -167,7 +170,7 @@ mod tests {
         RUST.write(&folder, &name).expect("writes");
         assert!(folder.join("src/lib.rs").is_file() && folder.join("wit/world.wit").is_file());
         let error = JS.write(&folder, &name).expect_err("an error").to_string();
-        assert!(error.ends_with("is no empty folder; choose another name, or remove it"), "{error}");
+        assert!(error.ends_with("is not an empty folder; choose another name, or remove it"), "{error}");
         assert!(!folder.join("package.json").exists());
         fs::write(home.path().join("file"), "").expect("writes");
         assert!(JS.write(&home.path().join("file"), &name).is_err());

@@ -6,23 +6,21 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, anyhow, ensure};
-use scorpiox_plugin::Shelf;
-use scorpiox_rpc::Output;
+use anyhow::{Context as _, Result, ensure};
+use scorpiox_plugin::PluginFolder;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
+use serde_json::{Map, Value, json};
 
 use super::add::Source;
 use super::decide::{policy_for, recorded, refused_by_policy};
 use super::look::Look;
-use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
-use crate::bindings::any_tool::scorpiox::tool::types::Content;
-use crate::capabilities::shell::Shell;
+use crate::cli::call::{described, result_in};
 use crate::cli::environment::Environment;
-use crate::cli::policy;
-use crate::plugins::held_to;
-use crate::runtime::{Component, Kept, Setup, Ticker};
-use crate::server::{Audience, Context, Options};
+use scorpiox_operator::Operator;
+use scorpiox_runtime::CodeCache;
+use scorpiox_tools::Tool;
+use scorpiox_tools::plugins::{self, held_to};
 
 /// What its lines are called.
 const TEST: &str = "plugin test";
@@ -33,7 +31,7 @@ pub(super) fn run(
     tool: Option<&str>,
     arguments: &str,
 ) -> Result<ExitCode> {
-    let staged = Source::read(source)?.stage(&Shelf::new(&environment.own_home))?;
+    let staged = Source::read(source)?.stage(&PluginFolder::new(&environment.own_home))?;
     let look = Look::at(environment, staged.installed.clone())?;
     let Some(tool) = tool else {
         terminal::print(&Shown::text(&look.text()));
@@ -42,24 +40,26 @@ pub(super) fn run(
     };
     allowed(environment, &look, tool)?;
     let manifest = &look.installed.manifest;
-    let kept = Kept::new(&environment.own_home);
+    let cache = CodeCache::new(&environment.own_home);
     let asked = (&manifest.capabilities, &look.folders);
-    let mut component = held_to(&look.installed, &look.component, asked, &manifest.limits, &kept)?;
+    let mut component = held_to(&look.installed, &look.component, asked, &manifest.limits, &cache)?;
     // What an installed plugin of that name stored is not its.
     let prefix = format!("{}.", manifest.name);
     let tool = tool.strip_prefix(&prefix).unwrap_or(tool);
     let known: Vec<_> = look.described.tools.iter().filter_map(|known| known["name"].as_str()).collect();
-    ensure!(known.contains(&tool), "{} has no tool {tool}; there are {}", manifest.name, known.join(", "));
-    let parsed: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_str(arguments);
-    parsed.with_context(|| format!("the arguments are no JSON object: {arguments}"))?;
+    ensure!(known.contains(&tool), "{} has no tool {tool}; its tools: {}", manifest.name, known.join(", "));
+    let parsed: Result<Map<String, Value>, _> = serde_json::from_str(arguments);
+    let arguments = parsed.with_context(|| format!("the arguments are not a JSON object: {arguments}"))?;
     component.name = format!("plugin-trial/{}", manifest.name).into();
-    call(environment, &component, tool, arguments)
+    let definitions = serde_json::from_value(Value::Array(look.described.tools.clone()))?;
+    let tools = plugins::tools(&look.installed.name, component, definitions);
+    call(environment, tools, &format!("{prefix}{tool}"), &Value::Object(arguments))
 }
 
 /// Whether the operator lets the plugin run, which nobody approved; a trial leaves a line, too.
 fn allowed(environment: &Environment, look: &Look, tool: &str) -> Result<()> {
-    let shell = Shell::new(policy::setup(environment));
-    let policy = policy_for(environment, &shell, TEST, look)?;
+    let operator = Operator::new(environment.site());
+    let policy = policy_for(environment, &operator, TEST, look)?;
     let name = look.installed.name.as_str();
     let content = look.content();
     let checked = policy.plugins.check_run(&look.candidate(&content));
@@ -69,67 +69,44 @@ fn allowed(environment: &Environment, look: &Look, tool: &str) -> Result<()> {
     recorded(environment, TEST, &look.installed.name, Some(look))
 }
 
-/// Calls the tool as a server would, with what the plugin asks for.
-fn call(environment: &Environment, component: &Component, tool: &str, arguments: &str) -> Result<ExitCode> {
-    let options = Options { audience: Audience::Person, ..environment.options() };
-    let context = Arc::new(Context::new(options, Output::new(std::io::sink())));
-    let ticks = Arc::clone(&context);
-    let ticker = Ticker::new(Box::new(move |_| ticks.runtime.tick()));
-    let _awake = ticker.begin();
-    let mut setup = context.own_setup();
-    let plan =
-        context.active_plan().map_err(|fault| anyhow!("whether a plan is active is not known: {fault}"))?;
-    setup.read_only = plan.is_some();
-    setup.on_progress = Arc::new(|message: &str| terminal::complain(message));
+/// Calls the tool by the way of every call.
+fn call(environment: &Environment, tools: Vec<Arc<Tool>>, name: &str, arguments: &Value) -> Result<ExitCode> {
+    let workspace = environment.open();
+    workspace.plugins().try_out(tools);
+    let call = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": 0 } });
     let begun = Instant::now();
-    let called = context.runtime.call_tool(component, &setup, tool, arguments);
+    let result = result_in(&workspace, call, &terminal::complain);
     let duration = begun.elapsed();
-    let (text, code) = match called {
-        Ok(finished) if finished.value.is_err() => (said(finished.value), ExitCode::FAILURE),
-        Ok(finished) => (said(finished.value), ExitCode::SUCCESS),
-        Err(fault) => (format!("{tool} has no result: {fault}\n"), ExitCode::FAILURE),
-    };
-    terminal::print(&Shown::said(&text));
-    terminal::print(&Shown::text(&summary(&setup, duration.as_secs_f64() * 1000.0)));
-    Ok(code)
+    workspace.close();
+    let result = result?;
+    let account = &result["_meta"]["scorpiox/account"];
+    terminal::print(&Shown::said(&said(&result, account["error"].as_str())));
+    terminal::print(&Shown::text(&summary(account, duration.as_secs_f64() * 1000.0)));
+    Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn said(result: Result<ToolResult, ToolError>) -> String {
-    let mut text = String::new();
-    match result {
-        Ok(result) => {
-            for content in result.content {
-                let _ = match content {
-                    Content::Text(said) => writeln!(text, "{}", said.trim_end()),
-                    Content::Image(image) => {
-                        writeln!(text, "({}, {} bytes)", image.mime_type, image.data.len())
-                    }
-                    Content::Document(document) => writeln!(text, "{}\n{}", document.uri, document.text),
-                };
-            }
-            if let Some(structured) = result.structured {
-                let _ = writeln!(text, "structured: {structured}");
-            }
-        }
-        Err(error) => {
-            let _ = match error {
-                ToolError::InvalidInput(why) => writeln!(text, "error, invalid input: {why}"),
-                ToolError::Denied(why) => writeln!(text, "error, denied: {why}"),
-                ToolError::NotFound(why) => writeln!(text, "error, not found: {why}"),
-                ToolError::TimedOut(why) => writeln!(text, "error, timed out: {why}"),
-                ToolError::Failed(why) => writeln!(text, "error: {why}"),
-                ToolError::Cancelled => writeln!(text, "error: cancelled"),
-            };
-        }
+/// What the tool gave, or why it gave nothing.
+fn said(result: &Value, error: Option<&str>) -> String {
+    let mut text = match error {
+        Some("failed" | "fault") => "error: ".to_owned(),
+        Some(kind) => format!("error, {kind}: "),
+        None => String::new(),
+    };
+    for content in result["content"].as_array().into_iter().flatten() {
+        let shown = content["text"].as_str().map_or_else(|| described(content), str::to_owned);
+        let _ = writeln!(text, "{}", shown.trim_end());
+    }
+    if let Some(structured) = result.get("structuredContent") {
+        let _ = writeln!(text, "structured: {structured}");
     }
     text
 }
 
 /// What the call took, and what it touched.
-fn summary(setup: &Setup, milliseconds: f64) -> String {
-    let memory = setup.uses.memory().div_ceil(1024);
+fn summary(account: &Value, milliseconds: f64) -> String {
+    let memory = account["memory"].as_u64().unwrap_or_default().div_ceil(1024);
     let mut text = format!("\n{milliseconds:.1} ms with loading, {memory} KiB of memory\n");
-    for line in setup.uses.lines() {
+    for line in account["touched"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         let _ = writeln!(text, "touched {line}");
     }
     text

@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
-use scorpiox_plugin::{Asks, Ledger, PluginName, Shelf, Status};
+use scorpiox_plugin::{Asks, Decisions, PluginFolder, PluginName, Status};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, one_line};
 use scorpiox_web::{Router, WebError};
 
 use super::look::{closed, standing};
-use crate::capabilities::approved::Approved;
-use crate::capabilities::shell::Shell;
-use crate::capabilities::wasi::{Unwritable, decide};
 use crate::cli::environment::Environment;
-use crate::cli::policy;
-use crate::plugins::{grants, pins};
+use scorpiox_capabilities::approved::Approved;
+use scorpiox_capabilities::granted::decide;
+use scorpiox_capabilities::wasi::Unwritable;
+use scorpiox_operator::Operator;
+use scorpiox_shell::Shell;
+use scorpiox_tools::plugins::{grants, pins};
 
 /// What a plugin can be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -62,17 +63,17 @@ pub(super) fn run(
     subject: Subject,
     argument: Option<&str>,
 ) -> Result<ExitCode> {
-    let installed = Shelf::new(&environment.own_home).find(name);
+    let installed = PluginFolder::new(&environment.own_home).find(name);
     let installed = installed.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
-    let ledger = Ledger::read(&environment.own_home)?;
-    let status = Status::of(&installed, ledger.get(name));
-    let shell = Arc::new(Shell::new(policy::setup(environment)));
+    let decisions = Decisions::read(&environment.own_home)?;
+    let status = Status::of(&installed, decisions.get(name));
+    let operator = Arc::new(Operator::new(environment.site()));
     let (asks, folders) = match &status {
-        Status::Approved(approval) if closed(&shell, name, approval).is_none() => {
+        Status::Approved(approval) if closed(&operator, name, approval).is_none() => {
             (approval.capabilities.clone(), approval.folders.clone())
         }
         other => {
-            let standing = standing(&shell, name, other);
+            let standing = standing(&operator, name, other);
             let note = format!("{name} does not run ({standing}). If it ran as it is:");
             terminal::print(&Shown::line(&note));
             let asks = installed.manifest.capabilities.clone();
@@ -80,7 +81,7 @@ pub(super) fn run(
             (asks, folders)
         }
     };
-    let why = Why { environment, asks: &asks, approved: grants(&asks, &folders)?.1, shell };
+    let why = Why { environment, asks: &asks, approved: grants(&asks, &folders)?.1, operator };
     let verdicts = why.about(subject, argument)?;
     let mut is_allowed = true;
     for (what, verdict) in verdicts {
@@ -98,17 +99,17 @@ struct Why<'a> {
     environment: &'a Environment,
     asks: &'a Asks,
     approved: Approved,
-    shell: Arc<Shell>,
+    operator: Arc<Operator>,
 }
 
 impl Why<'_> {
     fn about(&self, subject: Subject, argument: Option<&str>) -> Result<Vec<(String, Verdict)>> {
-        let needed = |what: &str| argument.ok_or_else(|| anyhow!("say which {what}"));
+        let needed = |what: &str| argument.ok_or_else(|| anyhow!("name the {what}"));
         Ok(match subject {
             Subject::Store | Subject::Clock | Subject::Random | Subject::Ask | Subject::Sampling => {
                 let name = subject.name();
                 if let Some(argument) = argument {
-                    bail!("{name} is granted whole; {argument:?} is too much");
+                    bail!("{name} is granted as a whole; leave out {argument:?}");
                 }
                 vec![(name.to_owned(), self.asked(name))]
             }
@@ -147,14 +148,15 @@ impl Why<'_> {
         let at_home = path.strip_prefix("~/").zip(self.environment.home.as_ref());
         let asked = at_home
             .map_or_else(|| self.environment.workspace.path.join(path), |(path, home)| home.join(path));
-        let resolved = policy::resolve(&asked);
-        let setup = self.shell.setup();
-        let roots = self.approved.present(&setup.workspace);
+        let resolved = crate::cli::policy::resolve(&asked);
+        let site = self.operator.site();
+        let roots = self.approved.present(&site.workspace);
         let about = |what: &str, write: bool| {
             let verdict = self.asked("files").and_then(|line| {
-                let places = self.shell.places().map_err(|error| error.to_string())?;
-                let decided = decide(&self.shell, &places, &roots, &resolved, write);
-                let guarded = || Unwritable::look(&self.shell, &roots).check(&resolved);
+                let places = self.operator.places().map_err(|error| error.to_string())?;
+                let decided = decide(&self.operator, &places, &roots, &resolved, write);
+                let guarded =
+                    || Unwritable::look(&Shell::new(Arc::clone(&self.operator)), &roots).check(&resolved);
                 decided
                     .and_then(|_| if write { guarded() } else { Ok(()) })
                     .map(|()| line)
@@ -168,7 +170,7 @@ impl Why<'_> {
     fn host(&self, target: &str) -> (String, Verdict) {
         let url = if target.contains("://") { target.to_owned() } else { format!("https://{target}/") };
         let verdict = self.asked("web").and_then(|line| {
-            let policy = self.shell.policy().map_err(|error| error.to_string())?;
+            let policy = self.operator.policy().map_err(|error| error.to_string())?;
             let router = Router::of_system(policy.web.clone());
             let url = Router::parse(&url).map_err(|error| error.to_string())?;
             let only = self.approved.hosts.as_deref();
@@ -185,7 +187,7 @@ impl Why<'_> {
 
     fn commands(&self) -> (String, Verdict) {
         let verdict = self.asked("shell").and_then(|line| {
-            let policy = self.shell.policy().map_err(|error| error.to_string())?;
+            let policy = self.operator.policy().map_err(|error| error.to_string())?;
             let profile = self.approved.profile.as_deref().unwrap_or_default();
             if !policy.shell.profiles.contains_key(profile) {
                 let known: Vec<_> = policy.shell.profiles.keys().map(String::as_str).collect();

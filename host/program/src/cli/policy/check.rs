@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use scorpiox_plugin::{Ledger, PluginName, Shelf};
+use scorpiox_plugin::{Decisions, PluginFolder, PluginName};
 use scorpiox_policy::{
     Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
 };
@@ -12,10 +12,10 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_text::nearest;
 
-use super::{NO_DECISION, setup};
-use crate::capabilities::shell::{DEFAULT_PROFILE, Shell, ShellError};
+use super::{NO_DECISION, shell, shell_under};
 use crate::cli::environment::Environment;
-use crate::tools::Kind;
+use scorpiox_shell::{DEFAULT_PROFILE, Shell, ShellError};
+use scorpiox_tools::Kind;
 
 /// What stands before the name of a plugin in `[grant."NAME"]`.
 const PLUGIN: &str = "plugin/";
@@ -35,16 +35,17 @@ pub(super) fn run(environment: &Environment, file: Option<&Path>, strict: bool) 
 
 /// What is to be noted; none where there are mistakes, which are told of.
 fn in_use(environment: &Environment) -> Result<Option<Vec<Note>>> {
-    let shell = Shell::new(setup(environment));
-    let mistakes = shell.mistakes();
+    let shell = shell(environment);
+    let operator = shell.operator();
+    let mistakes = operator.mistakes();
     if mistakes.len() > 1 {
         tell(&mistakes, None);
         return Ok(None);
     }
-    let loaded = shell.loaded()?;
+    let loaded = operator.loaded()?;
     if loaded.files.is_empty() {
         let text =
-            format!("{} does not exist; the built-in defaults hold.", shell.setup().own_policy().display());
+            format!("{} does not exist; the built-in defaults hold.", operator.site().own_policy().display());
         terminal::print(&Shown::line(&text));
     }
     for file in &loaded.files {
@@ -55,7 +56,7 @@ fn in_use(environment: &Environment) -> Result<Option<Vec<Note>>> {
         let kept = kept_from_others(Path::new(MANAGED_FILE)).into_iter();
         notes.extend(kept.map(|why| Note { before: why, rule: None, after: String::new() }));
     }
-    notes.extend(shell.idle().into_iter().map(|idle| {
+    notes.extend(operator.idle().into_iter().map(|idle| {
         let after = ": the policy for all users says no more without it".to_owned();
         Note { before: format!("{} changes nothing", idle.what), rule: Some(idle.source), after }
     }));
@@ -72,7 +73,7 @@ fn one(environment: &Environment, file: &Path) -> Result<Option<Vec<Note>>> {
     }
     let policy = Policy::parse(&text, file)?;
     terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
-    let shell = Shell::under(setup(environment), Loaded::of(policy.clone()));
+    let shell = shell_under(environment, Loaded::of(policy.clone()));
     Ok(Some(notes(environment, &shell, &policy)))
 }
 
@@ -117,7 +118,7 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     let mut notes = unknown_tools(environment, policy);
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
-    let checked = shell.profile(DEFAULT_PROFILE).and_then(|profile| shell.check_profile(&profile));
+    let checked = shell.check_profile(DEFAULT_PROFILE);
     notes.extend(checked.err().map(|error| match &*error {
         ShellError::Rule { before, rule, after } => Note::at(before.clone(), *rule, after.clone()),
         other => Note { before: other.to_string(), rule: None, after: String::new() },
@@ -128,7 +129,7 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
 /// Names and globs of `[tools]` that mean no tool.
 fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let tools = environment.registry.names();
-    let installed = Shelf::new(&environment.own_home).scan().into_iter().flatten();
+    let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
     let plugins: Vec<_> = installed.map(|plugin| plugin.name.to_string()).collect();
     // Which tools of plugins there are depends on what is installed: they are written with a dot.
     let is_unknown = |pattern: &NamePattern| {
@@ -167,7 +168,7 @@ fn unused_profiles(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let builtin: Vec<_> = builtin.keys().map(String::as_str).collect();
     let mut used: Vec<String> = builtin.iter().map(|&name| name.to_owned()).collect();
     used.extend(policy.grants.values().flat_map(|grant| &grant.shell).map(|shell| shell.profile.clone()));
-    let installed = Shelf::new(&environment.own_home).scan().into_iter().flatten();
+    let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
     used.extend(installed.filter_map(|plugin| Some(plugin.manifest.capabilities.shell?.profile)));
     let unused = policy.shell.profiles.iter().filter(|(name, _)| !used.contains(name));
     let note = |(name, profile): (&String, &scorpiox_policy::Profile)| {
@@ -188,10 +189,10 @@ fn unknown_components(environment: &Environment, policy: &Policy) -> Vec<Note> {
         Kind::Native(_) | Kind::Plugin { .. } => None,
     });
     let mut known: Vec<String> = built_in.collect();
-    let installed = Shelf::new(&environment.own_home).scan().into_iter().flatten();
+    let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
     known.extend(installed.map(|plugin| format!("{PLUGIN}{}", plugin.name)));
-    let ledger = Ledger::read(&environment.own_home).unwrap_or_default();
-    known.extend(ledger.iter().map(|(name, _)| format!("{PLUGIN}{name}")));
+    let decisions = Decisions::read(&environment.own_home).unwrap_or_default();
+    known.extend(decisions.iter().map(|(name, _)| format!("{PLUGIN}{name}")));
     let known: Vec<_> = known.iter().map(String::as_str).collect();
     let unknown = policy.grants.iter().filter(|(name, _)| !known.contains(&name.as_str()));
     let note = |(name, grant): (&String, &scorpiox_policy::Grant)| {

@@ -9,14 +9,13 @@ use scorpiox_policy::{Policy, render};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
-use super::setup;
-use crate::capabilities::shell::Shell;
 use crate::cli::environment::Environment;
+use scorpiox_operator::Operator;
 
 /// Shows what the policy in use changes of the built-in one, or a file of the policy in use.
 pub(super) fn run(environment: &Environment, file: Option<&Path>) -> Result<ExitCode> {
-    let shell = Shell::new(setup(environment));
-    let in_use = &shell.loaded()?.policy;
+    let operator = Operator::new(environment.site());
+    let in_use = &operator.loaded()?.policy;
     let (before, after) = match file {
         None => (Policy::builtin(), in_use.clone()),
         Some(file) => {

@@ -12,17 +12,16 @@ use scorpiox_policy::Policy;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
-use super::setup;
 use crate::cli::environment::Environment;
 
 /// The policies that there are to begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum Example {
-    /// Commands see the workspace alone, nothing is fetched, nothing runs without a line in the audit
+    /// Commands see only the workspace, nothing is fetched, and no call runs unless it is recorded
     Locked,
-    /// What a developer works with at their own machine
+    /// For a developer's own machine
     Developer,
-    /// One for the machines of a team
+    /// For the machines of a team
     Team,
 }
 
@@ -45,9 +44,9 @@ const EXAMPLES: [(Example, &str, &str); 3] = [
 ];
 
 pub(super) fn run(environment: &Environment, example: Option<Example>, print: bool) -> Result<ExitCode> {
-    let path = setup(environment).own_policy();
+    let path = environment.site().own_policy();
     if !print && path.symlink_metadata().is_ok() {
-        bail!("{} is there already; `policy show` says what it comes to", path.display());
+        bail!("{} exists already; `policy show` shows the policy in use", path.display());
     }
     let example = match example {
         Some(example) => example,
@@ -65,7 +64,7 @@ pub(super) fn run(environment: &Environment, example: Option<Example>, print: bo
     Policy::parse(text, &path)?;
     write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
     terminal::print(&Shown::line(&format!(
-        "Wrote {}. Read it, change it, and run `scorpiox-code policy check`; servers that run go on as they are.",
+        "Wrote {}. Read it, change it, and run `scorpiox-code policy check`; running servers keep the policy that they started with.",
         path.display()
     )));
     Ok(ExitCode::SUCCESS)
@@ -75,7 +74,7 @@ fn choose() -> Result<Example> {
     let list = EXAMPLES.iter().enumerate().map(|(index, (_, what, _))| format!("  {}  {what}", index + 1));
     let list: Vec<_> = list.collect();
     terminal::print(&Shown::text(&format!(
-        "Which policy is it to begin with?\n{}\n1, 2 or 3: ",
+        "Which policy do you want to start with?\n{}\n1, 2 or 3: ",
         list.join("\n")
     )));
     let mut answer = String::new();
@@ -83,7 +82,7 @@ fn choose() -> Result<Example> {
     let chosen = answer.trim().parse::<usize>().ok().and_then(|number| EXAMPLES.get(number.checked_sub(1)?));
     chosen
         .map(|(example, ..)| *example)
-        .with_context(|| format!("{:?} is none of 1, 2 and 3; nothing was written", answer.trim()))
+        .with_context(|| format!("{:?} is not 1, 2 or 3; nothing was written", answer.trim()))
 }
 
 /// Writes a file that is not there.

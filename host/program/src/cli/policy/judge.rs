@@ -14,8 +14,8 @@ use scorpiox_text::nearest;
 use scorpiox_web::Router;
 
 use super::{What, plugins};
-use crate::capabilities::shell::{PRIVATE_KEY, Shell};
 use crate::cli::environment::Environment;
+use scorpiox_shell::{PRIVATE_KEY, Shell};
 
 /// How long a name may take to be looked up.
 const LOOKUP_TIME: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ const LOOKUP_TIME: Duration = Duration::from_secs(5);
 pub(super) enum Names {
     /// As a connection would, so that the addresses are judged, too.
     LookedUp,
-    /// The rules alone decide, on a machine that need not reach the hosts.
+    /// The rules alone decide about names, on a machine that need not reach the hosts.
     AsWritten,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     pub(super) fn new(environment: &'a Environment, shell: &'a Shell, names: Names) -> Result<Self> {
-        let policy = &shell.loaded()?.policy;
-        let closed = shell.policy().err().map(|error| error.to_string());
+        let policy = &shell.operator().loaded()?.policy;
+        let closed = shell.operator().policy().err().map(|error| error.to_string());
         // From a folder that is closed nothing is asked for.
         let names = if closed.is_some() { Names::AsWritten } else { names };
         Ok(Self { environment, shell, policy, names, closed })
@@ -61,7 +61,7 @@ impl<'a> Judge<'a> {
 
     fn in_an_open_folder(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
         // As commands have it: `readonly` shows nothing that the default profile does not.
-        let profile = || self.shell.profile(profile);
+        let profile = || self.shell.operator().profile(profile);
         match what {
             What::Read => self.path(&*profile()?, subject, Access::Read),
             What::Write => self.path(&*profile()?, subject, Access::Write),
@@ -108,7 +108,7 @@ impl<'a> Judge<'a> {
 
     fn path(&self, profile: &Profile, subject: &str, access: Access) -> Result<Verdict> {
         let path = self.asked(subject);
-        let (places, resolved) = (self.shell.places()?, resolve(&path));
+        let (places, resolved) = (self.shell.operator().places()?, resolve(&path));
         let verdict = if resolved.symlink_metadata().is_ok() {
             profile.why_existing(&resolved, access, &places)
         } else {
@@ -128,7 +128,7 @@ impl<'a> Judge<'a> {
     fn asked(&self, subject: &str) -> PathBuf {
         match (subject.strip_prefix("~/"), &self.environment.home) {
             (Some(rest), Some(home)) => home.join(rest),
-            _ => self.shell.setup().workspace.join(subject),
+            _ => self.shell.operator().site().workspace.join(subject),
         }
     }
 
@@ -181,7 +181,7 @@ impl<'a> Judge<'a> {
                 }
             },
         };
-        let networks = private.iter().map(|rule| (rule.address, rule.prefix)).collect();
+        let networks = private.iter().map(|rule| rule.network).collect();
         let addresses = AddressPolicy::new(networks, PRIVATE_KEY);
         for address in &found {
             if let Err(kind) = addresses.check(*address) {
@@ -204,8 +204,16 @@ impl<'a> Judge<'a> {
         let url = Router::parse(subject)?;
         match router.check_host(&url, None) {
             Err(error) => return Ok(Verdict::denied(error.to_string())),
-            Ok(WebVerdict::Allowed(rule)) if self.names == Names::AsWritten => {
+            // What is an address already needs no look-up.
+            Ok(WebVerdict::Allowed(rule)) if self.names == Names::AsWritten && !Router::is_address(&url) => {
                 return Ok(Verdict::allowed(format!("`allow` of [web] has {rule} ({})", rule.source)));
+            }
+            Ok(WebVerdict::ByAddress) if self.names == Names::AsWritten => {
+                return Ok(Verdict::denied(format!(
+                    "`allow` of [web] ({}) has no name that covers {subject}; whether one of its networks does is \
+                     not known without looking the name up",
+                    web.allow_origin
+                )));
             }
             Ok(_) => {}
         }
@@ -213,16 +221,20 @@ impl<'a> Judge<'a> {
             Err(error) => Verdict::denied(error.to_string()),
             Ok(route) => {
                 let found: Vec<_> = route.addresses.iter().map(|address| address.ip().to_string()).collect();
+                let at = if Router::is_address(&url) {
+                    String::new()
+                } else {
+                    format!(", which is at {}", found.join(", "))
+                };
                 let private = web
                     .allow_private
                     .iter()
                     .find(|rule| route.addresses.iter().any(|address| rule.contains(address.ip())));
                 let private = private.map(|rule| format!("; `allow_private` has {rule} ({})", rule.source));
                 Verdict::allowed(format!(
-                    "`allow` of [web] ({}) covers {}, which is at {}{}",
+                    "`allow` of [web] ({}) covers {}{at}{}",
                     web.allow_origin,
                     route.host,
-                    found.join(", "),
                     private.unwrap_or_default()
                 ))
             }
@@ -230,7 +242,7 @@ impl<'a> Judge<'a> {
     }
 
     fn file(&self, subject: &str) -> Result<Verdict> {
-        let places = self.shell.places()?;
+        let places = self.shell.operator().places()?;
         let files = &self.policy.files;
         let checked = files.check(&resolve(&self.asked(subject)), &places);
         Ok(said(
@@ -242,10 +254,14 @@ impl<'a> Judge<'a> {
 
     fn workspace(&self, subject: &str) -> Result<Verdict> {
         let (workspaces, path) = (&self.policy.workspaces, resolve(&self.asked(subject)));
-        Ok(said(workspaces.check(&path, &self.shell.places()?).map(|()| match &workspaces.allow {
-            None => format!("[workspaces] has no `allow` ({})", workspaces.origin),
-            Some(_) => format!("`allow` of [workspaces] ({}) covers {}", workspaces.origin, path.display()),
-        })))
+        Ok(said(workspaces.check(&path, &self.shell.operator().places()?).map(
+            |()| match &workspaces.allow {
+                None => format!("[workspaces] has no `allow` ({})", workspaces.origin),
+                Some(_) => {
+                    format!("`allow` of [workspaces] ({}) covers {}", workspaces.origin, path.display())
+                }
+            },
+        )))
     }
 }
 
@@ -269,7 +285,7 @@ fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Profile {
 fn split_port(subject: &str) -> Result<(&str, u16)> {
     match subject.rsplit_once(':') {
         Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
-            Ok((name, port.parse().with_context(|| format!("{port:?} is no port"))?))
+            Ok((name, port.parse().with_context(|| format!("{port:?} is not a port"))?))
         }
         _ => Ok((subject, 443)),
     }

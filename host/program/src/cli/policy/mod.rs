@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Subcommand, ValueEnum};
+use scorpiox_operator::Operator;
 use scorpiox_policy::{Loaded, Policy, Profile, Verdict, render, seen_note};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
 use super::environment::Environment;
-use crate::capabilities::shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell, ShellSetup};
-use crate::capabilities::skills::SkillFolders;
+use scorpiox_shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell};
 
 pub(super) use init::Example;
 pub(super) use judge::resolve;
@@ -28,50 +28,50 @@ use judge::{Judge, Names};
 
 #[derive(Subcommand)]
 pub(super) enum PolicyCommand {
-    /// Show everything that holds, and which line of which file says so
+    /// Show every rule that holds, with the file and line that it comes from
     Show,
-    /// Check the policy: the file, line and fix of all that is wrong, and notes on what was perhaps not meant
+    /// Check the policy: print the file, line and fix of each mistake, and notes on what may not be meant
     Check {
-        /// Another file than those in use
+        /// Check this file instead of those in use
         file: Option<PathBuf>,
-        /// Exit code 1 where there are notes, too
+        /// Exit with code 1 if there are notes
         #[arg(long)]
         strict: bool,
     },
     /// Say which line decides about a path, a host, a tool or a command
     Why {
-        /// What is asked about
+        /// What to ask about
         what: What,
         /// The path, the host (with :port), the name or the command
         subject: String,
-        /// The profile of commands
+        /// The profile that commands run under
         #[arg(long, default_value = DEFAULT_PROFILE)]
         profile: String,
     },
-    /// Check that the policy decides what a file of cases expects: `deny read .env`, a case a line
+    /// Check that the policy decides as a file of cases expects, one case on each line: `deny read .env`
     #[command(after_help = test::HELP)]
     Test {
-        /// The cases
+        /// The file of cases
         cases: PathBuf,
-        /// Another policy than the one in use
+        /// Judge by this file instead of the policy in use
         #[arg(long, value_name = "FILE")]
         policy: Option<PathBuf>,
     },
-    /// Show what the policy changes: against the built-in one, or against another file
+    /// Show how the policy in use differs from the built-in one, or from another file
     Diff {
-        /// The other file
+        /// The file to compare with the policy in use
         file: Option<PathBuf>,
     },
-    /// Write a first policy.toml, after a few questions
+    /// Write a first policy.toml from an example
     Init {
-        /// Which one, without a question
+        /// Write this one, without asking
         #[arg(long, value_name = "EXAMPLE")]
         example: Option<Example>,
-        /// Print it, and write nothing
+        /// Print it instead of writing it
         #[arg(long)]
         print: bool,
     },
-    /// Go on without a policy.toml that was in use here and is gone
+    /// Accept that a policy.toml that was in use here is gone
     Forget,
 }
 
@@ -112,13 +112,13 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
         PolicyCommand::Show => show(environment),
         PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
         PolicyCommand::Why { what, subject, profile } => {
-            let shell = Shell::new(setup(environment));
+            let shell = shell(environment);
             let judge = Judge::new(environment, &shell, Names::LookedUp)?;
             if what == What::Command {
-                let profile = shell.profile(&profile)?;
+                let profile = shell.operator().profile(&profile)?;
                 return match judge.closed(what) {
                     Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"))),
-                    None => describe_command(&shell, &shell.loaded()?.policy, &profile, &subject),
+                    None => describe_command(&shell, &shell.operator().loaded()?.policy, &profile, &subject),
                 };
             }
             let verdict = judge.verdict(what, &subject, &profile)?;
@@ -132,8 +132,8 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
 }
 
 fn show(environment: &Environment) -> Result<ExitCode> {
-    let shell = Shell::new(setup(environment));
-    let Loaded { policy, files, hash, .. } = shell.loaded()?;
+    let shell = shell(environment);
+    let Loaded { policy, files, hash, .. } = shell.operator().loaded()?;
     let page = match files.as_slice() {
         [] => Shown::line("# built-in defaults"),
         files => files
@@ -143,14 +143,17 @@ fn show(environment: &Environment) -> Result<ExitCode> {
     let page = if files.is_empty() { page } else { page.and(&Shown::line(&format!("# sha256:{hash}"))) };
     // As commands have it: it shows nothing that the default profile does not.
     let mut shown = policy.clone();
-    shown.shell.profiles.insert(READ_ONLY_PROFILE.to_owned(), shell.profile(READ_ONLY_PROFILE)?.into_owned());
+    shown
+        .shell
+        .profiles
+        .insert(READ_ONLY_PROFILE.to_owned(), shell.operator().profile(READ_ONLY_PROFILE)?.into_owned());
     terminal::print(&page.and(&Shown::text(&render(&shown))));
     Ok(ExitCode::SUCCESS)
 }
 
 fn forget(environment: &Environment) -> Result<ExitCode> {
-    let own = setup(environment).own_policy();
-    ensure!(own.symlink_metadata().is_err(), "{} is there, and holds", own.display());
+    let own = environment.site().own_policy();
+    ensure!(own.symlink_metadata().is_err(), "{} exists and is in use", own.display());
     let note = seen_note(&own);
     match fs::remove_file(&note) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -158,9 +161,7 @@ fn forget(environment: &Environment) -> Result<ExitCode> {
         }
         done => {
             done.with_context(|| format!("{} cannot be removed", note.display()))?;
-            terminal::print(&Shown::line(
-                "What holds without policy.toml holds from now on, in servers that are started.",
-            ));
+            terminal::print(&Shown::line("Servers started from now on use no policy.toml."));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -173,7 +174,7 @@ fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: 
     let first = format!("`{command}` is allowed: commands are not judged by their text. It runs");
     terminal::print(&Shown::line(&first).and(&Shown::lines(&format!(
         "\
-         - in a sandbox of tier {tier}; at least {} is asked for ({})\n\
+         - in a sandbox of tier {tier}; at least {} is required ({})\n\
          - under profile {} ({}), whose network is {} ({})\n\
          - for at most {} ms unless the call says otherwise ({}), and never more than {} ms ({})\n\
          `policy why read|write PATH` and `policy why host NAME` say what it may touch.\n",
@@ -205,19 +206,12 @@ const fn word(allowed: bool) -> &'static str {
     if allowed { "allowed" } else { "denied" }
 }
 
-pub(super) fn setup(environment: &Environment) -> ShellSetup {
-    ShellSetup {
-        workspace: environment.workspace.path.clone(),
-        workspace_name: environment.workspace.name(),
-        home: environment.home.clone(),
-        own_home: environment.own_home.clone(),
-        skills: Arc::new(SkillFolders::new(
-            &environment.workspace.path,
-            environment.home.as_deref(),
-            &environment.own_home,
-            environment.settings.additional_skills(),
-        )),
-        is_managed_required: environment.is_managed_required,
-        worked_on: environment.worked_on.clone(),
-    }
+/// The shell that judges what commands may.
+fn shell(environment: &Environment) -> Shell {
+    Shell::new(Arc::new(Operator::new(environment.site())))
+}
+
+/// The same under a policy that is not in use.
+fn shell_under(environment: &Environment, loaded: Loaded) -> Shell {
+    Shell::new(Arc::new(Operator::under(environment.site(), loaded)))
 }

@@ -1,11 +1,11 @@
 //! What the policy says of a plugin, as it would be decided when one of its tools is called.
 
 use anyhow::{Result, ensure};
-use scorpiox_plugin::{Approval, Ledger, PluginName, Shelf, Status};
+use scorpiox_plugin::{Approval, Decisions, PluginFolder, PluginName, Status};
 use scorpiox_policy::{Candidate, PluginsPolicy, Signed, Verdict};
 
 use crate::cli::environment::Environment;
-use crate::plugins::candidate;
+use scorpiox_tools::plugins::candidate;
 
 /// Of a plugin by `NAME`, `NAME@sha256:HASH` or `NAME@signer:SIGNER`.
 pub(super) fn verdict(environment: &Environment, plugins: &PluginsPolicy, subject: &str) -> Result<Verdict> {
@@ -17,7 +17,7 @@ pub(super) fn verdict(environment: &Environment, plugins: &PluginsPolicy, subjec
     let digits = content.strip_prefix("sha256:").unwrap_or_default();
     ensure!(
         digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()),
-        "{content:?} is no hash: write sha256: and 64 digits, as `plugin hash` prints them"
+        "{content:?} is not a hash: write sha256: and 64 digits, as `plugin hash` prints them"
     );
     let hash = digits.to_ascii_lowercase();
     Ok(judged(plugins, &Candidate { name, hash: &hash, signature: Signed::Not }))
@@ -65,9 +65,9 @@ fn judged(plugins: &PluginsPolicy, plugin: &Candidate<'_>) -> Verdict {
 /// What was approved of the plugin of that name, if that is what is installed.
 fn approved(environment: &Environment, name: &str) -> Result<Option<(PluginName, Box<Approval>)>> {
     let Ok(name) = PluginName::try_from(name.to_owned()) else { return Ok(None) };
-    let Ok(installed) = Shelf::new(&environment.own_home).find(&name) else { return Ok(None) };
-    let ledger = Ledger::read(&environment.own_home)?;
-    Ok(match Status::of(&installed, ledger.get(&name)) {
+    let Ok(installed) = PluginFolder::new(&environment.own_home).find(&name) else { return Ok(None) };
+    let decisions = Decisions::read(&environment.own_home)?;
+    Ok(match Status::of(&installed, decisions.get(&name)) {
         Status::Approved(approval) => Some((name, Box::new(approval.clone()))),
         Status::Waiting | Status::Denied | Status::Changed(_) => None,
     })

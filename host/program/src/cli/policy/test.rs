@@ -11,9 +11,9 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
 use super::judge::{Judge, Names};
-use super::{What, setup, word};
-use crate::capabilities::shell::{DEFAULT_PROFILE, Shell};
+use super::{What, shell, shell_under, word};
 use crate::cli::environment::Environment;
+use scorpiox_shell::DEFAULT_PROFILE;
 
 pub(super) const HELP: &str = "\
 Each line of the file is a case; `#` begins a comment:
@@ -22,7 +22,7 @@ Each line of the file is a case; `#` begins a comment:
   deny host git.example.com:22 as build
   allow url https://docs.example.com/
   deny tool AskUserQuestion
-`as PROFILE` is for read, write and host. Names of hosts are not looked up.";
+`as PROFILE` is for read, write and host. Host names are not looked up.";
 
 /// A line of the file.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,16 +36,16 @@ struct Case<'a> {
 pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>) -> Result<ExitCode> {
     let text = fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let shell = match policy {
-        None => Shell::new(setup(environment)),
+        None => shell(environment),
         Some(other) => {
             ensure!(other.exists(), "{} does not exist", other.display());
-            Shell::under(setup(environment), Loaded::of(Policy::load(other)?))
+            shell_under(environment, Loaded::of(Policy::load(other)?))
         }
     };
     let judge = Judge::new(environment, &shell, Names::AsWritten)?;
     if let Some(found) = &environment.workspace.instead_of {
         terminal::complain(&format!(
-            "scorpiox-code: {} is no project, so that relative paths are those of {}; run it in a project's folder, or \
+            "scorpiox-code: {} is not a project, so that relative paths are those of {}; run it in a project's folder, or \
              name one with --workspace",
             found.display(),
             environment.workspace.path.display()

@@ -44,7 +44,7 @@ fn a_program_that_fails_says_so_with_what_it_complained_about() {
 fn other_arguments_are_refused_with_their_names() {
     let (_program, mut server) = program("");
     let unknown = server.call("program.run", json!({"arguments": []}));
-    assert!(refused(&unknown).contains("arguments is not known; known are args, stdin"), "{unknown}");
+    assert!(refused(&unknown).contains("arguments is not known; expected args, stdin"), "{unknown}");
     let nul = server.call("program.run", json!({"args": ["a\u{0}b"]}));
     assert!(refused(&nul).contains("NUL"), "{nul}");
 }

@@ -13,8 +13,8 @@ use resvg::usvg::filter::{Filter, Kind};
 use resvg::usvg::{ClipPath, Group, ImageKind, Mask, Node, Paint, Path, Rect, Stroke, Tree};
 
 use super::work;
-use crate::limits::Room;
 use crate::problem::Problem;
+use crate::room::Room;
 
 /// What the tree and the text take, in bytes.
 const TREE: f64 = 90.0 * 1024.0 * 1024.0;

@@ -8,9 +8,11 @@ use resvg::usvg::{ImageHrefResolver, ImageKind};
 
 use crate::decode::decode_raster;
 use crate::encode;
-use crate::format::{Format, recognise};
-use crate::limits::{Room, pixels};
+use crate::format::Format;
+use crate::limits::pixels;
+use crate::recognise::recognise;
 use crate::resize;
+use crate::room::Room;
 
 /// Most pixels that are decoded for one drawing.
 const MAX_PIXELS: u64 = 60_000_000;

@@ -1,0 +1,220 @@
+//! Where running servers post their figures, for whoever looks: one file each, in `run/`.
+//!
+//! A server holds a lock on a second file for as long as it lives, however it ends; so a file whose
+//! lock nobody holds is what a dead server left, and goes with the next look.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::figures::ToolFigures;
+use crate::files::{make_folder, open_private};
+
+const LOCK: &str = "lock";
+const POSTED: &str = "json";
+const NEW: &str = "new";
+/// Largest file that is read.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// What a server says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Posted {
+    /// The server.
+    #[serde(flatten)]
+    pub server: Server,
+    /// Its tools, as far as they were called.
+    pub tools: Vec<ToolFigures>,
+}
+
+/// A server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Server {
+    /// Its process.
+    pub pid: u32,
+    /// The folder that it works for.
+    pub workspace: String,
+    /// Who started it, as it says itself.
+    pub client: String,
+    /// The program's version.
+    pub version: String,
+    /// When it began, in milliseconds since 1970.
+    pub started: u64,
+    /// When this was written.
+    pub posted: u64,
+    /// The memory that it has resident.
+    pub rss_bytes: u64,
+}
+
+/// The place of one server.
+#[derive(Debug)]
+pub struct StatusFile {
+    folder: PathBuf,
+    name: String,
+    /// Its lock, once something was posted.
+    held: Option<File>,
+}
+
+impl StatusFile {
+    /// A place in this folder. Nothing is made before something is posted.
+    pub fn new(folder: PathBuf) -> Self {
+        // Servers in containers that share the folder may have the same number.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{}-{:x}", std::process::id(), since.as_nanos());
+        Self { folder, name, held: None }
+    }
+
+    /// Posts in place of what was posted before.
+    pub fn post(&mut self, posted: &Posted) -> io::Result<()> {
+        if self.held.is_none() {
+            make_folder(&self.folder)?;
+            sweep(&self.folder)?;
+            self.held = Some(self.hold()?);
+        }
+        let new = self.file(NEW);
+        let written = write(&new, &serde_json::to_vec(posted)?);
+        // Somebody may have taken the folder away.
+        written.and_then(|()| fs::rename(&new, self.file(POSTED))).inspect_err(|_| self.held = None)
+    }
+
+    /// The lock appears under its name when it is held already: nobody sees it free.
+    fn hold(&self) -> io::Result<File> {
+        let new = self.file(NEW);
+        let lock = open_private(&new)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        fs::rename(&new, self.file(LOCK))?;
+        Ok(lock)
+    }
+
+    /// Takes down what was posted.
+    pub fn take_down(&mut self) {
+        if let Some(held) = self.held.take() {
+            let _ = fs::remove_file(self.file(POSTED));
+            let _ = fs::remove_file(self.file(LOCK));
+            drop(held);
+        }
+    }
+
+    fn file(&self, extension: &str) -> PathBuf {
+        self.folder.join(format!("{}.{extension}", self.name))
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = open_private(path)?;
+    file.set_len(0)?;
+    file.write_all(bytes)
+}
+
+/// What running servers posted, the oldest server first. Removes what dead ones left.
+pub fn posted(folder: &Path) -> io::Result<Vec<Posted>> {
+    let mut found: Vec<Posted> = sweep(folder)?.iter().filter_map(|path| read(path)).collect();
+    found.sort_by_key(|posted| (posted.server.started, posted.server.pid));
+    Ok(found)
+}
+
+fn read(path: &Path) -> Option<Posted> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// Removes what dead servers left; the files of the others.
+fn sweep(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut living = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some(LOCK) if is_free(&path) => {
+                for extension in [POSTED, NEW, LOCK] {
+                    let _ = fs::remove_file(path.with_extension(extension));
+                }
+            }
+            // Of a server that died before it had its lock.
+            Some(NEW) if !path.with_extension(LOCK).exists() && is_free(&path) => {
+                let _ = fs::remove_file(&path);
+            }
+            Some(LOCK) => living.push(path.with_extension(POSTED)),
+            _ => {}
+        }
+    }
+    Ok(living)
+}
+
+/// Whether nobody holds a lock.
+fn is_free(path: &Path) -> bool {
+    let lock = File::options().write(true).open(path);
+    lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    fn of(pid: u32) -> Posted {
+        let tools = vec![ToolFigures { tool: "a".to_owned(), calls: 3, ..ToolFigures::default() }];
+        Posted { server: Server { pid, ..Server::default() }, tools }
+    }
+
+    #[test]
+    fn what_is_posted_is_seen_until_it_is_taken_down() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("own/run");
+        assert!(posted(&folder).unwrap().is_empty() && !folder.exists());
+        let mut status_file = StatusFile::new(folder.clone());
+        status_file.post(&of(1)).unwrap();
+        status_file.post(&of(2)).unwrap();
+        assert_eq!(posted(&folder).unwrap(), [of(2)]);
+        status_file.take_down();
+        assert_eq!((posted(&folder).unwrap(), names(&folder)), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn what_dead_servers_left_is_removed_by_whoever_looks() {
+        let root = tempfile::tempdir().unwrap();
+        let (mut dead, mut alive) =
+            (StatusFile::new(root.path().to_owned()), StatusFile::new(root.path().to_owned()));
+        dead.post(&of(1)).unwrap();
+        alive.post(&of(2)).unwrap();
+        assert_eq!(posted(root.path()).unwrap().len(), 2);
+        // As when its process ends without a word; and one that came to nothing.
+        drop(dead);
+        fs::write(root.path().join("1-x.new"), "").unwrap();
+        assert_eq!(posted(root.path()).unwrap(), [of(2)]);
+        assert_eq!(names(root.path()), 2);
+    }
+
+    #[test]
+    fn a_folder_that_was_taken_away_is_made_again() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("run");
+        let mut status_file = StatusFile::new(folder.clone());
+        status_file.post(&of(1)).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(status_file.post(&of(1)).is_err());
+        status_file.post(&of(1)).unwrap();
+        assert_eq!(posted(&folder).unwrap(), [of(1)]);
+    }
+
+    #[test]
+    fn damaged_figures_are_none() {
+        let root = tempfile::tempdir().unwrap();
+        let mut status_file = StatusFile::new(root.path().to_owned());
+        status_file.post(&of(1)).unwrap();
+        fs::write(status_file.file(POSTED), "{").unwrap();
+        assert!(posted(root.path()).unwrap().is_empty());
+    }
+}

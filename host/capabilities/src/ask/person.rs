@@ -1,0 +1,126 @@
+//! What may be started for the person, outside of any sandbox, and with which variables.
+//!
+//! Programs are the system's, in fixed folders that commands cannot write: never what `PATH` finds.
+//! Variables are a few; one that leads to where commands can write is left out.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use scorpiox_ask::launch::{Surroundings, Way, is_passed_on, paths_in, ways};
+use scorpiox_paths::{Writable, programs, resolve};
+
+use scorpiox_operator::Operator;
+
+/// Where a person is reached from here.
+pub(super) struct Person {
+    variables: BTreeMap<String, String>,
+    writable: Writable,
+}
+
+impl Person {
+    /// By the environment of this process, as far as it can be trusted. Nobody is reached where it
+    /// is not known what commands can write.
+    pub(super) fn new(operator: &Operator) -> Result<Self, String> {
+        let writable = operator.writable().map_err(|error| error.to_string())?;
+        Ok(Self { variables: trusted(env::vars_os(), &writable), writable })
+    }
+
+    /// All ways to ask, best first. `screen` is what shows the screen, with its arguments.
+    pub(super) fn ways(&self, screen: &[OsString]) -> Vec<Way> {
+        let find = |name: &str| programs::find(name, &self.writable);
+        let variable = |name: &str| self.variables.get(name).map(OsString::from);
+        ways(&Surroundings::new(variable, &find), screen)
+    }
+
+    /// The environment of a program that asks.
+    pub(super) fn environment(&self) -> Vec<(String, String)> {
+        let own = self.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+        own.chain([("PATH".to_owned(), programs::path_variable())]).collect()
+    }
+}
+
+fn trusted(
+    variables: impl Iterator<Item = (OsString, OsString)>,
+    writable: &Writable,
+) -> BTreeMap<String, String> {
+    let known =
+        variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let passed = known.filter(|(name, _)| is_passed_on(name));
+    let judged = passed.filter(|(name, value)| {
+        let leads_to_commands = paths_in(value).any(|path| !is_apart(Path::new(path), writable));
+        let fits = !leads_to_commands && (name != "TMUX" || is_own_socket(value, writable));
+        if !fits {
+            tracing::warn!(
+                "{name} is not used to ask questions: it leads to where commands can write, or to others"
+            );
+        }
+        fits
+    });
+    judged.collect()
+}
+
+/// Whether a path leads to nothing that commands can exchange.
+fn is_apart(path: &Path, writable: &Writable) -> bool {
+    resolve(path, writable).is_ok_and(|path| !writable.covers(&path))
+}
+
+/// Whether the value of `TMUX` names a socket of this user, or of root.
+fn is_own_socket(tmux: &str, writable: &Writable) -> bool {
+    let path = Path::new(tmux.split(',').next().unwrap_or_default());
+    let Ok(path) = resolve(path, writable) else { return false };
+    let own = rustix::process::geteuid().as_raw();
+    path.symlink_metadata()
+        .is_ok_and(|found| found.file_type().is_socket() && [0, own].contains(&found.uid()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    fn kept(variables: &[(&str, &str)], writable: &Writable) -> Vec<String> {
+        let variables = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        trusted(variables, writable).into_keys().collect()
+    }
+
+    #[test]
+    fn variables_that_lead_to_where_commands_write_are_left_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        let (work, home) = (root.join("work"), root.join("home"));
+        for folder in [&work, &home] {
+            std::fs::create_dir(folder).expect("a folder");
+        }
+        symlink(&work, home.join("link")).expect("a link");
+        let _sockets =
+            [&work, &home].map(|folder| UnixListener::bind(folder.join("tmux")).expect("a socket"));
+        let writable = Writable::new([work.clone()]);
+        let at = |folder: &Path, rest: &str| format!("{}{rest}", folder.display());
+        let (tmux, own) = (at(&home, "/tmux,1,0"), at(&home, "/config"));
+        assert_eq!(
+            kept(
+                &[("TMUX", &tmux), ("XDG_CONFIG_HOME", &own), ("DISPLAY", ":0"), ("PATH", "/bin")],
+                &writable
+            ),
+            ["DISPLAY", "TMUX", "XDG_CONFIG_HOME"]
+        );
+        for (name, value) in [
+            ("TMUX", at(&work, "/tmux,1,0")),
+            ("TMUX", at(&home, "/link/tmux,1,0")),
+            ("TMUX", at(&home, "/config,1,0")),
+            ("TMUX", "tmux,1,0".to_owned()),
+            ("XDG_CONFIG_HOME", at(&work, "/config")),
+            ("XDG_CONFIG_HOME", at(&home, "/link")),
+            ("XDG_DATA_DIRS", format!("/usr/share:{}", work.display())),
+            ("DBUS_SESSION_BUS_ADDRESS", format!("unix:path={}/bus", work.display())),
+            ("WAYLAND_DISPLAY", "../display".to_owned()),
+        ] {
+            assert_eq!(kept(&[(name, &value)], &writable), [""; 0], "{name}={value}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Knowing how much of a result the client's model is shown, and what the client calls tools.
+
+use std::sync::Arc;
+
+use super::setup::{Grantee, Setup};
+use super::view::{HasCtx, Provided, View, Viewed};
+use wasmtime::component::Linker;
+use wit::Host;
+
+/// What its WIT file generates.
+mod wit {
+    #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        inline: "package scorpiox:host; world one { import scorpiox:tool/bounds@0.1.0; }",
+        imports: { default: trappable },
+    });
+    pub use scorpiox::tool::bounds::*;
+}
+
+/// What is known of the client.
+#[derive(Debug)]
+pub struct BoundsCtx {
+    /// Most characters that the text of the result may have.
+    room: usize,
+    /// Stands before the names of tools, where the client needs that.
+    prefix: Option<Arc<str>>,
+}
+
+impl Provided for BoundsCtx {
+    const NAME: &'static str = "bounds";
+    const MAY: &'static str = "know how long its results may be, and what the client calls tools";
+
+    fn new(setup: &Setup, _: &Grantee<'_>) -> Self {
+        Self { room: setup.room, prefix: setup.prefix.clone() }
+    }
+
+    fn add_to_linker<T: HasCtx<Self>>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+        wit::add_to_linker::<T, Viewed<Self>>(linker, T::view)
+    }
+}
+
+impl Host for View<'_, BoundsCtx> {
+    fn result_characters(&mut self) -> wasmtime::Result<u32> {
+        Ok(u32::try_from(self.ctx.room).unwrap_or(u32::MAX))
+    }
+
+    fn tool_name(&mut self, tool: String) -> wasmtime::Result<String> {
+        Ok(match &self.ctx.prefix {
+            None => tool,
+            Some(prefix) => format!("{prefix}{tool}"),
+        })
+    }
+}

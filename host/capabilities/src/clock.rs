@@ -1,0 +1,48 @@
+//! The time of day.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+use wasmtime::component::Linker;
+
+use super::setup::{Grantee, Setup};
+use super::view::{HasCtx, Provided, View, Viewed};
+use wit::Host;
+
+/// Milliseconds since 1970; 0 for a clock that is set before.
+pub fn now_millis() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What its WIT file generates.
+mod wit {
+    #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        inline: "package scorpiox:host; world one { import scorpiox:tool/clock@0.1.0; }",
+        imports: { default: trappable },
+    });
+    pub use scorpiox::tool::clock::*;
+}
+
+/// Nothing: all clocks of this machine are the same.
+#[derive(Debug)]
+pub struct ClockCtx;
+
+impl Provided for ClockCtx {
+    const NAME: &'static str = "clock";
+    const MAY: &'static str = "read the time of day";
+
+    fn new(_: &Setup, _: &Grantee<'_>) -> Self {
+        Self
+    }
+
+    fn add_to_linker<T: HasCtx<Self>>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+        wit::add_to_linker::<T, Viewed<Self>>(linker, T::view)
+    }
+}
+
+impl Host for View<'_, ClockCtx> {
+    fn now(&mut self) -> wasmtime::Result<u64> {
+        Ok(now_millis())
+    }
+}

@@ -1,0 +1,180 @@
+//! Files to read: of the workspace, and of folders that the operator granted.
+//!
+//! A path is resolved, decided about, and then opened part by part without following a link: what was
+//! exchanged for a link in between is not read.
+
+mod host;
+
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
+use scorpiox_paths::{Writable, open_file, resolve};
+use scorpiox_policy::FileDenial;
+
+use super::approved::Approved;
+use super::granted::decide;
+use super::rules;
+use scorpiox_operator::Operator;
+
+pub use host::{FilesCtx, FilesFailure};
+
+/// Largest file, in bytes, whatever a guest says: the host holds it, too.
+const MAX_BYTES: u64 = 128 * 1024 * 1024;
+
+/// Why a file is not read. Each text is a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum FileError {
+    #[error("{0}")]
+    Denied(String),
+    #[error("{0}")]
+    NotFound(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("the file has {0} bytes")]
+    TooLarge(u64),
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Reads files under the operator's policy.
+pub struct Files {
+    operator: Arc<Operator>,
+}
+
+impl Files {
+    /// Files of the workspace that commands run in, too.
+    pub fn new(operator: Arc<Operator>) -> Self {
+        Self { operator }
+    }
+
+    /// The whole file at a path, if it has at most `limit` bytes. A relative path is the workspace's.
+    /// For components of others the file lies in a folder that was `approved`.
+    pub fn read(
+        &self,
+        path: &str,
+        limit: u64,
+        approved: Option<&Approved>,
+        uses: &Uses,
+    ) -> Result<Vec<u8>, FileError> {
+        if path.is_empty() || path.contains('\0') {
+            return Err(FileError::Invalid(format!("{path:?} is not the path of a file")));
+        }
+        let asked = &self.operator.site().workspace.join(path);
+        let checked = self.place(asked, approved);
+        match &checked {
+            Ok((path, folder)) => uses.allowed("files", folder.display(), self.rule(path, approved)),
+            Err(denial) => {
+                let path = plainly(asked);
+                let folder = path.parent().unwrap_or(&path);
+                // Where the path itself is open, what it leads to is not.
+                let end = resolve(asked, &Writable::default()).ok();
+                let decides = end.filter(|_| self.folder(&path, approved).is_ok());
+                let rule = self.rule(decides.as_ref().unwrap_or(&path), approved);
+                uses.denied("files", folder.display(), &denial.rule, rule);
+            }
+        }
+        let (resolved, _) = checked.map_err(|denial| {
+            FileError::Denied(format!("{} does not exist, or is {}", shown(asked), denial.rule))
+        })?;
+        let limit = limit.min(MAX_BYTES);
+        let mut file = open_file(&resolved).map_err(|error| said(asked, &error))?;
+        let about = file.metadata().map_err(|error| said(asked, &error))?;
+        if about.len() > limit {
+            return Err(FileError::TooLarge(about.len()));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0));
+        // It may have grown since.
+        (&mut file).take(limit + 1).read_to_end(&mut bytes).map_err(|error| said(asked, &error))?;
+        if bytes.len() as u64 > limit {
+            return Err(FileError::TooLarge(bytes.len() as u64));
+        }
+        Ok(bytes)
+    }
+
+    /// Where a path leads, and the folder in which that may be read. A refusal is the same whether there
+    /// is something or not, and says nothing of where links lead: it would tell what lies elsewhere.
+    fn place(&self, asked: &Path, approved: Option<&Approved>) -> Result<(PathBuf, PathBuf), FileDenial> {
+        // Nothing is opened by it but through no link.
+        if let Ok(resolved) = resolve(asked, &Writable::default())
+            && let Ok(folder) = self.folder(&resolved, approved)
+        {
+            return Ok((resolved, folder));
+        }
+        self.folder(&plainly(asked), approved)?;
+        let rule = "a symbolic link, or lies behind one, and it leads outside what may be read, or to what is denied there";
+        Err(FileDenial::new(asked, rule.to_owned()))
+    }
+
+    /// The rule that decides about a path.
+    fn rule(&self, path: &Path, approved: Option<&Approved>) -> String {
+        let (Ok(policy), Ok(places)) = (self.operator.policy(), self.operator.places()) else {
+            return BUILT_IN.to_owned();
+        };
+        let roots = approved.map(|approved| approved.present(&self.operator.site().workspace));
+        let Some(roots) = roots else { return rules::of_file(&policy.files, path, &[], &places) };
+        let granted: Vec<_> = roots.into_iter().map(|(root, _)| root).collect();
+        if !granted.iter().any(|root| path.starts_with(root)) {
+            return APPROVAL.to_owned();
+        }
+        rules::of_file(&policy.files, path, &granted, &places)
+    }
+
+    /// The folder in which a path may be read.
+    fn folder(&self, path: &Path, approved: Option<&Approved>) -> Result<PathBuf, FileDenial> {
+        let refused = |rule: String| FileDenial::new(path, rule);
+        let policy = self.operator.policy();
+        let policy = &policy.map_err(|error| refused(format!("not read: {error}")))?.files;
+        let setup = self.operator.site();
+        let places = self.operator.places().map_err(|error| refused(format!("not read: {error}")))?;
+        let Some(approved) = approved else {
+            return policy.check(path, &places);
+        };
+        let roots = approved.present(&setup.workspace);
+        decide(&self.operator, &places, &roots, path, false)
+    }
+}
+
+/// A path by its words alone.
+fn plainly(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+        plain
+    })
+}
+
+/// Characters of a path that an error repeats.
+const MAX_SHOWN: usize = 200;
+
+fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
+        None => text,
+    }
+}
+
+fn said(path: &Path, error: &io::Error) -> FileError {
+    let path = shown(path);
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            FileError::NotFound(format!("{path} does not exist"))
+        }
+        io::ErrorKind::InvalidFilename => FileError::Invalid(format!("{path} is longer than a path can be")),
+        io::ErrorKind::InvalidInput => FileError::Invalid(format!("{path} is not a file")),
+        io::ErrorKind::PermissionDenied => {
+            FileError::Failed(format!("{path} cannot be read by the user of this server"))
+        }
+        _ => {
+            let error = error.to_string();
+            let words = error.split(" (os error").next().unwrap_or_default();
+            FileError::Failed(format!("{path} cannot be read: {words}"))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What may be done in folders that were granted to a component.
+
+use std::path::{Path, PathBuf};
+
+use scorpiox_operator::{Operator, is_own};
+use scorpiox_policy::{FileDenial, Places, has_protected_name, is_name};
+
+/// Where files are not files: reading and writing there acts on processes and devices.
+const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Whether something may be done at a path, absolute and without links, in one of the folders, each of
+/// which may be written or only read.
+pub fn decide(
+    operator: &Operator,
+    places: &Places,
+    roots: &[(PathBuf, bool)],
+    path: &Path,
+    write: bool,
+) -> Result<PathBuf, FileDenial> {
+    let refused = |rule: &str| FileDenial::new(path, rule.to_owned());
+    let around = roots.iter().filter(|(root, writable)| path.starts_with(root) && (*writable || !write));
+    let root = around.map(|(root, _)| root).max_by_key(|root| root.as_os_str().len());
+    let what = if write { "written" } else { "read" };
+    let root =
+        root.ok_or_else(|| refused(&format!("outside of the folders that were granted to be {what}")))?;
+    if is_own(path, &operator.site().own_home) {
+        return Err(refused("this program's own"));
+    }
+    if let Some(kernel) = KERNEL.iter().find(|kernel| path.starts_with(kernel)) {
+        return Err(refused(&format!("the kernel's: {kernel} is not a folder of files")));
+    }
+    let policy = operator.policy().map_err(|error| refused(&format!("not reached: {error}")))?;
+    let granted: Vec<_> = roots.iter().map(|(root, _)| root.clone()).collect();
+    policy.files.check_denied(path, &granted, places)?;
+    if write && starts_programs(path, root, places) {
+        return Err(refused("what makes other programs start something, and is not written"));
+    }
+    Ok(root.clone())
+}
+
+/// What git, editors, shells and the desktop read to start programs: at any depth, since what is a
+/// folder's content today is somebody's project tomorrow. Letter case is of no help on some disks.
+fn starts_programs(path: &Path, root: &Path, places: &Places) -> bool {
+    // The opened project is one wherever it lies.
+    let inside = path.strip_prefix(&places.workspace).unwrap_or(path);
+    let last = inside.file_name().unwrap_or_default();
+    // Nobody but git makes one, and a folder with one is a repository.
+    let is_head = is_name(last, "HEAD");
+    let in_git = inside.components().any(|part| is_name(part.as_os_str(), ".git"));
+    is_head || in_git || has_protected_name(inside) || is_hidden_at_home(path, root, places)
+}
+
+/// Hidden files and folders of the person's home, where programs keep what they start with: written
+/// only where the folder that was granted is one of those.
+fn is_hidden_at_home(path: &Path, root: &Path, places: &Places) -> bool {
+    let Some(home) = &places.home else { return false };
+    let hidden = |path: &Path| {
+        let inside = path.strip_prefix(home).ok()?.components().next()?;
+        inside.as_os_str().to_string_lossy().starts_with('.').then_some(())
+    };
+    !path.starts_with(&places.workspace) && hidden(path).is_some() && hidden(root).is_none()
+}

@@ -1,0 +1,122 @@
+//! The client's model, within the budget of a grant.
+
+use std::sync::Arc;
+use std::time::Instant;
+use wasmtime::component::Linker;
+
+use serde_json::{Value, json};
+
+use super::approved::Budget;
+use super::ask::{Counterpart, Unsampled};
+use super::setup::{Grantee, Setup};
+use super::view::{HasCtx, Provided, View, Viewed};
+use wit::{Error, Host, Request};
+
+/// Longest prompt, in bytes.
+const MAX_PROMPT_BYTES: usize = 256 * 1024;
+/// Characters that are a token at least, to count what a client does not.
+const CHARS_PER_TOKEN: usize = 4;
+
+/// Why there is no answer, for the guest.
+#[derive(Debug)]
+pub struct SamplingFailure(Error);
+
+/// What its WIT file generates.
+mod wit {
+    #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        inline: "package scorpiox:host; world one { import scorpiox:tool/sampling@0.1.0; }",
+        imports: { default: trappable },
+        trappable_error_type: { "scorpiox:tool/sampling.error" => super::SamplingFailure },
+    });
+    pub use scorpiox::tool::sampling::*;
+}
+
+/// Whose model is asked, and what it was asked already.
+pub struct SamplingCtx {
+    counterpart: Option<Arc<dyn Counterpart>>,
+    used: Budget,
+}
+
+impl Provided for SamplingCtx {
+    const NAME: &'static str = "sampling";
+    const MAY: &'static str = "ask the client's model, within a budget";
+
+    fn new(setup: &Setup, _: &Grantee<'_>) -> Self {
+        Self { counterpart: setup.counterpart.clone(), used: Budget::default() }
+    }
+
+    fn add_to_linker<T: HasCtx<Self>>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+        wit::add_to_linker::<T, Viewed<Self>>(linker, T::view)
+    }
+}
+
+impl Host for View<'_, SamplingCtx> {
+    fn ask_model(&mut self, request: Request) -> Result<String, SamplingFailure> {
+        let fail = |error| Err(SamplingFailure(error));
+        let budget = self.call.approved.as_ref().and_then(|approved| approved.sampling);
+        let (Some(budget), Some(counterpart)) = (budget, self.ctx.counterpart.clone()) else {
+            return fail(Error::Unavailable("there is no client whose model can be asked".to_owned()));
+        };
+        let size = request.prompt.len() + request.system.as_ref().map_or(0, String::len);
+        if size > MAX_PROMPT_BYTES {
+            return fail(Error::Refused(format!(
+                "the prompt has {size} bytes; the limit is {MAX_PROMPT_BYTES}"
+            )));
+        }
+        let left = budget.tokens.saturating_sub(self.ctx.used.tokens);
+        if self.ctx.used.calls >= budget.calls || left == 0 {
+            return fail(Error::Exhausted(format!(
+                "{} calls and {} tokens were used, of {} and {}",
+                self.ctx.used.calls, self.ctx.used.tokens, budget.calls, budget.tokens
+            )));
+        }
+        let most = request.max_tokens.clamp(1, left);
+        self.ctx.used.calls += 1;
+        // What is asked for counts until it is known how much it was.
+        self.ctx.used.tokens += most;
+        let begun = Instant::now();
+        let answer = counterpart.sample(parameters(request, most));
+        self.call.asked_for += begun.elapsed();
+        let text = answer.and_then(|answer| text(&answer));
+        let text = text.map_err(|why| {
+            SamplingFailure(match why {
+                Unsampled::Unavailable(why) => Error::Unavailable(why),
+                Unsampled::Refused(why) => Error::Refused(why),
+                Unsampled::Cancelled => Error::Cancelled,
+            })
+        })?;
+        let used = u32::try_from(text.chars().count().div_ceil(CHARS_PER_TOKEN)).unwrap_or(u32::MAX);
+        self.ctx.used.tokens = self.ctx.used.tokens.saturating_sub(most).saturating_add(used.max(1));
+        Ok(text)
+    }
+
+    fn convert_error(&mut self, failure: SamplingFailure) -> wasmtime::Result<Error> {
+        Ok(failure.0)
+    }
+}
+
+fn parameters(request: Request, most: u32) -> Value {
+    let mut parameters = json!({
+        "messages": [{"role": "user", "content": {"type": "text", "text": request.prompt}}],
+        "maxTokens": most,
+    });
+    if let Some(system) = request.system {
+        parameters["systemPrompt"] = json!(system);
+    }
+    parameters
+}
+
+/// The text of an answer, which is one piece of content or a list of them.
+fn text(answer: &Value) -> Result<String, Unsampled> {
+    let pieces = match &answer["content"] {
+        Value::Array(pieces) => pieces.as_slice(),
+        piece => std::slice::from_ref(piece),
+    };
+    let texts: Vec<_> = pieces.iter().filter_map(|piece| piece["text"].as_str()).collect();
+    if texts.is_empty() {
+        return Err(Unsampled::Refused("the client's answer has no text".to_owned()));
+    }
+    Ok(texts.concat())
+}

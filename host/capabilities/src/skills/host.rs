@@ -1,0 +1,105 @@
+//! The `skills` interface.
+
+use std::sync::Arc;
+
+use wasmtime::component::Linker;
+
+use scorpiox_operator::{Scope, Source};
+
+use super::{Reading, SkillReadError, SkillView};
+use crate::setup::{Grantee, Setup};
+use crate::view::{HasCtx, Provided, View, Viewed};
+
+/// Most bytes of a SKILL.md that are handed to a guest.
+const MAX_READ: u32 = 4 * 1024 * 1024;
+
+/// Most files that one listing gives.
+const MAX_FILES: u32 = 1000;
+
+/// What its WIT file generates.
+mod wit {
+    #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        inline: "package scorpiox:host; world one { import scorpiox:tool/skills@0.1.0; }",
+        imports: { default: trappable },
+    });
+    pub use scorpiox::tool::skills::*;
+}
+
+/// The skill folders, as one call sees them.
+pub struct SkillsCtx {
+    /// What was found, read and invoked.
+    pub view: SkillView,
+}
+
+impl Provided for SkillsCtx {
+    const NAME: &'static str = "skills";
+    const MAY: &'static str = "read the files of skill folders";
+
+    fn new(setup: &Setup, _: &Grantee<'_>) -> Self {
+        let reading = Reading::new(Arc::clone(setup.shell.operator()), setup.uses.clone());
+        Self { view: SkillView::new(Arc::clone(&setup.skills), reading) }
+    }
+
+    fn add_to_linker<T: HasCtx<Self>>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+        wit::add_to_linker::<T, Viewed<Self>>(linker, T::view)
+    }
+}
+
+impl wit::Host for View<'_, SkillsCtx> {
+    fn list(&mut self) -> wasmtime::Result<Vec<wit::Source>> {
+        self.call.use_of("skills");
+        let sources = self.ctx.view.sources();
+        Ok((0..).zip(sources).map(|(id, source)| described(id, source)).collect())
+    }
+
+    fn read(&mut self, id: u32, limit: u32) -> wasmtime::Result<Result<Vec<u8>, wit::Error>> {
+        let Some(source) = self.ctx.view.source(id) else { return Ok(Err(wit::Error::NotFound)) };
+        Ok(self.ctx.view.reading.head(source, limit.min(MAX_READ).into()).map_err(error))
+    }
+
+    fn files(&mut self, id: u32, limit: u32) -> wasmtime::Result<Result<wit::FileList, wit::Error>> {
+        let Some(source) = self.ctx.view.source(id) else { return Ok(Err(wit::Error::NotFound)) };
+        let skill = match self.ctx.view.reading.open(source) {
+            Ok(skill) => skill,
+            Err(refused) => return Ok(Err(error(refused))),
+        };
+        let (files, truncated) = self.ctx.view.reading.files(&skill, limit.min(MAX_FILES) as usize);
+        let files = files.into_iter().map(|file| wit::File { path: file.path, size: file.size }).collect();
+        Ok(Ok(wit::FileList { files, truncated }))
+    }
+
+    fn required(&mut self) -> wasmtime::Result<Vec<String>> {
+        let required = self.ctx.view.required();
+        Ok(required.by_person.into_iter().chain(required.by_workspace).collect())
+    }
+
+    fn invoked(&mut self, id: u32, arguments: String, words: Vec<String>) -> wasmtime::Result<()> {
+        self.ctx.view.set_invoked(id, arguments, words);
+        Ok(())
+    }
+}
+
+fn described(id: u32, source: &Source) -> wit::Source {
+    wit::Source {
+        id,
+        folder_name: source.name.clone(),
+        // Where commands see it: a link to it is not there.
+        path: source.path.canonicalize().unwrap_or_else(|_| source.path.clone()).display().to_string(),
+        scope: match source.scope {
+            Scope::Workspace => wit::Scope::Workspace,
+            Scope::User => wit::Scope::User,
+            Scope::Additional => wit::Scope::Additional,
+        },
+    }
+}
+
+fn error(error: SkillReadError) -> wit::Error {
+    match error {
+        SkillReadError::NotFound => wit::Error::NotFound,
+        SkillReadError::TooLarge(limit) => wit::Error::TooLarge(limit),
+        denied @ SkillReadError::Denied(_) => wit::Error::Unreadable(denied.to_string()),
+        SkillReadError::Io(error) => wit::Error::Unreadable(error.to_string()),
+    }
+}

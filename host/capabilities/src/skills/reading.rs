@@ -1,0 +1,387 @@
+//! Reading in the folder of a skill: opened once, through no link, under the operator's `deny`.
+//!
+//! A skill of the workspace is reached through no link at all: whoever wrote the project may have
+//! made it, and commands may exchange it. A person may keep skills of their own behind links, as
+//! long as those lie where commands cannot write. Inside of a skill no link is followed.
+
+use std::cell::OnceCell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
+use scorpiox_paths::{Folder, Kind, Stamp, Unresolved, Writable, resolve};
+use scorpiox_policy::Places;
+
+use crate::rules;
+use scorpiox_operator::{Operator, OperatorError, SKILL_FILE, Scope, Source};
+
+/// Deepest folder inside a skill whose files are listed.
+const MAX_DEPTH: usize = 8;
+
+/// Most folder entries that one listing of a skill's files looks at.
+const MAX_VISITED: usize = 5000;
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SkillFile {
+    /// Relative to the skill's folder, with `/`.
+    pub path: String,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// Why a file of a skill could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillReadError {
+    /// It is not there, or not within the skill's folder.
+    #[error("no such file in the skill's folder")]
+    NotFound,
+    /// Something keeps it closed: what, without the path.
+    #[error("it is {0}")]
+    Denied(String),
+    /// It is larger than the limit of this many bytes.
+    #[error("larger than {0} bytes")]
+    TooLarge(u64),
+    /// The system refused.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// Who reads, for one request, and under which rules.
+#[derive(Debug)]
+pub struct Reading {
+    operator: Arc<Operator>,
+    uses: Uses,
+    /// What commands can write, once it is asked for.
+    writable: OnceCell<Result<Writable, String>>,
+    places: OnceCell<Result<Places, String>>,
+}
+
+/// A skill's folder that is held open.
+#[derive(Debug)]
+pub struct Opened {
+    folder: Folder,
+    /// Where it is, without links.
+    place: PathBuf,
+}
+
+impl Reading {
+    /// Under the policy of a shell, noted where the request's uses are.
+    pub fn new(operator: Arc<Operator>, uses: Uses) -> Self {
+        Self { operator, uses, writable: OnceCell::new(), places: OnceCell::new() }
+    }
+
+    /// Opens a skill's folder.
+    pub fn open(&self, source: &Source) -> Result<Opened, SkillReadError> {
+        let opened = self.place(source).and_then(|place| {
+            let folder = Folder::open(&place).map_err(|_| SkillReadError::NotFound)?;
+            self.check(&place, Path::new(""))?;
+            Ok(Opened { folder, place })
+        });
+        let root = source.path.parent().unwrap_or(&source.path);
+        match &opened {
+            Err(SkillReadError::Denied(why)) => self.denied(root, why, &source.path),
+            Ok(Opened { place, .. }) if place.parent() != Some(root) => {
+                let led = format!("{}, by a link to {}", root.display(), place.display());
+                self.uses.allowed("skills", led, BUILT_IN);
+            }
+            _ => self.uses.allowed("skills", root.display(), BUILT_IN),
+        }
+        opened
+    }
+
+    /// Notes that something of a skill in this folder stays closed.
+    fn denied(&self, folder: &Path, why: &str, path: &Path) {
+        let places = self.places.get().and_then(|places| places.as_ref().ok());
+        let policy = self.operator.policy().ok().zip(places);
+        let granted = [folder.to_owned()];
+        let rule = policy.map(|(policy, places)| rules::of_file(&policy.files, path, &granted, places));
+        // What no rule closes is closed by the program itself.
+        let rule = rule.filter(|rule| rule != APPROVAL).unwrap_or_else(|| BUILT_IN.to_owned());
+        self.uses.denied("skills", folder.display(), why, rule);
+    }
+
+    /// Where a skill's folder is.
+    fn place(&self, source: &Source) -> Result<PathBuf, SkillReadError> {
+        if source.scope == Scope::Workspace {
+            return Ok(source.path.clone());
+        }
+        let writable = || self.operator.writable().map_err(|error| format!("not read: {error}"));
+        let writable = self.writable.get_or_init(writable);
+        let writable = writable.as_ref().map_err(|rule| SkillReadError::Denied(rule.clone()))?;
+        resolve(&source.path, writable).map_err(|error| match error {
+            Unresolved::Link(_) => SkillReadError::Denied(
+                "behind a symbolic link in a folder that commands can write".to_owned(),
+            ),
+            _ => SkillReadError::NotFound,
+        })
+    }
+
+    /// Whether the policy leaves something of a skill open.
+    fn check(&self, place: &Path, inside: &Path) -> Result<(), SkillReadError> {
+        let unread = |error: Arc<OperatorError>| SkillReadError::Denied(format!("not read: {error}"));
+        let files = &self.operator.policy().map_err(unread)?.files;
+        let places = self.places.get_or_init(|| self.operator.places().map_err(|error| error.to_string()));
+        let places = places.as_ref().map_err(|error| SkillReadError::Denied(format!("not read: {error}")))?;
+        files
+            .check_denied(&place.join(inside), &[place.to_owned()], places)
+            .map_err(|denial| SkillReadError::Denied(denial.rule))
+    }
+
+    /// The first `limit` bytes of a SKILL.md.
+    pub fn head(&self, source: &Source, limit: u64) -> Result<Vec<u8>, SkillReadError> {
+        let mut head = Vec::new();
+        self.file(&self.open(source)?, SKILL_FILE)?.take(limit).read_to_end(&mut head)?;
+        Ok(head)
+    }
+
+    /// The state of a SKILL.md, which changes whenever what is in it does; `None` where that cannot be read.
+    pub fn stamp(&self, source: &Source) -> Option<Stamp> {
+        let file = self.file(&self.open(source).ok()?, SKILL_FILE).ok()?;
+        file.metadata().ok().map(|about| Stamp::of(&about))
+    }
+
+    /// A file of a skill, named as [`files`](Self::files) names it, to read.
+    pub fn file(&self, skill: &Opened, path: &str) -> Result<File, SkillReadError> {
+        let inside = Path::new(path);
+        if !is_listed(inside) {
+            return Err(SkillReadError::NotFound);
+        }
+        self.check(&skill.place, inside).inspect_err(|error| {
+            if let SkillReadError::Denied(why) = error {
+                self.denied(&skill.place, why, &skill.place.join(inside));
+            }
+        })?;
+        skill.folder.file(inside).map_err(|_| SkillReadError::NotFound)
+    }
+
+    /// The same, whole. Nothing is read of a file that is too large.
+    pub fn whole(&self, skill: &Opened, path: &str, limit: u64) -> Result<Vec<u8>, SkillReadError> {
+        let file = self.file(skill, path)?;
+        if file.metadata()?.len() > limit {
+            return Err(SkillReadError::TooLarge(limit));
+        }
+        let mut bytes = Vec::new();
+        // It may have grown since.
+        file.take(limit + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit {
+            return Err(SkillReadError::TooLarge(limit));
+        }
+        Ok(bytes)
+    }
+
+    /// The skill's files, SKILL.md left out, sorted, at most `limit`; and whether there
+    /// are more. Hidden files, links, and what is denied are left out.
+    pub fn files(&self, skill: &Opened, limit: usize) -> (Vec<SkillFile>, bool) {
+        let mut files = Vec::new();
+        let mut visited = 0;
+        self.collect(skill, &skill.folder, "", 0, &mut visited, &mut files);
+        files.retain(|file| file.path != SKILL_FILE);
+        files.sort();
+        let truncated = files.len() > limit || visited > MAX_VISITED;
+        files.truncate(limit);
+        (files, truncated)
+    }
+
+    fn collect(
+        &self,
+        skill: &Opened,
+        folder: &Folder,
+        prefix: &str,
+        depth: usize,
+        visited: &mut usize,
+        files: &mut Vec<SkillFile>,
+    ) {
+        let Ok(names) = folder.names() else { return };
+        for name in names.flatten() {
+            *visited += 1;
+            if *visited > MAX_VISITED {
+                return;
+            }
+            // What is no text cannot be asked for.
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+            if self.check(&skill.place, Path::new(&path)).is_err() {
+                continue;
+            }
+            match folder.kind(Path::new(name)) {
+                Ok(Kind::Folder) if depth < MAX_DEPTH => {
+                    let Ok(below) = folder.folder(Path::new(name)) else { continue };
+                    self.collect(skill, &below, &path, depth + 1, visited, files);
+                }
+                Ok(Kind::File(size)) => files.push(SkillFile { path, size }),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Opened {
+    /// The folder itself.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+}
+
+/// Whether a path is one that a listing can have.
+fn is_listed(path: &Path) -> bool {
+    let shown = |part: Component<'_>| match part {
+        Component::Normal(name) => !name.as_encoded_bytes().starts_with(b"."),
+        _ => false,
+    };
+    let parts = path.components().count();
+    (1..=MAX_DEPTH + 1).contains(&parts) && path.components().all(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use scorpiox_bed::Bed;
+
+    use super::*;
+    use scorpiox_operator::{Site, SkillFolders};
+
+    fn bed() -> Bed {
+        Bed::with(&["ws", "home/.scorpiox", "elsewhere"])
+    }
+
+    fn skill(bed: &Bed, folder: &str) {
+        bed.put(format!("{folder}/SKILL.md"), "---\nname: x\n---\n");
+    }
+
+    fn reading(bed: &Bed) -> (Reading, Uses) {
+        let shell = Operator::new(Site {
+            workspace: bed.at("ws"),
+            home: Some(bed.at("home")),
+            own_home: bed.at("home/.scorpiox"),
+            workspace_name: "test".to_owned(),
+            skills: Arc::new(SkillFolders::new(&bed.at("ws"), None, bed.root(), &[])),
+            is_managed_required: false,
+            worked_on: Vec::new(),
+        });
+        let uses = Uses::default();
+        (Reading::new(Arc::new(shell), uses.clone()), uses)
+    }
+
+    fn found(bed: &Bed) -> Vec<Source> {
+        let home = bed.at("home");
+        SkillFolders::new(&bed.at("ws"), Some(&home), &home.join(".scorpiox"), &[]).sources()
+    }
+
+    #[test]
+    fn files_are_read_within_the_folder_only() {
+        let bed = bed();
+        skill(&bed, "home/.claude/skills/s");
+        bed.put("home/.claude/skills/s/sub/a.txt", "inside");
+        bed.put("home/.claude/skills/s/.hidden", "hidden");
+        bed.put("elsewhere/secret", "outside");
+        let folder = bed.at("home/.claude/skills/s");
+        symlink(bed.at("elsewhere/secret"), folder.join("link")).expect("link");
+        symlink("sub/a.txt", folder.join("near")).expect("link");
+        let (reading, _) = reading(&bed);
+        let source = found(&bed).remove(0);
+        let skill = reading.open(&source).expect("opens");
+        assert_eq!(reading.whole(&skill, "sub/a.txt", 100).expect("read"), b"inside");
+        assert!(matches!(reading.whole(&skill, "sub/a.txt", 3), Err(SkillReadError::TooLarge(3))));
+        for outside in [
+            "../../../secret",
+            "link",
+            "near",
+            "sub",
+            "absent",
+            "/etc/passwd",
+            ".hidden",
+            "sub/../sub/a.txt",
+            "",
+        ] {
+            assert!(
+                matches!(reading.whole(&skill, outside, 100), Err(SkillReadError::NotFound)),
+                "{outside}"
+            );
+        }
+        let (files, truncated) = reading.files(&skill, 10);
+        assert_eq!(files, [SkillFile { path: "sub/a.txt".to_owned(), size: 6 }]);
+        assert!(!truncated);
+    }
+
+    #[test]
+    fn what_is_denied_is_neither_listed_nor_read_nor_led_to() {
+        let bed = bed();
+        bed.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"secrets/\", \"**/*.key\"]\n");
+        skill(&bed, "ws/secrets/s");
+        skill(&bed, "ws/.claude/skills/open");
+        bed.put("ws/.claude/skills/open/a.key", "key");
+        fs::create_dir_all(bed.at("home/.claude/skills")).expect("folder");
+        bed.link(bed.at("ws/secrets/s"), "home/.claude/skills/mine");
+        let (reading, uses) = reading(&bed);
+        let sources = found(&bed);
+        let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
+        assert_eq!(names, ["mine", "open"]);
+        let skill = reading.open(&sources[1]).expect("opens");
+        assert_eq!(reading.files(&skill, 10).0, []);
+        assert!(matches!(reading.whole(&skill, "a.key", 100), Err(SkillReadError::Denied(_))));
+        assert!(matches!(reading.head(&sources[0], 100), Err(SkillReadError::Denied(_))));
+        assert!(uses.lines().iter().any(|line| line.contains("refused: ")), "{:?}", uses.lines());
+    }
+
+    #[test]
+    fn a_folder_that_is_denied_by_a_path_with_a_link_in_it_is_denied_where_it_is() {
+        let bed = bed();
+        bed.link("../elsewhere", "home/notes");
+        skill(&bed, "elsewhere/secret/s");
+        skill(&bed, "elsewhere/open/t");
+        for name in ["secret/s", "open/t"] {
+            fs::create_dir_all(bed.at("home/.claude/skills")).expect("folder");
+            let link = name.rsplit('/').next().expect("a name");
+            bed.link(bed.at("elsewhere").join(name), format!("home/.claude/skills/{link}"));
+        }
+        let read = "read = [\"@workspace\", \"~/notes\"]";
+        for deny in ["secret/", "~/notes/secret", "~/notes/s*t/s"] {
+            bed.put(
+                "home/.scorpiox/policy.toml",
+                &format!("version = 1\n[files]\n{read}\ndeny = [\"{deny}\"]\n"),
+            );
+            let (reading, _) = reading(&bed);
+            let sources = found(&bed);
+            assert_eq!(sources.len(), 2);
+            for source in sources {
+                let head = reading.head(&source, 100);
+                assert_eq!(
+                    matches!(head, Err(SkillReadError::Denied(_))),
+                    source.name == "s",
+                    "{deny} {head:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn links_of_the_workspace_lead_nowhere_and_those_of_the_person_do() {
+        let bed = bed();
+        skill(&bed, "elsewhere/s");
+        skill(&bed, "ws/other/t");
+        for (link, target) in [
+            ("ws/.claude/skills/out", "elsewhere/s"),
+            ("ws/.claude/skills/in", "ws/other/t"),
+            ("home/.claude/skills/mine", "elsewhere/s"),
+        ] {
+            fs::create_dir_all(bed.at(link).parent().expect("parent")).expect("folder");
+            bed.link(bed.at(target), link);
+        }
+        bed.link("skills", "ws/.agents");
+        let sources = found(&bed);
+        let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
+        assert_eq!(names, ["mine"]);
+        assert!(reading(&bed).0.head(&sources[0], 100).is_ok());
+        // What takes the place of a skill once it was found is not followed either.
+        skill(&bed, "ws/.claude/skills/real");
+        let found = found(&bed).into_iter().find(|source| source.name == "real").expect("found");
+        fs::remove_dir_all(&found.path).expect("removes");
+        symlink(bed.at("elsewhere/s"), &found.path).expect("link");
+        assert!(matches!(reading(&bed).0.head(&found, 100), Err(SkillReadError::NotFound)));
+    }
+}

@@ -1,0 +1,170 @@
+//! `wasi:http/outgoing-handler`: requests to the hosts that were approved, by the one way that this
+//! program makes requests.
+
+use std::sync::Arc;
+
+use http_body_util::{BodyExt as _, Limited};
+use scorpiox_audit::{APPROVAL, Uses};
+use scorpiox_policy::HostRule;
+use scorpiox_web::{Exchange, WebError};
+use tokio::sync::Semaphore;
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, Method, Scheme};
+use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
+
+use super::{HasWasi, WasiSource};
+use crate::web::Web;
+
+/// Largest body of a request, in bytes.
+const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
+/// Largest body of an answer, in bytes.
+const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Requests of a call that wait for an answer: the body of each is held.
+const MAX_WAITING: usize = 8;
+/// Most bytes of a request's body that are taken over at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Longest method, authority, and path with query, in bytes: the host keeps them for each request.
+const MAX_METHOD_BYTES: usize = 64;
+const MAX_AUTHORITY_BYTES: usize = 1024;
+const MAX_PATH_BYTES: usize = 16 * 1024;
+
+/// What WASI calls the interface.
+const TYPES: &str = "wasi:http/types@0.2.12";
+
+/// Puts bounds in front of what a guest can have the host keep without a request.
+pub(super) fn link_bounded<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    type Done = wasmtime::Result<(Result<(), ()>,)>;
+    type Request = Resource<HostOutgoingRequest>;
+    linker.allow_shadowing(true);
+    let mut types = linker.instance(TYPES)?;
+    types.func_wrap(
+        "[method]outgoing-request.set-method",
+        |mut store: StoreContextMut<'_, T>, (request, method): (Request, Method)| -> Done {
+            let is_long = matches!(&method, Method::Other(name) if name.len() > MAX_METHOD_BYTES);
+            if is_long {
+                Ok((Err(()),))
+            } else {
+                Ok((store.data_mut().http().set_method(request, method)?,))
+            }
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-request.set-authority",
+        |mut store: StoreContextMut<'_, T>, (request, authority): (Request, Option<String>)| -> Done {
+            if authority.as_ref().is_some_and(|authority| authority.len() > MAX_AUTHORITY_BYTES) {
+                return Ok((Err(()),));
+            }
+            Ok((store.data_mut().http().set_authority(request, authority)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-request.set-path-with-query",
+        |mut store: StoreContextMut<'_, T>, (request, path): (Request, Option<String>)| -> Done {
+            if path.as_ref().is_some_and(|path| path.len() > MAX_PATH_BYTES) {
+                return Ok((Err(()),));
+            }
+            Ok((store.data_mut().http().set_path_with_query(request, path)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-request.set-scheme",
+        |mut store: StoreContextMut<'_, T>, (request, scheme): (Request, Option<Scheme>)| -> Done {
+            let is_long = matches!(&scheme, Some(Scheme::Other(name)) if name.len() > MAX_METHOD_BYTES);
+            if is_long {
+                Ok((Err(()),))
+            } else {
+                Ok((store.data_mut().http().set_scheme(request, scheme)?,))
+            }
+        },
+    )?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+/// What sends the requests of one call.
+pub(super) struct Requests {
+    plugin: String,
+    web: Option<Arc<Web>>,
+    hosts: Option<Arc<[HostRule]>>,
+    uses: Uses,
+    places: Arc<Semaphore>,
+}
+
+type Sent = Result<(http::Response<WasiBody>, Ending), Error>;
+type Ending = Box<dyn Future<Output = Result<(), Error>> + Send>;
+
+impl Requests {
+    pub(super) fn new(source: &WasiSource) -> Self {
+        Self {
+            plugin: source.name.clone(),
+            web: source.web.clone(),
+            hosts: source.approved.hosts.clone(),
+            uses: source.uses.clone(),
+            places: Arc::new(Semaphore::new(MAX_WAITING)),
+        }
+    }
+}
+
+impl WasiHttpHooks for Requests {
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK_BYTES
+    }
+
+    fn send_request(
+        &mut self,
+        request: http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _ending: Ending,
+    ) -> Box<dyn Future<Output = Sent> + Send> {
+        let (plugin, web, hosts) = (self.plugin.clone(), self.web.clone(), self.hosts.clone());
+        let (uses, places) = (self.uses.clone(), Arc::clone(&self.places));
+        Box::new(async move {
+            let _place = places.try_acquire().map_err(|_| Error::ConnectionLimitReached)?;
+            let (Some(web), Some(hosts)) = (web, hosts) else {
+                let why = "no hosts were approved for this plugin";
+                let (uri, https) = (request.uri(), Some("https"));
+                let port = uri.port_u16().unwrap_or(if uri.scheme_str() == https { 443 } else { 80 });
+                uses.denied("web", format_args!("{}:{port}", uri.host().unwrap_or_default()), why, APPROVAL);
+                tracing::warn!(plugin, "a request was refused: {why}");
+                return Err(Error::HttpRequestDenied);
+            };
+            let (parts, body) = request.into_parts();
+            let body = Limited::new(body, MAX_BODY_BYTES).collect().await;
+            let body = body.map_err(|_| Error::HttpRequestBodySize(Some(MAX_BODY_BYTES as u64)))?;
+            let exchange = Exchange {
+                method: parts.method,
+                url: parts.uri.to_string(),
+                headers: parts.headers,
+                body: body.to_bytes().into(),
+                first_byte: options.and_then(|options| options.first_byte_timeout),
+            };
+            let fetcher = web.fetcher().map_err(|error| refused(&plugin, &error))?;
+            // Calls run on the web's own thread pool, which its connections belong to, too.
+            let watch = Arc::clone(&web).watch(Some(Arc::clone(&hosts)), uses);
+            let answer =
+                fetcher.exchange(exchange, hosts, &watch).await.map_err(|error| refused(&plugin, &error))?;
+            let answer = answer.map(|body| {
+                Limited::new(body, MAX_ANSWER_BYTES).map_err(|error| broken(&*error)).boxed_unsync()
+            });
+            Ok((answer, Box::new(async { Ok(()) }) as Ending))
+        })
+    }
+}
+
+fn refused(plugin: &str, error: &WebError) -> Error {
+    tracing::warn!(plugin, "a request was refused or failed: {error}");
+    match error {
+        WebError::Denied(_) | WebError::Moved(_) | WebError::NoBrowser(_) => Error::HttpRequestDenied,
+        WebError::Invalid(_) => Error::HttpRequestUriInvalid,
+        WebError::TooLarge(_) => Error::HttpResponseBodySize(None),
+        WebError::TimedOut(_) => Error::ConnectionTimeout,
+        WebError::Failed(_) => Error::ConnectionRefused,
+    }
+}
+
+fn broken(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Error {
+    tracing::debug!("an answer broke off: {error}");
+    Error::HttpResponseIncomplete
+}

@@ -1,0 +1,92 @@
+//! What a guest prints, up to a bound.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::async_trait;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+
+use crate::log::one_line;
+
+/// Most bytes of one write.
+const WRITE_BYTES: usize = 64 * 1024;
+/// Most lines that are shown to the operator.
+const MAX_LINES: usize = 100;
+
+/// A stream that keeps its beginning.
+#[derive(Clone)]
+pub struct Sink(Arc<Mutex<Kept>>);
+
+struct Kept {
+    bytes: Vec<u8>,
+    most: usize,
+    /// Bytes that did not fit.
+    lost: usize,
+}
+
+impl Sink {
+    pub(super) fn new(most: usize) -> Self {
+        Self(Arc::new(Mutex::new(Kept { bytes: Vec::new(), most, lost: 0 })))
+    }
+
+    /// What was written, as text; and how many bytes did not fit.
+    pub fn text(&self) -> (String, usize) {
+        let kept = self.lock();
+        (String::from_utf8_lossy(&kept.bytes).into_owned(), kept.lost)
+    }
+
+    /// Tells the operator what was written.
+    pub(super) fn log(&self, tool: &str) {
+        let (text, _) = self.text();
+        for line in text.lines().take(MAX_LINES) {
+            tracing::info!(target: "guest", "{tool}: {}", one_line(line));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock()
+    }
+}
+
+impl IsTerminal for Sink {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Sink {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        // Of a later WASI, which is not linked.
+        Box::new(tokio::io::sink())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+impl OutputStream for Sink {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        let mut kept = self.lock();
+        let fits = bytes.len().min(kept.most - kept.bytes.len());
+        kept.bytes.extend_from_slice(&bytes[..fits]);
+        kept.lost += bytes.len() - fits;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(WRITE_BYTES)
+    }
+}
+
+#[async_trait]
+impl Pollable for Sink {
+    async fn ready(&mut self) {}
+}

@@ -1,0 +1,156 @@
+//! Giving files another mode, other times or another owner, in the caller's place, where nothing but this guard
+//! looks at who does so.
+//!
+//! Invariant: none of these calls is let go on. What is changed is what was judged, by a descriptor of it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, Stat, Timespec, Timestamps, UTIME_NOW, chmodat, chownat, fstat, utimensat,
+};
+use rustix::io::Errno;
+use rustix::process::{getgid, getuid};
+use scorpiox_kernel::reach;
+use scorpiox_kernel::sys::Answer;
+
+use super::absent::Made;
+use super::call::{Attributes, Times, Which};
+use super::caller::{Caller, Spot};
+use super::opened::itself;
+use super::places::Ruling;
+use super::{Guard, failed};
+
+const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::EMPTY_PATH);
+/// Without the bits that the filter on system calls refuses.
+const MODE_BITS: u32 = 0o1777;
+#[cfg(target_arch = "x86_64")]
+const MICROSECONDS: std::ops::Range<i64> = 0..1_000_000;
+
+impl Guard {
+    pub(super) fn change(&mut self, caller: &Caller<'_>, which: Which, attributes: Attributes) -> Answer {
+        let changed = self.try_change(caller, which, attributes);
+        // There is no error with which the call may go on.
+        changed.unwrap_or_else(|error| Answer::Fail(error.raw_os_error().unwrap_or(libc::EACCES)))
+    }
+
+    fn try_change(
+        &mut self,
+        caller: &Caller<'_>,
+        which: Which,
+        attributes: Attributes,
+    ) -> io::Result<Answer> {
+        let file = find(caller, which)?;
+        let found = fstat(&file)?;
+        match self.judge_open(caller, &file, &found)? {
+            Ruling::Free => {}
+            Ruling::Protected(path) => return Ok(self.refuse(&path)),
+            Ruling::Elsewhere | Ruling::Kept | Ruling::Closed => return Ok(failed(Errno::ACCESS)),
+        }
+        let done = match attributes {
+            Attributes::Mode(_) if kind(&found).is_symlink() => Err(Errno::OPNOTSUPP),
+            Attributes::Mode(mode) => {
+                let mode = Mode::from_raw_mode(mode & MODE_BITS);
+                chmodat(CWD, itself(&file), mode, AtFlags::empty())
+            }
+            Attributes::Times(times) => {
+                utimensat(&file, "", &read_times(caller, times)?, AtFlags::EMPTY_PATH)
+            }
+            // Nobody else: programs say who owns a file already, as `tar` and `cp` do when root starts them.
+            Attributes::Owner(user, group) => {
+                let (own_user, own_group) = (getuid(), getgid());
+                if is_own(user, own_user.as_raw()) && is_own(group, own_group.as_raw()) {
+                    let user = (user != u32::MAX).then_some(own_user);
+                    let group = (group != u32::MAX).then_some(own_group);
+                    chownat(&file, "", user, group, AtFlags::EMPTY_PATH)
+                } else {
+                    Err(Errno::PERM)
+                }
+            }
+        };
+        Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    /// About something open, by what it is and where it lies: how the caller got it does not matter.
+    fn judge_open(&self, caller: &Caller<'_>, file: &OwnedFd, found: &Stat) -> io::Result<Ruling> {
+        let identity = reach::identity(found);
+        // Also by another name, or by none.
+        if !self.places.may_change(identity) {
+            return Ok(Ruling::Closed);
+        }
+        if self.places.is_root(identity) {
+            return Ok(Ruling::Free);
+        }
+        let Some(spot) = place(caller, file, found)? else { return Ok(Ruling::Closed) };
+        let what = match kind(found) {
+            FileType::Directory => Made::Folder,
+            other => Made::of(other),
+        };
+        self.places.judge_attributes(&spot, what)
+    }
+}
+
+/// The file that is meant: all that comes is about this descriptor of it.
+fn find(caller: &Caller<'_>, which: Which) -> io::Result<OwnedFd> {
+    match which {
+        Which::Open(number) => caller.descriptor(number),
+        Which::Path(at, flags) => {
+            let flags = AtFlags::from_bits_retain(flags);
+            if FLAGS.contains(flags) { caller.file(at, flags) } else { Err(Errno::INVAL.into()) }
+        }
+    }
+}
+
+/// Where something open lies, or lay when it still had a name. None for what lies nowhere (pipes, files in
+/// memory), and for what may have other names than the one that is known.
+fn place(caller: &Caller<'_>, file: &OwnedFd, found: &Stat) -> io::Result<Option<Spot>> {
+    match caller.place_of(file)? {
+        None if found.st_nlink == 0 => caller.former_place_of(file),
+        place => Ok(place),
+    }
+}
+
+fn kind(found: &Stat) -> FileType {
+    FileType::from_raw_mode(found.st_mode)
+}
+
+/// Whether a number is the caller's own, which is this process's, or the one that stands for what a file has.
+fn is_own(number: u32, own: u32) -> bool {
+    number == own || number == u32::MAX
+}
+
+fn read_times(caller: &Caller<'_>, times: Times) -> io::Result<Timestamps> {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let [last_access, last_modification] = match times {
+        Times::Nanoseconds(0) => [now; 2],
+        Times::Nanoseconds(address) => {
+            let [one, two, three, four] = numbers(caller, address)?;
+            [Timespec { tv_sec: one, tv_nsec: two }, Timespec { tv_sec: three, tv_nsec: four }]
+        }
+        #[cfg(target_arch = "x86_64")]
+        Times::Microseconds(0) | Times::Seconds(0) => [now; 2],
+        #[cfg(target_arch = "x86_64")]
+        Times::Microseconds(address) => {
+            let [one, two, three, four] = numbers(caller, address)?;
+            if ![two, four].iter().all(|part| MICROSECONDS.contains(part)) {
+                return Err(Errno::INVAL.into());
+            }
+            [(one, two), (three, four)].map(|(tv_sec, part)| Timespec { tv_sec, tv_nsec: part * 1000 })
+        }
+        #[cfg(target_arch = "x86_64")]
+        Times::Seconds(address) => {
+            numbers::<2>(caller, address)?.map(|tv_sec| Timespec { tv_sec, tv_nsec: 0 })
+        }
+    };
+    Ok(Timestamps { last_access, last_modification })
+}
+
+/// Numbers in the caller's memory, side by side.
+fn numbers<const COUNT: usize>(caller: &Caller<'_>, address: u64) -> io::Result<[i64; COUNT]> {
+    let bytes = caller.bytes(address, COUNT * size_of::<i64>())?;
+    let mut numbers = [0; COUNT];
+    for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks().0) {
+        *number = i64::from_ne_bytes(*bytes);
+    }
+    Ok(numbers)
+}

@@ -1,0 +1,279 @@
+//! Starting one command.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::AtFlags;
+use rustix::io::FdFlags;
+use rustix::process::Signal;
+use rustix::thread::{CapabilitySet, CapabilitySets};
+use scorpiox_cell::packet;
+use scorpiox_cell::wire::{CommandSpec, Event, Fault, Network, Tier};
+use scorpiox_guard::Guard;
+use scorpiox_kernel::reach;
+use scorpiox_kernel::sys::{self, Ask, Side};
+
+use crate::bound::Bounds;
+use crate::bwrap::{self, Inside};
+use crate::landlock::Rules;
+use crate::questions::{self, Questions};
+use crate::seccomp::{Filters, Shared};
+use crate::supervise::{Supervisor, give_up};
+use crate::tree::Tree;
+use crate::{Cell, confine, covers, namespaces, root};
+
+const BASH: &CStr = c"/bin/bash";
+
+/// What a command is connected to.
+struct Streams {
+    output: OwnedFd,
+    /// Its standard input, where that is more than nothing.
+    input: Option<OwnedFd>,
+}
+
+/// Starts a command; `fds` are the socket to its host, its output, and its input if it has
+/// one. What goes wrong is reported there. Whether there is a process that will end.
+pub(super) fn start(
+    cell: &Cell,
+    order: &CommandSpec,
+    fds: Vec<OwnedFd>,
+    host: &mut Option<OwnedFd>,
+    children: &OwnedFd,
+) -> bool {
+    let mut fds = fds.into_iter();
+    let (Some(control), Some(output), input, None) = (fds.next(), fds.next(), fds.next(), fds.next()) else {
+        return false;
+    };
+    let streams = Streams { output, input };
+    let report = |fault| packet::send(control.as_fd(), &Event::Failed(fault), &[]);
+    // System V objects belong to the command, too, where it is in namespaces of its own.
+    let namespaces = match cell.spec.tier {
+        Tier::T1 => libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC,
+        _ => 0,
+    };
+    match sys::fork_into(namespaces) {
+        Err(error) => {
+            let _ = report(Fault::new("starting a process for the command", error));
+            false
+        }
+        Ok(Side::Parent(_)) => true,
+        Ok(Side::Child) => {
+            // The helper's line to the host is not the command's.
+            drop(host.take());
+            match supervise(cell, order, &control, streams, children) {
+                Ok(()) => sys::exit_now(0),
+                Err(fault) => give_up(&control, fault),
+            }
+        }
+    }
+}
+
+/// In the new process: starts the shell and sees to its end.
+fn supervise(
+    cell: &Cell,
+    order: &CommandSpec,
+    control: &OwnedFd,
+    streams: Streams,
+    children: &OwnedFd,
+) -> Result<(), Fault> {
+    if cell.spec.tier == Tier::T1b {
+        let covers = covers::without_links(&cell.spec.exposed, &order.covers);
+        let expected = covers::expected(&covers)?;
+        let order = CommandSpec { covers, ..order.clone() };
+        let inside = Inside { cell: cell.spec.clone(), order, landlock: cell.landlock, expected };
+        let fds: Vec<_> =
+            [control, &streams.output].into_iter().chain(&streams.input).map(AsFd::as_fd).collect();
+        return Err(bwrap::enter(&inside, &fds));
+    }
+    let (rules, is_bounded) = prepare(cell, order)?;
+    let (shell, questions) = start_shell(cell, order, rules, is_bounded, control, &streams)?;
+    // The end of the output is the end of the last process that has it: not this one.
+    drop(streams);
+    rid_of_rights(cell.spec.tier)?;
+    let tree = if cell.spec.tier == Tier::T1 { Tree::Namespace } else { Tree::Descendants };
+    Supervisor::new(order, control, children, shell, tree, questions).run();
+    Ok(())
+}
+
+/// The program that bubblewrap starts, process 1 in there: `numbers` are its descriptors.
+pub(super) fn inside(numbers: impl Iterator<Item = String>) -> Result<(), Fault> {
+    let step = "taking over from bubblewrap";
+    let numbers: Vec<i32> =
+        numbers.map(|number| number.parse()).collect::<Result<_, _>>().map_err(Fault::at(step))?;
+    let (&[file, control, output], input) =
+        numbers.split_first_chunk().ok_or_else(|| Fault::new(step, "too few arguments"))?;
+    let take = |number| sys::inherited(number).map_err(Fault::at(step));
+    let (file, control, output) = (take(file)?, take(control)?, take(output)?);
+    let streams = Streams { output, input: input.first().map(|number| take(*number)).transpose()? };
+    for fd in [&control, &streams.output].into_iter().chain(&streams.input) {
+        rustix::io::fcntl_setfd(fd, FdFlags::CLOEXEC).map_err(Fault::at(step))?;
+    }
+    run_inside(file, &control, streams).or_else(|fault| give_up(&control, fault))
+}
+
+fn run_inside(file: OwnedFd, control: &OwnedFd, streams: Streams) -> Result<(), Fault> {
+    let inside: Inside = packet::from_file(file).map_err(Fault::at("reading the order"))?;
+    let Inside { cell, order, landlock, expected } = inside;
+    covers::check(&order.covers, &expected)?;
+    if cell.network == Network::Proxy {
+        let listener = namespaces::listen()?;
+        packet::send(control.as_fd(), &Event::Listening, &[listener.as_fd()])
+            .map_err(Fault::at("handing the proxy's listener over"))?;
+    }
+    let filters = Filters::new(Shared::of(cell.tier, cell.network, landlock))?;
+    confine::bounding()?;
+    filters.apply()?;
+    sys::reset_signals().map_err(Fault::at("resetting signals"))?;
+    let children = sys::child_signals().map_err(Fault::at("waiting for the shell"))?;
+    let cell = Cell { spec: cell, filters, landlock };
+    let rules = confine::rules(&cell.spec, &order, landlock)?;
+    let (shell, questions) = start_shell(&cell, &order, rules, false, control, &streams)?;
+    drop(streams);
+    rid_of_rights(cell.spec.tier)?;
+    Supervisor::new(&order, control, &children, shell, Tree::Namespace, questions).run();
+    Ok(())
+}
+
+/// What has to be done before the shell's process exists. Its rules on files, and whether the
+/// kernel bounds how many processes it may have.
+fn prepare(cell: &Cell, order: &CommandSpec) -> Result<(Rules, bool), Fault> {
+    let mut is_bounded = false;
+    match cell.spec.tier {
+        Tier::T1 => {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+                .map_err(Fault::at("tying the command to its cell"))?;
+            root::own_proc("/proc").map_err(Fault::at("mounting /proc"))?;
+            is_bounded = bound_processes(order.limits.processes);
+            root::close_proc(rustix::process::getuid().is_root())?;
+            root::own_memory("/dev/shm", cell.spec.tmp_bytes).map_err(Fault::at("mounting /dev/shm"))?;
+            covers::put(&cell.spec.exposed, &order.covers)?;
+        }
+        _ => rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(Fault::at("adopting the command's processes"))?,
+    }
+    let rules = confine::rules(&cell.spec, order, cell.landlock)?;
+    if cell.spec.tier == Tier::T2 {
+        // Before the shell's process is there: its rules are a part of these.
+        confine::supervisor(&cell.spec, order, cell.landlock)?.apply()?;
+    }
+    Ok((rules, is_bounded))
+}
+
+/// Process numbers of this namespace end here, and so does what can be started, on kernels
+/// that have such a bound for each namespace (Linux 6.14).
+///
+/// On older ones the same file is the bound of the whole machine, and root may write it.
+fn bound_processes(most: u32) -> bool {
+    // Numbers below 300 are not given a second time.
+    kernel_has_bounds()
+        && std::fs::write("/proc/sys/kernel/pid_max", most.saturating_add(301).to_string()).is_ok()
+}
+
+fn kernel_has_bounds() -> bool {
+    let about = rustix::system::uname();
+    let release = about.release().to_string_lossy();
+    let mut numbers =
+        release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 14)
+}
+
+/// The supervisor needs no rights any more, and nothing may be done to it.
+fn rid_of_rights(tier: Tier) -> Result<(), Fault> {
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        .map_err(Fault::at("hiding the supervisor's memory"))?;
+    if tier == Tier::None {
+        return Ok(());
+    }
+    // What a path says that is mistaken for this process's leads to nothing of the workspace.
+    rustix::process::chdir("/").map_err(Fault::at("leaving the workspace"))?;
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets { effective: none, permitted: none, inheritable: none },
+    )
+    .map_err(Fault::at("dropping the supervisor's capabilities"))
+}
+
+fn start_shell(
+    cell: &Cell,
+    order: &CommandSpec,
+    rules: Rules,
+    is_bounded: bool,
+    control: &OwnedFd,
+    streams: &Streams,
+) -> Result<(rustix::process::Pid, Option<Questions>), Fault> {
+    let text = |text: &str| CString::new(text).map_err(Fault::at("reading the command"));
+    let command = text(&order.command)?;
+    let variables = order.environment.iter().map(|(name, value)| text(&format!("{name}={value}")));
+    let variables = variables.collect::<Result<Vec<_>, _>>()?;
+    let bounds = Bounds::new(&order.limits, &cell.spec, is_bounded);
+    let guard = Guard::new(&cell.spec, order)?;
+    let asks = questions::asks(&bounds, guard.as_ref());
+    let step = "deciding about the command's calls";
+    let (ours, theirs) = packet::pair().map_err(Fault::at(step))?;
+    // The rules go with the shell's process: this one keeps their descriptor to its end.
+    let child = || {
+        let asks = (asks.as_slice(), &theirs);
+        let fault = become_shell(cell, order, rules, asks, (control, streams), &command, &variables);
+        give_up(control, fault)
+    };
+    let shell = sys::run_in_borrowed_memory(child).map_err(Fault::at("starting the shell's process"))?;
+    drop(theirs);
+    // Nothing comes where the shell's process could not go on, which says so itself.
+    let is_asked = cell.spec.tier != Tier::None;
+    let told =
+        if is_asked { packet::receive::<bool>(ours.as_fd(), true).map_err(Fault::at(step))? } else { None };
+    let listener = told.and_then(|(_, mut fds)| fds.pop());
+    Ok((shell, listener.map(|listener| Questions::new(listener, bounds, guard))))
+}
+
+/// Makes a folder the working directory. One that a command before has closed to everybody can
+/// still be opened again from where the helper stands in it already.
+fn enter(folder: &Path) -> Result<(), Fault> {
+    match rustix::process::chdir(folder) {
+        Err(rustix::io::Errno::ACCESS) if stands_in(folder).unwrap_or(false) => Ok(()),
+        other => other.map_err(Fault::at("entering the workspace")),
+    }
+}
+
+fn stands_in(folder: &Path) -> rustix::io::Result<bool> {
+    let here = rustix::fs::statat(rustix::fs::CWD, "", AtFlags::EMPTY_PATH)?;
+    Ok(reach::identity(&here) == reach::identity(&rustix::fs::stat(folder)?))
+}
+
+/// In the process that becomes the shell; returns only what went wrong.
+fn become_shell(
+    cell: &Cell,
+    order: &CommandSpec,
+    rules: Rules,
+    (asks, supervisor): (&[Ask], &OwnedFd),
+    (control, streams): (&OwnedFd, &Streams),
+    command: &CStr,
+    variables: &[CString],
+) -> Fault {
+    let confine = || {
+        rustix::process::setsid().map_err(Fault::at("leaving the session"))?;
+        enter(cell.spec.workspace.as_path())?;
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+        sys::unblock_signals().map_err(Fault::at("unblocking signals"))?;
+        confine::limits(&order.limits)?;
+        confine::descriptors(&streams.output, streams.input.as_ref())?;
+        if cell.spec.tier != Tier::None {
+            confine::capabilities()?;
+            rules.apply()?;
+            let step = "deciding about the command's calls";
+            let listener = sys::ask_before(asks).map_err(Fault::at(step))?;
+            packet::send(supervisor.as_fd(), &true, &[listener.as_fd()]).map_err(Fault::at(step))?;
+            cell.filters.apply_last()?;
+        }
+        let variables: Vec<&CStr> = variables.iter().map(CString::as_c_str).collect();
+        packet::send(control.as_fd(), &Event::Started, &[]).map_err(Fault::at("reporting the start"))?;
+        let arguments = [c"bash", c"--norc", c"--noprofile", c"-c", command];
+        sys::exec(BASH, &arguments, &variables).map_err(Fault::at("starting /bin/bash"))
+    };
+    match confine() {
+        Err(fault) => fault,
+        Ok(never) => match never {},
+    }
+}

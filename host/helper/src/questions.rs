@@ -1,0 +1,131 @@
+//! What a command's processes ask before they go on: the filter on system calls stops them, and
+//! the supervisor answers. A kernel lets a tree of processes have one such filter, so that all
+//! questions come here.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use scorpiox_cell::wire::Names;
+use scorpiox_guard::{Decision, Guard, Pipe};
+use scorpiox_kernel::sys::{self, Answer, Ask, Question};
+
+use crate::bound::{self, Bounds};
+use crate::tree::Tree;
+
+/// Most questions that are answered before the supervisor looks at something else.
+const MAX_AT_ONCE: usize = 256;
+/// And the longest time for them.
+const TIME_AT_ONCE: Duration = Duration::from_millis(10);
+/// Most that wait for the reader of a pipe.
+const MAX_WAITING: usize = 512;
+/// How often a reader is looked for.
+const RETRY_TIME: Duration = Duration::from_millis(5);
+
+/// `ERESTARTSYS`: the kernel makes the call again after the signal, or fails it with `EINTR`, as the program's
+/// handler has it.
+const INTERRUPTED: Answer = Answer::Fail(512);
+
+/// What the supervisor knows to answer.
+#[derive(Debug)]
+pub(super) struct Questions {
+    listener: OwnedFd,
+    bounds: Bounds,
+    guard: Option<Guard>,
+    /// Those who wait for the reader of a pipe.
+    waiting: Vec<(Question, Pipe)>,
+}
+
+/// What is asked about.
+pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
+    let mut asks = bound::asks(bounds);
+    if let Some(guard) = guard {
+        asks.extend(guard.asks());
+    }
+    asks
+}
+
+impl Questions {
+    pub(super) fn new(listener: OwnedFd, bounds: Bounds, guard: Option<Guard>) -> Self {
+        Self { listener, bounds, guard, waiting: Vec::new() }
+    }
+
+    /// Can be read when there is one.
+    pub(super) fn listener(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+
+    /// Answers those that there are.
+    pub(super) fn answer(&mut self, tree: Tree) {
+        let until = Instant::now() + TIME_AT_ONCE;
+        for _ in 0..MAX_AT_ONCE {
+            self.answer_one(tree);
+            if Instant::now() >= until {
+                return;
+            }
+            let mut polled = [PollFd::new(&self.listener, PollFlags::IN)];
+            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+            if poll(&mut polled, Some(&now)) != Ok(1) || !polled[0].revents().contains(PollFlags::IN) {
+                return;
+            }
+        }
+    }
+
+    fn answer_one(&mut self, tree: Tree) {
+        // Who asked may be gone meanwhile.
+        let Ok(question) = sys::question(self.listener.as_fd()) else { return };
+        let listener = &self.listener;
+        let waits = || sys::still_waits(listener.as_fd(), &question);
+        let by_bounds = self.bounds.decide(question.call, tree).map(Decision::Now);
+        let decision = by_bounds.or_else(|| self.guard.as_mut()?.decide(&question, &waits));
+        let answer = match decision.unwrap_or(Decision::Now(Answer::Go)) {
+            Decision::Now(answer) => answer,
+            Decision::Later(_) if self.is_full() => Answer::Fail(libc::EMFILE),
+            Decision::Later(pipe) => {
+                self.waiting.push((question, pipe));
+                return;
+            }
+        };
+        // Fails when who asked is gone, which is as well.
+        let _ = sys::answer(self.listener.as_fd(), &question, answer);
+    }
+
+    /// Whether nobody else can wait.
+    fn is_full(&mut self) -> bool {
+        if self.waiting.len() >= MAX_WAITING {
+            self.retry();
+        }
+        self.waiting.len() >= MAX_WAITING
+    }
+
+    /// Answers those who waited, and need not any more. When to do so again, where somebody waits.
+    pub(super) fn retry(&mut self) -> Option<Duration> {
+        let listener = self.listener.as_fd();
+        self.waiting.retain(|(question, pipe)| {
+            if !sys::still_waits(listener, question) {
+                return false;
+            }
+            let answer = pipe.open().or_else(|| is_interrupted(question.thread).then_some(INTERRUPTED));
+            let Some(answer) = answer else { return true };
+            let _ = sys::answer(listener, question, answer);
+            false
+        });
+        (!self.waiting.is_empty()).then_some(RETRY_TIME)
+    }
+
+    /// What came of names that must stay absent. Called when no process of the command is left.
+    pub(super) fn end(self) -> Names {
+        self.guard.map(Guard::end).unwrap_or_default()
+    }
+}
+
+/// Whether a signal waits for a thread that has a handler for it. Who asks is woken by no other signal than one
+/// that ends it.
+fn is_interrupted(thread: u32) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{thread}/status")) else { return false };
+    let mask = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0)
+    };
+    (mask("SigPnd") | mask("ShdPnd")) & mask("SigCgt") & !mask("SigBlk") != 0
+}

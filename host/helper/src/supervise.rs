@@ -1,0 +1,258 @@
+//! One command: its shell, everything the shell starts, and the end of all of it.
+//!
+//! Invariant: when the supervisor reports the outcome no process of the command is left. In
+//! a process namespace it is process 1, whose own end is everybody's; without one it adopts
+//! what loses its parent and kills what descends from it.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use scorpiox_cell::packet;
+use scorpiox_cell::wire::{CommandSpec, Ended, Event, Fault, Outcome, Status, Stop};
+use scorpiox_kernel::sys;
+
+use crate::questions::Questions;
+use crate::tree::Tree;
+
+/// After the shell's end, what it left behind may finish within this time.
+const DRAIN_TIME: Duration = Duration::from_millis(200);
+/// Between SIGTERM and SIGKILL.
+const GRACE_TIME: Duration = Duration::from_secs(2);
+/// How often memory and processes are looked at.
+const WATCH_TIME: Duration = Duration::from_millis(100);
+/// How long killed processes may take to be gone.
+const REAP_TIME: Duration = Duration::from_secs(5);
+
+/// The supervisor's state.
+pub(super) struct Supervisor<'a> {
+    pub order: &'a CommandSpec,
+    /// To the host.
+    pub control: &'a OwnedFd,
+    /// Says when a child has changed.
+    pub children: &'a OwnedFd,
+    pub shell: Pid,
+    pub tree: Tree,
+    pub started: Instant,
+    questions: Option<Questions>,
+    /// Nobody is left who could.
+    nobody_asks: bool,
+    phase: Phase,
+    ended: Option<Ended>,
+    status: Option<Status>,
+    duration: Duration,
+}
+
+/// What is waited for.
+enum Phase {
+    /// The shell's end.
+    Running { until: Option<Instant> },
+    /// Its end after SIGTERM.
+    Ending { kill_at: Instant },
+    /// The end of what it left behind.
+    Draining { kill_at: Instant },
+}
+
+impl<'a> Supervisor<'a> {
+    pub(super) fn new(
+        order: &'a CommandSpec,
+        control: &'a OwnedFd,
+        children: &'a OwnedFd,
+        shell: Pid,
+        tree: Tree,
+        questions: Option<Questions>,
+    ) -> Self {
+        let started = Instant::now();
+        let until = order.timeout_ms.map(|time| started + Duration::from_millis(time));
+        Self {
+            order,
+            control,
+            children,
+            shell,
+            tree,
+            started,
+            questions,
+            nobody_asks: false,
+            phase: Phase::Running { until },
+            ended: None,
+            status: None,
+            duration: Duration::ZERO,
+        }
+    }
+
+    /// Waits for the end, brings it about when it is time, and reports it.
+    pub(super) fn run(mut self) {
+        let mut watch_at = self.started + WATCH_TIME;
+        let leftover = loop {
+            let alone = self.reap();
+            if self.status.is_some() && alone {
+                break 0;
+            }
+            let now = Instant::now();
+            if now >= watch_at {
+                self.watch();
+                watch_at = now + WATCH_TIME;
+            }
+            if let Some(killed) = self.advance(now) {
+                break killed;
+            }
+            let next = self.deadline().map_or(watch_at, |deadline| deadline.min(watch_at));
+            if self.wait(next.saturating_duration_since(now)) == Told::HostIsGone {
+                self.kill();
+                self.questions.take().map(Questions::end);
+                return;
+            }
+        };
+        let names = self.questions.take().map(Questions::end).unwrap_or_default();
+        let outcome = Outcome {
+            status: self.status.unwrap_or(Status::Signal(Signal::KILL.as_raw())),
+            ended: self.ended,
+            leftover,
+            duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            names,
+        };
+        let _ = packet::send(self.control.as_fd(), &Event::Done(outcome), &[]);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Running { until } => until,
+            Phase::Ending { kill_at } | Phase::Draining { kill_at } => Some(kill_at),
+        }
+    }
+
+    /// Moves on when a time has come. How many were killed, once everything is over.
+    fn advance(&mut self, now: Instant) -> Option<u32> {
+        if self.status.is_some() && !matches!(self.phase, Phase::Draining { .. }) {
+            let time = if self.ended.is_some() { Duration::ZERO } else { DRAIN_TIME };
+            self.phase = Phase::Draining { kill_at: now + time };
+        }
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return None;
+        }
+        match self.phase {
+            Phase::Running { .. } => {
+                self.end(Ended::Timeout, Stop::Gently);
+                None
+            }
+            Phase::Ending { .. } | Phase::Draining { .. } => Some(self.kill()),
+        }
+    }
+
+    /// Begins to end the command.
+    fn end(&mut self, why: Ended, how: Stop) {
+        self.ended.get_or_insert(why);
+        let now = Instant::now();
+        match how {
+            Stop::Gently if matches!(self.phase, Phase::Running { .. }) => {
+                self.tree.signal(Signal::TERM);
+                // What is stopped cannot end.
+                self.tree.signal(Signal::CONT);
+                self.phase = Phase::Ending { kill_at: now + GRACE_TIME };
+            }
+            Stop::Gently => {}
+            Stop::Now => self.phase = Phase::Ending { kill_at: now },
+        }
+    }
+
+    /// Kills everything; how many processes that were beside the shell.
+    fn kill(&mut self) -> u32 {
+        let others = self.tree.count().saturating_sub(u32::from(self.status.is_none()));
+        let until = Instant::now() + REAP_TIME;
+        loop {
+            self.tree.signal(Signal::KILL);
+            if self.reap() || Instant::now() >= until {
+                break others;
+            }
+            self.wait(Duration::from_millis(20));
+        }
+    }
+
+    /// Takes note of children that have ended; whether none is left.
+    fn reap(&mut self) -> bool {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.shell => {
+                    self.duration = self.started.elapsed();
+                    self.status = Some(read_status(status));
+                }
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => return false,
+                Err(_) => return true,
+            }
+        }
+    }
+
+    fn watch(&mut self) {
+        if !matches!(self.phase, Phase::Running { .. }) {
+            return;
+        }
+        let used = self.tree.usage();
+        let limits = &self.order.limits;
+        if used.memory > limits.memory && self.tree.memory_shared_out() > limits.memory {
+            self.end(Ended::Memory, Stop::Now);
+        } else if used.processes > limits.processes {
+            self.end(Ended::Processes, Stop::Now);
+        }
+    }
+
+    /// Waits for a child, the host, or the time.
+    fn wait(&mut self, time: Duration) -> Told {
+        let retry_after = self.questions.as_mut().and_then(Questions::retry);
+        let time = retry_after.map_or(time, |retry| time.min(retry));
+        let time = Timespec::try_from(time).unwrap_or_default();
+        let open = self.questions.as_ref().filter(|_| !self.nobody_asks);
+        let watched =
+            [Some(self.control.as_fd()), Some(self.children.as_fd()), open.map(Questions::listener)];
+        let mut polled: Vec<_> =
+            watched.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        if poll(&mut polled, Some(&time)).is_err() {
+            return Told::Nothing;
+        }
+        let mut found = polled.iter().map(PollFd::revents);
+        let mut next = || found.next().unwrap_or(PollFlags::empty());
+        let (control, children, questions) = (!next().is_empty(), !next().is_empty(), next());
+        self.nobody_asks |= questions.contains(PollFlags::HUP);
+        if let Some(asked) = &mut self.questions
+            && questions.contains(PollFlags::IN)
+        {
+            asked.answer(self.tree);
+        }
+        if children {
+            // Only that there is something is of interest; which children is asked of wait.
+            let _ = rustix::io::read(self.children, &mut [0_u8; 1024]);
+        }
+        if !control {
+            return Told::Nothing;
+        }
+        match packet::receive::<Stop>(self.control.as_fd(), false) {
+            Ok(Some((stop, _))) => {
+                self.end(Ended::Stopped, stop);
+                Told::Nothing
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Told::Nothing,
+            Ok(None) | Err(_) => Told::HostIsGone,
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Told {
+    Nothing,
+    HostIsGone,
+}
+
+fn read_status(status: WaitStatus) -> Status {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Status::Code(code),
+        (None, Some(signal)) => Status::Signal(signal),
+        (None, None) => Status::Signal(Signal::KILL.as_raw()),
+    }
+}
+
+/// Tells the host that the command could not be started, and ends this process.
+pub(super) fn give_up(control: &OwnedFd, fault: Fault) -> ! {
+    let _ = packet::send(control.as_fd(), &Event::Failed(fault), &[]);
+    sys::exit_now(1)
+}

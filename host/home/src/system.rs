@@ -1,0 +1,136 @@
+//! What makes a file one person's alone, by system.
+
+#[cfg(unix)]
+pub(crate) use self::unix::{check, check_folder, unfollowed};
+#[cfg(unix)]
+pub use self::unix::{folder, open_unfollowed, options, sync_folder};
+#[cfg(windows)]
+pub(crate) use self::windows::{check, check_folder, unfollowed};
+#[cfg(windows)]
+pub use self::windows::{folder, open_unfollowed, options, sync_folder};
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+    use std::io;
+    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+    use std::path::Path;
+
+    use rustix::fs::OFlags;
+
+    /// Makes a folder, and those that lead to it, where there are none: nobody else can look into what is made.
+    pub fn folder(path: &Path) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(path)
+    }
+
+    /// Options for a file: one that they make is nobody else's to read or write.
+    pub fn options() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.mode(0o600);
+        options
+    }
+
+    /// The same, for a file that is not reached through a link.
+    pub(crate) fn unfollowed() -> OpenOptions {
+        let mut options = options();
+        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        options
+    }
+
+    /// Opens what has this name to read it: not what a link there leads to, and without waiting for who writes into
+    /// a pipe.
+    pub fn open_unfollowed(path: &Path) -> io::Result<File> {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+    }
+
+    /// Makes sure that the names in a folder outlast a loss of power.
+    pub fn sync_folder(path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    /// Whether nobody else can have written an open file.
+    pub(crate) fn check(file: &File) -> io::Result<()> {
+        check_by(&file.metadata()?)
+    }
+
+    /// Whether nobody else can have put something into a folder.
+    pub(crate) fn check_folder(path: &Path) -> io::Result<()> {
+        check_by(&path.symlink_metadata()?)
+    }
+
+    fn check_by(about: &Metadata) -> io::Result<()> {
+        let own = rustix::process::geteuid().as_raw();
+        if about.uid() != own || about.mode() & 0o022 != 0 || about.is_symlink() {
+            return Err(io::Error::other("others can write it"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::fs::{self, File, OpenOptions};
+    use std::io;
+    use std::os::windows::fs::OpenOptionsExt as _;
+    use std::os::windows::io::AsHandle as _;
+    use std::path::Path;
+
+    use scorpiox_windows::access;
+
+    /// A link is opened itself, and not what it leads to.
+    const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+    /// Without this Windows opens no folder.
+    const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+
+    /// Makes a folder, and those that lead to it, where there are none. Who can look into what is made, the folder
+    /// says that it is made in: a person's own folder lets nobody else.
+    pub fn folder(path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    /// Options for a file. Whose a file is that they make, its folder says.
+    pub fn options() -> OpenOptions {
+        OpenOptions::new()
+    }
+
+    /// The same, for a file that is not reached through a link.
+    pub(crate) fn unfollowed() -> OpenOptions {
+        let mut options = options();
+        options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
+        options
+    }
+
+    /// Opens what has this name to read it: not what a link there leads to.
+    pub fn open_unfollowed(path: &Path) -> io::Result<File> {
+        let file = unfollowed().read(true).open(path)?;
+        if file.metadata()?.is_symlink() {
+            return Err(io::Error::other("is a link, which is not followed here"));
+        }
+        Ok(file)
+    }
+
+    /// Makes sure that the names in a folder outlast a loss of power: the file systems of Windows write those down by
+    /// themselves.
+    pub fn sync_folder(_: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Whether nobody else can have written an open file.
+    pub(crate) fn check(file: &File) -> io::Result<()> {
+        if file.metadata()?.is_symlink() {
+            return Err(io::Error::other("it is a link"));
+        }
+        match access::others_can_change(file.as_handle())? {
+            Some(why) => Err(io::Error::other(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether nobody else can have put something into a folder.
+    pub(crate) fn check_folder(path: &Path) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_BACKUP_SEMANTICS);
+        check(&options.open(path)?)
+    }
+}

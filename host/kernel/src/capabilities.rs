@@ -1,0 +1,14 @@
+//! Root's rights, which the kernel gives one by one.
+
+use rustix::io;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities, set_no_new_privs,
+};
+
+/// Gives up every capability, for good.
+pub fn give_up() -> io::Result<()> {
+    set_no_new_privs(true)?;
+    clear_ambient_capability_set()?;
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+}

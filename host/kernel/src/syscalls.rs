@@ -1,0 +1,409 @@
+//! The system calls that commands may make, as data. Everything else fails with ENOSYS, as
+//! if the kernel did not know it: programs have a way around an unknown call, and calls that
+//! future kernels add stay out until somebody has looked at them.
+//!
+//! Left out on purpose, beside what needs capabilities anyway: `ptrace`, `process_vm_*`,
+//! `pidfd_getfd`, `kcmp` (other processes' memory and descriptors), `bpf`,
+//! `perf_event_open`, `userfaultfd`, `io_uring_*` (kernel surface; the last also acts around
+//! this filter), `io_setup` and its family (the machine has so many of them for all of its
+//! users), `keyctl`, `add_key`, `request_key` (keys are not namespaced), `mount` and its family
+//! but where the helper needs them (see `SETUP`), `setns`, `clone3` (its flags are behind a
+//! pointer that a filter cannot see; the C library then uses `clone`).
+
+use libc::c_long;
+
+/// Reading, writing and asking about descriptors.
+const DESCRIPTORS: &[c_long] = &[
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_lseek,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_readv,
+    libc::SYS_writev,
+    libc::SYS_preadv,
+    libc::SYS_pwritev,
+    libc::SYS_preadv2,
+    libc::SYS_pwritev2,
+    libc::SYS_dup,
+    libc::SYS_dup3,
+    libc::SYS_pipe2,
+    libc::SYS_fcntl,
+    libc::SYS_flock,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_sync,
+    libc::SYS_syncfs,
+    libc::SYS_sync_file_range,
+    libc::SYS_ftruncate,
+    libc::SYS_fallocate,
+    libc::SYS_fadvise64,
+    libc::SYS_readahead,
+    libc::SYS_sendfile,
+    libc::SYS_splice,
+    libc::SYS_tee,
+    libc::SYS_vmsplice,
+    libc::SYS_copy_file_range,
+    libc::SYS_eventfd2,
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_ppoll,
+    libc::SYS_pselect6,
+    libc::SYS_signalfd4,
+    libc::SYS_timerfd_create,
+    libc::SYS_timerfd_settime,
+    libc::SYS_timerfd_gettime,
+    libc::SYS_inotify_rm_watch,
+    libc::SYS_memfd_create,
+];
+
+/// Files and folders by name: what they may reach is the business of mounts and Landlock.
+/// `openat2` is left out, since its mode lies in memory, where no filter looks; programs then use
+/// `openat`.
+const FILES: &[c_long] = &[
+    libc::SYS_openat,
+    libc::SYS_newfstatat,
+    libc::SYS_fstat,
+    libc::SYS_statx,
+    libc::SYS_statfs,
+    libc::SYS_fstatfs,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_readlinkat,
+    libc::SYS_getdents64,
+    libc::SYS_getcwd,
+    libc::SYS_chdir,
+    libc::SYS_fchdir,
+    libc::SYS_truncate,
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
+    libc::SYS_umask,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_fgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_flistxattr,
+];
+
+/// Giving a file another mode, other times or another owner. Landlock does not look at these: where it is the
+/// only wall, the supervisor makes each of them in the caller's place, or nobody does.
+pub const ATTRIBUTES: &[&[c_long]] = &[
+    &[
+        libc::SYS_fchmod,
+        libc::SYS_fchmodat,
+        SYS_FCHMODAT2,
+        libc::SYS_utimensat,
+        libc::SYS_fchown,
+        libc::SYS_fchownat,
+    ],
+    LEGACY_ATTRIBUTES,
+];
+
+/// Extended attributes. Landlock does not look at these either, so they are left out where it is the only
+/// wall.
+const EXTENDED_ATTRIBUTES: &[c_long] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
+
+/// Memory.
+const MEMORY: &[c_long] = &[
+    libc::SYS_brk,
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_msync,
+    libc::SYS_mincore,
+    libc::SYS_madvise,
+    libc::SYS_mlock,
+    libc::SYS_mlock2,
+    libc::SYS_munlock,
+    libc::SYS_mlockall,
+    libc::SYS_munlockall,
+    libc::SYS_membarrier,
+    libc::SYS_pkey_alloc,
+    libc::SYS_pkey_free,
+    libc::SYS_pkey_mprotect,
+    libc::SYS_get_mempolicy,
+    libc::SYS_mbind,
+    libc::SYS_set_mempolicy,
+];
+
+/// Processes, threads, and what they are told about themselves.
+const PROCESSES: &[c_long] = &[
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_gettid,
+    libc::SYS_getpgid,
+    libc::SYS_setpgid,
+    libc::SYS_getsid,
+    libc::SYS_setsid,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_getresuid,
+    libc::SYS_getresgid,
+    libc::SYS_getgroups,
+    libc::SYS_setuid,
+    libc::SYS_setgid,
+    libc::SYS_setreuid,
+    libc::SYS_setregid,
+    libc::SYS_setresuid,
+    libc::SYS_setresgid,
+    libc::SYS_setfsuid,
+    libc::SYS_setfsgid,
+    libc::SYS_setgroups,
+    libc::SYS_getpriority,
+    libc::SYS_setpriority,
+    libc::SYS_getrlimit,
+    libc::SYS_setrlimit,
+    libc::SYS_prlimit64,
+    libc::SYS_getrusage,
+    libc::SYS_times,
+    libc::SYS_sysinfo,
+    libc::SYS_uname,
+    libc::SYS_prctl,
+    libc::SYS_capget,
+    libc::SYS_capset,
+    libc::SYS_getcpu,
+    libc::SYS_ioprio_get,
+    libc::SYS_ioprio_set,
+    libc::SYS_pidfd_open,
+    libc::SYS_set_tid_address,
+    libc::SYS_set_robust_list,
+    libc::SYS_get_robust_list,
+    libc::SYS_rseq,
+    libc::SYS_futex,
+    libc::SYS_futex_waitv,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_getparam,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_getscheduler,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_getattr,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_get_priority_max,
+    libc::SYS_sched_get_priority_min,
+    libc::SYS_sched_rr_get_interval,
+    libc::SYS_getrandom,
+    libc::SYS_seccomp,
+    libc::SYS_landlock_create_ruleset,
+    libc::SYS_landlock_add_rule,
+    libc::SYS_landlock_restrict_self,
+    libc::SYS_restart_syscall,
+];
+
+/// Signals to other processes: a pid namespace or Landlock keeps them inside.
+const SIGNALS_OUT: &[c_long] = &[
+    libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_send_signal,
+];
+
+/// Signals of one's own.
+const SIGNALS: &[c_long] = &[
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigpending,
+    libc::SYS_rt_sigtimedwait,
+    libc::SYS_rt_sigsuspend,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+];
+
+/// Time.
+const TIME: &[c_long] = &[
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_nanosleep,
+    libc::SYS_gettimeofday,
+    libc::SYS_getitimer,
+    libc::SYS_setitimer,
+    libc::SYS_timer_create,
+    libc::SYS_timer_settime,
+    libc::SYS_timer_gettime,
+    libc::SYS_timer_getoverrun,
+    libc::SYS_timer_delete,
+];
+
+/// Between processes of one command.
+const MESSAGES: &[c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmdt,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_mq_timedsend,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_mq_notify,
+    libc::SYS_mq_getsetattr,
+];
+
+/// Sockets that exist already. Which kinds can be made is a rule of its own.
+const SOCKETS: &[c_long] = &[
+    libc::SYS_getsockname,
+    libc::SYS_getpeername,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
+    libc::SYS_shutdown,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_recvmmsg,
+];
+
+/// Naming another end. Landlock does not look at the paths of sockets, so these are left out
+/// where it is the only wall and there is no network.
+const ADDRESSES: &[c_long] = &[
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_connect,
+    libc::SYS_sendmmsg,
+];
+
+/// Older spellings that only this architecture has.
+#[cfg(target_arch = "x86_64")]
+const LEGACY: &[c_long] = &[
+    libc::SYS_open,
+    libc::SYS_creat,
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_access,
+    libc::SYS_readlink,
+    libc::SYS_getdents,
+    libc::SYS_mkdir,
+    libc::SYS_mknod,
+    libc::SYS_rmdir,
+    libc::SYS_unlink,
+    libc::SYS_rename,
+    libc::SYS_link,
+    libc::SYS_symlink,
+    libc::SYS_dup2,
+    libc::SYS_pipe,
+    libc::SYS_poll,
+    libc::SYS_select,
+    libc::SYS_epoll_create,
+    libc::SYS_epoll_wait,
+    libc::SYS_eventfd,
+    libc::SYS_signalfd,
+    libc::SYS_fork,
+    libc::SYS_vfork,
+    libc::SYS_getpgrp,
+    libc::SYS_pause,
+    libc::SYS_alarm,
+    libc::SYS_time,
+    libc::SYS_arch_prctl,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const LEGACY: &[c_long] = &[];
+
+/// Older spellings of [`ATTRIBUTES`].
+#[cfg(target_arch = "x86_64")]
+const LEGACY_ATTRIBUTES: &[c_long] = &[
+    libc::SYS_chmod,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const LEGACY_ATTRIBUTES: &[c_long] = &[];
+
+/// What the helper does for each command. Each of these asks for `CAP_SYS_ADMIN` before it
+/// changes anything, which no command has; `fsconfig` needs a descriptor that only who has it gets.
+const SETUP: &[c_long] = &[
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+];
+
+/// Linux 6.6; the same number everywhere.
+pub const SYS_FCHMODAT2: c_long = 452;
+
+/// Notices about changes of a file or folder.
+pub const WATCHES: &[&[c_long]] = &[&[libc::SYS_inotify_init1, libc::SYS_inotify_add_watch], LEGACY_WATCHES];
+#[cfg(target_arch = "x86_64")]
+const LEGACY_WATCHES: &[c_long] = &[libc::SYS_inotify_init];
+#[cfg(not(target_arch = "x86_64"))]
+const LEGACY_WATCHES: &[c_long] = &[];
+
+/// Calls that give a file its mode, and the argument that it is.
+pub const MODES: &[(c_long, u8)] =
+    &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (SYS_FCHMODAT2, 2), (libc::SYS_mknodat, 2)];
+/// Older spellings of them.
+#[cfg(target_arch = "x86_64")]
+pub const LEGACY_MODES: &[(c_long, u8)] = &[(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+pub const LEGACY_MODES: &[(c_long, u8)] = &[];
+
+/// Calls that open a file, with the arguments that are flags and mode.
+#[cfg(target_arch = "x86_64")]
+pub const OPENS: &[(c_long, u8, u8)] = &[(libc::SYS_openat, 2, 3), (libc::SYS_open, 1, 2)];
+#[cfg(not(target_arch = "x86_64"))]
+pub const OPENS: &[(c_long, u8, u8)] = &[(libc::SYS_openat, 2, 3)];
+
+/// Calls that act on a process, by its number as the first argument.
+pub const ON_PROCESS: &[c_long] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setattr,
+];
+
+/// Always.
+pub const ALWAYS: &[&[c_long]] = &[DESCRIPTORS, FILES, MEMORY, PROCESSES, SIGNALS, TIME, SOCKETS, LEGACY];
+/// Where the helper makes mounts for each command.
+pub const OWN_MOUNTS: &[&[c_long]] = &[SETUP];
+/// Where commands see only files that are theirs.
+pub const OWN_FILES: &[&[c_long]] = &[EXTENDED_ATTRIBUTES];
+/// Where signals and keys of messages reach only the command's own processes.
+pub const OWN_SIGNALS: &[&[c_long]] = &[SIGNALS_OUT];
+/// Where System V objects and queues are the command's own.
+pub const OWN_MESSAGES: &[&[c_long]] = &[MESSAGES];
+/// Where an address leads only to what the network grants.
+pub const OWN_ADDRESSES: &[&[c_long]] = &[ADDRESSES];

@@ -1,0 +1,238 @@
+//! The project's folder.
+
+use std::path::{Component, Path, PathBuf};
+
+use scorpiox_policy::{is_name, is_protected_name};
+use sha2::{Digest, Sha256};
+
+/// Folders of the system. A client that starts servers there, or below, has no project
+/// open.
+const SYSTEM_TREES: [&str; 17] = [
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib64",
+    "/proc",
+    "/root",
+    "/run",
+    "/sbin",
+    "/sys",
+    "/usr",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+    "/var/run",
+    "/var/spool",
+];
+
+/// Folders that hold projects but are none.
+const HOLDERS: [&str; 7] = ["/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var"];
+
+/// Folders of a home in which programs keep what they start with.
+const AT_HOME: [&str; 6] = [".config", ".gnupg", ".local", ".local/bin", ".local/share", ".ssh"];
+
+/// Below this folder, in one of a protected name, clients keep whole projects.
+const WORK_TREES: &str = "worktrees";
+
+/// The folder that tools work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceFolder {
+    /// The folder, resolved.
+    pub path: PathBuf,
+    /// The folder that was found but grants nothing, when `path` stands in for it.
+    pub instead_of: Option<PathBuf>,
+}
+
+/// Where the workspace can be named, in the order that wins.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// `--workspace`.
+    pub argument: Option<PathBuf>,
+    /// `SCORPIOX_WORKSPACE`.
+    pub scorpiox: Option<PathBuf>,
+    /// `CLAUDE_PROJECT_DIR`.
+    pub claude: Option<PathBuf>,
+    /// The working directory.
+    pub working: Option<PathBuf>,
+}
+
+/// A workspace was named that is not a folder.
+#[derive(Debug, thiserror::Error)]
+#[error("the workspace {path} from {origin} is not a folder that can be opened: {error}")]
+pub struct NoFolder {
+    path: PathBuf,
+    origin: &'static str,
+    error: std::io::Error,
+}
+
+impl WorkspaceFolder {
+    /// The folder that `sources` name. One that is nobody's project (`/`, the home folder, a
+    /// system folder, what clients and git start programs by, `own_home` and what is in it) is replaced by `own_home/workspace`.
+    pub fn find(sources: Sources, home: Option<&Path>, own_home: &Path) -> Result<Self, NoFolder> {
+        let Sources { argument, scorpiox, claude, working } = sources;
+        let named =
+            [(argument, "--workspace"), (scorpiox, "SCORPIOX_WORKSPACE"), (claude, "CLAUDE_PROJECT_DIR")];
+        let found = named.into_iter().find_map(|(path, origin)| {
+            let path = path.filter(|path| !path.as_os_str().is_empty())?;
+            Some((path, origin))
+        });
+        let resolved = match (found, working) {
+            (Some((path, origin)), _) => {
+                let folder = path.canonicalize().and_then(require_folder);
+                folder.map_err(|error| NoFolder { path, origin, error })?
+            }
+            // A working directory that was deleted is no reason not to start.
+            (None, Some(path)) => path.canonicalize().unwrap_or_else(|_| PathBuf::from("/")),
+            (None, None) => PathBuf::from("/"),
+        };
+        if is_project(&resolved, home) && !is_own(&resolved, own_home) {
+            return Ok(Self { path: resolved, instead_of: None });
+        }
+        Ok(Self { path: own_home.join("workspace"), instead_of: Some(resolved) })
+    }
+
+    /// The name of the file that keeps this workspace's state.
+    pub fn state_file_name(&self) -> String {
+        format!("{}.db", self.name())
+    }
+
+    /// A name for what belongs to this workspace: readable, and unique.
+    pub fn name(&self) -> String {
+        let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
+        let hash = scorpiox_text::hex(&digest[..8]);
+        let name = self.path.file_name().map_or("root".into(), |name| name.to_string_lossy());
+        let slug: String = name
+            .chars()
+            .take(40)
+            .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+            .collect();
+        format!("{slug}-{hash}")
+    }
+}
+
+fn require_folder(path: PathBuf) -> std::io::Result<PathBuf> {
+    if path.is_dir() { Ok(path) } else { Err(std::io::ErrorKind::NotADirectory.into()) }
+}
+
+/// Whether a folder holds, or belongs to, what this program keeps. Commands write in the workspace,
+/// and decisions about commands and plugins are kept there.
+pub fn is_own(path: &Path, own_home: &Path) -> bool {
+    path.starts_with(own_home) && path != own_home.join("workspace")
+}
+
+fn is_project(path: &Path, home: Option<&Path>) -> bool {
+    let is_root = !path.components().any(|part| matches!(part, Component::Normal(_)));
+    let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    // A home at the root, as some containers have it, is nobody's.
+    let home = home.filter(|home| home.components().any(|part| matches!(part, Component::Normal(_))));
+    // Somebody's home may lie below a system folder, such as root's /root.
+    let in_home = home.as_ref().is_some_and(|home| path != home && path.starts_with(home));
+    let above_home = home.as_ref().is_some_and(|home| home.starts_with(path));
+    let is_holder = HOLDERS.iter().any(|folder| path == Path::new(folder));
+    let in_system = SYSTEM_TREES.iter().any(|folder| path.starts_with(folder));
+    let kept = |home: &PathBuf| AT_HOME.iter().any(|name| path == home.join(name));
+    let is_kept = home.as_ref().is_some_and(kept) || is_protected(path);
+    !is_root && !above_home && !is_holder && !is_kept && (in_home || !in_system)
+}
+
+/// Whether a folder lies in one that no command may write in any other workspace.
+fn is_protected(path: &Path) -> bool {
+    let parts: Vec<_> = path.components().map(Component::as_os_str).collect();
+    parts.iter().enumerate().any(|(at, part)| {
+        let below = parts.get(at + 1..).unwrap_or_default();
+        let is_work_tree = below.first().is_some_and(|name| *name == WORK_TREES) && below.len() > 1;
+        is_name(part, ".git") || (is_protected_name(part) && !is_work_tree)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(path: &str, home: &str) -> Option<PathBuf> {
+        is_project(Path::new(path), Some(Path::new(home))).then(|| PathBuf::from(path))
+    }
+
+    #[test]
+    fn folders_that_are_nobodys_project_grant_nothing() {
+        for folder in ["/", "/home/ann", "/home", "/usr", "/usr/lib", "/etc", "/var/lib/x", "/tmp", "/root"] {
+            assert_eq!(find(folder, "/home/ann"), None, "{folder}");
+        }
+        for folder in ["/home/ann/project", "/srv/code", "/data/project", "/tmp/x", "/var/www/x"] {
+            assert!(find(folder, "/home/ann").is_some(), "{folder}");
+        }
+        assert!(find("/root/project", "/root").is_some());
+        assert_eq!(find("/root", "/root"), None);
+        assert_eq!(find("/etc/x", "/"), None);
+    }
+
+    #[test]
+    fn folders_that_programs_start_with_are_nobodys_project() {
+        for folder in [
+            ".claude",
+            "p/.claude/skills",
+            "p/.vscode",
+            "p/.git/hooks",
+            "p/.git",
+            ".codex",
+            ".config",
+            ".ssh",
+        ] {
+            assert_eq!(find(&format!("/home/ann/{folder}"), "/home/ann"), None, "{folder}");
+        }
+        for folder in
+            ["p/.claude/worktrees/x", ".cursor/worktrees/p/x/src", ".dotfiles", ".config/nvim", "x.git"]
+        {
+            assert!(find(&format!("/home/ann/{folder}"), "/home/ann").is_some(), "{folder}");
+        }
+        for folder in ["p/.claude/worktrees", "p/.claude/worktrees/x/.vscode"] {
+            assert_eq!(find(&format!("/home/ann/{folder}"), "/home/ann"), None, "{folder}");
+        }
+    }
+
+    #[test]
+    fn the_first_source_wins_and_a_missing_folder_is_an_error() {
+        let root = tempfile::tempdir().expect("tempdir");
+        let (a, b) = (root.path().join("a"), root.path().join("b"));
+        std::fs::create_dir(&a).expect("folder");
+        std::fs::create_dir(&b).expect("folder");
+        let sources = Sources { scorpiox: Some(a.clone()), claude: Some(b), ..Sources::default() };
+        let own = root.path().join("own");
+        let found = WorkspaceFolder::find(sources, None, &own).expect("workspace");
+        assert_eq!(found.path, a.canonicalize().expect("path"));
+        let sources = Sources { argument: Some(root.path().join("none")), ..Sources::default() };
+        let error = WorkspaceFolder::find(sources, None, &own).expect_err("missing").to_string();
+        assert!(error.contains("from --workspace is not a folder"), "{error}");
+    }
+
+    #[test]
+    fn the_root_is_replaced_by_a_folder_of_our_own() {
+        let own = Path::new("/home/ann/.scorpiox");
+        let sources = Sources { working: Some("/".into()), ..Sources::default() };
+        let found = WorkspaceFolder::find(sources, None, own).expect("workspace");
+        assert_eq!(found.path, own.join("workspace"));
+        assert_eq!(found.instead_of, Some("/".into()));
+    }
+
+    #[test]
+    fn what_this_program_keeps_is_nobodys_project() {
+        let root = tempfile::tempdir().expect("tempdir");
+        let own = root.path().canonicalize().expect("path").join("own");
+        std::fs::create_dir_all(own.join("plugins/a")).expect("folders");
+        for folder in [own.clone(), own.join("plugins"), own.join("plugins/a")] {
+            let sources = Sources { scorpiox: Some(folder.clone()), ..Sources::default() };
+            let found = WorkspaceFolder::find(sources, None, &own).expect("workspace");
+            assert_eq!((found.path, found.instead_of), (own.join("workspace"), Some(folder)));
+        }
+    }
+
+    #[test]
+    fn state_files_have_readable_unique_names() {
+        let at = |path: &str| WorkspaceFolder { path: path.into(), instead_of: None }.state_file_name();
+        assert!(at("/a/my project").starts_with("my_project-"));
+        assert_ne!(at("/a/x"), at("/b/x"));
+        assert_eq!(at("/a/x"), at("/a/x"));
+    }
+}

@@ -1,0 +1,66 @@
+//! Where a policy's names for places lead on this machine.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use scorpiox_paths::{Resolver, Trail, Writable, resolve};
+use scorpiox_policy::{Places, Policy};
+
+use crate::{OperatorError, Site};
+
+/// Where all of a policy's names for places lead, at this moment.
+pub(crate) fn places(site: &Site, policy: &Policy) -> Places {
+    let (places, writable) = (site.usual_places(), site.writable(policy));
+    let profiles = policy.shell.profiles.values();
+    let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
+    let named = shell.chain(&policy.files.read).flat_map(|rule| places.folders(&rule.place));
+    let denied = policy.shell.profiles.values().flat_map(|profile| &profile.deny).chain(&policy.files.deny);
+    // Profiles name the same places again and again.
+    let named: BTreeSet<_> = named.chain(denied.filter_map(|rule| rule.head(&places))).collect();
+    // What a command may have led elsewhere leads nowhere.
+    let mut resolver = Resolver::new(&writable);
+    let real = named.into_iter().filter_map(|path| resolver.resolve(&path).ok().map(|real| (path, real)));
+    let real = real.filter(|(path, real)| path != real).collect();
+    Places { real, skills: skills(site, &writable), ..places }
+}
+
+/// The folders of the skills that are not the workspace's, which commands may read. None that holds
+/// more than a skill: somebody's home, or what is kept there.
+fn skills(site: &Site, writable: &Writable) -> Vec<PathBuf> {
+    let sources = site.skills.sources_outside().into_iter();
+    let folders =
+        sources.filter_map(|source| resolve(&source.path, writable).ok()).filter(|path| path.is_dir());
+    let holds_more = |folder: &PathBuf| {
+        let inside = [Some(&site.workspace), site.home.as_ref(), Some(&site.own_home)];
+        inside.into_iter().flatten().any(|path| path.starts_with(folder))
+    };
+    let mut folders: Vec<_> =
+        folders.filter(|folder| !folder.starts_with(&site.workspace) && !holds_more(folder)).collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// Whether the policy is where the workspace's commands cannot write it, nor lead it elsewhere.
+pub(crate) fn check_policy_place(site: &Site, policy: &Path) -> Result<(), OperatorError> {
+    let trail = Trail::follow(policy)
+        .map_err(|lost| OperatorError::Lost { path: policy.to_owned(), error: lost.into() })?;
+    let is_open = |path: &&PathBuf| path.starts_with(&site.workspace) && !path.starts_with(&site.own_home);
+    match trail.links.iter().chain([&trail.end]).find(is_open) {
+        None => Ok(()),
+        Some(path) => Err(OperatorError::Misplaced(format!(
+            "{} leads to {}, in the workspace, where commands can write; put the file itself into {}",
+            policy.display(),
+            path.display(),
+            site.own_home.display()
+        ))),
+    }
+}
+
+/// Those that are there, without links, each once.
+pub fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found: Vec<_> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    found.sort();
+    found.dedup();
+    found
+}

@@ -1,0 +1,280 @@
+//! What was decided about plugins: one file, written whole.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use scorpiox_home::private;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::asks::{Asks, Limits};
+use crate::fingerprint::{Fingerprint, Stamps};
+use crate::name::PluginName;
+use crate::plugin_folder::{owned, read_file};
+
+const VERSION: u32 = 1;
+/// Largest file: some thousand plugins.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// All decisions.
+#[derive(Debug, Default)]
+pub struct Decisions {
+    records: BTreeMap<PluginName, Record>,
+}
+
+/// What was decided about a plugin.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// When, in seconds since 1970.
+    pub decided_at: u64,
+    /// What.
+    pub decision: Decision,
+}
+
+/// Whether a plugin may run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Decision {
+    Approved(Box<Approval>),
+    Denied,
+}
+
+/// Folders as `plugin.toml` names them, and where each led when it was approved.
+pub type Pins = BTreeMap<String, PathBuf>;
+
+/// What a plugin was approved for, and of which files.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    /// Of `plugin.toml`.
+    pub manifest: Fingerprint,
+    /// Of the component.
+    pub component: Fingerprint,
+    /// Of `tools`.
+    pub definitions: Fingerprint,
+    /// Of the two files before they were read, where they were old enough to rely on that.
+    pub stamps: Option<Stamps>,
+    /// What it may touch.
+    pub capabilities: Asks,
+    /// Where the folders in it led, without links.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub folders: Pins,
+    /// What a call of it may use.
+    pub limits: Limits,
+    /// Who signed it, as minisign writes that: whether that counts is decided again whenever it is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// The definitions of its tools, as clients are told.
+    pub tools: Box<RawValue>,
+}
+
+impl Approval {
+    /// Of everything that was approved together, the same on each machine: what a policy lists.
+    pub fn content(&self) -> Fingerprint {
+        Fingerprint::of_plugin(&self.manifest, &self.component, &self.definitions)
+    }
+}
+
+/// Decisions that cannot be read or kept. No plugin runs then.
+#[derive(Debug, thiserror::Error)]
+pub enum DecisionsError {
+    /// The file system refused.
+    #[error("{path}: {error}")]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Not what this program writes, or not only this person can have written it.
+    #[error("{path} cannot be used: {why}; correct it, or remove it and approve the plugins again")]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    version: u32,
+    plugins: BTreeMap<PluginName, Record>,
+}
+
+impl Decisions {
+    /// The decisions in a program's own folder. None were made where there is no file.
+    pub fn read(own_home: &Path) -> Result<Self, DecisionsError> {
+        let path = file(own_home);
+        let about = match path.symlink_metadata() {
+            Ok(about) => about,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(DecisionsError::Io { path, error }),
+        };
+        let damaged = |why: String| DecisionsError::Damaged { path: path.clone(), why };
+        // Whoever writes it, or the folder around it, decides what runs.
+        owned(&path, &about, "it").map_err(damaged)?;
+        if let Ok(folder) = own_home.metadata() {
+            owned(own_home, &folder, "the folder around it").map_err(damaged)?;
+        }
+        let text =
+            read_file(&path, MAX_BYTES).map_err(|error| DecisionsError::Io { path: path.clone(), error })?;
+        let records = parse(&text).map_err(damaged)?;
+        Ok(Self { records })
+    }
+
+    /// Changes the decisions, while nobody else does.
+    pub fn change(own_home: &Path, change: impl FnOnce(&mut Self)) -> Result<(), DecisionsError> {
+        let failed = |path: &Path, error: io::Error| DecisionsError::Io { path: path.to_owned(), error };
+        fs::create_dir_all(own_home).map_err(|error| failed(own_home, error))?;
+        let lock = own_home.join("plugins.lock");
+        let held = open(&lock).and_then(|held| held.lock().map(|()| held));
+        let held = held.map_err(|error| failed(&lock, error))?;
+        let mut decisions = Self::read(own_home)?;
+        change(&mut decisions);
+        let path = file(own_home);
+        decisions.write(own_home, &path).map_err(|error| failed(&path, error))?;
+        drop(held);
+        Ok(())
+    }
+
+    fn write(self, own_home: &Path, path: &Path) -> io::Result<()> {
+        let stored = Stored { version: VERSION, plugins: self.records };
+        let text = serde_json::to_vec_pretty(&stored)?;
+        let new = path.with_extension("json.new");
+        let mut written = open(&new)?;
+        written.set_len(0)?;
+        written.write_all(&text)?;
+        written.sync_all()?;
+        fs::rename(&new, path)?;
+        private::sync_folder(own_home)
+    }
+
+    /// What was decided about a plugin.
+    pub fn get(&self, name: &PluginName) -> Option<&Record> {
+        self.records.get(name)
+    }
+
+    /// All decisions.
+    pub fn iter(&self) -> impl Iterator<Item = (&PluginName, &Record)> {
+        self.records.iter()
+    }
+
+    /// Decides.
+    pub fn set(&mut self, name: PluginName, record: Record) {
+        self.records.insert(name, record);
+    }
+
+    /// Forgets; whether there was anything to forget.
+    pub fn remove(&mut self, name: &PluginName) -> bool {
+        self.records.remove(name).is_some()
+    }
+
+    /// Where the file is, to see whether it changed.
+    pub fn path(own_home: &Path) -> PathBuf {
+        file(own_home)
+    }
+}
+
+fn parse(text: &[u8]) -> Result<BTreeMap<PluginName, Record>, String> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let other = |version| format!("it is of version {version}, and this program knows {VERSION}");
+    match serde_json::from_slice::<Stored>(text) {
+        Ok(stored) if stored.version == VERSION => Ok(stored.plugins),
+        Ok(stored) => Err(other(stored.version)),
+        // Another version may have what this one does not know.
+        Err(error) => Err(match serde_json::from_slice(text) {
+            Ok(Versioned { version }) if version != VERSION => other(version),
+            _ => error.to_string(),
+        }),
+    }
+}
+
+fn file(own_home: &Path) -> PathBuf {
+    own_home.join("plugins.json")
+}
+
+/// Opens a file that nobody else may read.
+fn open(path: &Path) -> io::Result<File> {
+    private::options().create(true).truncate(false).write(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(name: &str) -> PluginName {
+        PluginName::try_from(name.to_owned()).expect("a name")
+    }
+
+    fn approved() -> Record {
+        let approval = Approval {
+            manifest: Fingerprint::of(b"m"),
+            component: Fingerprint::of(b"c"),
+            definitions: Fingerprint::of(b"[]"),
+            stamps: None,
+            capabilities: Asks::default(),
+            folders: Pins::new(),
+            limits: Limits::default(),
+            signature: None,
+            tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
+        };
+        Record { decided_at: 1_700_000_000, decision: Decision::Approved(Box::new(approval)) }
+    }
+
+    fn denied() -> Record {
+        Record { decided_at: 1_700_000_000, decision: Decision::Denied }
+    }
+
+    #[test]
+    fn decisions_are_kept() {
+        let home = tempfile::tempdir().expect("a folder");
+        assert_eq!(Decisions::read(home.path()).expect("none yet").iter().count(), 0);
+        Decisions::change(home.path(), |decisions| decisions.set(name("a"), approved())).expect("kept");
+        Decisions::change(home.path(), |decisions| decisions.set(name("b"), denied())).expect("kept");
+        let decisions = Decisions::read(home.path()).expect("read");
+        let decision = |plugin| &decisions.get(&name(plugin)).expect("a record").decision;
+        assert!(
+            matches!(decision("a"), Decision::Approved(approval) if approval.component == Fingerprint::of(b"c"))
+        );
+        assert!(matches!(decision("b"), Decision::Denied));
+        let mut removed = false;
+        Decisions::change(home.path(), |decisions| removed = decisions.remove(&name("a"))).expect("kept");
+        assert!(removed && Decisions::read(home.path()).expect("read").get(&name("a")).is_none());
+    }
+
+    #[test]
+    fn many_who_decide_at_once_lose_nothing() {
+        let home = tempfile::tempdir().expect("a folder");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let home = home.path();
+                scope.spawn(move || {
+                    let name = name(&format!("plugin-{number}"));
+                    Decisions::change(home, |decisions| decisions.set(name, approved())).expect("kept");
+                });
+            }
+        });
+        assert_eq!(Decisions::read(home.path()).expect("read").iter().count(), 8);
+    }
+
+    #[test]
+    fn a_damaged_file_is_no_empty_one() {
+        let home = tempfile::tempdir().expect("a folder");
+        for text in ["", "{", "{\"version\":2,\"plugins\":{}}", "{\"version\":1,\"plugins\":{\"Bash\":{}}}"] {
+            fs::write(home.path().join("plugins.json"), text).expect("writes");
+            assert!(matches!(Decisions::read(home.path()), Err(DecisionsError::Damaged { .. })), "{text}");
+            let changed = Decisions::change(home.path(), |decisions| decisions.set(name("a"), approved()));
+            assert!(changed.is_err());
+            assert_eq!(fs::read_to_string(home.path().join("plugins.json")).expect("there"), text);
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Names that stay closed whatever else a profile opens.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use crate::invalid::{Invalid, shorten};
+use crate::place::{Place, Places};
+use crate::source::Source;
+
+/// Longest glob, in bytes; a compiled glob takes some hundred times as much memory.
+const MAX_GLOB_BYTES: usize = 512;
+
+/// What a glob is relative to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Base {
+    /// Each folder that the policy opens: see [`DenySet::new`].
+    Folders,
+    Home,
+    /// Each of those folders, and the machine's own root.
+    Roots,
+}
+
+/// One glob of `deny`, checked and compiled.
+#[derive(Debug, Clone)]
+pub struct DenyRule {
+    glob: String,
+    base: Base,
+    matcher: GlobSet,
+    /// Of a glob with a beginning: the folders that it names, and what it says of what is in there.
+    named: PathBuf,
+    tail: Option<GlobSet>,
+    /// The places that it is relative to, when not those of the profile that it is in now.
+    within: Option<Vec<Place>>,
+    /// Who wrote it.
+    pub source: Source,
+}
+
+impl PartialEq for DenyRule {
+    fn eq(&self, other: &Self) -> bool {
+        self.glob == other.glob && self.within == other.within && self.source == other.source
+    }
+}
+
+impl Eq for DenyRule {}
+
+impl DenyRule {
+    /// Reads a glob. A name alone, such as `secrets/` or `*.pem`, is meant at any depth of each folder
+    /// that is opened. One with a `/` inside is relative to each of those folders; one that begins with `/`
+    /// is, too, and to the machine's root; one that begins with `~/` to the home folder. `*` and `?` do
+    /// not match `/`, `**` does; letters of both cases match, as on the least particular disk.
+    pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
+        let shown = shorten(text);
+        let invalid = |why: &str, fix: &str| Err(Invalid::new(format!("glob \"{shown}\" {why}"), fix));
+        if text.is_empty() {
+            return invalid("is empty", "write a glob such as \"**/.env*\", or remove the entry");
+        }
+        if text.len() > MAX_GLOB_BYTES {
+            return invalid("is longer than 512 bytes", "split it");
+        }
+        if text.contains(char::is_control) {
+            return invalid("has a control character", "write it without");
+        }
+        if text.split('/').any(|part| part == "." || part == "..") {
+            return invalid(
+                "has `.` or `..` as a folder",
+                "write it relative to the folder, or from / or ~/",
+            );
+        }
+        if text.starts_with('!') {
+            return invalid("begins with `!`", "write what is denied: nothing is taken out of it again");
+        }
+        if text.starts_with('~') && !text.starts_with("~/") {
+            return invalid("names another's home folder", "write its path, from /");
+        }
+        let (base, pattern) = split_base(text);
+        let pattern = pattern.trim_end_matches('/');
+        let at_any_depth;
+        let pattern = if base == Base::Folders && !pattern.is_empty() && !pattern.contains('/') {
+            at_any_depth = format!("**/{pattern}");
+            &*at_any_depth
+        } else {
+            pattern
+        };
+        let matcher = match compile(pattern) {
+            Ok(matcher) => matcher,
+            Err(why) => return invalid(&format!("is not valid: {why}"), "write a glob such as \"**/.env*\""),
+        };
+        if pattern.is_empty() || matches_everything(&matcher) {
+            return invalid("matches everything", "leave the folder out of `read` and `write` instead");
+        }
+        let (named, tail) = split_named(base, pattern);
+        // Of a whole glob that is valid each part is.
+        let tail = tail.map(|tail| compile(&tail)).transpose();
+        let tail = match tail {
+            Ok(tail) => tail,
+            Err(why) => return invalid(&format!("is not valid: {why}"), "write `{` and `[` within one name"),
+        };
+        Ok(Self { glob: text.to_owned(), base, matcher, named, tail, within: None, source })
+    }
+
+    /// The glob as written.
+    pub fn glob(&self) -> &str {
+        &self.glob
+    }
+
+    /// The folder or file that a glob from `/` or `~/` names before its first wildcard: where that leads
+    /// through a link, the glob holds there too, as [`Places::real`] says.
+    pub fn head(&self, places: &Places) -> Option<PathBuf> {
+        match self.base {
+            Base::Folders => None,
+            Base::Home => Some(places.home.as_ref()?.join(&self.named)),
+            Base::Roots => Some(Path::new("/").join(&self.named)),
+        }
+    }
+
+    /// The same glob, relative to these places wherever it is taken.
+    #[must_use]
+    pub fn tied_to(&self, places: &[Place]) -> Self {
+        let within = match self.base {
+            Base::Folders | Base::Roots => Some(self.within.clone().unwrap_or_else(|| places.to_vec())),
+            Base::Home => None,
+        };
+        Self { within, ..self.clone() }
+    }
+
+    /// Whether all that it closes is closed by the other.
+    pub fn says_no_more_than(&self, other: &Self) -> bool {
+        self.glob == other.glob && self.within == other.within
+    }
+}
+
+fn split_base(text: &str) -> (Base, &str) {
+    if let Some(rest) = text.strip_prefix("~/") {
+        (Base::Home, rest)
+    } else if let Some(rest) = text.strip_prefix('/') {
+        (Base::Roots, rest)
+    } else {
+        (Base::Folders, text)
+    }
+}
+
+/// The names before the first with a wildcard, and the rest.
+fn split_named(base: Base, pattern: &str) -> (PathBuf, Option<String>) {
+    if base == Base::Folders {
+        return (PathBuf::new(), None);
+    }
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let first =
+        parts.iter().position(|part| part.contains(['*', '?', '[', '{', '\\'])).unwrap_or(parts.len());
+    let (named, rest) = parts.split_at(first);
+    (named.iter().collect(), (!rest.is_empty()).then(|| rest.join("/")))
+}
+
+fn compile(pattern: &str) -> Result<GlobSet, String> {
+    // A set of one, since a single matcher panics where a set returns an error.
+    let glob = GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .case_insensitive(true)
+        .build()
+        .map_err(|e| e.kind().to_string())?;
+    GlobSetBuilder::new().add(glob).build().map_err(|e| e.kind().to_string())
+}
+
+/// Tried on names that have nothing in common, so `?*` and `{*,x}` are found too.
+fn matches_everything(matcher: &GlobSet) -> bool {
+    let names = ["a", "Q7.tar", ".h", "0_0", "~-é"];
+    let deep = ["a/.h", "Q7/b", ".h/0", "0_0/a.b", "~/é-"];
+    names.iter().all(|name| matcher.is_match(name)) || deep.iter().all(|name| matcher.is_match(name))
+}
+
+/// Rules, and the folders in which those without a beginning hold. The one answer to what is
+/// denied: of commands, of plugins, of tools that read files, and of `policy why`.
+#[derive(Debug, Clone, Default)]
+pub struct DenySet {
+    rules: Vec<Based>,
+}
+
+/// A rule, where it holds.
+#[derive(Debug, Clone)]
+struct Based {
+    rule: DenyRule,
+    /// The folders that it is relative to.
+    bases: Arc<[PathBuf]>,
+    /// Where the folder or file that it names is, if a link leads there.
+    real: Option<PathBuf>,
+}
+
+impl Based {
+    fn closes(&self, path: &Path) -> bool {
+        let mut inside = self.bases.iter().filter_map(|base| path.strip_prefix(base).ok());
+        if inside.any(|inside| covers(&self.rule.matcher, inside)) {
+            return true;
+        }
+        let inside = self.real.as_ref().and_then(|real| path.strip_prefix(real).ok());
+        inside.is_some_and(|inside| self.rule.tail.as_ref().is_none_or(|tail| covers(tail, inside)))
+    }
+}
+
+impl DenySet {
+    /// These rules; those without a beginning hold in folders that are absolute and resolved.
+    pub fn new(rules: &[DenyRule], folders: &[PathBuf], places: &Places) -> Self {
+        let folders: Arc<[PathBuf]> = folders.into();
+        let based = rules.iter().map(|rule| {
+            let opened = || match &rule.within {
+                Some(within) => folders_of(within, places).into(),
+                None => Arc::clone(&folders),
+            };
+            let bases = match rule.base {
+                Base::Folders => opened(),
+                Base::Home => places.home.iter().cloned().collect(),
+                Base::Roots => [PathBuf::from("/")].into_iter().chain(opened().iter().cloned()).collect(),
+            };
+            let real = rule.head(places).and_then(|head| places.real.get(&head).cloned());
+            Based { rule: rule.clone(), bases, real }
+        });
+        Self { rules: based.collect() }
+    }
+
+    /// These rules; those without a beginning hold in the folders of places.
+    pub fn at(rules: &[DenyRule], within: &[Place], places: &Places) -> Self {
+        Self::new(rules, &folders_of(within, places), places)
+    }
+
+    /// The first rule that closes `path`, which is absolute and resolved, or a folder above it.
+    pub fn matches(&self, path: &Path) -> Option<&DenyRule> {
+        self.rules.iter().find(|based| based.closes(path)).map(|based| &based.rule)
+    }
+}
+
+fn folders_of(within: &[Place], places: &Places) -> Vec<PathBuf> {
+    within.iter().flat_map(|place| places.folders(place)).collect()
+}
+
+/// Whether a glob matches the path or a folder above it.
+fn covers(matcher: &GlobSet, relative: &Path) -> bool {
+    let mut path = PathBuf::new();
+    let mut found = false;
+    for part in relative.components() {
+        match part {
+            Component::Normal(name) => path.push(name),
+            Component::ParentDir => _ = path.pop(),
+            _ => continue,
+        }
+        found |= !path.as_os_str().is_empty() && matcher.is_match(&path);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        Places::standard("/w".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"))
+    }
+
+    fn set(globs: &[&str]) -> DenySet {
+        let rules: Vec<_> = globs.iter().map(|g| DenyRule::parse(g, Source::Builtin).unwrap()).collect();
+        DenySet::new(&rules, &["/w".into(), "/srv/data".into()], &places())
+    }
+
+    fn closes(set: &DenySet, inside: &str) -> bool {
+        set.matches(&Path::new("/w").join(inside)).is_some()
+    }
+
+    #[track_caller]
+    fn refused(glob: &str) -> String {
+        DenyRule::parse(glob, Source::Builtin).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_glob_for_any_depth_matches_at_the_top_too() {
+        let env = set(&["**/.env*"]);
+        for name in [".env", ".env.local", "a/.env", "a/b/.envrc", ".env/key", "./.env", "a/../.env", ".ENV"]
+        {
+            assert!(closes(&env, name), "{name}");
+        }
+        for name in ["", "env", "a.env", "x/env/y"] {
+            assert!(!closes(&env, name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_alone_is_meant_at_any_depth_and_a_folder_covers_all_below_it() {
+        let keys = set(&["*.pem", "secrets/", "conf/*.key"]);
+        assert!(closes(&keys, "a.pem") && closes(&keys, "x/a.pem"));
+        assert_eq!(keys.matches(Path::new("/w/secrets/deep/key")).unwrap().glob(), "secrets/");
+        assert!(closes(&keys, "x/secrets/key") && !closes(&keys, "secrets-not"));
+        // With a folder before it, it is meant where that folder is.
+        assert!(
+            closes(&keys, "conf/a.key") && !closes(&keys, "x/conf/a.key") && !closes(&keys, "conf/x/a.key")
+        );
+    }
+
+    #[test]
+    fn a_glob_that_begins_with_a_slash_is_meant_at_the_root_of_each_folder_and_of_the_machine() {
+        let keys = set(&["/secrets/"]);
+        assert!(closes(&keys, "secrets/key") && !closes(&keys, "x/secrets/key"));
+        for path in ["/srv/data/secrets/key", "/secrets/key"] {
+            assert!(keys.matches(Path::new(path)).is_some(), "{path}");
+        }
+        assert!(keys.matches(Path::new("/srv/secrets/key")).is_none());
+    }
+
+    #[test]
+    fn globs_from_the_root_and_from_home_speak_of_absolute_paths() {
+        let keys = set(&["/srv/*/key", "~/.ssh", "*.pem"]);
+        let matched = |path: &str| keys.matches(Path::new(path)).map(DenyRule::glob);
+        assert_eq!(matched("/srv/a/key"), Some("/srv/*/key"));
+        assert_eq!(matched("/home/me/.ssh/id"), Some("~/.ssh"));
+        assert_eq!(matched("/w/srv/a/key"), Some("/srv/*/key"));
+        assert_eq!(matched("/other/srv/a/key"), None);
+    }
+
+    #[test]
+    fn globs_from_the_root_and_from_home_hold_where_links_lead() {
+        let mut places = places();
+        for (path, real) in [("/home/me/notes/secret", "/disk/secret"), ("/srv", "/var/srv")] {
+            places.real.insert(path.into(), real.into());
+        }
+        let rules: Vec<_> = ["~/notes/secret", "/srv/*/key*"]
+            .iter()
+            .map(|glob| DenyRule::parse(glob, Source::Builtin).unwrap())
+            .collect();
+        let set = DenySet::new(&rules, &["/w".into()], &places);
+        for path in
+            ["/home/me/notes/secret/k", "/disk/secret", "/disk/secret/k", "/srv/a/key", "/var/srv/a/keys/x"]
+        {
+            assert!(set.matches(Path::new(path)).is_some(), "{path}");
+        }
+        for path in ["/disk", "/disk/secrets", "/var/srv/key", "/var/srv/a/other"] {
+            assert!(set.matches(Path::new(path)).is_none(), "{path}");
+        }
+        let heads: Vec<_> = rules.iter().map(|rule| rule.head(&places).unwrap()).collect();
+        assert_eq!(heads, [Path::new("/home/me/notes/secret"), Path::new("/srv")]);
+    }
+
+    #[test]
+    fn globs_without_a_beginning_hold_in_every_folder_that_is_opened_and_nowhere_else() {
+        let keys = set(&["*.pem", "**/.env*"]);
+        let matched = |path: &str| keys.matches(Path::new(path)).map(DenyRule::glob);
+        assert_eq!(matched("/w/a.pem"), Some("*.pem"));
+        assert_eq!(matched("/srv/data/a.pem"), Some("*.pem"));
+        assert_eq!(matched("/srv/data/x/.env.local"), Some("**/.env*"));
+        for path in ["/elsewhere/a.pem", "/srv/.env", "/usr/lib/.env"] {
+            assert_eq!(matched(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn globs_that_cannot_be_meant_are_refused() {
+        for glob in ["*", "**", "**/*", "/**", "~/", "/", "~/**", "?*", "{*,x}", "*/*", "**/**"] {
+            assert_eq!(
+                refused(glob),
+                format!(
+                    "glob \"{glob}\" matches everything; leave the folder out of `read` and `write` instead"
+                )
+            );
+        }
+        assert!(refused("a[").starts_with("glob \"a[\" is not valid: unclosed character class"));
+        assert!(refused("").contains("is empty"));
+        assert!(refused("../x").contains("has `.` or `..` as a folder"));
+        assert!(refused("a\0").contains("control character"));
+        assert!(refused(&"a".repeat(513)).contains("longer than 512 bytes"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_glob_and_path_are_taken_without_panic(glob in "[a*?/\\[\\]{},!\\\\.~é^-]{0,12}", path in "[a/.é]{0,8}") {
+            if let Ok(rule) = DenyRule::parse(&glob, Source::Builtin) {
+                _ = DenySet::new(&[rule], &["/".into()], &places()).matches(&Path::new("/").join(&path));
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Folders that rules speak of, and where they are on one machine.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::invalid::{Invalid, shorten, suggest};
+use crate::source::Source;
+
+/// Folders of the system's programs and libraries: what `@system` stands for.
+pub const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+
+/// Folders of programs below the home folder: what `@toolchains` stands for.
+pub const TOOLCHAINS: &[&str] = &[
+    ".cargo/bin",
+    ".rustup",
+    ".pyenv",
+    ".nvm",
+    ".volta",
+    ".asdf",
+    ".rbenv",
+    ".goenv",
+    ".sdkman",
+    ".bun/bin",
+    ".deno/bin",
+    "go/bin",
+    ".local/bin",
+    ".local/share/mise",
+    ".local/share/pnpm",
+];
+
+/// Names that no command may write, at any depth of what it may write, whatever the file says:
+/// editors, clients of models and shells outside the sandbox read these and run what they name.
+pub const PROTECTED: &[&str] = &[
+    ".mcp.json",
+    ".claude",
+    ".scorpiox",
+    ".vscode",
+    ".idea",
+    ".zed",
+    ".fleet",
+    ".devcontainer",
+    ".devcontainer.json",
+    ".envrc",
+    ".gitconfig",
+    ".cursor",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".opencode",
+    ".agents",
+    "opencode.json",
+    "opencode.jsonc",
+    ".continue",
+    ".roo",
+    ".kiro",
+    ".junie",
+    ".amazonq",
+];
+
+/// The same of a repository. What else git obeys depends on what is in its folders.
+pub const PROTECTED_IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
+
+/// Nobody opens what package managers put here as a project, and packages bring such names along.
+pub const PACKAGES: &str = "node_modules";
+
+/// Whether a name is one of [`PROTECTED`], on the least particular disk.
+pub fn is_protected_name(name: &OsStr) -> bool {
+    is_one_of(name, PROTECTED)
+}
+
+/// Whether a name is this one, which is ASCII, on the least particular disk.
+pub fn is_name(name: &OsStr, other: &str) -> bool {
+    is_one_of(name, &[&other.to_ascii_lowercase()])
+}
+
+/// Whether a name is one of these, which are ASCII in small letters.
+fn is_one_of(name: &OsStr, names: &[&str]) -> bool {
+    if name.as_encoded_bytes().is_ascii() {
+        // Most names are told by their letters alone.
+        let bytes = name.as_encoded_bytes();
+        let end = bytes.iter().rposition(|byte| !matches!(byte, b'.' | b' ')).map_or(0, |last| last + 1);
+        let bytes = bytes.get(..end).unwrap_or(bytes);
+        return names.iter().any(|other| bytes.eq_ignore_ascii_case(other.as_bytes()));
+    }
+    let folded = scorpiox_text::folded(&name.to_string_lossy());
+    names.contains(&folded.as_str())
+}
+
+/// Whether a path, relative to a folder that may be written, has a protected name in it.
+pub fn has_protected_name(inside: &Path) -> bool {
+    let is = |part: &Component<'_>, names: &[&str]| is_one_of(part.as_os_str(), names);
+    let parts: Vec<_> = inside.components().collect();
+    let mut projects = parts.iter().take_while(|part| !is(part, &[PACKAGES]));
+    let in_git = |pair: &[Component<'_>]| is(&pair[0], &[".git"]) && is(&pair[1], PROTECTED_IN_GIT);
+    projects.any(|part| is_one_of(part.as_os_str(), PROTECTED)) || parts.windows(2).any(in_git)
+}
+
+/// The names that stand for folders.
+const NAMES: &[&str] = &["@system", "@toolchains", "@skills", "@workspace", "@tmp"];
+/// Longest path in a rule, in bytes: the kernel takes no longer one.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// What a rule of `read` or `write` speaks of. A folder covers all below it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// `@system`: see [`SYSTEM`].
+    System,
+    /// `@toolchains`: see [`TOOLCHAINS`].
+    Toolchains,
+    /// `@skills`: the folders of the skills that are found outside of the workspace.
+    Skills,
+    /// `@workspace`: the folder of the project.
+    Workspace,
+    /// `@tmp`: the command's own folder for temporary files.
+    Tmp,
+    /// An absolute path, or one that begins with `~/`; without `.` and `..`.
+    Path(PathBuf),
+}
+
+/// One entry of `read` or `write`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathRule {
+    /// What it speaks of.
+    pub place: Place,
+    /// Who wrote it.
+    pub source: Source,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => f.write_str("@system"),
+            Self::Toolchains => f.write_str("@toolchains"),
+            Self::Skills => f.write_str("@skills"),
+            Self::Workspace => f.write_str("@workspace"),
+            Self::Tmp => f.write_str("@tmp"),
+            Self::Path(path) if path.as_os_str() == "~" => f.write_str("~/"),
+            Self::Path(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl Place {
+    /// Reads an entry of `read`: one of the five names, an absolute path, or `~/…`.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        match text {
+            "@system" => return Ok(Self::System),
+            "@toolchains" => return Ok(Self::Toolchains),
+            "@skills" => return Ok(Self::Skills),
+            "@workspace" => return Ok(Self::Workspace),
+            "@tmp" => return Ok(Self::Tmp),
+            _ => {}
+        }
+        let shown = shorten(text);
+        let invalid = |why: &str, fix: &str| Err(Invalid::new(format!("path \"{shown}\" {why}"), fix));
+        if text.starts_with('@') {
+            return Err(Invalid::new(format!("unknown place \"{shown}\""), suggest(text, "places", NAMES)));
+        }
+        if text.is_empty() {
+            return invalid(
+                "is empty",
+                "write an absolute path, a path that begins with ~/, or \"@workspace\"",
+            );
+        }
+        if text.contains(char::is_control) {
+            return invalid("has a control character", "write it without");
+        }
+        if text.len() > MAX_PATH_BYTES {
+            return invalid("is longer than 4096 bytes", "name a folder above it");
+        }
+        if !text.starts_with('/') && !text.starts_with("~/") {
+            let fix =
+                "write an absolute path, or one that begins with ~/; \"@workspace\" is the project's folder";
+            return invalid("is relative", fix);
+        }
+        if text.split('/').any(|part| part == "..") {
+            return invalid("has `..` in it", "write where it leads");
+        }
+        if ["/proc", "/sys", "/dev"].iter().any(|kernel| Path::new(text).starts_with(kernel)) {
+            return invalid("is the kernel's", "leave it out: commands have a /proc and a /dev of their own");
+        }
+        if text.contains(['*', '?']) {
+            return invalid("is a glob", "name the folder: it covers all below it");
+        }
+        // `components` drops `.`, doubled and trailing slashes.
+        Ok(Self::Path(Path::new(text).components().filter(|part| *part != Component::CurDir).collect()))
+    }
+
+    /// Reads an entry of `write`. Programs that run next, and this policy, cannot be
+    /// named, nor folders that contain them.
+    pub fn parse_writable(text: &str) -> Result<Self, Invalid> {
+        const WHY: &str = "programs must not be able to change the programs that run next";
+        let place = Self::parse(text)?;
+        let refused = |what: String, instead: &str| Err(Invalid::new(what, format!("{WHY}; {instead}")));
+        match &place {
+            Self::System | Self::Toolchains | Self::Skills => {
+                refused(format!("{place} cannot be written"), &format!("name {place} in `read`"))
+            }
+            Self::Path(path) => match program_folder(path) {
+                Some(inside) => refused(
+                    format!("path \"{}\" cannot be written: it has to do with {inside}", shorten(text)),
+                    "name a folder apart from it",
+                ),
+                None => Ok(place),
+            },
+            Self::Workspace | Self::Tmp => Ok(place),
+        }
+    }
+}
+
+/// A folder of programs, or our own, that is above, below or the same as `path`.
+fn program_folder(path: &Path) -> Option<String> {
+    let in_home = TOOLCHAINS.iter().copied().chain([".scorpiox"]).map(|name| format!("~/{name}"));
+    let mut folders = SYSTEM.iter().map(|&name| name.to_owned()).chain(in_home);
+    folders.find(|folder| {
+        let above = path == Path::new("/") || Path::new(folder).starts_with(path);
+        above || path.starts_with(folder)
+    })
+}
+
+/// Where the places are on this machine. All paths are absolute and resolved (no links).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The folder of the project.
+    pub workspace: PathBuf,
+    /// The user's home folder; without one, `~/` covers nothing.
+    pub home: Option<PathBuf>,
+    /// What `@system` covers.
+    pub system: Vec<PathBuf>,
+    /// What `@toolchains` covers.
+    pub toolchains: Vec<PathBuf>,
+    /// What `@skills` covers.
+    pub skills: Vec<PathBuf>,
+    /// What `@tmp` covers, as a command sees it.
+    pub tmp: PathBuf,
+    /// This program's own files, which nobody else writes.
+    pub own_home: PathBuf,
+    /// Where paths of the policy are that pass through links.
+    pub real: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Places {
+    /// The usual places of a Linux machine, without skills; `own_home` is the folder of this
+    /// program's own files (`~/.scorpiox`).
+    pub fn standard(workspace: PathBuf, home: Option<PathBuf>, own_home: &Path) -> Self {
+        let below = |home: &PathBuf| TOOLCHAINS.iter().map(|name| home.join(name)).collect();
+        Self {
+            toolchains: home.as_ref().map(below).unwrap_or_default(),
+            system: SYSTEM.iter().map(PathBuf::from).collect(),
+            skills: Vec::new(),
+            tmp: PathBuf::from("/tmp"),
+            own_home: own_home.to_owned(),
+            real: BTreeMap::new(),
+            workspace,
+            home,
+        }
+    }
+
+    /// The folders that `place` covers.
+    pub fn folders(&self, place: &Place) -> Vec<PathBuf> {
+        match place {
+            Place::System => self.system.clone(),
+            Place::Toolchains => self.toolchains.clone(),
+            Place::Skills => self.skills.clone(),
+            Place::Workspace => vec![self.workspace.clone()],
+            Place::Tmp => vec![self.tmp.clone()],
+            Place::Path(path) => {
+                let path = self.absolute(path);
+                path.into_iter().map(|path| self.real.get(&path).cloned().unwrap_or(path)).collect()
+            }
+        }
+    }
+
+    /// The path with `~` replaced; `None` when there is no home folder.
+    fn absolute(&self, path: &Path) -> Option<PathBuf> {
+        match path.strip_prefix("~") {
+            Ok(rest) => Some(self.home.as_ref()?.join(rest)),
+            Err(_) => Some(path.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_protected_name_is_known_as_one() {
+        for name in PROTECTED {
+            assert!(is_protected_name(OsStr::new(name)) && has_protected_name(Path::new(name)), "{name}");
+        }
+        for name in
+            [".VSCode", ".vscode. ", ".vs\u{200b}code", "\u{feff}.vscode", ".vscode\u{3164}", ".v\u{17f}code"]
+        {
+            assert!(is_protected_name(OsStr::new(name)), "{name:?}");
+            assert!(has_protected_name(&Path::new("a").join(name).join("b")), "{name:?}");
+        }
+        assert!(
+            has_protected_name(Path::new("a/.git./Hooks/x")) && !has_protected_name(Path::new("a/.git/x"))
+        );
+        assert!(!is_protected_name(OsStr::new("vscode")) && !is_protected_name(OsStr::new("open")));
+    }
+}

@@ -1,0 +1,336 @@
+//! One call of a component, from the instance to the commit.
+
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use scorpiox_executor::Cancel;
+use scorpiox_operator::Source;
+use scorpiox_store::{LazyTransaction, Mode, StoreError};
+use wasmtime::{Engine, Store, UpdateDeadline};
+
+use super::component::{Calls, Loaded, Places};
+use super::fault::Stop;
+use super::limits::Meter;
+use super::pool::{MAX_SHIPPED_CALLS, pooled_config};
+use super::ticker::TICK;
+use super::wait::wait;
+use super::{CallState, Component, Fault};
+use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolDefinition, ToolError, ToolResult};
+use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
+use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Catalogue;
+use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
+use scorpiox_capabilities::Contexts;
+use scorpiox_capabilities::setup::{Grantee, Setup};
+use scorpiox_capabilities::skills::SkillView;
+use scorpiox_capabilities::view::CallCtx;
+use scorpiox_capabilities::wasi::{Program, WasiSource, WasiState};
+
+/// The engine. It starts with the first call.
+#[derive(Default)]
+pub struct Runtime {
+    /// Calls of components of others, over all of them.
+    shipped: Places,
+    engine: OnceLock<Result<Engine, String>>,
+}
+
+/// A finished call.
+pub struct Finished<T> {
+    /// What the guest returned.
+    pub value: T,
+    /// Whether timers were armed or disarmed.
+    pub timers_changed: bool,
+    /// Whether messages wait for a result, where the call looked into the store.
+    pub messages_waiting: Option<bool>,
+    /// The skill folders as the call saw them.
+    pub skills: SkillView,
+}
+
+impl Runtime {
+    /// Advances the epoch, which lets running guests notice deadlines and cancels.
+    pub fn tick(&self) {
+        if let Some(Ok(engine)) = self.engine.get() {
+            engine.increment_epoch();
+        }
+    }
+
+    /// Loads a component without calling it; says why if that is impossible.
+    pub fn check(&self, component: &Component) -> Result<(), Fault> {
+        component.load(self.engine()?, &Cancel::default()).map(drop)
+    }
+
+    /// Calls a tool.
+    pub fn call_tool(
+        &self,
+        component: &Component,
+        setup: &Setup,
+        name: &str,
+        arguments: &str,
+    ) -> Result<Finished<Result<ToolResult, ToolError>>, Fault> {
+        let _place = component.enter().ok_or(Fault::Busy(component.most_calls))?;
+        let of_shipped = component.is_shipped().then(|| self.shipped.enter(MAX_SHIPPED_CALLS));
+        if matches!(of_shipped, Some(None)) {
+            return Err(Fault::Busy(MAX_SHIPPED_CALLS));
+        }
+        self.transact(
+            component,
+            setup,
+            |loaded, store| match &loaded.calls {
+                Calls::Tool(tool) => {
+                    let tool = tool.instantiate(&mut *store)?;
+                    tool.scorpiox_tool_tool().call_call(store, name, arguments)
+                }
+                Calls::Functions(functions) if !loaded.waits => {
+                    functions.call(&loaded.template, store, name, arguments)
+                }
+                Calls::WaitingTool(tool) => waiting(component, setup, async {
+                    let tool = tool.instantiate_async(&mut *store).await?;
+                    tool.scorpiox_tool_tool().call_call(store, name, arguments).await
+                }),
+                Calls::Functions(functions) => {
+                    let most = component.limits.output_bytes;
+                    let call = functions.call_waiting(&loaded.template, store, name, arguments, most);
+                    waiting(component, setup, call)
+                }
+            },
+            |result| match result {
+                Ok(result) => Verdict::Keep { output_bytes: output_bytes(result) },
+                Err(_) => Verdict::Discard,
+            },
+        )
+    }
+
+    /// The tools of a component whose list depends on what it finds.
+    pub fn list_tools(&self, component: &Component, setup: &Setup) -> Result<Vec<ToolDefinition>, Fault> {
+        let finished = self.transact(
+            component,
+            setup,
+            |loaded, store| {
+                let Calls::Tool(tool) = &loaded.calls else { return Ok(Vec::new()) };
+                tool.instantiate(&mut *store)?.scorpiox_tool_tool().call_list_tools(store)
+            },
+            |_| Verdict::Discard,
+        )?;
+        Ok(finished.value)
+    }
+
+    /// The plan that is active, as the component that knows says.
+    pub fn active_plan(&self, component: &Component, setup: &Setup) -> Result<Option<Plan>, Fault> {
+        let finished = self.transact(
+            component,
+            setup,
+            |loaded, store| {
+                let plan = exported(loaded.plan.as_ref(), "plan-status")?.instantiate(&mut *store)?;
+                plan.scorpiox_tool_plan_status().call_active(store)
+            },
+            |_| Verdict::Discard,
+        )?;
+        finished.value.map_err(Fault::Unread)
+    }
+
+    /// What the component that knows skills makes of the skill folders, and the folders that
+    /// its ids mean.
+    pub fn skill_catalogue(
+        &self,
+        component: &Component,
+        setup: &Setup,
+    ) -> Result<(Catalogue, Vec<Source>), Fault> {
+        let finished = self.transact(
+            component,
+            setup,
+            |loaded, store| {
+                let skills = exported(loaded.skills.as_ref(), "skill-catalogue")?.instantiate(&mut *store)?;
+                skills.scorpiox_tool_skill_catalogue().call_read_catalogue(store)
+            },
+            |_| Verdict::Discard,
+        )?;
+        Ok((finished.value, finished.skills.sources().to_vec()))
+    }
+
+    /// Fires a timer within `transaction`, which the caller commits.
+    pub fn fire_timer(
+        &self,
+        component: &Component,
+        setup: &Setup,
+        transaction: LazyTransaction,
+        timer: (u32, u64),
+        now: u64,
+    ) -> Result<(Result<Option<Delivery>, String>, LazyTransaction), Fault> {
+        let loaded = component.load(self.engine()?, &setup.cancel)?;
+        let (id, due) = timer;
+        let (value, state) = run(component, setup, transaction, loaded, |loaded, store| {
+            let handler = exported(loaded.timed.as_ref(), "timer-handler")?.instantiate(&mut *store)?;
+            handler.scorpiox_tool_timer_handler().call_fire(store, id, due, now)
+        })?;
+        Ok((value.map_err(|error| format!("{error:?}")), state.contexts.call.transaction))
+    }
+
+    /// Runs `body` in a transaction of its own. When another server wrote in between, it
+    /// runs again in a transaction that nobody can get in between.
+    fn transact<T>(
+        &self,
+        component: &Component,
+        setup: &Setup,
+        body: impl Fn(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
+        judge: impl Fn(&T) -> Verdict,
+    ) -> Result<Finished<T>, Fault> {
+        let loaded = component.load(self.engine()?, &setup.cancel)?;
+        let once = |mode| {
+            let (value, state) = run(component, setup, setup.transaction(mode), loaded, &body)?;
+            let Contexts { call: CallCtx { mut transaction, .. }, timer, skills, .. } = state.contexts;
+            let messages_waiting = transaction.has_messages()?;
+            match judge(&value) {
+                Verdict::Keep { output_bytes } if output_bytes > component.limits.output_bytes => {
+                    return Err(Fault::Output { size: output_bytes, limit: component.limits.output_bytes });
+                }
+                Verdict::Keep { .. } => transaction.commit()?,
+                Verdict::Discard => {}
+            }
+            Ok(Finished { value, timers_changed: timer.changed, messages_waiting, skills: skills.view })
+        };
+        match once(Mode::ReadFirst) {
+            // A command that ran, or a request that was made, cannot be undone.
+            Err(Fault::Database(StoreError::Conflict)) if !component.has_effects() => once(Mode::Write),
+            other => other,
+        }
+    }
+
+    fn engine(&self) -> Result<&Engine, Fault> {
+        let engine = self.engine.get_or_init(|| {
+            // Without enough address space for the pool, calls are slower but work.
+            Engine::new(&pooled_config())
+                .or_else(|_| Engine::new(&scorpiox_engine::config()))
+                .map_err(|error| format!("{error:#}"))
+        });
+        engine.as_ref().map_err(|error| Fault::Unusable(error.clone()))
+    }
+}
+
+/// Runs `body` in a new store.
+fn run<T>(
+    component: &Component,
+    setup: &Setup,
+    transaction: LazyTransaction,
+    loaded: &Loaded,
+    body: impl FnOnce(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
+) -> Result<(T, CallState), Fault> {
+    let grantee = Grantee {
+        name: &component.name,
+        approved: component.approved.as_ref(),
+        store_bytes: component.limits.store_bytes,
+        waiting: component.is_shipped().then_some(component.limits.waiting),
+    };
+    let state = CallState {
+        contexts: Contexts::new(setup, &grantee, transaction),
+        wasi: loaded.waits.then(|| wasi(component, setup)),
+        meter: Meter::new(&component.limits, component.is_shipped()),
+    };
+    let mut store = Store::new(loaded.template.engine(), state);
+    store.limiter(|state| &mut state.meter);
+    if component.is_shipped() {
+        store.set_hostcall_fuel(SHIPPED_TRANSFER_BYTES);
+    }
+    stop_in_time(&mut store, component, setup.cancel.clone());
+    let outcome = body(loaded, &mut store);
+    let state = store.into_data();
+    if let Some(wasi) = &state.wasi {
+        wasi.log(&component.name);
+    }
+    setup.uses.took_memory(state.meter.used);
+    match outcome {
+        Ok(value) => Ok((value, state)),
+        Err(error) => {
+            tracing::debug!(component = &*component.name, "call failed: {error:?}");
+            Err(Fault::from_run(&error, &component.limits, state.meter.memory_refused))
+        }
+    }
+}
+
+/// The WASI of a call.
+fn wasi(component: &Component, setup: &Setup) -> Box<WasiState> {
+    let source = WasiSource {
+        name: component.name.strip_prefix("plugin/").unwrap_or(&component.name).to_owned(),
+        approved: component.approved.clone().unwrap_or_default(),
+        web: Some(Arc::clone(&setup.web)),
+        shell: Some(Arc::clone(&setup.shell)),
+        uses: setup.uses.clone(),
+        read_only: setup.read_only,
+    };
+    Box::new(WasiState::new(Arc::new(source), Program::default()))
+}
+
+/// Runs what may wait.
+fn waiting<T>(
+    component: &Component,
+    setup: &Setup,
+    call: impl Future<Output = wasmtime::Result<T>>,
+) -> wasmtime::Result<T> {
+    let handle = setup.asynchronous.handle().map_err(wasmtime::Error::msg)?;
+    wait(call, &setup.cancel, component.limits.waiting, handle).map_err(wasmtime::Error::from)?
+}
+
+/// What the host holds at once of what a component of others gives it, in bytes. A list's items take
+/// about forty bytes each there, whatever their type.
+const SHIPPED_TRANSFER_BYTES: usize = 48 * 1024 * 1024;
+
+/// What becomes of a call's writes.
+enum Verdict {
+    Keep { output_bytes: usize },
+    Discard,
+}
+
+fn exported<'a, T>(export: Option<&'a T>, name: &str) -> wasmtime::Result<&'a T> {
+    export.ok_or_else(|| wasmtime::Error::msg(format!("the component does not export {name}")))
+}
+
+/// Ends the guest at its deadline or when it is cancelled. The check runs at each tick
+/// that the guest lives through, so the ticks it saw are the time it ran.
+///
+/// What others ship is also held to the time that the host works and waits for it, as the thread's own
+/// clock and the one on the wall tell: else it could have the host do what it may not do itself.
+fn stop_in_time(store: &mut Store<CallState>, component: &Component, cancel: Cancel) {
+    let limits = &component.limits;
+    let mut ticks_left = limits.cpu.as_nanos() / TICK.as_nanos();
+    let bounds = component
+        .is_shipped()
+        .then(|| (thread_time() + limits.cpu, Instant::now() + limits.cpu + limits.waiting));
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(move |store| {
+        if let Some((worked_until, waits_until)) = bounds {
+            if thread_time() > worked_until {
+                return Err(Stop::Deadline.into());
+            }
+            // A person may take their time.
+            if Instant::now() > waits_until + store.data().contexts.call.asked_for {
+                return Err(Stop::Waited.into());
+            }
+        }
+        if let Some(reason) = cancel.reason() {
+            return Err(Stop::Cancelled(reason).into());
+        }
+        if ticks_left == 0 {
+            return Err(Stop::Deadline.into());
+        }
+        ticks_left -= 1;
+        Ok(UpdateDeadline::Continue(1))
+    });
+}
+
+/// Processor time that this thread has used.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+fn output_bytes(result: &ToolResult) -> usize {
+    use crate::bindings::any_tool::scorpiox::tool::types::Content;
+    let content = result.content.iter().map(|content| match content {
+        Content::Text(text) => text.len(),
+        Content::Image(image) => image.data.len() + image.mime_type.len(),
+        Content::Document(document) => {
+            document.uri.len() + document.text.len() + document.mime_type.as_ref().map_or(0, String::len)
+        }
+    });
+    content.sum::<usize>() + result.structured.as_ref().map_or(0, String::len)
+}

@@ -1,0 +1,225 @@
+//! A component that is ready to run.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use scorpiox_audit::BUILT_IN;
+use scorpiox_definitions::TOOL_INTERFACE;
+use scorpiox_executor::{Cancel, Reason};
+use wasmtime::Engine;
+use wasmtime::component::{Component as Compiled, InstancePre, Linker};
+
+use super::functions::Functions;
+use super::loading::Once;
+use super::{CallState, Fault, Limits, LoadError};
+use crate::bindings::any_tool::AnyToolPre;
+use crate::bindings::any_tool_waiting::AnyToolPre as WaitingToolPre;
+use crate::bindings::plan_aware::PlanAwarePre;
+use crate::bindings::skill_reader::SkillReaderPre;
+use crate::bindings::timed::TimedPre;
+
+use scorpiox_capabilities::Capability;
+use scorpiox_capabilities::approved::Approved;
+use scorpiox_capabilities::wasi;
+
+/// Where a component's code comes from.
+pub enum Binary {
+    /// Compiled while this program was built, by `scorpiox-compiler` with the same
+    /// engine configuration, and part of this program.
+    Precompiled(&'static [u8]),
+    /// Shipped by others: whoever has it has it compiled, or has kept it compiled.
+    Shipped(Box<Load>),
+}
+
+/// Gives the compiled code of a component, for a call that may be cancelled meanwhile.
+pub type Load = dyn Fn(&Engine, &Cancel) -> Result<Compiled, LoadError> + Send + Sync;
+
+/// A component with what it is granted. Loaded when it is first called.
+pub struct Component {
+    /// Names its data; unique.
+    pub name: Arc<str>,
+    /// Of its file, where others made it.
+    pub fingerprint: Option<Arc<str>>,
+    /// What the audit calls it, where nobody else made it: with the beginning of its file's SHA-256.
+    pub built_in: &'static str,
+    /// What it may do.
+    pub grants: Cow<'static, [Capability]>,
+    /// What a call of it may use.
+    pub limits: Limits,
+    /// What a person approved, of a component that others ship.
+    pub approved: Option<Arc<Approved>>,
+    /// Most calls of it that run at once.
+    pub most_calls: u32,
+    running: Places,
+    binary: Binary,
+    loaded: Once<Result<Loaded, String>>,
+}
+
+/// The instance template, and the exports that it turned out to have.
+pub(super) struct Loaded {
+    pub(super) template: InstancePre<CallState>,
+    pub(super) calls: Calls,
+    /// Whether it has WASI, whose functions may wait.
+    pub(super) waits: bool,
+    pub(super) plan: Option<PlanAwarePre<CallState>>,
+    pub(super) timed: Option<TimedPre<CallState>>,
+    pub(super) skills: Option<SkillReaderPre<CallState>>,
+}
+
+/// How its tools are called.
+pub(super) enum Calls {
+    /// By the project's own interface.
+    Tool(AnyToolPre<CallState>),
+    /// The same, where functions of the host may wait.
+    WaitingTool(WaitingToolPre<CallState>),
+    /// Each is a function.
+    Functions(Functions),
+}
+
+impl Component {
+    /// A component that is not loaded yet.
+    pub fn new(name: &str, binary: Binary, grants: impl Into<Cow<'static, [Capability]>>) -> Self {
+        let (grants, limits) = (grants.into(), Limits::default());
+        Self {
+            name: name.into(),
+            fingerprint: None,
+            built_in: BUILT_IN,
+            grants,
+            limits,
+            approved: None,
+            most_calls: u32::MAX,
+            running: Places::default(),
+            binary,
+            loaded: Once::default(),
+        }
+    }
+
+    /// A place for one more call; none when as many run as may.
+    pub(super) fn enter(&self) -> Option<Place<'_>> {
+        self.running.enter(self.most_calls)
+    }
+
+    /// Whether it may change something outside of its own data, so that a plan forbids it.
+    pub fn changes_things(&self) -> bool {
+        let writes = |approved: &Arc<Approved>| approved.folders.iter().any(|folder| folder.write);
+        self.grants.contains(&Capability::Shell) || self.approved.as_ref().is_some_and(writes)
+    }
+
+    /// Whether a call of it may do what cannot be undone, so that it must not run twice.
+    pub fn has_effects(&self) -> bool {
+        let approved = self.approved.as_deref();
+        let reaches_out = |approved: &Approved| approved.hosts.is_some() || approved.sampling.is_some();
+        self.changes_things() || self.grants.contains(&Capability::Ask) || approved.is_some_and(reaches_out)
+    }
+
+    /// Whether others made it.
+    pub(super) fn is_shipped(&self) -> bool {
+        matches!(self.binary, Binary::Shipped(_))
+    }
+
+    /// What it is when it runs. One call loads it, and the others wait for that; who is cancelled waits no longer,
+    /// and leaves the work to another one.
+    pub(super) fn load(&self, engine: &Engine, cancel: &Cancel) -> Result<&Loaded, Fault> {
+        let loaded = self.loaded.get_or_try_init(cancel, || {
+            match Loaded::new(engine, &self.binary, &self.grants, cancel) {
+                Ok(loaded) => Ok(Ok(loaded)),
+                Err(LoadError::Cancelled(Reason::Overdue)) => {
+                    let plugin = self.name.strip_prefix("plugin/").unwrap_or(&self.name);
+                    Err(Fault::Uncompiled(plugin.to_owned()))
+                }
+                Err(LoadError::Cancelled(reason)) => Err(Fault::Cancelled(reason)),
+                Err(LoadError::NotNow(why)) => Err(Fault::Unusable(why)),
+                Err(LoadError::Never(why)) => Ok(Err(why)),
+            }
+        });
+        loaded?.as_ref().map_err(|why| Fault::Unusable(why.clone()))
+    }
+}
+
+/// Calls that run.
+#[derive(Default)]
+pub(super) struct Places(AtomicU32);
+
+impl Places {
+    /// A place for one more; none when `most` run.
+    pub(super) fn enter(&self, most: u32) -> Option<Place<'_>> {
+        let more = |running| (running < most).then(|| running + 1);
+        let entered = self.0.try_update(Ordering::AcqRel, Ordering::Acquire, more);
+        entered.is_ok().then_some(Place(&self.0))
+    }
+}
+
+/// A call that runs.
+pub(super) struct Place<'a>(&'a AtomicU32);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Loaded {
+    fn new(
+        engine: &Engine,
+        binary: &Binary,
+        grants: &[Capability],
+        cancel: &Cancel,
+    ) -> Result<Self, LoadError> {
+        let compiled = compiled(engine, binary, cancel)?;
+        Self::linked(engine, &compiled, grants).map_err(|error| LoadError::Never(format!("{error:#}")))
+    }
+
+    fn linked(engine: &Engine, compiled: &Compiled, grants: &[Capability]) -> wasmtime::Result<Self> {
+        let mut linker = Linker::new(engine);
+        for grant in grants {
+            grant.add_to_linker(&mut linker)?;
+        }
+        let waits = compiled.component_type().imports(engine).any(|(name, _)| wasi::is_wasi(name));
+        if waits {
+            wasi::link(&mut linker)?;
+        }
+        let template = linker.instantiate_pre(compiled)?;
+        Ok(Self {
+            calls: calls(engine, compiled, &template, waits)?,
+            waits,
+            plan: PlanAwarePre::new(template.clone()).ok(),
+            timed: TimedPre::new(template.clone()).ok(),
+            skills: SkillReaderPre::new(template.clone()).ok(),
+            template,
+        })
+    }
+}
+
+fn calls(
+    engine: &Engine,
+    compiled: &Compiled,
+    template: &InstancePre<CallState>,
+    waits: bool,
+) -> wasmtime::Result<Calls> {
+    if compiled.get_export_index(None, TOOL_INTERFACE).is_some() {
+        let template = template.clone();
+        return Ok(if waits {
+            Calls::WaitingTool(WaitingToolPre::new(template)?)
+        } else {
+            Calls::Tool(AnyToolPre::new(template)?)
+        });
+    }
+    let (functions, _) = Functions::of(engine, compiled);
+    if functions.is_empty() {
+        return Err(wasmtime::Error::msg(format!("it exports neither {TOOL_INTERFACE} nor a function")));
+    }
+    Ok(Calls::Functions(functions))
+}
+
+fn compiled(engine: &Engine, binary: &Binary, cancel: &Cancel) -> Result<Compiled, LoadError> {
+    match binary {
+        // SAFETY: `deserialize` trusts its input like a shared library. These bytes were made
+        // by this project's own build and are part of this program's file; whoever can change
+        // them can change the program.
+        #[allow(unsafe_code)]
+        Binary::Precompiled(bytes) => unsafe { Compiled::deserialize(engine, bytes) }
+            .map_err(|error| LoadError::Never(format!("{error:#}"))),
+        Binary::Shipped(load) => load(engine, cancel),
+    }
+}

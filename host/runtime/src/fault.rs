@@ -1,0 +1,134 @@
+//! How a call can fail through no word of the tool's.
+
+use std::time::Duration;
+
+use scorpiox_executor::Reason;
+use scorpiox_store::StoreError;
+use scorpiox_web::WebError;
+use wasmtime::Trap;
+use wasmtime_wasi::I32Exit;
+
+use super::limits::Limits;
+use scorpiox_capabilities::ask::Later;
+
+/// Why a call has neither a result nor an error of the tool. What it stored was rolled
+/// back.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// Stopped because the client or the server's end asked for it.
+    #[error("the call was cancelled")]
+    Cancelled(Reason),
+    /// The client had to be answered before the code of this plugin was compiled.
+    #[error(
+        "its code was not compiled in time, and it is compiled anew with each call; \
+         `scorpiox-code plugin show {0}`, run by the user, compiles and keeps it"
+    )]
+    Uncompiled(String),
+    /// The guest ran for longer than its budget.
+    #[error("the tool used up its {} s of processor time and was stopped", .0.as_secs_f32())]
+    Deadline(Duration),
+    /// It waited for something outside for longer than it may.
+    #[error("the tool waited for more than {} s in all and was stopped", .0.as_secs_f32())]
+    Waited(Duration),
+    /// The client is to ask the person, and to call again.
+    #[error("the person is asked first")]
+    Later,
+    /// The guest ended itself, where that is no result.
+    #[error("the tool ended itself with exit code {0}")]
+    Exited(i32),
+    /// The guest wanted more memory than its budget.
+    #[error("the tool used up its {} MiB of memory and was stopped", .0 / (1024 * 1024))]
+    Memory(usize),
+    /// The result is over its budget.
+    #[error("the tool's result has {size} bytes; at most {limit} are allowed")]
+    Output {
+        /// The result's size.
+        size: usize,
+        /// What is allowed.
+        limit: usize,
+    },
+    /// The guest recursed too deeply.
+    #[error("the tool recursed too deeply and was stopped")]
+    Stack,
+    /// The guest ended itself: an internal error of the tool.
+    #[error("the tool failed internally ({0})")]
+    Trap(String),
+    /// As many calls of the component run as may.
+    #[error("{0} calls of this plugin are running, which is the limit; try again when one has ended")]
+    Busy(u32),
+    /// The component cannot be run at all.
+    #[error("the tool's component cannot be started: {0}")]
+    Unusable(String),
+    /// What a component keeps cannot be read.
+    #[error("what it keeps cannot be read: {0}")]
+    Unread(String),
+    /// The state on disk cannot be used.
+    #[error("the tool's data cannot be stored: {0}")]
+    Database(#[from] StoreError),
+}
+
+/// Why the epoch callback stopped a guest.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+pub(super) enum Stop {
+    #[error("cancelled")]
+    Cancelled(Reason),
+    #[error("out of time")]
+    Deadline,
+    #[error("waited for too long")]
+    Waited,
+}
+
+impl Fault {
+    /// Whether it is only that the call was cancelled.
+    pub fn is_cancel(&self) -> bool {
+        matches!(self, Self::Cancelled(_) | Self::Later | Self::Database(StoreError::Cancelled))
+    }
+
+    /// What it is, in a word: unlike the text, never anything that a guest said.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Cancelled(_) => "cancelled",
+            Self::Uncompiled(_) => "compiling",
+            Self::Deadline(_) => "deadline",
+            Self::Waited(_) => "waited",
+            Self::Later => "asks-first",
+            Self::Exited(_) => "exited",
+            Self::Memory(_) => "memory",
+            Self::Output { .. } => "output",
+            Self::Stack => "stack",
+            Self::Trap(_) => "trap",
+            Self::Busy(_) => "busy",
+            Self::Unusable(_) => "unusable",
+            Self::Unread(_) | Self::Database(_) => "database",
+        }
+    }
+
+    /// What a guest's failed run means.
+    pub(super) fn from_run(error: &wasmtime::Error, limits: &Limits, memory_refused: bool) -> Self {
+        if let Some(stop) = error.downcast_ref::<Stop>() {
+            return match stop {
+                Stop::Cancelled(reason) => Self::Cancelled(*reason),
+                Stop::Deadline => Self::Deadline(limits.cpu),
+                Stop::Waited => Self::Waited(limits.waiting),
+            };
+        }
+        if let Some(refused) = error.downcast_ref::<WebError>() {
+            return Self::Unusable(refused.to_string());
+        }
+        if error.is::<Later>() {
+            return Self::Later;
+        }
+        if let Some(exit) = error.downcast_ref::<I32Exit>() {
+            return Self::Exited(exit.0);
+        }
+        if let Some(database) = error.downcast_ref::<StoreError>() {
+            return Self::Database(database.clone());
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::StackOverflow) => Self::Stack,
+            _ if memory_refused => Self::Memory(limits.memory_bytes),
+            Some(trap) => Self::Trap(trap.to_string()),
+            None => Self::Trap(error.root_cause().to_string()),
+        }
+    }
+}

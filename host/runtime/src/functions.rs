@@ -1,0 +1,247 @@
+//! The functions of a component that knows nothing of this project, as tools.
+
+use std::collections::HashSet;
+
+use scorpiox_reflect::{Function, Outcome};
+use serde_json::{Map, Value};
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Instance, InstancePre, Val};
+use wasmtime::{Engine, Store};
+
+use super::{CallState, program};
+use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
+use crate::bindings::any_tool::scorpiox::tool::types::Content;
+use scorpiox_capabilities::wasi::{HasWasi as _, Program, is_wasi};
+
+/// The exported functions that can be tools.
+pub struct Functions(Vec<Exported>);
+
+/// One of them.
+pub struct Exported {
+    /// `name`, or `interface.name`.
+    pub name: String,
+    kind: Kind,
+    index: ComponentExportIndex,
+}
+
+enum Kind {
+    /// Arguments are its parameters.
+    Function(Function),
+    /// A whole program, which takes words and prints.
+    Program,
+}
+
+/// A call whose arguments were read.
+struct Prepared<'a> {
+    exported: &'a Exported,
+    values: Vec<Val>,
+    program: Option<Program>,
+}
+
+type Called = Result<ToolResult, ToolError>;
+
+impl Functions {
+    /// Of a component; and those that can be no tool, with the reason.
+    pub fn of(engine: &Engine, compiled: &Compiled) -> (Self, Vec<(String, String)>) {
+        let ty = compiled.component_type();
+        let has_wasi = ty.imports(engine).any(|(name, _)| is_wasi(name));
+        let mut found = Found { compiled, functions: Vec::new(), refused: Vec::new(), names: HashSet::new() };
+        for (export, item) in ty.exports(engine) {
+            match item.ty {
+                ComponentItem::ComponentFunc(_) => found.add(None, export, export.to_owned(), &item.ty),
+                ComponentItem::ComponentInstance(_) if has_wasi && program::is_program(export) => {
+                    found.add_program(export);
+                }
+                // What componentize-py starts its interpreter with, while it builds.
+                ComponentItem::ComponentInstance(_) if export == "exports" => {}
+                ComponentItem::ComponentInstance(instance) => {
+                    for (name, inner) in instance.exports(engine) {
+                        found.add(Some(export), name, tool_name(export, name), &inner.ty);
+                    }
+                }
+                _ => {}
+            }
+        }
+        (Self(found.functions), found.refused)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Exported> {
+        self.0.iter()
+    }
+
+    /// Calls one in a new instance.
+    pub(super) fn call(
+        &self,
+        template: &InstancePre<CallState>,
+        store: &mut Store<CallState>,
+        name: &str,
+        arguments: &str,
+    ) -> wasmtime::Result<Called> {
+        let prepared = match self.prepare(name, arguments) {
+            Ok(prepared) => prepared,
+            Err(error) => return Ok(Err(error)),
+        };
+        let instance = template.instantiate(&mut *store)?;
+        let function = prepared.exported.function(&instance, store)?;
+        let mut results = prepared.exported.results();
+        function.call(&mut *store, &prepared.values, &mut results)?;
+        prepared.exported.outcome(&results)
+    }
+
+    /// The same, for a component whose functions of the host may wait.
+    pub(super) async fn call_waiting(
+        &self,
+        template: &InstancePre<CallState>,
+        store: &mut Store<CallState>,
+        name: &str,
+        arguments: &str,
+        output_bytes: usize,
+    ) -> wasmtime::Result<Called> {
+        let Prepared { exported, values, program } = match self.prepare(name, arguments) {
+            Ok(prepared) => prepared,
+            Err(error) => return Ok(Err(error)),
+        };
+        let is_program = program.is_some();
+        if let Some(program) = program {
+            store.data_mut().wasi().start(Program { output_bytes: Some(output_bytes), ..program });
+        }
+        let instance = template.instantiate_async(&mut *store).await?;
+        let function = exported.function(&instance, store)?;
+        let mut results = exported.results();
+        let called = function.call_async(&mut *store, &values, &mut results).await;
+        if is_program {
+            return program::outcome(called, &results, store.data_mut().wasi());
+        }
+        called?;
+        exported.outcome(&results)
+    }
+
+    fn prepare(&self, name: &str, arguments: &str) -> Result<Prepared<'_>, ToolError> {
+        let exported = self.0.iter().find(|exported| exported.name == name);
+        let exported = exported
+            .ok_or_else(|| ToolError::NotFound(format!("There is no function {name} in this component.")))?;
+        let invalid = |why: String| ToolError::InvalidInput(format!("{why}."));
+        let arguments = members(arguments).map_err(invalid)?;
+        let (values, program) = match &exported.kind {
+            Kind::Function(function) => {
+                (function.arguments(&arguments).map_err(|error| invalid(error.to_string()))?, None)
+            }
+            Kind::Program => (Vec::new(), Some(program::read(arguments).map_err(invalid)?)),
+        };
+        Ok(Prepared { exported, values, program })
+    }
+}
+
+impl Exported {
+    /// JSON Schema of the arguments.
+    pub fn input_schema(&self) -> Value {
+        match &self.kind {
+            Kind::Function(function) => function.input_schema(),
+            Kind::Program => program::input_schema(),
+        }
+    }
+
+    /// JSON Schema of the structured result, where there is one.
+    pub fn output_schema(&self) -> Option<Value> {
+        match &self.kind {
+            Kind::Function(function) => function.output_schema(),
+            Kind::Program => None,
+        }
+    }
+
+    /// Room for its results.
+    fn results(&self) -> Vec<Val> {
+        let count = match &self.kind {
+            Kind::Function(function) => function.result_count(),
+            Kind::Program => 1,
+        };
+        vec![Val::Bool(false); count]
+    }
+
+    fn function(&self, instance: &Instance, store: &mut Store<CallState>) -> wasmtime::Result<Func> {
+        instance
+            .get_func(store, self.index)
+            .ok_or_else(|| wasmtime::Error::msg(format!("{} is no longer exported", self.name)))
+    }
+
+    fn outcome(&self, results: &[Val]) -> wasmtime::Result<Called> {
+        let Kind::Function(function) = &self.kind else { return Ok(Err(ToolError::Cancelled)) };
+        Ok(match function.outcome(results)? {
+            Outcome::Given { text, structured } => {
+                let structured = structured.map(|value| value.to_string());
+                Ok(ToolResult { content: vec![Content::Text(text)], structured })
+            }
+            Outcome::Refused(text) => Err(ToolError::Failed(text)),
+        })
+    }
+}
+
+fn members(arguments: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(arguments).map_err(|error| error.to_string())? {
+        Value::Object(members) => Ok(members),
+        _ => Err("the arguments are not an object".to_owned()),
+    }
+}
+
+struct Found<'a> {
+    compiled: &'a Compiled,
+    functions: Vec<Exported>,
+    refused: Vec<(String, String)>,
+    names: HashSet<String>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, interface: Option<&str>, export: &str, name: String, item: &ComponentItem) {
+        let ComponentItem::ComponentFunc(ty) = item else { return };
+        let outcome = match Function::of(ty) {
+            Err(why) => Err(why.to_string()),
+            _ if ty.async_() => Err("it is asynchronous, which tools cannot be".to_owned()),
+            Ok(function) => Ok(Kind::Function(function)),
+        };
+        self.take(interface, export, name, outcome);
+    }
+
+    fn add_program(&mut self, interface: &str) {
+        self.take(Some(interface), "run", "run".to_owned(), Ok(Kind::Program));
+    }
+
+    fn take(&mut self, interface: Option<&str>, export: &str, name: String, kind: Result<Kind, String>) {
+        let parent = interface.and_then(|interface| self.compiled.get_export_index(None, interface));
+        let index = self.compiled.get_export_index(parent.as_ref(), export);
+        let outcome = kind.and_then(|kind| match index {
+            None => Err("it cannot be found".to_owned()),
+            _ if !self.names.insert(name.clone()) => Err("another function has the same name".to_owned()),
+            Some(index) => Ok(Exported { name: name.clone(), kind, index }),
+        });
+        match outcome {
+            Ok(exported) => self.functions.push(exported),
+            Err(why) => self.refused.push((name, why)),
+        }
+    }
+}
+
+/// The name that a function of an interface has as a tool.
+pub fn tool_name(interface: &str, function: &str) -> String {
+    format!("{}.{function}", short_name(interface))
+}
+
+/// `add` of `docs:adder/add@0.1.0`.
+fn short_name(interface: &str) -> &str {
+    let name = interface.rsplit_once('/').map_or(interface, |(_, name)| name);
+    name.split_once('@').map_or(name, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn interfaces_have_short_names() {
+        let names = ["docs:adder/add@0.1.0", "wasi:cli/run@0.2.3", "plain"].map(super::short_name);
+        assert_eq!(names, ["add", "run", "plain"]);
+    }
+}

@@ -1,0 +1,30 @@
+//! Running components: one engine, a fresh instance for each call, limits on all of it.
+//!
+//! Invariants: every call gets a new store and a new instance, so nothing is left of
+//! one call for the next; every call has a budget of time, memory and output; a call
+//! that is cancelled stops within two ticks. Knows components and capabilities, and
+//! nothing of the protocol.
+
+pub mod bindings;
+mod call;
+mod code_cache;
+mod component;
+mod fault;
+mod functions;
+mod limits;
+mod loading;
+mod pool;
+mod program;
+mod state;
+mod ticker;
+mod wait;
+
+pub use call::{Finished, Runtime};
+pub use code_cache::{CodeCache, LoadError};
+pub use component::{Binary, Component, Load};
+pub use fault::Fault;
+pub use functions::{Exported, Functions, tool_name};
+pub use limits::Limits;
+pub use pool::{MAX_MEMORY_BYTES, pooled_config};
+pub use state::CallState;
+pub use ticker::{Awake, Beat, TICK, Ticker};

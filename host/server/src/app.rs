@@ -1,0 +1,63 @@
+//! What a process builds once, whoever its clients are and whatever they work on.
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use scorpiox_executor::AsyncRuntime;
+
+use scorpiox_runtime::{Beat, Runtime, Ticker};
+use scorpiox_tools::Registry;
+
+/// What is told of each tick: a workspace.
+pub(super) trait Ticked: Send + Sync {
+    /// A tick, while a call of any session runs.
+    fn tick(&self, beat: Beat);
+}
+
+/// The engine, the built-in tools, the async runtime, the ticker: one of each in a process. Workspaces are
+/// opened from it, and share it.
+pub struct App {
+    /// All built-in tools.
+    pub(super) registry: Arc<Registry>,
+    pub(crate) runtime: Runtime,
+    pub(super) asynchronous: Arc<AsyncRuntime>,
+    /// Ticks while a call of any session runs.
+    pub ticker: Arc<Ticker>,
+    workspaces: Mutex<Vec<Weak<dyn Ticked>>>,
+}
+
+impl App {
+    /// An app with no workspace open. Starts nothing.
+    pub fn new(registry: Arc<Registry>) -> Arc<Self> {
+        Arc::new_cyclic(|app: &Weak<Self>| {
+            let app = app.clone();
+            let on_tick = move |beat| {
+                if let Some(app) = app.upgrade() {
+                    app.tick(beat);
+                }
+            };
+            Self {
+                registry,
+                runtime: Runtime::default(),
+                asynchronous: Arc::default(),
+                ticker: Ticker::new(Box::new(on_tick)),
+                workspaces: Mutex::default(),
+            }
+        })
+    }
+
+    /// Tells this one, too, of each tick.
+    pub(super) fn add(&self, workspace: Weak<dyn Ticked>) {
+        let mut workspaces = self.workspaces.lock();
+        workspaces.retain(|other| other.strong_count() > 0);
+        workspaces.push(workspace);
+    }
+
+    fn tick(&self, beat: Beat) {
+        self.runtime.tick();
+        let workspaces = self.workspaces.lock();
+        for workspace in workspaces.iter().filter_map(Weak::upgrade) {
+            workspace.tick(beat);
+        }
+    }
+}

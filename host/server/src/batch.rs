@@ -1,0 +1,49 @@
+//! Batches: several messages in one, answered in one.
+
+use scorpiox_rpc::{Message, reply};
+use serde_json::value::RawValue;
+
+use super::messages::Step;
+use super::reply::Reply;
+use super::session::Session;
+use scorpiox_mcp::RpcError;
+
+impl Session {
+    /// Whether batches are part of the session's revision.
+    pub fn takes_batches(&self) -> bool {
+        self.facts().revision.is_some_and(|revision| revision.features().batches)
+    }
+
+    /// Runs the messages of a batch, one after the other; their answers in one array, if there are any. The
+    /// members are registered before the first one runs, so that a cancel reaches those that wait.
+    pub fn batch_answer(&self, members: &[&RawValue], reply: &Reply) -> Option<Vec<u8>> {
+        let steps: Vec<_> = members.iter().map(|member| self.batch_member(member, reply)).collect();
+        let answer = |step| match step {
+            Step::Nothing => None,
+            Step::Answer(answer) => Some(answer),
+            Step::Work(work, ticket) => self.perform(&work, &ticket, reply),
+        };
+        let answers: Vec<_> = steps.into_iter().filter_map(answer).collect();
+        (!answers.is_empty()).then(|| reply::batch(&answers))
+    }
+
+    /// The answers to a batch that finds no place to run.
+    pub fn refuse_busy_batch(&self, members: &[&RawValue]) -> Option<Vec<u8>> {
+        let refused = |member: &&RawValue| match Message::parse(member.get()) {
+            Ok(message) => self.refuse_busy_message(message),
+            Err(error) => Some(error.reply()),
+        };
+        let refusals: Vec<_> = members.iter().filter_map(refused).collect();
+        (!refusals.is_empty()).then(|| reply::batch(&refusals))
+    }
+
+    fn batch_member<'a>(&self, member: &'a RawValue, reply: &Reply) -> Step<'a> {
+        match Message::parse(member.get()) {
+            Err(error) => Step::Answer(error.reply()),
+            Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                Step::Answer(RpcError::invalid_request("initialize must not be part of a batch").reply(&id))
+            }
+            Ok(message) => self.step(message, reply),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Firing timers, and getting their messages to the client.
+//!
+//! A fired message goes out at once as notifications, where the client can take them, and
+//! always waits in the store for the next tool result of the workspace. Several servers
+//! may watch one workspace: who takes a due timer in a write transaction fires it, and who
+//! takes a message in one delivers it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use scorpiox_executor::Cancel;
+use scorpiox_store::{LazyTransaction, Message, Mode, Store, StoreError, Timer, Transaction};
+use scorpiox_transcript::{SpillPlace, fit};
+
+use super::deliveries::MESSAGE_CHARS;
+use super::workspace::Workspace;
+use scorpiox_capabilities::clock::now_millis;
+use scorpiox_tools::Kind;
+
+/// How often to look for timers that other servers armed, and for jumps of the clock.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How often to look whether the calls in flight have ended, once a timer is due.
+const WHILE_BUSY: Duration = Duration::from_millis(20);
+/// A timer whose component failed is tried again after this time.
+const TRY_AGAIN_MS: u64 = 60_000;
+
+/// What of the room for a message is left to what stands between it and the rest.
+const MARGIN_CHARS: usize = 10;
+
+fn begin(store: &Arc<dyn Store>, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
+    store.begin(mode, &Cancel::default(), &mut || {})
+}
+
+impl Workspace {
+    /// Fires the timers that are due; how long to sleep then.
+    pub(crate) fn fire_callbacks(&self) -> Duration {
+        self.fire_due().unwrap_or_else(|error| {
+            tracing::warn!("callbacks cannot be read: {error}");
+            LOOK_AGAIN
+        })
+    }
+
+    /// Fires what is due; how long to sleep then.
+    fn fire_due(&self) -> Result<Duration, StoreError> {
+        let store = &self.store;
+        if !store.exists() {
+            return Ok(LOOK_AGAIN);
+        }
+        loop {
+            let mut transaction = begin(store, Mode::ReadFirst)?;
+            let next = transaction.next_timer()?;
+            drop(transaction);
+            let now = now_millis();
+            match next {
+                Some(timer) if timer.due <= now && !self.is_idle() => return Ok(WHILE_BUSY),
+                Some(timer) if timer.due <= now => self.fire_next()?,
+                Some(timer) => return Ok(LOOK_AGAIN.min(Duration::from_millis(timer.due - now))),
+                None => return Ok(LOOK_AGAIN),
+            }
+        }
+    }
+
+    /// Fires the first timer that is due, unless another server just did.
+    fn fire_next(&self) -> Result<(), StoreError> {
+        let _awake = self.app.ticker.begin();
+        let store = &self.store;
+        let mut transaction =
+            LazyTransaction::new(Arc::clone(store), Mode::Write, Cancel::default(), Arc::new(|| {}));
+        let now = now_millis();
+        let Some(timer) = transaction.get()?.next_timer()?.filter(|timer| timer.due <= now) else {
+            return Ok(());
+        };
+        transaction.get()?.disarm(&timer.namespace, timer.id)?;
+        match self.fire(transaction, &timer, now) {
+            Ok(None) => Ok(()),
+            Ok(Some(message)) => {
+                self.sessions().iter().for_each(|session| session.tell_callback(&message));
+                Ok(())
+            }
+            Err(why) => {
+                tracing::warn!(component = timer.namespace, timer = timer.id, "a callback failed: {why}");
+                let mut transaction = begin(store, Mode::Write)?;
+                transaction.postpone(&timer, now + TRY_AGAIN_MS)?;
+                transaction.commit()
+            }
+        }
+    }
+
+    /// Asks the component what its timer means, and keeps that as a message.
+    fn fire(&self, transaction: LazyTransaction, timer: &Timer, now: u64) -> Result<Option<Message>, String> {
+        let component = self.registry().tools().find_map(|tool| match &tool.kind {
+            Kind::Wasm { component, .. } if *component.name == *timer.namespace => Some(component),
+            _ => None,
+        });
+        let Some(component) = component else {
+            return Err(format!("there is no component {:?}", timer.namespace));
+        };
+        let setup = self.own_setup();
+        let (delivery, mut transaction) = self
+            .runtime()
+            .fire_timer(component, &setup, transaction, (timer.id, timer.due), now)
+            .map_err(|fault| fault.to_string())?;
+        let message = match delivery? {
+            None => None,
+            Some(delivery) => {
+                let text = scorpiox_text::clean(&delivery.text);
+                // Room for it is kept in each result.
+                let text = fit(text, MESSAGE_CHARS - MARGIN_CHARS, SpillPlace::none).into_owned();
+                let open = transaction.get().map_err(|e| e.to_string())?;
+                let sequence =
+                    open.add_message(&timer.namespace, timer.id, now, &text).map_err(|e| e.to_string())?;
+                Some(Message { sequence, timer: timer.id, fired_at: now, text })
+            }
+        };
+        transaction.commit().map_err(|error| error.to_string())?;
+        Ok(message)
+    }
+}

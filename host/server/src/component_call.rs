@@ -1,0 +1,89 @@
+//! One call of a tool that a component has.
+
+use std::sync::Arc;
+
+use super::call_error::CallError;
+use super::client::{Client, OfComponent};
+use super::scope::Scope;
+use scorpiox_capabilities::Capability;
+use scorpiox_runtime::bindings::any_tool::exports::scorpiox::tool::tool::{
+    ToolError, ToolResult as WasmResult,
+};
+use scorpiox_runtime::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
+use scorpiox_runtime::{Component, Finished};
+use scorpiox_tools::{Failure, Output, OutputContent, Tool};
+
+/// What is called, and for whom. Whoever wants a tool to be run makes one of these.
+#[derive(Clone, Copy)]
+pub(super) struct Invocation<'a> {
+    pub(super) tool: &'a Tool,
+    pub(super) arguments: &'a str,
+    pub(super) client: &'a Client,
+    /// Most characters that the text of the result may have.
+    pub(super) room: usize,
+}
+
+/// Runs a tool of a component, which calls it `inner`.
+pub(super) fn run(
+    scope: &Scope<'_>,
+    component: &Component,
+    inner: &str,
+    invocation: &Invocation<'_>,
+) -> Result<Finished<Result<WasmResult, ToolError>>, CallError> {
+    let &Invocation { tool, arguments, client, room } = invocation;
+    let progress = scope.progress.clone();
+    let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
+    let mut setup = scope.setup_for(scope.uses.clone(), on_wait);
+    setup.room = room;
+    if component.grants.contains(&Capability::Progress) {
+        let progress = scope.progress.clone();
+        setup.on_progress = Arc::new(move |message: &str| progress.report(message));
+    }
+    if component.changes_things() {
+        setup.read_only = scope.workspace().active_plan().map_err(CallError::PlanUnknown)?.is_some();
+    }
+    let asks = [Capability::Ask, Capability::Sampling].iter().any(|asks| component.grants.contains(asks));
+    if asks {
+        let uses = setup.uses.clone();
+        setup.counterpart = Some(Arc::new(OfComponent { client: client.clone(), uses }));
+    }
+    let called = scope.workspace().runtime().call_tool(component, &setup, inner, arguments);
+    let finished = called.map_err(|fault| {
+        if !fault.is_cancel() {
+            tracing::warn!(tool = &*tool.name, "call failed: {fault}");
+        }
+        let (tool, has_effects) = (scope.name(&tool.name).into_owned(), component.has_effects());
+        CallError::Fault { tool, fault, has_effects }
+    })?;
+    if finished.timers_changed {
+        scope.workspace().deliveries.set_timers_changed();
+    }
+    Ok(finished)
+}
+
+/// What the component gave, as every tool gives it.
+pub(super) fn outcome(given: Result<WasmResult, ToolError>) -> Result<Output, CallError> {
+    given.map(output).map_err(|error| CallError::Tool(failure(error)))
+}
+
+fn output(result: WasmResult) -> Output {
+    let content = result.content.into_iter().map(|content| match content {
+        WasmContent::Text(text) => OutputContent::Text(text),
+        WasmContent::Image(image) => OutputContent::Image { data: image.data, mime_type: image.mime_type },
+        WasmContent::Document(document) => {
+            OutputContent::Document { uri: document.uri, mime_type: document.mime_type, text: document.text }
+        }
+    });
+    Output { content: content.collect(), structured: result.structured, is_error: false }
+}
+
+fn failure(error: ToolError) -> Failure {
+    match error {
+        ToolError::InvalidInput(text) => Failure::InvalidInput(text),
+        ToolError::Denied(text) => Failure::Denied(text),
+        ToolError::NotFound(text) => Failure::NotFound(text),
+        ToolError::TimedOut(text) => Failure::TimedOut(text),
+        ToolError::Failed(text) => Failure::Failed(text),
+        ToolError::Cancelled => Failure::Cancelled,
+    }
+}

@@ -1,0 +1,131 @@
+//! From a request to its handler: which methods there are, in which revisions, and
+//! which of them are work for a thread of their own.
+
+use scorpiox_audit::Outcome;
+use scorpiox_rpc::{Id, Members};
+
+use super::request::{CALL, Request};
+use super::scope::{Answer, Scope};
+use super::session::{Facts, Session};
+use super::{handlers, tool_call};
+use scorpiox_mcp::{ClientTraits, Params, RequestMeta, Revision, RpcError};
+
+/// Answered at once by the thread that reads.
+pub(crate) type Quick = fn(&Session, &Request<'_>) -> Answer;
+
+/// May take long.
+pub(crate) type Slow = fn(&Scope<'_>) -> Answer;
+
+/// Who handles a request.
+#[derive(Clone, Copy)]
+pub(crate) enum Route {
+    Quick(Quick),
+    Slow(Slow),
+    /// Stays open; see [`super::subscriptions`].
+    Listen,
+}
+
+/// The handler of a method, where the revision has it.
+pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
+    let features = revision.features();
+    let handshake = features.handshake;
+    let route = match method {
+        "initialize" if handshake => Route::Quick(handlers::lifecycle::initialize),
+        "ping" if handshake => Route::Quick(handlers::lifecycle::ping),
+        "logging/setLevel" if handshake => Route::Quick(handlers::lifecycle::set_level),
+        "server/discover" if !handshake => Route::Quick(handlers::lifecycle::discover),
+        "subscriptions/listen" if !handshake => Route::Listen,
+
+        "tools/list" => Route::Slow(handlers::listing::list),
+        CALL => Route::Slow(tool_call::call),
+
+        "prompts/list" => Route::Slow(handlers::prompts::list),
+        "prompts/get" => Route::Slow(handlers::prompts::get),
+
+        "skills/list" if features.extensions => Route::Slow(handlers::skills::list),
+        "skills/get" if features.extensions => Route::Slow(handlers::skills::get),
+        "resources/list" if features.extensions => Route::Slow(handlers::skills::resources),
+        "resources/templates/list" if features.extensions => Route::Quick(handlers::skills::templates),
+        "resources/read" if features.extensions => Route::Slow(handlers::skills::read),
+        "resources/directory/read" if features.extensions => Route::Slow(handlers::skills::directory),
+        _ => return None,
+    };
+    Some(route)
+}
+
+/// Runs a handler; of what is no call but reads what skills hold, a line is left here.
+pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
+    let Some(method) = scope.request.recorded_as else { return handler(scope) };
+    let recording = scope.session.begin_method(scope.request, method, &scope.uses);
+    if let Err(refusal) = recording.permit() {
+        // It did not run, so that nothing is withheld.
+        let _ = recording.finish(refusal.outcome());
+        return Err(RpcError::internal(refusal.to_string()));
+    }
+    let answer = handler(scope);
+    let outcome = match &answer {
+        Ok(_) => Outcome::Ok,
+        Err(_) => tool_call::stopped(scope).unwrap_or(Outcome::Error),
+    };
+    recording.finish(outcome).map_err(|refusal| RpcError::internal(refusal.to_string()))?;
+    answer
+}
+
+/// Methods beside calls that give what skills hold. The list of tools has their descriptions alone,
+/// and every client asks for it: it leaves no line.
+const RECORDED: [&str; 7] = [
+    "prompts/list",
+    "prompts/get",
+    "skills/list",
+    "skills/get",
+    "resources/list",
+    "resources/read",
+    "resources/directory/read",
+];
+
+/// Methods that belong to the era without a handshake even when the request does not say so.
+const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
+
+/// Reads a request and finds the revision it belongs to.
+///
+/// Both eras live in one process: a request that carries the members of the newest
+/// revision is served under it; any other belongs to the handshake.
+pub(crate) fn read<'a>(
+    id: Id<'a>,
+    method: &str,
+    params: Option<Members<'a>>,
+    facts: Facts,
+) -> Result<Request<'a>, RpcError> {
+    let params = Params::new(params)?;
+    let meta = RequestMeta::parse(&params)?;
+    let modern = meta.is_modern() && method != "initialize" || MODERN_METHODS.contains(&method);
+    let revision = match (modern, facts.revision) {
+        (true, _) => claimed_revision(&meta)?,
+        (false, Some(revision)) => revision,
+        (false, None) if ["initialize", "ping"].contains(&method) => Revision::NEWEST_HANDSHAKE,
+        (false, None) => {
+            return Err(RpcError::invalid_request(format!(
+                "{method} came before initialize; send initialize first, or carry {} in _meta",
+                RequestMeta::REQUIRED.join(" and ")
+            )));
+        }
+    };
+    let traits = if modern { ClientTraits::introduced(meta.client_info) } else { facts.traits };
+    let recorded_as = RECORDED.into_iter().find(|recorded| *recorded == method);
+    Ok(Request { id, revision, params, meta, traits, is_call: method == CALL, recorded_as })
+}
+
+/// The revision that a request without a handshake claims.
+fn claimed_revision(meta: &RequestMeta<'_>) -> Result<Revision, RpcError> {
+    let (Some(version), Some(_)) = (&meta.protocol_version, &meta.client_capabilities) else {
+        return Err(RpcError::invalid_params(format!(
+            "params._meta must carry {}",
+            RequestMeta::REQUIRED.join(" and ")
+        )));
+    };
+    let modern = Revision::all().filter(|revision| !revision.features().handshake);
+    let supported: Vec<_> = modern.map(Revision::name).collect();
+    Revision::named(version)
+        .filter(|revision| !revision.features().handshake)
+        .ok_or_else(|| RpcError::unsupported_version(version, &supported))
+}

@@ -1,0 +1,178 @@
+//! `initialize`, `server/discover`, `ping`, `logging/setLevel`.
+
+use scorpiox_rpc::reply;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::client::declares_forms;
+use crate::request::Request;
+use crate::scope::{Answer, prefix};
+use crate::{Session, Workspace};
+use scorpiox_mcp::params::Text;
+use scorpiox_mcp::result::{Enveloped, Implementation};
+use scorpiox_mcp::{ClientTraits, LogLevel, Params, Revision, prefixed};
+
+/// Longest instructions, in bytes: some clients cut them at 2 KB.
+const MAX_INSTRUCTIONS_BYTES: usize = 2000;
+
+/// What `server/discover` says can be kept for this long.
+const DISCOVER_TTL_MS: u64 = 3_600_000;
+
+const SKILL_TOOL: &str = "InvokeSkill";
+
+/// The client's mark for sessions that show messages of a channel.
+const CHANNEL: &str = "claude/channel";
+
+pub(crate) fn initialize(session: &Session, request: &Request<'_>) -> Answer {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Initialized {
+        protocol_version: &'static str,
+        capabilities: Value,
+        server_info: Implementation,
+        instructions: String,
+    }
+    let asked =
+        request.params.required::<Text<'_>>("protocolVersion", "a revision such as \"2025-11-25\"")?.0;
+    let capabilities = request.params.object("capabilities")?.unwrap_or_default();
+    let revision = Revision::named(&asked)
+        .filter(|revision| revision.features().handshake)
+        .unwrap_or(Revision::NEWEST_HANDSHAKE);
+    let channel = declares_channel(&capabilities);
+    let traits = ClientTraits::introduced(request.params.raw("clientInfo"));
+    session.update(|facts| {
+        facts.revision = Some(revision);
+        facts.traits = traits;
+        facts.channel = channel;
+        facts.elicits = revision.features().elicitation && declares_forms(&capabilities);
+        facts.samples = capabilities.raw("sampling").is_some();
+        facts.ready = false;
+    });
+    session.introduce(request.params.raw("clientInfo"));
+    Ok(reply::result(
+        &request.id,
+        &Initialized {
+            protocol_version: revision.name(),
+            capabilities: server_capabilities(revision),
+            server_info: Implementation::of(revision),
+            instructions: instructions(
+                &session.workspace,
+                session.workspace.settings.tool_prefix().or(traits.prefix),
+            ),
+        },
+    ))
+}
+
+fn declares_channel(capabilities: &Params<'_>) -> bool {
+    let experimental = capabilities.object("experimental").ok().flatten();
+    experimental.is_some_and(|experimental| experimental.raw(CHANNEL).is_some())
+}
+
+#[allow(clippy::unnecessary_wraps)] // a handler's signature
+pub(crate) fn discover(session: &Session, request: &Request<'_>) -> Answer {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Discovered {
+        supported_versions: Vec<&'static str>,
+        capabilities: Value,
+        instructions: String,
+    }
+    let modern = Revision::all().filter(|revision| !revision.features().handshake);
+    let body = Discovered {
+        supported_versions: modern.map(Revision::name).collect(),
+        capabilities: server_capabilities(request.revision),
+        instructions: instructions(&session.workspace, prefix(&session.workspace, request)),
+    };
+    Ok(reply::result(&request.id, &Enveloped::cacheable(request.revision, DISCOVER_TTL_MS, body)))
+}
+
+fn server_capabilities(revision: Revision) -> Value {
+    let mut capabilities = Map::new();
+    capabilities.insert("tools".to_owned(), json!({ "listChanged": true }));
+    capabilities.insert("prompts".to_owned(), json!({}));
+    if revision.features().unsolicited {
+        capabilities.insert("logging".to_owned(), json!({}));
+    }
+    if revision.features().extensions {
+        capabilities.insert("resources".to_owned(), json!({}));
+        let skills = json!({ "io.modelcontextprotocol/skills": { "directoryRead": true } });
+        capabilities.insert("extensions".to_owned(), skills);
+    }
+    if revision.features().unsolicited {
+        // A client asks for it in the capabilities of the server; where nobody does, it is nothing.
+        capabilities.insert("experimental".to_owned(), json!({ CHANNEL: {} }));
+    }
+    Value::Object(capabilities)
+}
+
+/// What one finds the tools by, in the words that one searches with. Some clients show no more than
+/// this of a server until its tools are searched for, and of this 150 characters.
+const SUBJECTS: [(&str, &str); 10] = [
+    ("Bash", "shell commands in a sandbox"),
+    ("BackgroundBash", "background tasks"),
+    ("ReadDocs", "web pages"),
+    ("WebSearch", "web search"),
+    ("ReadImage", "images"),
+    ("TaskManager", "to-do lists"),
+    ("PlanMode", "plans"),
+    ("AskUserQuestion", "questions to the user"),
+    ("InvokeSkill", "skills"),
+    ("SetCallback", "reminders"),
+];
+
+/// What the client's model is told about the server as a whole.
+fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
+    let is_on = |name: &str| workspace.tool(name).is_some();
+    let subjects: Vec<_> =
+        SUBJECTS.iter().filter(|(tool, _)| is_on(tool)).map(|(_, subject)| *subject).collect();
+    let mut text = if subjects.is_empty() {
+        "All tools of this server are switched off by its settings (TOOLS=false).".to_owned()
+    } else {
+        let mut subjects = subjects.join(", ");
+        if let Some(first) = subjects.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        format!(
+            "{subjects}. Tools run in sandboxes and remember their state for this workspace, over restarts. \
+             A tool result may end with messages of callbacks that were due."
+        )
+    };
+    let worked_on = &workspace.folder;
+    if let Some(folder) = &worked_on.instead_of {
+        let line = format!(
+            " No project is open ({} is not one), so {} is used as the workspace.",
+            folder.display(),
+            worked_on.path.display()
+        );
+        text.push_str(&line);
+    }
+    let required = workspace.skills.required();
+    let lists = [
+        (required.by_person, "Before you start, invoke these skills with"),
+        (
+            required.by_workspace,
+            "The project asks for these skills, which it brings or you have; invoke them with",
+        ),
+    ];
+    for (names, what) in lists.iter().filter(|(names, _)| !names.is_empty() && is_on(SKILL_TOOL)) {
+        let tool = prefixed(prefix, SKILL_TOOL);
+        text.push_str(&[" ", *what, " ", &*tool, ": ", &*names.join(", "), "."].concat());
+    }
+    let mut text = scorpiox_text::clean(&text).replace('\n', " ");
+    let end = (0..=MAX_INSTRUCTIONS_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or(0));
+    text
+}
+
+#[allow(clippy::unnecessary_wraps)] // a handler's signature
+pub(crate) fn ping(_session: &Session, request: &Request<'_>) -> Answer {
+    Ok(reply::result(&request.id, &json!({})))
+}
+
+pub(crate) fn set_level(session: &Session, request: &Request<'_>) -> Answer {
+    let level: LogLevel = request
+        .params
+        .required("level", "one of debug, info, notice, warning, error, critical, alert, emergency")?;
+    session.update(|facts| facts.log_level = Some(level));
+    Ok(reply::result(&request.id, &json!({})))
+}

@@ -1,0 +1,219 @@
+//! `tools/list`.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use scorpiox_rpc::reply;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::scope::{Answer, Scope};
+use scorpiox_capabilities::Capability;
+use scorpiox_capabilities::skills::Reading;
+use scorpiox_mcp::RpcError;
+use scorpiox_mcp::client::with_prefix;
+use scorpiox_mcp::result::Enveloped;
+use scorpiox_runtime::Component;
+use scorpiox_runtime::bindings::any_tool::exports::scorpiox::tool::tool::ToolDefinition;
+use scorpiox_tools::listing_cache::{Cached, Key};
+use scorpiox_tools::{Definition, Kind, Marks};
+
+/// How long a client may keep the list: skills can be added at any time.
+const TTL_MS: u64 = 5000;
+/// Most characters of a result that a server may ask for.
+const MAX_SIZE_CHARS: u32 = 500_000;
+
+/// A tool as the revision writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed<'a> {
+    name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    description: Cow<'a, str>,
+    input_schema: Cow<'a, RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Meta>,
+}
+
+/// What clients that know these words are told.
+#[derive(Serialize)]
+struct Meta {
+    #[serde(rename = "anthropic/alwaysLoad", skip_serializing_if = "Option::is_none")]
+    at_once: Option<bool>,
+    #[serde(rename = "anthropic/maxResultSizeChars", skip_serializing_if = "Option::is_none")]
+    size: Option<u32>,
+}
+
+impl Meta {
+    fn of(marks: Marks) -> Option<Self> {
+        let Marks { at_once, whole } = marks;
+        (at_once || whole)
+            .then(|| Self { at_once: at_once.then_some(true), size: whole.then_some(MAX_SIZE_CHARS) })
+    }
+}
+
+/// What of a definition depends on whose tool it is.
+struct Of<'a> {
+    definition: Definition,
+    marks: Marks,
+    is_others: bool,
+    /// It is the same always, and has words of ours alone.
+    is_fixed: bool,
+    scope: &'a Scope<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(clippy::struct_excessive_bools)] // the protocol's four hints
+struct Annotations<'a> {
+    title: &'a str,
+    read_only_hint: bool,
+    destructive_hint: bool,
+    idempotent_hint: bool,
+    open_world_hint: bool,
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    tools: Vec<Listed<'a>>,
+}
+
+pub(crate) fn list(scope: &Scope<'_>) -> Answer {
+    if scope.request.params.raw("cursor").is_some_and(|raw| raw.get() != "null") {
+        return Err(RpcError::invalid_params("cursor is not one of this server's: the list has one page"));
+    }
+    let revision = scope.request.revision;
+    let definitions = definitions(scope);
+    let tools = definitions.iter().map(Of::listed).collect();
+    let result = Enveloped::cacheable(revision, TTL_MS, List { tools });
+    Ok(reply::result(&scope.request.id, &result))
+}
+
+/// The definitions of all tools that are listed, in order.
+fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
+    let tools = scope.workspace().tools();
+    scope.session.list_changed.listed(scope.workspace(), &tools);
+    let on = tools.iter().filter(|tool| scope.workspace().is_on(tool));
+    // Looked up once, for all tools that depend on it.
+    let found = OnceCell::new();
+    on.filter_map(|tool| {
+        let found = match &tool.kind {
+            Kind::Wasm { component, .. } if component.grants.contains(&Capability::Skills) => {
+                found.get_or_init(|| with_skills(scope, component)).as_deref()
+            }
+            _ => None,
+        };
+        let is_others = matches!(tool.kind, Kind::Plugin { .. });
+        let is_fixed = found.is_none() && !is_others;
+        let definition = match found {
+            Some(found) => found.definitions.iter().find(|definition| definition.name == tool.name).cloned(),
+            None => tool.fixed_definition(),
+        };
+        Some(Of { definition: definition?, marks: tool.marks, is_others, is_fixed, scope })
+    })
+    .collect()
+}
+
+/// What the component that knows skills lists for those there are; `None` when there are
+/// none, which is known without asking it, or when it cannot tell.
+fn with_skills(scope: &Scope<'_>, component: &Component) -> Option<Arc<Cached>> {
+    let sources = scope.workspace().skills.sources();
+    if sources.is_empty() {
+        return None;
+    }
+    let setup = scope.setup();
+    let reading = Reading::new(Arc::clone(setup.shell.operator()), scope.uses.clone());
+    let key = Key::new(component.built_in, scope.prefix(), &sources, &reading);
+    let listing = &scope.workspace().listing;
+    if let Some(cached) = listing.get(&key) {
+        return Some(cached);
+    }
+    match scope.workspace().runtime().list_tools(component, &setup) {
+        Ok(found) => {
+            let definitions = found.into_iter().filter_map(usable).collect();
+            Some(listing.put(key, definitions))
+        }
+        Err(fault) => {
+            if !fault.is_cancel() {
+                tracing::error!(component = &*component.name, "its tools cannot be listed: {fault}");
+            }
+            None
+        }
+    }
+}
+
+/// A definition whose schemas are JSON.
+fn usable(found: ToolDefinition) -> Option<Definition> {
+    let schema = |json: String| RawValue::from_string(json).ok();
+    Some(Definition {
+        input_schema: schema(found.input_schema)?,
+        output_schema: match found.output_schema {
+            Some(json) => Some(schema(json)?),
+            None => None,
+        },
+        name: found.name.into(),
+        title: found.title.into(),
+        description: found.description,
+        hints: scorpiox_tools::Hints {
+            read_only: found.hints.read_only,
+            destructive: found.hints.destructive,
+            idempotent: found.hints.idempotent,
+            open_world: found.hints.open_world,
+        },
+    })
+}
+
+impl Of<'_> {
+    fn listed(&self) -> Listed<'_> {
+        let Self { definition, marks, is_others, scope, .. } = self;
+        let features = scope.request.revision.features();
+        // A schema without data would be an error in many clients.
+        let has_data = features.structured && (*is_others || scope.session.gives_data());
+        Listed {
+            name: scope.name(&definition.name),
+            title: features.titles.then_some(&definition.title),
+            description: self.with_refusal(self.renamed(scorpiox_text::clean(&definition.description))),
+            input_schema: self.schema(),
+            output_schema: definition.output_schema.as_deref().filter(|_| has_data),
+            annotations: features.annotations.then_some(Annotations {
+                title: &definition.title,
+                read_only_hint: definition.hints.read_only,
+                destructive_hint: definition.hints.destructive,
+                idempotent_hint: definition.hints.idempotent,
+                open_world_hint: definition.hints.open_world,
+            }),
+            meta: Meta::of(*marks).filter(|_| features.titles),
+        }
+    }
+
+    /// A description that begins with why calls will fail, where they will.
+    fn with_refusal<'t>(&self, description: Cow<'t, str>) -> Cow<'t, str> {
+        match self.scope.workspace().operator().policy() {
+            Ok(_) => description,
+            Err(error) => format!("{}\n\n{description}", scorpiox_text::clean(&error.to_string())).into(),
+        }
+    }
+
+    /// A text of a definition, in which tools are called what this client calls them. What a component
+    /// lists for this client has their names already.
+    fn renamed<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
+        match self.scope.prefix().filter(|_| self.is_fixed) {
+            Some(prefix) => with_prefix(prefix, &text, self.scope.workspace().registry().names()).into(),
+            None => text,
+        }
+    }
+
+    fn schema(&self) -> Cow<'_, RawValue> {
+        let schema = &*self.definition.input_schema;
+        match self.renamed(Cow::Borrowed(schema.get())) {
+            Cow::Owned(renamed) => RawValue::from_string(renamed).map_or(Cow::Borrowed(schema), Cow::Owned),
+            Cow::Borrowed(_) => Cow::Borrowed(schema),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The skills extension (`io.modelcontextprotocol/skills`) and the resources it rests on:
+//! each file of a skill is a resource `skill://<name>/<path>`.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use base64::Engine;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use scorpiox_plugin::Fingerprint;
+use scorpiox_rpc::reply;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::Session;
+use crate::request::Request;
+use crate::scope::{Answer, Scope};
+use scorpiox_capabilities::skills::{Opened, Reading, SkillReadError};
+use scorpiox_mcp::RpcError;
+use scorpiox_mcp::params::Text;
+use scorpiox_mcp::result::Enveloped;
+use scorpiox_operator::Source;
+use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
+
+const SKILL_TOOL: &str = "InvokeSkill";
+const SCHEME: &str = "skill://";
+const SKILL_FILE: &str = "SKILL.md";
+
+/// How long a client may keep lists and files.
+const TTL_MS: u64 = 5000;
+
+/// Most files of a skill whose digests are published, and most bytes; the extension's own
+/// limits. A larger skill says that its files are dynamic.
+const MAX_FILES: usize = 512;
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Largest file that can be read as a resource. Base64 and JSON must fit a client's line.
+const MAX_READ_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What is escaped in a path: everything but RFC 3986's unreserved characters and `/`.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
+/// A skill that can be served: its name is its path.
+struct Served {
+    skill: Skill,
+    source: Source,
+    reading: Rc<Reading>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    uri: String,
+    frontmatter: &'a RawValue,
+    resources: Value,
+}
+
+// Results with entries are structs, not `Value`s: front matter keeps its author's order.
+
+#[derive(Serialize)]
+struct List<'a> {
+    skills: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Single<'a> {
+    skill: Entry<'a>,
+}
+
+/// The skills that the extension can serve, in the catalogue's order.
+fn served(scope: &Scope<'_>) -> Result<Vec<Served>, RpcError> {
+    let Some(component) = scope.workspace().tool(SKILL_TOOL).and(scope.workspace().component(SKILL_TOOL))
+    else {
+        return Ok(Vec::new());
+    };
+    let setup = scope.setup();
+    let (catalogue, sources) = scope
+        .workspace()
+        .runtime()
+        .skill_catalogue(component, &setup)
+        .map_err(|fault| RpcError::internal(format!("skills cannot be read: {fault}")))?;
+    let reading = Rc::new(Reading::new(Arc::clone(setup.shell.operator()), scope.uses.clone()));
+    let with_source = catalogue.skills.into_iter().filter_map(|skill| {
+        let source = sources.get(skill.id as usize)?.clone();
+        Some(Served { skill, source, reading: Rc::clone(&reading) })
+    });
+    Ok(with_source.filter(|served| has_valid_front_matter(&served.skill)).collect())
+}
+
+/// Whether the front matter is one that clients of the extension accept: its name is the
+/// last part of the skill's path, and follows the rules for names.
+fn has_valid_front_matter(skill: &Skill) -> bool {
+    let Ok(front_matter) = serde_json::from_str::<Value>(&skill.front_matter) else { return false };
+    let name = front_matter["name"].as_str().unwrap_or_default();
+    let valid = (1..=64).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    valid && name == skill.name && front_matter["description"].is_string()
+}
+
+impl Served {
+    fn uri(&self, path: &str) -> String {
+        let (name, path) = (&self.skill.name, utf8_percent_encode(path, ESCAPED));
+        format!("{SCHEME}{name}/{path}")
+    }
+
+    fn open(&self) -> Result<Opened, SkillReadError> {
+        self.reading.open(&self.source)
+    }
+
+    /// The paths of all files, SKILL.md first; `None` when there are too many to publish.
+    fn paths(&self, skill: &Opened) -> Option<Vec<String>> {
+        let (files, truncated) = self.reading.files(skill, MAX_FILES - 1);
+        let bytes: u64 = files.iter().map(|file| file.size).sum();
+        if truncated || bytes > MAX_BYTES {
+            return None;
+        }
+        Some(std::iter::once(SKILL_FILE.to_owned()).chain(files.into_iter().map(|file| file.path)).collect())
+    }
+
+    /// Every file with its digest, or "dynamic".
+    fn resources(&self) -> Value {
+        let manifest = || -> Option<Vec<Value>> {
+            let skill = self.open().ok()?;
+            let mut left = MAX_BYTES;
+            let mut file = |path: &String| {
+                let (digest, size) = digest(self.reading.file(&skill, path).ok()?, left)?;
+                left -= size;
+                Some(json!({ "uri": self.uri(path), "digest": format!("sha256:{digest}"), "size": size }))
+            };
+            self.paths(&skill)?.iter().map(&mut file).collect()
+        };
+        manifest().map_or_else(|| json!("dynamic"), Value::Array)
+    }
+
+    fn entry(&self) -> Option<Entry<'_>> {
+        Some(Entry {
+            uri: self.uri(SKILL_FILE),
+            frontmatter: serde_json::from_str(&self.skill.front_matter).ok()?,
+            resources: self.resources(),
+        })
+    }
+}
+
+/// A file's digest and its size, read piece by piece; none for one with more than `most` bytes.
+fn digest(file: File, most: u64) -> Option<(String, u64)> {
+    let mut bytes = file.take(most + 1);
+    let digest = Fingerprint::of_all(&mut bytes).ok()?;
+    let size = most + 1 - bytes.limit();
+    (size <= most).then(|| (digest.to_string(), size))
+}
+
+pub(crate) fn list(scope: &Scope<'_>) -> Answer {
+    let served = served(scope)?;
+    let mut skills = Vec::new();
+    for served in &served {
+        // Each entry reads all files of its skill.
+        if scope.cancel().is_set() {
+            return Err(RpcError::internal("cancelled"));
+        }
+        skills.extend(served.entry());
+    }
+    let result = Enveloped::cacheable(scope.request.revision, TTL_MS, List { skills });
+    Ok(reply::result(&scope.request.id, &result))
+}
+
+pub(crate) fn get(scope: &Scope<'_>) -> Answer {
+    let uri = uri(scope)?;
+    let served = served(scope)?;
+    let entry = served.iter().find(|served| served.uri(SKILL_FILE) == uri).and_then(Served::entry);
+    let Some(entry) = entry else {
+        return Err(RpcError::invalid_params(format!("no skill is served at {uri}")));
+    };
+    let result = Enveloped::cacheable(scope.request.revision, TTL_MS, Single { skill: entry });
+    Ok(reply::result(&scope.request.id, &result))
+}
+
+pub(crate) fn resources(scope: &Scope<'_>) -> Answer {
+    let served = served(scope)?;
+    let resource = |served: &Served| {
+        json!({
+            "uri": served.uri(SKILL_FILE),
+            "name": served.skill.name,
+            "description": scorpiox_text::clean(&served.skill.description),
+            "mimeType": mime_type(SKILL_FILE),
+        })
+    };
+    let resources: Vec<_> = served.iter().map(resource).collect();
+    let result = Enveloped::cacheable(scope.request.revision, TTL_MS, json!({ "resources": resources }));
+    Ok(reply::result(&scope.request.id, &result))
+}
+
+#[allow(clippy::unnecessary_wraps)] // a handler's signature
+pub(crate) fn templates(_session: &Session, request: &Request<'_>) -> Answer {
+    let result = Enveloped::cacheable(request.revision, TTL_MS, json!({ "resourceTemplates": [] }));
+    Ok(reply::result(&request.id, &result))
+}
+
+pub(crate) fn read(scope: &Scope<'_>) -> Answer {
+    let uri = uri(scope)?;
+    let missing = || RpcError::invalid_params(format!("there is no resource {uri}"));
+    let (name, path) = split(&uri).ok_or_else(missing)?;
+    let served = served(scope)?;
+    let skill = served.iter().find(|served| served.skill.name == name).ok_or_else(missing)?;
+    let read = skill.open().and_then(|opened| skill.reading.whole(&opened, &path, MAX_READ_BYTES));
+    let bytes = read.map_err(|error| match error {
+        SkillReadError::NotFound => missing(),
+        error => RpcError::invalid_params(format!("{uri} cannot be read: {error}")),
+    })?;
+    let content = match String::from_utf8(bytes) {
+        Ok(text) => json!({ "uri": uri, "mimeType": mime_type(&path), "text": text }),
+        Err(binary) => {
+            let blob = base64::engine::general_purpose::STANDARD.encode(binary.as_bytes());
+            json!({ "uri": uri, "mimeType": mime_type(&path), "blob": blob })
+        }
+    };
+    let result = Enveloped::cacheable(scope.request.revision, TTL_MS, json!({ "contents": [content] }));
+    Ok(reply::result(&scope.request.id, &result))
+}
+
+pub(crate) fn directory(scope: &Scope<'_>) -> Answer {
+    let uri = uri(scope)?;
+    let missing = || RpcError::invalid_params(format!("{uri} is not a directory resource"));
+    let (name, path) = split(uri.trim_end_matches('/')).ok_or_else(missing)?;
+    let served = served(scope)?;
+    let skill = served.iter().find(|served| served.skill.name == name).ok_or_else(missing)?;
+    let children = children(skill, &path).ok_or_else(missing)?;
+    let result = Enveloped::complete(scope.request.revision, json!({ "resources": children }));
+    Ok(reply::result(&scope.request.id, &result))
+}
+
+/// The files and folders directly below a folder of a skill; `None` when it is none.
+fn children(skill: &Served, folder: &str) -> Option<Vec<Value>> {
+    let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let opened = skill.open().ok()?;
+    let files = skill.reading.files(&opened, usize::MAX).0;
+    let mut paths: Vec<String> = files.into_iter().map(|file| file.path).collect();
+    paths.push(SKILL_FILE.to_owned());
+    let below = paths.iter().filter_map(|path| path.strip_prefix(&prefix));
+    let mut names: Vec<(&str, bool)> =
+        below.map(|rest| rest.split_once('/').map_or((rest, false), |(first, _)| (first, true))).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return None;
+    }
+    let child = |(name, is_folder): (&str, bool)| {
+        let uri = skill.uri(&format!("{prefix}{name}"));
+        let mime_type = if is_folder { "inode/directory" } else { mime_type(name) };
+        json!({ "uri": uri, "name": name, "mimeType": mime_type })
+    };
+    Some(names.into_iter().map(child).collect())
+}
+
+fn uri(scope: &Scope<'_>) -> Result<String, RpcError> {
+    Ok(scope.request.params.required::<Text<'_>>("uri", "a resource's address")?.0.into_owned())
+}
+
+/// The skill's name and the decoded path below it.
+fn split(uri: &str) -> Option<(String, String)> {
+    let rest = uri.strip_prefix(SCHEME)?;
+    let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let path = percent_decode_str(path).decode_utf8().ok()?;
+    Some((name.to_owned(), path.into_owned()))
+}
+
+fn mime_type(path: &str) -> &'static str {
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "md" | "markdown" => "text/markdown",
+        "html" | "htm" => "text/html",
+        "json" => "application/json",
+        "js" | "cjs" | "mjs" => "text/javascript",
+        "ts" => "text/x-typescript",
+        "py" => "text/x-python",
+        "sh" => "text/x-shellscript",
+        "yaml" | "yml" => "application/yaml",
+        "csv" => "text/csv",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "svg" => "image/svg+xml",
+        "webp" => "image/webp",
+        "pdf" => "application/pdf",
+        "wasm" => "application/wasm",
+        "txt" | "dot" | "" => "text/plain",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_split_and_decoded() {
+        let split = |uri| split(uri).expect("a skill's address");
+        assert_eq!(split("skill://tdd/SKILL.md"), ("tdd".to_owned(), "SKILL.md".to_owned()));
+        assert_eq!(split("skill://tdd/a%20b/c.md"), ("tdd".to_owned(), "a b/c.md".to_owned()));
+        assert_eq!(split("skill://tdd"), ("tdd".to_owned(), String::new()));
+        assert!(super::split("file:///etc/passwd").is_none());
+    }
+}

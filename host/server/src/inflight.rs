@@ -1,0 +1,168 @@
+//! Requests that are not answered yet.
+//!
+//! Invariant: exactly one answer to each request, and none to a request that the client
+//! cancelled. A [`Ticket`] is the right to answer; finishing it says whether to.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use parking_lot::{Mutex, MutexGuard};
+use scorpiox_rpc::Id;
+
+use scorpiox_executor::{Cancel, Reason};
+
+/// The requests in flight.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight(Mutex<Calls>);
+
+#[derive(Debug, Default)]
+struct Calls {
+    by_id: HashMap<String, Call>,
+    /// The server ends: what begins now is to stop at once.
+    stopping: bool,
+}
+
+#[derive(Debug)]
+struct Call {
+    cancel: Cancel,
+    /// When it is to end, done or not.
+    until: Option<Instant>,
+}
+
+/// The right to answer one request.
+#[derive(Debug)]
+pub struct Ticket {
+    key: String,
+    pub(crate) cancel: Cancel,
+    /// When it came.
+    pub since: Instant,
+    /// Whether it is to be answered, once that is decided.
+    answered: OnceLock<bool>,
+}
+
+impl InFlight {
+    /// Registers a request; `None` when one with this id is not answered yet.
+    pub(crate) fn begin(&self, id: &Id<'_>) -> Option<Ticket> {
+        let key = key(id);
+        let cancel = Cancel::default();
+        let mut calls = self.lock();
+        if calls.by_id.contains_key(&key) {
+            return None;
+        }
+        if calls.stopping {
+            cancel.set(Reason::Shutdown);
+        }
+        calls.by_id.insert(key.clone(), Call { cancel: cancel.clone(), until: None });
+        Some(Ticket { key, cancel, since: Instant::now(), answered: OnceLock::new() })
+    }
+
+    /// Takes the request out; whether it is to be answered. Decided once: a cancel that comes
+    /// later changes nothing.
+    pub(crate) fn finish(&self, ticket: &Ticket) -> bool {
+        *ticket.answered.get_or_init(|| {
+            self.lock().by_id.remove(&ticket.key);
+            ticket.cancel.reason() != Some(Reason::Client)
+        })
+    }
+
+    /// Cancels a request, if it is in flight.
+    pub(crate) fn cancel(&self, id: &Id<'_>) -> bool {
+        let calls = self.lock();
+        let found = calls.by_id.get(&key(id));
+        if let Some(call) = found {
+            call.cancel.set(Reason::Client);
+        }
+        found.is_some()
+    }
+
+    /// Bounds how long a request is worked on; see [`Self::end_overdue`].
+    pub(crate) fn bound(&self, ticket: &Ticket, until: Instant) {
+        if let Some(call) = self.lock().by_id.get_mut(&ticket.key) {
+            call.until = Some(until);
+        }
+    }
+
+    /// Ends what was worked on for too long. It is answered.
+    pub(crate) fn end_overdue(&self) {
+        let calls = self.lock();
+        let overdue = |call: &&Call| call.until.is_some_and(|until| until <= Instant::now());
+        for call in calls.by_id.values().filter(overdue) {
+            call.cancel.set(Reason::Overdue);
+        }
+    }
+
+    /// Stops everything: the server ends.
+    pub(crate) fn stop_all(&self) {
+        let mut calls = self.lock();
+        calls.stopping = true;
+        for call in calls.by_id.values() {
+            call.cancel.set(Reason::Shutdown);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.0.lock()
+    }
+}
+
+/// The same for every way to write an id. A string starts with a quote, a number never
+/// does, so they cannot meet.
+fn key(id: &Id<'_>) -> String {
+    let json = id.as_json();
+    if !json.contains('\\') {
+        return json.to_owned();
+    }
+    match serde_json::from_str::<String>(json) {
+        Ok(text) => format!("\"{text}\""),
+        Err(_) => json.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(json: &str) -> Id<'_> {
+        Id::from_json(json).expect("id")
+    }
+
+    #[test]
+    fn a_request_is_answered_once_and_its_id_is_free_again() {
+        let calls = InFlight::default();
+        let ticket = calls.begin(&id("1")).expect("free");
+        assert!(calls.begin(&id("1")).is_none());
+        assert!(calls.begin(&id("\"1\"")).is_some());
+        assert!(calls.finish(&ticket));
+        assert!(calls.begin(&id("1")).is_some());
+    }
+
+    #[test]
+    fn a_cancelled_request_is_not_answered() {
+        let calls = InFlight::default();
+        let ticket = calls.begin(&id("\"\\u0061\"")).expect("free");
+        assert!(calls.cancel(&id("\"a\"")), "the same id in another spelling");
+        assert!(!calls.finish(&ticket));
+        assert!(!calls.cancel(&id("\"a\"")));
+    }
+
+    #[test]
+    fn a_request_that_is_overdue_is_ended_and_answered() {
+        let calls = InFlight::default();
+        let (bound, other) = (calls.begin(&id("1")).expect("free"), calls.begin(&id("2")).expect("free"));
+        calls.bound(&bound, Instant::now());
+        calls.end_overdue();
+        assert_eq!((bound.cancel.reason(), other.cancel.reason()), (Some(Reason::Overdue), None));
+        assert!(calls.finish(&bound));
+    }
+
+    #[test]
+    fn requests_stopped_by_the_end_of_the_server_are_answered() {
+        let calls = InFlight::default();
+        let ticket = calls.begin(&id("1")).expect("free");
+        calls.stop_all();
+        assert!(ticket.cancel.is_set());
+        assert!(calls.finish(&ticket));
+        assert!(calls.begin(&id("2")).expect("free").cancel.is_set(), "too late to begin");
+    }
+}

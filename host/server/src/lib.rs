@@ -1,0 +1,50 @@
+//! The server: what is built once, what belongs to a workspace, what belongs to a client's session, and where
+//! one request's answer goes. It knows no transport.
+//!
+//! Reading order: [`app`], [`workspace`] and [`session`] own what their names say, [`reply`] is where a request's
+//! answer and progress go. `messages` takes what a client sends, `dispatch` names a method's handler, `scope` is what
+//! handlers work with, and `handlers` has one file for each method group. `inflight` keeps the promise of exactly one
+//! answer, `rendering` writes results for models, `callbacks` fires timers, `records` keeps what calls did,
+//! `list_changed` tells of changed lists.
+
+pub mod app;
+mod batch;
+mod call_error;
+mod callback_clock;
+mod callbacks;
+mod client;
+mod component_call;
+mod deliveries;
+mod dispatch;
+mod handlers;
+mod inflight;
+mod list_changed;
+mod messages;
+mod outgoing;
+mod plan_notes;
+mod plugin_watch;
+mod progress;
+pub mod records;
+mod rendering;
+pub mod reply;
+mod request;
+mod scope;
+mod seal;
+pub mod session;
+mod skill_component;
+mod subscriptions;
+mod tool_call;
+mod unknown_arguments;
+pub mod workspace;
+
+pub use app::App;
+pub use call_error::CallError;
+pub use client::Client;
+pub use inflight::Ticket;
+pub use messages::{Step, Work};
+pub use progress::Progress;
+pub use rendering::ToolResult;
+pub use reply::{Channel, Reply};
+pub use session::Transport;
+pub use session::{Audience, Session};
+pub use workspace::{Workspace, WorkspaceOptions};

@@ -1,0 +1,263 @@
+//! One call, from its beginning to its line.
+
+use std::fmt::Display;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use scorpiox_audit::{BUILT_IN, Called, ClientName, Entry, LogError, NOT_RECORDED, Outcome, Uses, time};
+
+use super::{Audit, Records};
+use crate::call_error::CallError;
+use scorpiox_operator::OperatorError;
+use scorpiox_tools::{Kind, Tool};
+
+/// What a line is about.
+#[derive(Clone, Copy)]
+pub(super) enum Subject<'a> {
+    /// A call of a tool, with these arguments.
+    Tool { tool: &'a Tool, arguments: &'a str },
+    /// A call that names no tool that there is, with its arguments where they are an object.
+    Unknown { name: &'a str, arguments: Option<&'a str> },
+    /// A request of this method.
+    Method(&'static str),
+}
+
+impl<'a> Subject<'a> {
+    fn name(self) -> &'a str {
+        match self {
+            Self::Tool { tool, .. } => &tool.name,
+            Self::Unknown { name, .. } => name,
+            Self::Method(method) => method,
+        }
+    }
+
+    fn arguments(self) -> Option<&'a str> {
+        match self {
+            Self::Tool { arguments, .. } => Some(arguments),
+            Self::Unknown { arguments, .. } => arguments,
+            Self::Method(_) => None,
+        }
+    }
+}
+
+/// A call that is recorded when it is finished, or when it is dropped because it broke.
+pub struct Recording<'a> {
+    records: &'a Records,
+    client: Option<Arc<ClientName>>,
+    subject: Subject<'a>,
+    time: u64,
+    begun: Instant,
+    /// Told of what it touches.
+    pub uses: Uses,
+    is_finished: bool,
+}
+
+impl<'a> Recording<'a> {
+    pub(super) fn new(
+        records: &'a Records,
+        client: Option<Arc<ClientName>>,
+        subject: Subject<'a>,
+        uses: &Uses,
+    ) -> Self {
+        if let Some(client) = &client {
+            uses.called_by(Arc::clone(client));
+        }
+        Self {
+            records,
+            client,
+            subject,
+            time: time::now(),
+            begun: Instant::now(),
+            uses: uses.clone(),
+            is_finished: false,
+        }
+    }
+
+    /// Refuses the call where the operator's policy cannot be used, and where no line could be written of it and
+    /// the operator wants no such call.
+    pub fn permit(&self) -> Result<(), CallError> {
+        // Nobody knows what it says of this tool.
+        let shell = &self.records.shell;
+        if let Err(error) = shell.operator().policy() {
+            return Err(self.refused_by_policy(&error));
+        }
+        if let Err(error) = shell.operator().check_current() {
+            // What it runs was allowed by what holds no more.
+            shell.shut_down();
+            return Err(self.refused_by_policy(&error));
+        }
+        match self.records.audit() {
+            Some(audit) if audit.required => audit.check(),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is wrong with the policy, or what it says of all calls; for the line, too.
+    fn refused_by_policy(&self, error: &OperatorError) -> CallError {
+        let why = error.to_string();
+        match error {
+            OperatorError::NotAWorkspace(refusal) => {
+                self.uses.denied("workspaces", &self.records.workspace, &refusal.why, refusal.decided_by);
+            }
+            OperatorError::Policy(problem) => self.uses.denied("policy", "", &why, problem.place()),
+            _ => self.uses.denied("policy", "", &why, BUILT_IN),
+        }
+        error.into()
+    }
+
+    /// The call has ended. Fails where the operator wants no answer without a line, and there is none.
+    pub fn finish(mut self, outcome: Outcome) -> Result<(), CallError> {
+        self.record(outcome)
+    }
+
+    fn record(&mut self, outcome: Outcome) -> Result<(), CallError> {
+        self.is_finished = true;
+        let duration = self.begun.elapsed();
+        let records = self.records;
+        let (tool, memory) = (self.subject.name(), self.uses.memory());
+        if !matches!(self.subject, Subject::Unknown { .. }) {
+            records.figures.add(&Called { tool, outcome, duration, memory });
+        }
+        records.unposted.is_there.store(true, Ordering::Release);
+        let Some(audit) = records.audit() else { return Ok(()) };
+        let entry = Entry {
+            time: self.time,
+            origin: &audit.origin,
+            client: self.client.as_deref(),
+            tool,
+            component: component(self.subject),
+            uses: &self.uses,
+            duration,
+            outcome,
+            arguments: self.subject.arguments().filter(|_| audit.arguments),
+        };
+        let is_full = audit.spool.push(|out| entry.push(out));
+        if audit.required {
+            // Of a call that was refused for this there is nothing to withhold.
+            let is_run = outcome != Outcome::Refused(NOT_RECORDED);
+            // It was tried a moment ago, and waited for.
+            let written = if is_run { audit.spool.drain_now() } else { audit.spool.drain() };
+            let written = written.inspect_err(|error| audit.complain(error));
+            if !is_run && written.is_err() {
+                audit.export_apart(|out| entry.push(out));
+            }
+            audit.wake_exports();
+            return written.or_else(|error| {
+                if is_run { Err(refusal("was run, and what it gave is withheld", &error)) } else { Ok(()) }
+            });
+        }
+        if is_full {
+            audit.drain();
+        }
+        Ok(())
+    }
+}
+
+impl Records {
+    /// A command that went on after its call and was refused something since.
+    pub(super) fn record_task(&self, uses: &Uses, duration: Duration) {
+        let Some(audit) = self.audit() else { return };
+        let began = time::now().saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+        let entry = Entry {
+            time: began,
+            origin: &audit.origin,
+            client: uses.client().map(|client| &**client),
+            tool: TASK,
+            component: None,
+            uses,
+            duration,
+            outcome: Outcome::Ok,
+            arguments: None,
+        };
+        audit.spool.push(|out| entry.push(out));
+        audit.drain();
+    }
+}
+
+impl Records {
+    /// What a person decides at the command line, before it holds, or what was refused to the person. Fails where the operator wants nothing without
+    /// a line, and there is none.
+    pub fn record_decision(
+        &self,
+        what: &str,
+        component: Option<&str>,
+        uses: &Uses,
+        outcome: Outcome,
+    ) -> Result<(), CallError> {
+        let Some(audit) = self.audit() else { return Ok(()) };
+        let person = ClientName::new("scorpiox-code", env!("CARGO_PKG_VERSION"));
+        let entry = Entry {
+            time: time::now(),
+            origin: &audit.origin,
+            client: Some(&person),
+            tool: what,
+            component,
+            uses,
+            duration: Duration::ZERO,
+            outcome,
+            arguments: None,
+        };
+        audit.spool.push(|out| entry.push(out));
+        let written = audit.spool.drain_now().inspect_err(|error| audit.complain(error));
+        written.or_else(
+            |error| if audit.required { Err(refusal("was not carried out", &error)) } else { Ok(()) },
+        )
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            // A panic on the way is the only way here.
+            let _ = self.record(Outcome::Fault("internal"));
+        }
+    }
+}
+
+impl Audit {
+    /// Writes what waits. Tells the operator, once, when that fails.
+    pub(super) fn drain(&self) {
+        match self.spool.drain() {
+            Ok(()) => {
+                self.has_complained.store(false, Ordering::Relaxed);
+                self.wake_exports();
+            }
+            Err(error) => self.complain(&error),
+        }
+    }
+
+    /// Whether a call may run where each needs a line: it could be written now, and every export has those before it.
+    fn check(&self) -> Result<(), CallError> {
+        self.spool.check().map_err(|error| refusal("was not run", &error))?;
+        self.ensure_exports().map_err(|error| refusal("was not run", &error))
+    }
+
+    fn complain(&self, error: &LogError) {
+        if !self.has_complained.swap(true, Ordering::Relaxed) {
+            tracing::warn!("calls are not recorded: {error}");
+        }
+    }
+}
+
+/// What a line about a background command is called, which is no call.
+const TASK: &str = "background command";
+
+fn refusal(what: &'static str, error: &dyn Display) -> CallError {
+    CallError::Unrecorded { what, error: error.to_string() }
+}
+
+/// Which component runs: of those of others the hash that was approved, of the program's own the beginning of it.
+fn component(subject: Subject<'_>) -> Option<&str> {
+    let tool = match subject {
+        Subject::Tool { tool, .. } => tool,
+        Subject::Unknown { .. } => return None,
+        Subject::Method(_) => return Some(BUILT_IN),
+    };
+    match &tool.kind {
+        Kind::Native(_) => None,
+        Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
+            Some(component.fingerprint.as_deref().unwrap_or(component.built_in))
+        }
+    }
+}

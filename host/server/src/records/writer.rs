@@ -1,0 +1,112 @@
+//! The thread that writes, and what it posts.
+
+use std::fs;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::thread;
+
+use scorpiox_audit::{ClientName, Posted, Server, time};
+use scorpiox_executor::threads;
+
+use super::{Audit, Records};
+use scorpiox_runtime::Beat;
+
+/// Ticks between two posts: half a second.
+const POST_TICKS: u64 = 250;
+
+impl Records {
+    /// Takes who the newest client is, which is worth a post of its own.
+    pub fn introduced(&self, client: Option<Arc<ClientName>>) {
+        *self.client.lock() = client;
+        self.unposted.is_there.store(true, Ordering::Release);
+    }
+
+    /// Sees to it that what there is gets written: lines at each tick, figures now and then.
+    pub fn tick(self: &Arc<Self>, beat: Beat) {
+        let unposted = &self.unposted;
+        let is_time = beat.is_last || beat.tick - unposted.posted_at.load(Ordering::Relaxed) >= POST_TICKS;
+        let posts = is_time && unposted.is_there.swap(false, Ordering::AcqRel);
+        if posts {
+            unposted.posted_at.store(beat.tick, Ordering::Relaxed);
+            unposted.is_due.store(true, Ordering::Release);
+        }
+        let has_lines = self.audit.get().is_some_and(|audit| audit.as_ref().is_some_and(Audit::is_filled));
+        if posts || has_lines {
+            self.wake();
+        }
+    }
+
+    /// Called by the ticker alone.
+    fn wake(self: &Arc<Self>) {
+        if let Some(writer) = self.writer.get() {
+            return writer.unpark();
+        }
+        let records = Arc::downgrade(self);
+        match threads::start_small("records", move || run(&records)) {
+            Ok(started) => drop(self.writer.set(started.thread().clone())),
+            // Without a thread it is done here, now and at the next tick.
+            Err(_) => self.work(),
+        }
+    }
+
+    fn work(&self) {
+        if let Some(Some(audit)) = self.audit.get() {
+            audit.drain();
+        }
+        if self.unposted.is_due.swap(false, Ordering::AcqRel) {
+            let mut status_file = self.status_file.lock();
+            if let Some(Err(error)) = status_file.as_mut().map(|status_file| status_file.post(&self.posted()))
+            {
+                tracing::debug!("figures are not posted: {error}");
+            }
+        }
+    }
+
+    fn posted(&self) -> Posted {
+        let client = self.client.lock().clone();
+        let server = Server {
+            pid: std::process::id(),
+            workspace: self.workspace.clone(),
+            client: client.map(|name| name.text.clone()).unwrap_or_default(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started: self.started,
+            posted: time::now(),
+            rss_bytes: resident(),
+        };
+        Posted { server, tools: self.figures.tools() }
+    }
+
+    /// Writes the last lines, and takes down what was posted: the server ends.
+    pub fn shut_down(&self) {
+        if let Some(Some(audit)) = self.audit.get() {
+            audit.drain();
+            audit.end_exports();
+        }
+        let status_file = self.status_file.lock().take();
+        if let Some(mut status_file) = status_file {
+            status_file.take_down();
+        }
+    }
+}
+
+impl Audit {
+    fn is_filled(&self) -> bool {
+        self.spool.is_filled()
+    }
+}
+
+fn run(records: &Weak<Records>) {
+    while let Some(records) = records.upgrade() {
+        records.work();
+        drop(records);
+        thread::park();
+    }
+}
+
+/// Memory that this process has resident, in bytes; 0 where the system does not say.
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}

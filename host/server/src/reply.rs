@@ -1,0 +1,26 @@
+//! Where what a client is told goes. A transport makes it; the server does not know which one.
+
+use std::sync::Arc;
+
+use scorpiox_rpc::Output;
+
+/// Takes whole JSON-RPC messages for one client, each a line with its line feed, and keeps their order.
+pub trait Channel: Send + Sync {
+    /// Sends a message now, with all that waited.
+    fn send(&self, line: &[u8]);
+    /// Sends a message soon: before the transport waits for anything.
+    fn send_later(&self, line: &[u8]);
+}
+
+/// The channel of one request's answer and of what is said before it, or of what a session is told unasked.
+pub type Reply = Arc<dyn Channel>;
+
+impl Channel for Output {
+    fn send(&self, line: &[u8]) {
+        Output::send(self, line);
+    }
+
+    fn send_later(&self, line: &[u8]) {
+        Output::send_later(self, line);
+    }
+}

@@ -1,0 +1,194 @@
+//! What belongs to one client's session: what is known of the client, its requests in flight, its
+//! subscriptions, what it was asked, and what it was told.
+//!
+//! Invariant: ids are a session's own. Two clients that use the same id, or guess one of the other's,
+//! cannot meet: nothing that is found by an id lies outside of a session.
+
+mod connected;
+mod facts;
+mod names;
+
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use scorpiox_audit::{ClientName, Uses};
+use serde_json::value::RawValue;
+
+use super::inflight::InFlight;
+use super::list_changed::KnownTools;
+use super::outgoing::Outgoing;
+use super::records::Recording;
+use super::reply::Reply;
+use super::request::Request;
+use super::seal::Seal;
+use super::subscriptions::Subscriptions;
+use super::workspace::Workspace;
+pub use facts::Facts;
+use names::Names;
+use scorpiox_runtime::{Beat, Ticker};
+use scorpiox_tools::Tool;
+
+/// Who reads the results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// A client's model. Its results bring the messages of callbacks along.
+    Model,
+    /// A person at the command line, who gets data, too, and waits for as long as it takes. Messages
+    /// stay for the client they are for.
+    Person,
+}
+
+/// What a session needs of the transport that made it.
+pub trait Transport: Send + Sync {
+    /// Called while calls run, with each tick.
+    fn tick(self: Arc<Self>, beat: Beat);
+    /// Whether no call of the session runs or waits for its turn.
+    fn is_idle(&self) -> bool;
+}
+
+/// One client's session.
+pub struct Session {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) audience: Audience,
+    /// Where the client is told what it did not ask for.
+    pub(crate) notices: Reply,
+    pub(crate) inflight: InFlight,
+    pub(crate) subscriptions: Subscriptions,
+    pub(crate) outgoing: Arc<Outgoing>,
+    pub(crate) list_changed: KnownTools,
+    pub(crate) seal: Seal,
+    facts: Mutex<Facts>,
+    names: Names,
+    transport: OnceLock<Weak<dyn Transport>>,
+}
+
+impl Workspace {
+    /// Begins the session of a client, which is told unasked by `notices`.
+    pub fn connect(self: &Arc<Self>, audience: Audience, notices: Reply) -> Arc<Session> {
+        let session = Arc::new(Session::new(Arc::clone(self), audience, notices));
+        let connected: Weak<Session> = Arc::downgrade(&session);
+        self.connected(connected);
+        session
+    }
+}
+
+impl Session {
+    fn new(workspace: Arc<Workspace>, audience: Audience, notices: Reply) -> Self {
+        Self {
+            workspace,
+            audience,
+            notices,
+            inflight: InFlight::default(),
+            subscriptions: Subscriptions::default(),
+            outgoing: Arc::default(),
+            list_changed: KnownTools::default(),
+            seal: Seal::new(),
+            facts: Mutex::default(),
+            names: Names::default(),
+            transport: OnceLock::new(),
+        }
+    }
+
+    /// The workspace that the client works on.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Ticks while calls run.
+    pub fn ticker(&self) -> Arc<Ticker> {
+        Arc::clone(&self.workspace.app.ticker)
+    }
+
+    /// Says which transport carries the session. The first one stays.
+    pub fn carried_by<T: Transport + 'static>(&self, transport: Weak<T>) {
+        let _ = self.transport.set(transport);
+    }
+
+    fn transport(&self) -> Option<Arc<dyn Transport>> {
+        self.transport.get()?.upgrade()
+    }
+
+    /// What is known of the client.
+    pub fn facts(&self) -> Facts {
+        *self.facts.lock()
+    }
+
+    /// Changes what is known of the client.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Facts)) {
+        change(&mut self.facts.lock());
+    }
+
+    /// Takes who the client is from the handshake.
+    pub fn introduce(&self, client: Option<&RawValue>) {
+        self.workspace.records.introduced(self.names.introduce(client));
+    }
+
+    /// Who makes a request, as it says itself.
+    fn client_name(&self, request: &Request<'_>) -> Option<Arc<ClientName>> {
+        self.names.of(request, |name| self.workspace.records.introduced(Some(Arc::clone(name))))
+    }
+
+    /// A call begins.
+    pub fn begin_call<'a>(
+        &'a self,
+        request: &Request<'_>,
+        tool: &'a Tool,
+        arguments: &'a str,
+        uses: &Uses,
+    ) -> Recording<'a> {
+        self.workspace.records.begin(self.client_name(request), tool, arguments, uses)
+    }
+
+    /// A request begins that calls no tool, and is recorded by its method.
+    pub fn begin_method(&self, request: &Request<'_>, method: &'static str, uses: &Uses) -> Recording<'_> {
+        self.workspace.records.begin_method(self.client_name(request), method, uses)
+    }
+
+    /// Records a call that is refused: it names no tool that there is, or cannot be read.
+    pub fn refuse_call(
+        &self,
+        request: Option<&Request<'_>>,
+        name: &str,
+        arguments: Option<&str>,
+        why: &'static str,
+        uses: &Uses,
+    ) {
+        let client = request.and_then(|request| self.client_name(request));
+        self.workspace.records.refuse(client, name, arguments, why, uses);
+    }
+
+    /// Whether results of built-in tools carry data beside their text.
+    pub fn gives_data(&self) -> bool {
+        self.audience == Audience::Person || self.workspace.settings.structured()
+    }
+
+    /// How long a client without word of a call may be left waiting for it.
+    pub fn answer_within(&self) -> Option<Duration> {
+        self.workspace.settings.answer_within().filter(|_| self.audience == Audience::Model)
+    }
+
+    /// Whether the client takes notifications of its own accord: it has shaken hands and is ready.
+    pub fn takes_notifications(&self) -> bool {
+        let facts = self.facts();
+        facts.ready && facts.revision.is_some_and(|revision| revision.features().unsolicited)
+    }
+
+    /// Lets the plugins be watched, where the client wants to know of changes and can have missed some.
+    pub fn follow_list_changes(&self) {
+        if self.list_changed.is_stirred() {
+            self.workspace.follow_plugins();
+        }
+    }
+
+    /// Stops all calls: the session ends.
+    pub fn stop_calls(&self) {
+        self.inflight.stop_all();
+    }
+
+    /// Answers what is still open, and leaves the workspace: the last word of the session.
+    pub fn end(&self) {
+        self.subscriptions.close(&self.inflight);
+        self.workspace.disconnect(self);
+    }
+}

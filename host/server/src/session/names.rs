@@ -1,0 +1,67 @@
+//! Who calls, as it says itself: in the handshake, or with each request.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use scorpiox_audit::ClientName;
+use serde_json::value::RawValue;
+
+use crate::request::Request;
+use scorpiox_mcp::Params;
+use scorpiox_mcp::params::Text;
+
+/// Longest words that are kept to be known again.
+const MAX_KEPT_BYTES: usize = 4096;
+
+/// The names of a session's client.
+#[derive(Default)]
+pub(super) struct Names {
+    handshake: Mutex<Option<Arc<ClientName>>>,
+    /// Of the newest request that said it, with the words: the next one says the same.
+    newest: Mutex<Option<(String, Arc<ClientName>)>>,
+}
+
+impl Names {
+    /// Takes what the handshake says.
+    pub(super) fn introduce(&self, info: Option<&RawValue>) -> Option<Arc<ClientName>> {
+        let name = info.and_then(read).map(Arc::new);
+        lock(&self.handshake).clone_from(&name);
+        name
+    }
+
+    /// Who makes a request; `on_new` is told of a name that the request before it did not have.
+    pub(super) fn of(
+        &self,
+        request: &Request<'_>,
+        on_new: impl FnOnce(&Arc<ClientName>),
+    ) -> Option<Arc<ClientName>> {
+        if request.revision.features().handshake {
+            return lock(&self.handshake).clone();
+        }
+        let info = request.meta.client_info?;
+        let mut newest = lock(&self.newest);
+        if let Some((words, name)) = &*newest
+            && words == info.get()
+        {
+            return Some(Arc::clone(name));
+        }
+        let name = Arc::new(read(info)?);
+        on_new(&name);
+        if info.get().len() <= MAX_KEPT_BYTES {
+            *newest = Some((info.get().to_owned(), Arc::clone(&name)));
+        }
+        Some(name)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> parking_lot::MutexGuard<'_, T> {
+    mutex.lock()
+}
+
+/// What is missing or no text is empty: this decides nothing.
+fn read(info: &RawValue) -> Option<ClientName> {
+    let info = Params::new(serde_json::from_str(info.get()).ok()?).ok()?;
+    let text =
+        |name| info.optional::<Text<'_>>(name, "").ok().flatten().map(|text| text.0).unwrap_or_default();
+    Some(ClientName::new(&text("name"), &text("version")))
+}

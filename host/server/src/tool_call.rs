@@ -1,0 +1,290 @@
+//! `tools/call`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use scorpiox_ask::Questions;
+use scorpiox_audit::{Outcome, Uses};
+use scorpiox_capabilities::ask::Asked;
+use scorpiox_executor::Reason;
+use scorpiox_rpc::reply;
+use scorpiox_text::nearest;
+
+use super::call_error::{CallError, NO_POLICY, NOT_APPROVED};
+use super::client::Client;
+use super::component_call::{self, Invocation};
+use super::plan_notes;
+use super::rendering::{Body, Manner};
+use super::request::{CALL, Request};
+use super::scope::{self, Answer, Scope};
+use super::session::{Audience, Session};
+use super::skill_component;
+use super::unknown_arguments;
+use scorpiox_mcp::RpcError;
+use scorpiox_mcp::params::Text;
+use scorpiox_mcp::result::{Account, Enveloped};
+use scorpiox_runtime::{Component, Fault};
+use scorpiox_shell::Shell;
+use scorpiox_tools::plugins::NotThere;
+use scorpiox_tools::{Call, Kind, Output, Tool, ToolHost};
+
+pub(crate) fn call(scope: &Scope<'_>) -> Answer {
+    let params = &scope.request.params;
+    let refused = |name: &str, arguments, why| {
+        scope.session.refuse_call(Some(scope.request), name, arguments, why, &Uses::default());
+    };
+    let name = params.required::<Text<'_>>("name", "the name of a tool");
+    let name = name.inspect_err(|_| refused(CALL, None, INVALID))?.0;
+    let arguments = params.raw_object("arguments").inspect_err(|_| refused(&name, None, INVALID))?;
+    let Some(tool) = scope::tool(scope.workspace(), scope.request, &name) else {
+        refuse_unknown(scope.session, scope.request, &name, arguments);
+        return Err(unknown_tool(scope, &name));
+    };
+    let arguments = arguments.unwrap_or("{}");
+    let client = Client::of(scope, &tool.name, arguments);
+    let client = client.inspect_err(|_| refused(&tool.name, Some(arguments), INVALID))?;
+    let recording = scope.session.begin_call(scope.request, &tool, arguments, &scope.uses);
+    bound(scope, &tool);
+    let room = Manner::room(scope, &tool);
+    let invocation = Invocation { tool: &tool, arguments, client: &client, room };
+    let Ran { outcome, messages_waiting } = match recording.permit() {
+        Ok(()) => run(scope, &invocation),
+        Err(refusal) => refusal.into(),
+    };
+    let asks = client.input_required(scope, &tool.name, arguments);
+    let ended = if asks.is_some() { Outcome::InputRequired } else { ended(scope, &outcome) };
+    let recorded = recording.finish(ended);
+    if let (Ok(()), Some(answer)) = (&recorded, asks) {
+        return answer;
+    }
+    let outcome = recorded.and(outcome);
+    let account = (scope.session.audience == Audience::Person).then(|| account(scope, &outcome));
+    let outcome = outcome.map_err(|error| sentence(scope, &tool, &error));
+    let outcome = unknown_arguments::told(&tool, arguments, outcome);
+    let body = Body::of(&outcome, Manner::of(scope, &tool), || scope.workspace().shell().place_for_text());
+    let mut messages = Vec::new();
+    // An answer that nobody gets must not take messages along.
+    let takes_messages = scope.session.audience == Audience::Model && messages_waiting != Some(false);
+    if takes_messages && scope.session.inflight.finish(scope.ticket) {
+        let room = body.room_for_messages();
+        messages = scope.workspace().deliveries.take(&scope.workspace().store, messages_waiting, room);
+    }
+    let result = Enveloped::accounted(scope.request.revision, account, body.with(&messages));
+    Ok(reply::result(&scope.request.id, &result))
+}
+
+fn account(scope: &Scope<'_>, outcome: &Result<Output, CallError>) -> Account {
+    let error = outcome.as_ref().err().map(CallError::kind);
+    Account { error, memory: scope.uses.memory(), touched: scope.uses.lines() }
+}
+
+fn ended(scope: &Scope<'_>, outcome: &Result<Output, CallError>) -> Outcome {
+    match outcome {
+        Ok(output) if !output.is_error => Outcome::Ok,
+        Err(refusal) if refusal.is_refusal() => refusal.outcome(),
+        outcome => stopped(scope)
+            .unwrap_or_else(|| outcome.as_ref().map_or_else(CallError::outcome, |_| Outcome::Error)),
+    }
+}
+
+/// How a request ended that was told to stop: by who wants no answer, or by this server, which gives one
+/// in time.
+pub(super) fn stopped(scope: &Scope<'_>) -> Option<Outcome> {
+    scope.cancel().reason().map(|reason| match reason {
+        Reason::Client | Reason::Shutdown => Outcome::Cancelled,
+        Reason::Overdue => Outcome::Fault("overdue"),
+    })
+}
+
+/// Records a call that does not come to its turn.
+pub(crate) fn record_unrun(session: &Session, request: &Request<'_>, outcome: Outcome) {
+    let uses = Uses::default();
+    // It did nothing, so that nothing is withheld.
+    if let Some(method) = request.recorded_as {
+        let _ = session.begin_method(request, method, &uses).finish(outcome);
+    }
+    if !request.is_call {
+        return;
+    }
+    let arguments = request.params.raw_object("arguments").ok().flatten();
+    let name = request.params.required::<Text<'_>>("name", "").ok();
+    let name = name.as_ref().map_or(CALL, |name| &name.0);
+    match scope::tool(&session.workspace, request, name) {
+        Some(tool) => {
+            drop(session.begin_call(request, &tool, arguments.unwrap_or("{}"), &uses).finish(outcome));
+        }
+        None => refuse_unknown(session, request, name, arguments),
+    }
+}
+
+/// Records a call of a tool that is not there, or that is closed: then with the rule that does, a line of the policy or
+/// a plugin's approval.
+fn refuse_unknown(session: &Session, request: &Request<'_>, name: &str, arguments: Option<&str>) {
+    let (workspace, uses) = (&session.workspace, Uses::default());
+    let prefix = scope::prefix(workspace, request);
+    let bare = prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    let closed = workspace.closed_by_policy(bare).filter(|_| workspace.knows(bare));
+    let not_there = || [name, bare].into_iter().find_map(|name| workspace.plugins.why_not(name));
+    let why = match closed {
+        Some(refusal) => {
+            uses.denied("tools", name, &refusal.why, refusal.decided_by);
+            NO_POLICY
+        }
+        None => match not_there() {
+            Some(NotThere { plugin, why, rule, is_by_policy }) => {
+                uses.denied("plugins", &plugin, &why, rule);
+                if is_by_policy { NO_POLICY } else { NOT_APPROVED }
+            }
+            None => UNKNOWN,
+        },
+    };
+    session.refuse_call(Some(request), name, arguments, why, &uses);
+}
+
+/// A call that cannot be read.
+pub(super) const INVALID: &str = "bad-request";
+/// A call of a tool that there is none of, or that is switched off.
+const UNKNOWN: &str = "unknown-tool";
+
+/// Most tools that an error names.
+const MAX_NAMED: usize = 40;
+
+fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
+    let tools = scope.workspace().tools();
+    let listed = |tool: &&Arc<Tool>| scope.workspace().is_on(tool) && !tool.is_conditional();
+    let on: Vec<_> = tools.iter().filter(listed).map(|tool| scope.name(&tool.name)).collect();
+    let shown: String = name.chars().take(100).collect();
+    // The client may have been told of it by its name with a prefix.
+    let bare = scope.prefix().and_then(|prefix| name.strip_prefix(prefix));
+    let why_not =
+        || [Some(name), bare].into_iter().flatten().find_map(|n| scope.workspace().plugins.why_not(n));
+    let closed = scope.workspace().closed_by_policy(bare.unwrap_or(name));
+    let closed = closed.filter(|_| scope.workspace().knows(bare.unwrap_or(name)));
+    RpcError::invalid_params(if let Some(why) = closed {
+        format!("{why}; nobody can call it")
+    } else if let Some(why) = why_not() {
+        format!("tool {shown:?} is not available: {}", why.why)
+    } else if on.is_empty() {
+        format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")
+    } else {
+        let near = nearest(name, on.iter().map(|name| &**name));
+        let near = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
+        let more = on.len().saturating_sub(MAX_NAMED);
+        let named = on.iter().take(MAX_NAMED).map(|name| &**name).collect::<Vec<_>>().join(", ");
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("tool {shown:?} is not known{near} Known tools: {named}{more}")
+    })
+}
+
+/// What became of it.
+pub(super) struct Ran {
+    pub(super) outcome: Result<Output, CallError>,
+    /// Whether messages wait for a result, where the call looked into the store.
+    messages_waiting: Option<bool>,
+}
+
+impl From<CallError> for Ran {
+    fn from(error: CallError) -> Self {
+        Self { outcome: Err(error), messages_waiting: None }
+    }
+}
+
+/// Runs a tool that is permitted, wherever it runs.
+pub(super) fn run(scope: &Scope<'_>, invocation: &Invocation<'_>) -> Ran {
+    let &Invocation { tool, arguments, client, room } = invocation;
+    match &tool.kind {
+        Kind::Native(native) => {
+            let call = Call {
+                arguments,
+                cancel: scope.cancel(),
+                room,
+                answer_by: answer_by(scope),
+                prefix: scope.prefix(),
+                streams: scope.workspace().settings.streaming() && scope.progress.is_wanted(),
+                uses: &scope.uses,
+                host: &HostOf { scope, client },
+                answer_within: scope.session.answer_within(),
+            };
+            Ran { outcome: native.call(&call).map_err(CallError::Tool), messages_waiting: None }
+        }
+        Kind::Wasm { component, .. } => {
+            let mut ran = run_component(scope, component, &tool.name, invocation);
+            if let Ok(output) = &mut ran.outcome {
+                plan_notes::add(scope, &tool.name, arguments, output);
+            }
+            ran
+        }
+        Kind::Plugin { component, inner, .. } => {
+            if let Some((plugin, rule)) = scope.workspace().plugins.runs_by(&tool.name) {
+                scope.uses.allowed("plugins", plugin, rule);
+            }
+            run_component(scope, component, inner, invocation)
+        }
+    }
+}
+
+/// What a native tool may use.
+struct HostOf<'a> {
+    scope: &'a Scope<'a>,
+    client: &'a Client,
+}
+
+impl ToolHost for HostOf<'_> {
+    fn shell(&self) -> &Shell {
+        self.scope.workspace().shell()
+    }
+
+    fn active_plan(&self) -> Result<Option<String>, Fault> {
+        self.scope.workspace().active_plan()
+    }
+
+    fn ask(&self, questions: &Questions, rule: &'static str) -> Asked {
+        self.client.ask(questions, &self.scope.uses, rule)
+    }
+
+    fn report(&self, message: &str) {
+        self.scope.progress.report(message);
+    }
+}
+
+/// When a client has to be answered that gets no word meanwhile.
+fn answer_by(scope: &Scope<'_>) -> Option<Instant> {
+    let within = scope.session.answer_within().filter(|_| !scope.progress.is_wanted())?;
+    Some(scope.ticket.since + within)
+}
+
+/// Bounds a call of a tool that cannot let go of it: a client that gave it up would learn nothing.
+fn bound(scope: &Scope<'_>, tool: &Tool) {
+    let lets_go = matches!(&tool.kind, Kind::Native(native) if native.lets_go());
+    if let Some(until) = answer_by(scope).filter(|_| !lets_go) {
+        scope.session.inflight.bound(scope.ticket, until);
+    }
+}
+
+/// Why a call has no result, for the model. Also of a call that was ended for it that it took too long; native
+/// tools say so themselves, where it fits what they say.
+fn sentence(scope: &Scope<'_>, tool: &Tool, error: &CallError) -> String {
+    let is_overdue = scope.cancel().reason() == Some(Reason::Overdue);
+    match scope.session.answer_within() {
+        Some(within) if is_overdue && !matches!(tool.kind, Kind::Native(_)) => format!(
+            "{error} It was ended after {} s, which is as long as a client waits that is not told of progress \
+             (setting ANSWER_WITHIN).",
+            within.as_secs()
+        ),
+        _ => error.to_string(),
+    }
+}
+
+/// Runs a tool of a component, which calls it `inner`.
+fn run_component(scope: &Scope<'_>, component: &Component, inner: &str, invocation: &Invocation<'_>) -> Ran {
+    match component_call::run(scope, component, inner, invocation) {
+        Ok(finished) => {
+            let mut outcome = component_call::outcome(finished.value);
+            if let (Ok(output), Some(invoked)) = (&mut outcome, finished.skills.invoked()) {
+                skill_component::run(scope, invoked, invocation, output);
+            }
+            Ran { outcome, messages_waiting: finished.messages_waiting }
+        }
+        Err(error) => error.into(),
+    }
+}

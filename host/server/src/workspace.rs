@@ -1,0 +1,290 @@
+//! What belongs to one workspace: its state, its files and skills, its commands, its audit, and the
+//! sessions of the clients that work on it.
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Mutex, MutexGuard};
+use scorpiox_audit::Uses;
+use scorpiox_executor::Cancel;
+use scorpiox_operator::{Operator, Site, SkillFolders, WorkspaceFolder};
+use scorpiox_policy::Refusal;
+use scorpiox_settings::Settings;
+use scorpiox_store::{Message, Store};
+
+use super::app::{App, Ticked};
+use super::callback_clock::CallbackClock;
+use super::deliveries::Deliveries;
+use super::plugin_watch::PluginWatch;
+use super::records::Records;
+use scorpiox_capabilities::ask::Prompter;
+use scorpiox_capabilities::files::Files;
+use scorpiox_capabilities::setup::Setup;
+use scorpiox_capabilities::web::Web;
+use scorpiox_runtime::{Beat, Component, Fault, Runtime};
+use scorpiox_shell::Shell;
+use scorpiox_tools::listing_cache::ListingCache;
+use scorpiox_tools::plugins::Plugins;
+use scorpiox_tools::{Kind, Registry, Tool};
+
+/// Room for what a person asks for, which no client cuts.
+pub(super) const UNBOUND_CHARS: usize = 256 * 1024;
+
+/// What is opened as a [`Workspace`].
+pub struct WorkspaceOptions {
+    /// The folder that is worked on.
+    pub folder: WorkspaceFolder,
+    /// The settings cascade, as it is for this folder.
+    pub settings: Arc<Settings>,
+    /// Where its tools keep what they store.
+    pub store: Arc<dyn Store>,
+    /// What the operator decides about.
+    pub site: Site,
+}
+
+/// A session, as far as the workspace knows it that it works on.
+pub(crate) trait Connected: Send + Sync {
+    /// A tick, while a call of any session runs.
+    fn tick(&self, beat: Beat);
+    /// Whether no call of it runs or waits for its turn.
+    fn is_idle(&self) -> bool;
+    /// Tells the client of a callback at once, in the ways it can take.
+    fn tell_callback(&self, message: &Message);
+    /// Whether the client wants to know of changed tools.
+    fn needs_tool_news(&self) -> bool;
+    /// Tells the client, if it wants to know, that the tools of plugins are others than it knows: `seen` is their
+    /// digest.
+    fn saw_tools(&self, seen: u64);
+}
+
+/// An open workspace, shared by the sessions of its clients.
+pub struct Workspace {
+    pub(crate) app: Arc<App>,
+    pub(crate) folder: WorkspaceFolder,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) plugins: Plugins,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) skills: Arc<SkillFolders>,
+    pub(crate) deliveries: Deliveries,
+    pub(crate) callbacks: Arc<CallbackClock>,
+    pub(crate) listing: ListingCache,
+    pub(crate) records: Arc<Records>,
+    pub(super) plugin_watch: PluginWatch,
+    operator: Arc<Operator>,
+    shell: Arc<Shell>,
+    web: Arc<Web>,
+    files: Arc<Files>,
+    prompter: Arc<Prompter>,
+    sessions: Mutex<Vec<Weak<dyn Connected>>>,
+}
+
+impl App {
+    /// Opens a workspace. Reads no file yet.
+    pub fn open(self: &Arc<Self>, options: WorkspaceOptions) -> Arc<Workspace> {
+        let workspace = Workspace::new(Arc::clone(self), options);
+        let ticked: Weak<Workspace> = Arc::downgrade(&workspace);
+        self.add(ticked);
+        workspace
+    }
+}
+
+impl Workspace {
+    fn new(app: Arc<App>, options: WorkspaceOptions) -> Arc<Self> {
+        let WorkspaceOptions { folder, settings, store, site } = options;
+        let skills = Arc::clone(&site.skills);
+        let operator = Arc::new(Operator::new(site));
+        let shell = Arc::new(Shell::new(Arc::clone(&operator)));
+        Arc::new_cyclic(|workspace: &Weak<Self>| Self {
+            listing: ListingCache::new(&operator.site().own_home, &folder.name()),
+            plugins: Plugins::new(Arc::clone(&operator)),
+            web: Arc::new(Web::new(Arc::clone(&operator), Arc::clone(&app.asynchronous))),
+            files: Arc::new(Files::new(Arc::clone(&operator))),
+            prompter: Arc::new(Prompter::new(Arc::clone(&operator))),
+            records: Records::new(Arc::clone(&shell), &folder.path),
+            shell,
+            operator,
+            store,
+            skills,
+            deliveries: Deliveries::default(),
+            callbacks: CallbackClock::new({
+                let workspace = workspace.clone();
+                move || Some(Weak::upgrade(&workspace)?.fire_callbacks())
+            }),
+            plugin_watch: PluginWatch::default(),
+            sessions: Mutex::default(),
+            folder,
+            settings,
+            app,
+        })
+    }
+
+    /// A session begins.
+    pub(super) fn connected(&self, session: Weak<dyn Connected>) {
+        let mut sessions = self.lock_sessions();
+        sessions.retain(|other| other.strong_count() > 0);
+        sessions.push(session);
+    }
+
+    /// Lets a session go.
+    pub(super) fn disconnect(&self, session: &dyn Connected) {
+        self.lock_sessions()
+            .retain(|other| other.strong_count() > 0 && !std::ptr::addr_eq(other.as_ptr(), session));
+    }
+
+    /// The sessions of all clients that work on it now.
+    pub(super) fn sessions(&self) -> Vec<Arc<dyn Connected>> {
+        self.lock_sessions().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Whether no session has a call that runs or waits for its turn.
+    pub(super) fn is_idle(&self) -> bool {
+        self.sessions().iter().all(|session| session.is_idle())
+    }
+
+    /// Ends what runs for the workspace: callbacks, commands in the background, the browser; writes what is
+    /// left of the audit. The process may end then.
+    pub fn close(&self) {
+        self.callbacks.stop();
+        self.plugin_watch.stop();
+        self.web.shut_down();
+        self.shell.shut_down();
+        self.records.shut_down();
+    }
+
+    fn lock_sessions(&self) -> MutexGuard<'_, Vec<Weak<dyn Connected>>> {
+        self.sessions.lock()
+    }
+
+    /// The built-in tools.
+    pub fn registry(&self) -> &Registry {
+        &self.app.registry
+    }
+
+    /// What runs components.
+    pub fn runtime(&self) -> &Runtime {
+        &self.app.runtime
+    }
+
+    /// The tool of that name, if it is switched on.
+    pub fn tool(&self, name: &str) -> Option<Arc<Tool>> {
+        let tool = self.registry().get(name).cloned().or_else(|| self.plugins.get(name));
+        tool.filter(|tool| self.is_on(tool))
+    }
+
+    /// All tools, the built-in ones first.
+    pub fn tools(&self) -> Vec<Arc<Tool>> {
+        self.registry().tools().cloned().chain(self.plugins.tools()).collect()
+    }
+
+    /// Whether settings and policy let anybody call a tool.
+    pub fn is_on(&self, tool: &Tool) -> bool {
+        let is_set = self.settings.tools_enabled() && self.settings.tool_enabled(&tool.name);
+        (is_set || self.plugins.tried(&tool.name).is_some()) && self.closed_by_policy(&tool.name).is_none()
+    }
+
+    /// Why the operator wants nobody to call a tool; `None` also under a policy that cannot be used, which
+    /// every call is told of.
+    pub fn closed_by_policy(&self, tool: &str) -> Option<Refusal> {
+        if !self.operator.has_policy_file() {
+            // The built-in policy closes none.
+            return None;
+        }
+        self.operator.policy().ok()?.tools.check_tool(tool).err()
+    }
+
+    /// Whether there is a tool of that name, switched on or not.
+    pub fn knows(&self, tool: &str) -> bool {
+        self.registry().get(tool).is_some() || self.plugins.get(tool).is_some()
+    }
+
+    /// What the process built once.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// Where its tools keep what they store.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Where skills are looked for.
+    pub fn skills(&self) -> &SkillFolders {
+        &self.skills
+    }
+
+    /// The plugins that were approved.
+    pub fn plugins(&self) -> &Plugins {
+        &self.plugins
+    }
+
+    /// Whose policy holds.
+    pub fn operator(&self) -> &Operator {
+        &self.operator
+    }
+
+    /// Where commands run.
+    pub fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
+    /// Pages.
+    pub fn web(&self) -> &Web {
+        &self.web
+    }
+
+    /// The ways to ask the person outside of the client.
+    pub fn prompter(&self) -> &Arc<Prompter> {
+        &self.prompter
+    }
+
+    /// The component behind a tool.
+    pub fn component(&self, tool: &str) -> Option<&Arc<Component>> {
+        match &self.registry().get(tool)?.kind {
+            Kind::Wasm { component, .. } => Some(component),
+            Kind::Native(_) | Kind::Plugin { .. } => None,
+        }
+    }
+
+    /// How a call that stops with `cancel` is set up.
+    pub fn setup(&self, cancel: Cancel, on_wait: Arc<dyn Fn() + Send + Sync>) -> Setup {
+        Setup {
+            store: Arc::clone(&self.store),
+            skills: Arc::clone(&self.skills),
+            shell: Arc::clone(&self.shell),
+            asynchronous: Arc::clone(&self.app.asynchronous),
+            web: Arc::clone(&self.web),
+            files: Arc::clone(&self.files),
+            counterpart: None,
+            room: UNBOUND_CHARS,
+            prefix: None,
+            uses: Uses::default(),
+            on_progress: Arc::new(|_| {}),
+            read_only: false,
+            cancel,
+            on_wait,
+        }
+    }
+
+    /// How a call of the server's own is set up.
+    pub fn own_setup(&self) -> Setup {
+        self.setup(Cancel::default(), Arc::new(|| {}))
+    }
+
+    /// The goal of the plan that is active in the workspace. The shell runs read-only
+    /// while there is one. An error is no answer: who has to know must refuse then.
+    pub fn active_plan(&self) -> Result<Option<String>, Fault> {
+        let Some(component) = self.component("PlanMode") else { return Ok(None) };
+        if self.store.is_absent()? {
+            return Ok(None);
+        }
+        Ok(self.runtime().active_plan(component, &self.own_setup())?.map(|plan| plan.goal))
+    }
+}
+
+impl Ticked for Workspace {
+    fn tick(&self, beat: Beat) {
+        self.records.tick(beat);
+        for session in self.lock_sessions().iter().filter_map(Weak::upgrade) {
+            session.tick(beat);
+        }
+    }
+}

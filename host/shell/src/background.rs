@@ -1,0 +1,439 @@
+//! Commands that go on while the client does other things.
+//!
+//! Each has a thread that reads what it prints into a ring. A task that has ended stays until
+//! its end was read, and ten minutes more.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use scorpiox_audit::{ClientName, Uses};
+use scorpiox_cell::{Happened, Outcome, Tier};
+use scorpiox_executor::{Cancel, Reason, threads};
+use scorpiox_proxy::Refusal;
+use scorpiox_transcript::{Cursor, Piece, Ring};
+
+use super::met::Met;
+use super::request::{Request, note_hosts, note_names, note_reached};
+use super::{Shell, ShellError, Started};
+
+/// How long a task that has ended and was read stays.
+const KEPT_TIME: Duration = Duration::from_mins(10);
+/// Most tasks that have ended and were not read.
+const MAX_ENDED: usize = 64;
+/// Most refused hosts of a task that are remembered.
+const MAX_REFUSALS: usize = 32;
+
+/// All tasks of a server.
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    table: Mutex<Table>,
+    listener: Arc<OnceLock<Listener>>,
+}
+
+/// Who is told of tasks that have ended.
+struct Listener(Box<dyn Fn(Report) + Send + Sync>);
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
+/// A task that has ended.
+pub struct Report {
+    /// What it was refused since its call was recorded, the hosts that it reached, and who had called.
+    pub uses: Uses,
+    /// How long it ran.
+    pub duration: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    last_id: u32,
+    tasks: BTreeMap<u32, Arc<Task>>,
+    /// Being started, and counted already.
+    starting: usize,
+}
+
+#[derive(Debug)]
+struct Task {
+    id: u32,
+    /// The component that started it; none for the client.
+    owner: Option<Arc<str>>,
+    /// Who called, where that is known.
+    client: Option<Arc<ClientName>>,
+    command: String,
+    tier: Tier,
+    profile: String,
+    /// It can change files, or reach the network.
+    changes_things: bool,
+    started: Instant,
+    stop: Cancel,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    ring: Ring,
+    /// Where the client's reading is.
+    cursor: Cursor,
+    refusals: Refusals,
+    ended: Option<(TaskEnd, Instant)>,
+    read_to_end: Option<Instant>,
+}
+
+/// Hosts that a task was refused, each once.
+#[derive(Debug)]
+struct Refusals {
+    all: Vec<Refusal>,
+    /// How many of them the client was told of.
+    told: usize,
+    /// How many of them the record of the call that started it has.
+    recorded: usize,
+}
+
+impl Refusals {
+    fn add(&mut self, refusals: Vec<Refusal>) {
+        for refusal in refusals {
+            if self.all.len() < MAX_REFUSALS && !self.all.contains(&refusal) {
+                self.all.push(refusal);
+            }
+        }
+    }
+
+    /// Those that the client is not told of yet, and is now.
+    fn news(&mut self) -> Vec<Refusal> {
+        let news = self.all[self.told..].to_vec();
+        self.told = self.all.len();
+        news
+    }
+}
+
+/// How a task ended.
+#[derive(Debug, Clone)]
+pub enum TaskEnd {
+    /// Its shell ended.
+    Ended(Outcome),
+    /// The sandbox failed, and the command with it.
+    Lost(String),
+}
+
+/// Whether a task runs.
+#[derive(Debug, Clone)]
+pub enum TaskState {
+    /// It does, for this long.
+    Running(Duration),
+    /// It ended after this time.
+    Ended(TaskEnd, Duration),
+}
+
+/// A task in a list.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// What it is called by.
+    pub id: u32,
+    /// The command.
+    pub command: String,
+    /// How it is confined.
+    pub tier: Tier,
+    /// Under which profile.
+    pub profile: String,
+    /// Whether it runs.
+    pub state: TaskState,
+    /// Bytes that it printed.
+    pub printed_bytes: u64,
+}
+
+/// A task that was started.
+#[derive(Debug)]
+pub struct Begun {
+    /// The task.
+    pub task: Listed,
+    /// What was done before it, and is told once.
+    pub notes: Vec<String>,
+}
+
+/// What a read gave.
+#[derive(Debug)]
+pub struct ReadPiece {
+    /// What is new.
+    pub piece: Piece,
+    /// Hosts that were refused since the last read.
+    pub refusals: Vec<Refusal>,
+    /// The task.
+    pub task: Listed,
+}
+
+impl Shell {
+    /// Starts a task.
+    pub fn start_task(&self, request: &Request) -> Result<Begun, Arc<ShellError>> {
+        let most = self.policy()?.shell.max_background_tasks.value;
+        let place = self.tasks.reserve(most).ok_or_else(|| {
+            let error = Arc::new(ShellError::TooManyTasks(most));
+            request.uses.denied("shell", "", &error.to_string(), error.rule(self.policy().ok()));
+            error
+        })?;
+        let mut started = self.start(request)?;
+        let notes = std::mem::take(&mut started.notes);
+        let task = place.fill(request, started, Before::nothing())?;
+        Ok(Begun { task, notes })
+    }
+
+    /// A place for a command that runs already, if there is room for one more.
+    pub(super) fn place_for_task(&self) -> Result<Option<TaskPlace<'_>>, Arc<ShellError>> {
+        Ok(self.tasks.reserve(self.policy()?.shell.max_background_tasks.value))
+    }
+
+    /// All tasks of the client, or of a component, in the order they were started.
+    pub fn tasks(&self, owner: Option<&str>) -> Vec<Listed> {
+        let table = self.tasks.lock();
+        table.tasks.values().filter(|task| task.owner.as_deref() == owner).map(|task| task.listed()).collect()
+    }
+
+    /// Tasks that run and can change something, whoever started them: the component, or none for the
+    /// client.
+    pub fn tasks_that_change_things(&self) -> Vec<(Option<Arc<str>>, Listed)> {
+        let table = self.tasks.lock();
+        let running = table.tasks.values().filter(|task| task.changes_things && task.state().ended.is_none());
+        running.map(|task| (task.owner.clone(), task.listed())).collect()
+    }
+
+    /// What is new in a task's output since the last read, at most so many bytes of it.
+    pub fn read_task(
+        &self,
+        owner: Option<&str>,
+        id: u32,
+        most_bytes: usize,
+    ) -> Result<ReadPiece, Arc<ShellError>> {
+        let task = self.tasks.get(owner, id)?;
+        let mut state = task.state();
+        let ended = state.ended.is_some();
+        let State { ring, cursor, refusals, .. } = &mut *state;
+        let piece = ring.read(cursor, most_bytes, ended);
+        let refusals = refusals.news();
+        if ended && !piece.more {
+            state.read_to_end.get_or_insert_with(Instant::now);
+        }
+        drop(state);
+        Ok(ReadPiece { piece, refusals, task: task.listed() })
+    }
+
+    /// Ends a task, and waits for it. Whether it ran until then.
+    pub fn kill_task(
+        &self,
+        owner: Option<&str>,
+        id: u32,
+        cancel: &Cancel,
+    ) -> Result<(Listed, bool), Arc<ShellError>> {
+        let task = self.tasks.get(owner, id)?;
+        let ran = task.state().ended.is_none();
+        task.stop.set(Reason::Client);
+        let mut state = task.state();
+        while state.ended.is_none() && !cancel.is_set() {
+            task.changed.wait_for(&mut state, Duration::from_millis(200));
+        }
+        drop(state);
+        Ok((task.listed(), ran))
+    }
+}
+
+/// A place among the tasks, which is free again when it is dropped.
+pub(super) struct TaskPlace<'a>(&'a Tasks);
+
+/// What there was of a command before it became a task.
+pub(super) struct Before<'a> {
+    pub since: Instant,
+    /// What its output begins with.
+    pub printed: &'a [u8],
+    /// Hosts that it was refused, which the client is told of.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Before<'_> {
+    /// It starts now.
+    fn nothing() -> Self {
+        Self { since: Instant::now(), printed: &[], refusals: Vec::new() }
+    }
+}
+
+impl TaskPlace<'_> {
+    /// Puts a command there.
+    pub(super) fn fill(
+        self,
+        request: &Request,
+        started: Started,
+        before: Before<'_>,
+    ) -> Result<Listed, Arc<ShellError>> {
+        let Before { since, printed, refusals } = before;
+        let mut ring = Ring::new();
+        ring.push(printed);
+        let refusals = Refusals { told: refusals.len(), recorded: refusals.len(), all: refusals };
+        let state = State { ring, cursor: Cursor::default(), refusals, ended: None, read_to_end: None };
+        let listener = Arc::clone(&self.0.listener);
+        let mut table = self.0.lock();
+        table.last_id += 1;
+        let task = Arc::new(Task {
+            id: table.last_id,
+            owner: request.run_as.owner(),
+            client: request.uses.client().cloned(),
+            command: request.command.clone(),
+            tier: started.tier,
+            profile: started.profile.clone(),
+            changes_things: started.cell.changes_things(),
+            started: since,
+            stop: Cancel::default(),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        });
+        let follower = Arc::clone(&task);
+        let spawned =
+            threads::start(format!("task-{}", task.id), move || follower.follow(started, &listener));
+        spawned.map_err(|error| Arc::new(ShellError::io("starting a thread for the task")(error)))?;
+        table.tasks.insert(task.id, Arc::clone(&task));
+        Ok(task.listed())
+    }
+}
+
+impl Drop for TaskPlace<'_> {
+    fn drop(&mut self) {
+        self.0.lock().starting -= 1;
+    }
+}
+
+impl Tasks {
+    /// Takes a place for one more task, if there is one.
+    fn reserve(&self, most: usize) -> Option<TaskPlace<'_>> {
+        let mut table = self.lock();
+        let running = table.tasks.values().filter(|task| task.state().ended.is_none()).count();
+        if running + table.starting >= most {
+            return None;
+        }
+        table.starting += 1;
+        Some(TaskPlace(self))
+    }
+
+    fn get(&self, owner: Option<&str>, id: u32) -> Result<Arc<Task>, Arc<ShellError>> {
+        let table = self.lock();
+        let own = |task: &&Arc<Task>| task.owner.as_deref() == owner;
+        table.tasks.get(&id).filter(own).cloned().ok_or_else(|| {
+            let known: Vec<_> = table.tasks.values().filter(own).map(|task| task.id.to_string()).collect();
+            if known.is_empty() {
+                return Arc::new(ShellError::NoTasks(id));
+            }
+            Arc::new(ShellError::NoTask(if id > 0 && id <= table.last_id {
+                format!(
+                    "task {id} has ended and was read; what it printed is gone. There are: {}",
+                    known.join(", ")
+                )
+            } else {
+                format!("there is no task {id}; known tasks: {}", known.join(", "))
+            }))
+        })
+    }
+
+    /// Tells of each task that ends from now on, in a thread of the task's.
+    pub(super) fn on_end(&self, tell: impl Fn(Report) + Send + Sync + 'static) {
+        let _ = self.listener.set(Listener(Box::new(tell)));
+    }
+
+    /// Ends all tasks, without waiting.
+    pub(super) fn stop_all(&self) {
+        for task in self.lock().tasks.values() {
+            task.stop.set(Reason::Shutdown);
+        }
+    }
+
+    /// The table, without tasks whose time is over.
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        let mut table = self.table.lock();
+        table.tasks.retain(|_, task| {
+            let state = task.state();
+            state.read_to_end.is_none_or(|read| read.elapsed() < KEPT_TIME)
+        });
+        let ended: Vec<u32> =
+            table.tasks.values().filter(|task| task.state().ended.is_some()).map(|task| task.id).collect();
+        for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
+            table.tasks.remove(id);
+        }
+        table
+    }
+}
+
+impl Task {
+    /// Reads what the command prints until it has ended.
+    fn follow(&self, mut started: Started, listener: &OnceLock<Listener>) {
+        let mut met = Met::default();
+        let end = self.drain(&mut started, &mut met);
+        let uses = self.touched(&end);
+        note_reached(&uses, &started.reached(self.started));
+        started.note_met(&met, &uses);
+        drop(started);
+        if let Some(Listener(tell)) = listener.get() {
+            tell(Report { uses, duration: self.started.elapsed() });
+        }
+        self.state().ended = Some((end, Instant::now()));
+        self.changed.notify_all();
+    }
+
+    /// What it was refused since its call was recorded.
+    fn touched(&self, end: &TaskEnd) -> Uses {
+        let uses = Uses::default();
+        if let Some(client) = &self.client {
+            uses.called_by(Arc::clone(client));
+        }
+        let Refusals { all, recorded, .. } = &self.state().refusals;
+        note_hosts(&uses, all.get(*recorded..).unwrap_or_default());
+        if let TaskEnd::Ended(outcome) = end {
+            note_names(&uses, outcome);
+        }
+        uses
+    }
+
+    fn drain(&self, started: &mut Started, met: &mut Met) -> TaskEnd {
+        let mut stopped = false;
+        loop {
+            if let (false, Some(reason)) = (stopped, self.stop.reason()) {
+                stopped = true;
+                started.running.stop(reason == Reason::Client);
+            }
+            let bell = if stopped { None } else { self.stop.bell() };
+            let end = match started.running.next(Some(Duration::from_secs(1)), bell) {
+                Ok(Happened::Output(bytes)) => {
+                    met.look(bytes);
+                    self.state().ring.push(bytes);
+                    None
+                }
+                Ok(Happened::Nothing) => None,
+                Ok(Happened::Done(outcome)) => Some(TaskEnd::Ended(started.judged(outcome))),
+                Err(error) => Some(TaskEnd::Lost(error.to_string())),
+            };
+            self.state().refusals.add(started.refusals(self.started));
+            if let Some(end) = end {
+                return end;
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    fn listed(&self) -> Listed {
+        let state = self.state();
+        let run_time = match &state.ended {
+            None => TaskState::Running(self.started.elapsed()),
+            Some((end, at)) => TaskState::Ended(end.clone(), at.duration_since(self.started)),
+        };
+        Listed {
+            id: self.id,
+            command: self.command.clone(),
+            tier: self.tier,
+            profile: self.profile.clone(),
+            state: run_time,
+            printed_bytes: state.ring.total(),
+        }
+    }
+}

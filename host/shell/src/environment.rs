@@ -1,0 +1,119 @@
+//! The environment of a command: made from nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::path::{Path, PathBuf};
+
+use scorpiox_cell::{Network, PROXY_PORT, Tier};
+use scorpiox_operator::Site;
+use scorpiox_policy::Profile;
+
+use super::plan::Plan;
+
+/// Where programs are on every machine.
+const SYSTEM_PATH: [&str; 6] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// What makes programs ask nobody and draw nothing.
+const FIXED: [(&str, &str); 16] = [
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "false"),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("PIP_NO_INPUT", "1"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+    ("npm_config_yes", "true"),
+    ("npm_config_update_notifier", "false"),
+];
+
+/// The environment of commands of `profile` in a cell that is built after `plan`.
+pub(super) fn build(site: &Site, profile: &Profile, plan: &Plan) -> Vec<(String, String)> {
+    let mut variables: BTreeMap<String, String> =
+        FIXED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let mut set = |name: &str, value: String| drop(variables.insert(name.to_owned(), value));
+    let home = plan.spec.home.as_path();
+    let in_memory = matches!(plan.spec.tier, Tier::T1 | Tier::T1b);
+    let temporary = if in_memory { Path::new("/tmp") } else { plan.spec.scratch.as_path() };
+    set("HOME", home.display().to_string());
+    set("TMPDIR", temporary.display().to_string());
+    set("PWD", site.workspace.display().to_string());
+    set("SHELL", "/bin/bash".to_owned());
+    let user = if rustix::process::getuid().is_root() { "root" } else { "user" };
+    set("USER", user.to_owned());
+    set("LOGNAME", user.to_owned());
+    set("LANG", "C.UTF-8".to_owned());
+    set("PATH", path(&plan.toolchains));
+    toolchains(site, &plan.toolchains, &mut set);
+    if plan.spec.network == Network::Proxy {
+        proxy(&mut set);
+    }
+    for name in &profile.env.pass {
+        if let Ok(value) = env::var(&name.value) {
+            set(&name.value, value);
+        }
+    }
+    for (name, value) in &profile.env.set {
+        set(name, value.value.clone());
+    }
+    variables.into_iter().filter(|(_, value)| !value.contains('\0')).collect()
+}
+
+/// The folders of the host's own `PATH` that commands can see, then the system's.
+fn path(toolchains: &[PathBuf]) -> String {
+    let own = env::var_os("PATH").unwrap_or_default();
+    let seen = env::split_paths(&own).filter(|folder| {
+        let resolved = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        folder.is_absolute() && toolchains.iter().any(|toolchain| resolved.starts_with(toolchain))
+    });
+    let mut folders: Vec<PathBuf> = seen.collect();
+    folders.extend(SYSTEM_PATH.iter().map(PathBuf::from));
+    let mut seen = BTreeSet::new();
+    folders.retain(|folder| seen.insert(folder.clone()));
+    let mut text = String::new();
+    for folder in folders.iter().filter_map(|folder| folder.to_str()).filter(|folder| !folder.contains(':')) {
+        if !text.is_empty() {
+            text.push(':');
+        }
+        text.push_str(folder);
+    }
+    text
+}
+
+/// Version managers look for their folders in a home that commands do not have.
+fn toolchains(site: &Site, visible: &[PathBuf], set: &mut impl FnMut(&str, String)) {
+    let Some(home) = &site.home else { return };
+    for (variable, folder) in [
+        ("RUSTUP_HOME", ".rustup"),
+        ("PYENV_ROOT", ".pyenv"),
+        ("NVM_DIR", ".nvm"),
+        ("VOLTA_HOME", ".volta"),
+        ("ASDF_DATA_DIR", ".asdf"),
+        ("RBENV_ROOT", ".rbenv"),
+        ("SDKMAN_DIR", ".sdkman"),
+    ] {
+        let folder = home.join(folder);
+        let resolved = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        if visible.contains(&resolved) {
+            set(variable, resolved.display().to_string());
+        }
+    }
+}
+
+fn proxy(set: &mut impl FnMut(&str, String)) {
+    let address = format!("http://127.0.0.1:{PROXY_PORT}");
+    for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "npm_config_proxy"] {
+        set(name, address.clone());
+    }
+    set("ALL_PROXY", format!("socks5h://127.0.0.1:{PROXY_PORT}"));
+    for name in ["no_proxy", "NO_PROXY"] {
+        set(name, "localhost,127.0.0.1,::1".to_owned());
+    }
+}

@@ -1,0 +1,378 @@
+//! From a profile of the policy to the cell that commands of it run in.
+
+use std::fs::DirBuilder;
+use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use scorpiox_audit::BUILT_IN;
+use scorpiox_cell::{CellSpec, ETC, Exposed, HomeLink, Limits, Network, Tier};
+use scorpiox_home::instance;
+use scorpiox_operator::{Site, existing, is_own, worked_on};
+use scorpiox_paths::{Trail, Writable, resolve};
+use scorpiox_policy::{
+    Denial, DenyRule, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places, Profile,
+    Source, TOOLCHAINS, Tier as MinTier,
+};
+use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
+
+use super::area::{self, Area};
+use super::error::ShellError;
+use super::survey::Survey;
+use crate::scratch::Scratch;
+
+/// What the operator writes private networks into that commands may reach.
+pub const PRIVATE_KEY: &str = "`network` of the profile";
+/// The home folder of commands, in memory.
+const HOME: &str = "/home/user";
+
+/// Cells that this process has planned, which numbers their folders.
+static CELLS: AtomicU32 = AtomicU32::new(0);
+
+/// What a profile comes to on this machine.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub spec: CellSpec,
+    /// What commands see of this machine's own files.
+    pub areas: Vec<Area>,
+    /// Folders that hold programs beside the system's, which exist.
+    pub toolchains: Vec<PathBuf>,
+    /// Folders of programs outside that lie, or would lie, where commands write.
+    pub programs: Vec<PathBuf>,
+    /// Where whole outputs are kept.
+    pub outputs: PathBuf,
+    /// For what the cell keeps on the disk.
+    _scratch: Scratch,
+}
+
+impl Plan {
+    pub(super) fn new(
+        site: &Site,
+        profile: &Profile,
+        places: &Places,
+        writable: &Writable,
+        tier: Tier,
+    ) -> Result<Self, ShellError> {
+        check_system(profile, places)?;
+        let outputs = outputs(site);
+        // A folder of its own for each cell: one that ends takes its folder along, and nothing stays.
+        let number = CELLS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{}-{}-{number}", site.workspace_name, instance::name(), profile.name);
+        if is_own(&site.workspace, &site.own_home) {
+            return Err(ShellError::Unenforceable(format!(
+                "the workspace {} is where this program keeps what was decided; open another folder",
+                site.workspace.display()
+            )));
+        }
+        if site.workspace.starts_with(&site.own_home) {
+            // What stands in for a project where none is open is this program's to make.
+            make_folder(&site.workspace)?;
+        }
+        if !site.workspace.is_dir() {
+            return Err(ShellError::NoWorkspace(site.workspace.clone()));
+        }
+        make_folder(&outputs)?;
+        // Before anything can be written here: later sessions must not follow what is made.
+        worked_on::remember(&site.own_home, &site.workspace)
+            .map_err(ShellError::io("noting the workspace"))?;
+        let held = Scratch::new(&site.own_home, &name)
+            .map_err(ShellError::io("making a folder for temporary files"))?;
+        let scratch = held.path.clone();
+        let network = network(profile, tier)?;
+        let areas = areas(site, profile, places, writable)?;
+        let reads = |place| profile.read.iter().any(|rule| rule.place == place);
+        let toolchains = if reads(Place::Toolchains) { existing(&places.toolchains) } else { Vec::new() };
+        let mut exposed = vec![Exposed { path: outputs.as_path().into(), write: false }];
+        // What lies in an area is seen there.
+        let apart = toolchains.iter().filter(|path| !areas.iter().any(|area| path.starts_with(&area.path)));
+        exposed.extend(apart.map(|path| Exposed { path: path.as_path().into(), write: false }));
+        if tier == Tier::T2 {
+            let system = existing(&places.system).into_iter();
+            exposed.extend(system.map(|path| Exposed { path: path.into(), write: false }));
+        } else {
+            // In T2 they are granted piece by piece, for each command.
+            exposed.extend(area::exposed(&areas));
+        }
+        let in_memory = matches!(tier, Tier::T1 | Tier::T1b);
+        let spec = CellSpec {
+            tier,
+            workspace: site.workspace.as_path().into(),
+            exposed,
+            home: if in_memory { Path::new(HOME) } else { scratch.as_path() }.into(),
+            scratch: scratch.into(),
+            home_links: home_links(profile, places),
+            tmp_bytes: profile.limits.tmp,
+            network,
+            landlock_at_most: None,
+        };
+        let programs = programs_inside(site, &areas);
+        Ok(Self { spec, areas, toolchains, programs, outputs, _scratch: held })
+    }
+}
+
+/// Where whole outputs of a workspace are kept.
+pub(super) fn outputs(site: &Site) -> PathBuf {
+    site.own_home.join("output").join(&site.workspace_name)
+}
+
+/// Toolchains that lie where commands write, or that are not there yet and would.
+pub(super) fn programs_inside(site: &Site, areas: &[Area]) -> Vec<PathBuf> {
+    let written = |path: &Path| areas.iter().any(|area| area.write && path.starts_with(&area.path));
+    let meets = |path: &PathBuf| {
+        Trail::follow(path)
+            .is_ok_and(|trail| written(&trail.end) || trail.links.iter().any(|link| written(link)))
+    };
+    let home = site.home.iter();
+    home.flat_map(|home| TOOLCHAINS.iter().map(|name| home.join(name))).filter(meets).collect()
+}
+
+/// What a rule calls `~/NAME` is at that name in commands, too, where their home folder is another one.
+fn home_links(profile: &Profile, places: &Places) -> Vec<HomeLink> {
+    let rules = profile.read.iter().chain(&profile.write);
+    let named = rules.filter_map(|rule| match &rule.place {
+        Place::Path(path) => {
+            let inside = path.strip_prefix("~").ok().filter(|inside| !inside.as_os_str().is_empty())?;
+            let target = places.folders(&rule.place).pop().filter(|target| target.exists())?;
+            (target != Path::new(HOME).join(inside))
+                .then(|| HomeLink { inside: inside.into(), target: target.as_path().into() })
+        }
+        _ => None,
+    });
+    named.collect()
+}
+
+/// The system's programs are seen whole, or not at all: bash itself is one of them, so that where they are closed nothing
+/// can be run, and nothing is. A rule that closes a part of them would not hold, so it is refused.
+pub(super) fn check_system(profile: &Profile, places: &Places) -> Result<(), ShellError> {
+    let folders: Vec<_> =
+        profile.read.iter().chain(&profile.write).flat_map(|rule| places.folders(&rule.place)).collect();
+    let is_open = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
+    let mut system = places.system.iter().filter(|path| path.exists());
+    if !system.all(|path| is_open(path) || path.canonicalize().is_ok_and(|real| is_open(&real))) {
+        return Err(ShellError::Rule {
+            before: format!(
+                "profile {} does not open the system's programs, bash among them, so that no command can run: `read`",
+                profile.name
+            ),
+            rule: profile.origins.read,
+            after: " lacks \"@system\"".to_owned(),
+        });
+    }
+    let named = |rule: &&scorpiox_policy::PathRule| matches!(rule.place, Place::Path(_));
+    let own: Vec<_> =
+        profile.read.iter().filter(named).flat_map(|rule| places.folders(&rule.place)).collect();
+    let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
+    let whole: Vec<PathBuf> = places.system.iter().cloned().chain(etc).collect();
+    let is_of_it = |rule: &&DenyRule| {
+        let head = rule.head(places);
+        head.is_some_and(|head| {
+            whole.iter().any(|path| head.starts_with(path))
+                && !own.iter().any(|folder| head.starts_with(folder))
+        })
+    };
+    match profile.deny.iter().find(is_of_it) {
+        None => Ok(()),
+        Some(rule) => Err(ShellError::Rule {
+            before: format!("`deny` of profile {} has \"{}\"", profile.name, rule.glob()),
+            rule: rule.source,
+            after: ", which is among the system's programs: commands see those whole, or not at all; leave it out"
+                .to_owned(),
+        }),
+    }
+}
+
+fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
+    match &profile.network.value {
+        NetworkRule::Off => Ok(Network::Off),
+        NetworkRule::Open => Ok(Network::Host),
+        NetworkRule::Allowlist { .. } if matches!(tier, Tier::T1 | Tier::T1b) => Ok(Network::Proxy),
+        NetworkRule::Allowlist { .. } => Err(ShellError::Unenforceable(format!(
+            "the network of profile {} is a list of hosts, which tier {tier} cannot enforce; T1 and T1b can",
+            profile.name
+        ))),
+    }
+}
+
+/// What of the machine's own files a profile shows.
+pub(super) fn areas(
+    site: &Site,
+    profile: &Profile,
+    places: &Places,
+    writable: &Writable,
+) -> Result<Vec<Area>, ShellError> {
+    let mut areas: Vec<Area> = Vec::new();
+    let rules =
+        profile.read.iter().map(|rule| (rule, false)).chain(profile.write.iter().map(|rule| (rule, true)));
+    for (rule, write) in rules {
+        if !matches!(rule.place, Place::Workspace | Place::Skills | Place::Path(_)) {
+            continue;
+        }
+        for path in places.folders(&rule.place) {
+            // A command must not decide what later ones see, nor that there are none.
+            let path = match resolve(&path, writable) {
+                Ok(path) => path,
+                Err(error) => {
+                    tracing::warn!("commands have no {}, which the policy names: {error}", path.display());
+                    continue;
+                }
+            };
+            beside_own(site, places, &path, write.then_some(rule.source))?;
+            match areas.iter_mut().find(|area| area.path == path) {
+                Some(area) => area.write |= write,
+                None if path.exists() => areas.push(Area { path, write }),
+                None => {}
+            }
+        }
+    }
+    // What a person narrowed leads nowhere that is not open to all, also by a link.
+    if let Some(outer) = &profile.outer {
+        let wider = self::areas(site, outer, places, writable)?;
+        areas.retain(|area| {
+            wider.iter().any(|open| area.path.starts_with(&open.path) && (open.write || !area.write))
+        });
+    }
+    // A file has nothing in it that could be closed, so it is closed itself.
+    let denied = profile.denied(places);
+    areas.retain(|area| area.path.is_dir() || denied.matches(&area.path).is_none());
+    // Programs that are always there need no area; one with a rule of its own about what is
+    // denied does.
+    let reaches_out = |rule: &DenyRule| rule.glob().starts_with(['/', '~']);
+    if profile.deny.iter().any(reaches_out) && profile.read.iter().any(|rule| rule.place == Place::Toolchains)
+    {
+        let programs = existing(&places.toolchains);
+        areas.extend(programs.into_iter().map(|path| Area { path, write: false }));
+    }
+    match area::reopened(&areas) {
+        None => Ok(areas),
+        Some((inside, kept)) => Err(ShellError::Unenforceable(format!(
+            "`write` of profile {} opens {}, which lies in {}, which `read` opens for reading alone inside a folder of \
+             `write`: leave one of the three out",
+            profile.name,
+            inside.path.display(),
+            kept.path.display()
+        ))),
+    }
+}
+
+/// A resolved path of the policy that commands may write must hold neither the policy itself nor
+/// programs that run next.
+fn beside_own(
+    site: &Site,
+    places: &Places,
+    path: &Path,
+    written_by: Option<Source>,
+) -> Result<(), ShellError> {
+    let Some(rule) = written_by.filter(|_| path != site.workspace) else { return Ok(()) };
+    let mut others = existing(&places.toolchains);
+    others.push(site.own_home.clone());
+    others.extend(Path::new(MANAGED_FILE).parent().map(Path::to_owned));
+    let policy = Trail::follow(&site.own_policy());
+    others.extend(policy.into_iter().flat_map(|trail| trail.links.into_iter().chain([trail.end])));
+    let meets = |other: &PathBuf| other.starts_with(path) || path.starts_with(other);
+    match others.iter().find(|other| meets(other)) {
+        None => Ok(()),
+        Some(other) => Err(ShellError::Rule {
+            before: format!("the policy lets commands write to {}", path.display()),
+            rule,
+            after: format!(
+                ", which has to do with {}: programs that run next, or the policy itself; name a folder apart from it",
+                other.display()
+            ),
+        }),
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), ShellError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(ShellError::io(format!("making the folder {}", path.display())))
+}
+
+/// The least tier of a policy, in the sandbox's terms.
+pub fn tier(tier: MinTier) -> Tier {
+    match tier {
+        MinTier::T1 => Tier::T1,
+        MinTier::T1b => Tier::T1b,
+        MinTier::T2 => Tier::T2,
+    }
+}
+
+/// What a command of this profile may use up.
+pub(super) fn limits(profile: &Profile) -> Limits {
+    let limits = &profile.limits;
+    Limits {
+        processes: limits.processes,
+        memory: limits.memory,
+        open_files: limits.open_files,
+        file_size: limits.file_size,
+    }
+}
+
+/// What looks for files that need a rule of their own.
+pub(super) fn survey(profile: &Profile, places: &Places, areas: &[Area]) -> Survey {
+    Survey::new(areas, profile.denied(places))
+}
+
+/// The proxy of a profile with a list of hosts.
+pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result<Proxy> {
+    let (hosts, near) = match &profile.network.value {
+        NetworkRule::Allowlist { hosts, allow_private } => (hosts.clone(), allow_private.as_slice()),
+        NetworkRule::Off | NetworkRule::Open => (Vec::new(), [].as_slice()),
+    };
+    let addresses = AddressPolicy::new(near.iter().map(|rule| rule.network).collect(), PRIVATE_KEY);
+    let outer = profile.outer.as_deref().and_then(|outer| match &outer.network.value {
+        NetworkRule::Allowlist { hosts, .. } => {
+            let rules = HostRules::from(hosts.clone()).of(outer.origins.file);
+            Some((rules, outer.network.source.to_string()))
+        }
+        NetworkRule::Off | NetworkRule::Open => None,
+    });
+    let rules = HostRules::from(hosts).of(profile.origins.file);
+    let rules = Arc::new(Hosts { rules, list: profile.network.source.to_string(), outer });
+    Proxy::start(
+        listener,
+        rules,
+        Arc::new(SystemResolver::default()),
+        addresses,
+        scorpiox_proxy::Limits::default(),
+    )
+}
+
+#[derive(Debug)]
+struct Hosts {
+    rules: HostRules,
+    /// Where they are listed, which decides about what is not.
+    list: String,
+    /// Those for all users, where a person narrowed them: asked first, so that a refusal names their line.
+    outer: Option<(HostRules, String)>,
+}
+
+impl Decide for Hosts {
+    fn decide(&self, host: &str, port: u16) -> Result<String, Denied> {
+        if let Some((rules, list)) = &self.outer {
+            decided(rules.decide(host, port), list)?;
+        }
+        decided(self.rules.decide(host, port), &self.list)
+    }
+}
+
+fn decided(decision: HostDecision<'_>, list: &str) -> Result<String, Denied> {
+    match decision {
+        HostDecision::Allowed(rule) => Ok(rule.source.to_string()),
+        HostDecision::Denied(why) => {
+            let rule = match &why {
+                Denial::Port { source_line, .. } => source_line.to_string(),
+                Denial::NotListed { .. } => list.to_owned(),
+                _ => BUILT_IN.to_owned(),
+            };
+            Err(Denied { why: why.to_string(), rule })
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! From what was found to the rules of one command, or of one plugin.
+//!
+//! [`View::special`] decides which paths have a rule of their own; it is the one place that does, for
+//! all tiers, for plugins and for `policy why`. [`Special`] turns them into what a tier needs.
+
+mod branches;
+mod special;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use scorpiox_cell::Tier;
+use scorpiox_gitdirs::{MAX_REPOSITORIES, Seen, obeyed};
+use scorpiox_operator::Site;
+use scorpiox_paths::Trail;
+use scorpiox_policy::PROTECTED;
+
+use super::ShellError;
+use super::area::Area;
+use super::survey::{Found, Look, OtherNames, Survey};
+pub use special::Special;
+use special::Why;
+
+/// All that commands see of this machine's own files, but for programs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub areas: &'a [Area],
+    /// The program's own folder, which may lie inside.
+    pub own_home: &'a Path,
+    /// The user's home folder.
+    pub home: Option<&'a Path>,
+    /// What programs outside start from, which may lie inside: paths that need not exist.
+    pub programs: &'a [PathBuf],
+    /// How much of it may have rules.
+    bounds: Bounds,
+}
+
+/// What one command has at most.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// Paths with a rule, and folders above them: each takes it a mount.
+    rules: usize,
+    /// Repositories that are followed.
+    repositories: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        // The kernel allows 100,000 mounts.
+        Self { rules: 20_000, repositories: MAX_REPOSITORIES }
+    }
+}
+
+/// Rules in T1b: bubblewrap takes 9,000 words, of which a rule is up to five.
+const RULES_IN_T1B: usize = 1500;
+
+impl<'a> View<'a> {
+    /// Of these areas.
+    pub(crate) fn new(site: &'a Site, areas: &'a [Area], programs: &'a [PathBuf]) -> Self {
+        Self {
+            areas,
+            own_home: &site.own_home,
+            home: site.home.as_deref(),
+            programs,
+            bounds: Bounds::default(),
+        }
+    }
+
+    /// The same, with as many rules as commands of a tier can have.
+    pub(super) fn in_tier(mut self, tier: Tier) -> Self {
+        if tier == Tier::T1b {
+            self.bounds.rules = RULES_IN_T1B;
+        }
+        self
+    }
+}
+
+impl View<'_> {
+    /// The paths with a rule of their own, by a new look at the areas.
+    pub(crate) fn special(&self, survey: &Survey) -> Result<Special, ShellError> {
+        let Look { found, reopened } = survey.look()?;
+        let mut special = Special::new(self.areas, reopened);
+        self.decide(&found, survey, &mut special).map_err(ShellError::io("looking through the folders"))?;
+        Ok(special)
+    }
+
+    fn decide(&self, found: &Found, survey: &Survey, special: &mut Special) -> io::Result<()> {
+        for (paths, why) in [(&found.denied, Why::Denied), (&found.sockets, Why::Socket)] {
+            for path in paths {
+                Self::hide(path, why, special);
+            }
+        }
+        for unseen in &found.unseen {
+            special.hide(&unseen.path, Why::Unseen(unseen.why));
+        }
+        if self.own_home.exists() {
+            special.hide(self.own_home, Why::Own);
+        }
+        if self.areas.iter().any(|area| area.write) {
+            self.protect_names(found, special);
+            self.protect_git(found, special)?;
+            for path in self.programs {
+                Self::protect(path, Why::Program, special);
+            }
+        }
+        self.follow_links(survey, special);
+        // What is closed by this needs no look for other names: it has no rule of its own any more.
+        special.bound(self.bounds.rules)?;
+        Self::add_other_names(survey, special);
+        special.bound(self.bounds.rules)
+    }
+
+    /// What is in a protected folder is protected where it is: hooks and settings are often links.
+    fn follow_links(&self, survey: &Survey, special: &mut Special) {
+        let mut left = self.bounds.rules;
+        while let Some((folder, why)) = special.next_fresh() {
+            let links = survey.links_below(&folder);
+            let Some(rest) = left.checked_sub(links.len()) else {
+                special.hide(&folder, Why::Unseen("holds more links than are followed"));
+                continue;
+            };
+            left = rest;
+            for link in links {
+                Self::protect(&link, why, special);
+            }
+        }
+    }
+
+    /// Gives all names of a file the rule of one.
+    fn add_other_names(survey: &Survey, special: &mut Special) {
+        let hidden = special.hidden().iter().filter(|(_, why)| matches!(why, Why::Denied));
+        let hidden: Vec<_> = hidden.map(|(path, why)| (path.clone(), *why, true)).collect();
+        let frozen = special.frozen().iter().map(|(path, why)| (path.clone(), *why, false));
+        let rules: Vec<_> = hidden.into_iter().chain(frozen).collect();
+        let paths: Vec<&Path> = rules.iter().map(|(path, ..)| path.as_path()).collect();
+        let OtherNames { names, unseen } = survey.other_names(&paths);
+        for (path, at) in names {
+            match rules.get(at) {
+                Some((_, why, true)) => special.hide(&path, *why),
+                Some((_, why, false)) => special.freeze(&path, *why),
+                None => {}
+            }
+        }
+        for path in unseen {
+            special.hide(&path, Why::Unseen("could not be looked at"));
+        }
+    }
+
+    fn protect_names(&self, found: &Found, special: &mut Special) {
+        for path in &found.names {
+            Self::protect_here(path, Why::Name, special);
+        }
+        let roots = self.areas.iter().filter(|area| area.write && area.path.is_dir());
+        for root in roots {
+            for name in PROTECTED {
+                Self::protect_here(&root.path.join(name), Why::Name, special);
+            }
+        }
+    }
+
+    /// What git obeys. Where that is more than is followed, folders are closed until the rest is not.
+    fn protect_git(&self, found: &Found, special: &mut Special) -> io::Result<()> {
+        let mut git = self.git(found);
+        special.close_branches(git.folders.iter().chain(&git.pointers), self.bounds.repositories);
+        git.retain(|path| special.closes(path, false).is_none());
+        let obeyed = obeyed(git.seen(self.home));
+        for path in &obeyed.left_out {
+            let must = obeyed.begun.contains(path);
+            Self::close(path, Why::Unseen("has more that git obeys than is followed"), must, special)?;
+        }
+        for path in &obeyed.files {
+            Self::protect(path, Why::Git, special);
+        }
+        Ok(())
+    }
+
+    /// Nobody reaches what a path leads to. Where that cannot be, it is an error if it `must`.
+    fn close(path: &Path, why: Why, must: bool, special: &mut Special) -> io::Result<()> {
+        let Ok(Trail { end, exists, .. }) = Trail::follow(path) else { return Ok(()) };
+        if must && special.holds_area(&end) {
+            return Err(io::Error::other(format!("{} {why}; remove some of it", end.display())));
+        }
+        if exists {
+            special.hide(&end, why);
+        } else {
+            special.keep_absent(&end, why);
+        }
+        Ok(())
+    }
+
+    /// The same of a path whose folder is reached through no link.
+    fn protect_here(path: &Path, why: Why, special: &mut Special) {
+        match path.symlink_metadata() {
+            Ok(found) if !found.is_symlink() => special.freeze(path, why),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => special.keep_absent(path, why),
+            // A link, or a folder that is none any more.
+            _ => Self::protect(path, why, special),
+        }
+    }
+
+    /// Nothing can change what a path leads to, nor lead it elsewhere.
+    fn protect(path: &Path, why: Why, special: &mut Special) {
+        let Ok(trail) = Trail::follow(path) else {
+            // Links in a circle, or what is closed already.
+            if path.symlink_metadata().is_ok() {
+                special.freeze(path, why);
+            }
+            return;
+        };
+        for link in &trail.links {
+            special.freeze(link, why);
+        }
+        match &trail.blocked {
+            // It cannot come to be as long as this is not a folder.
+            Some(blocked) => special.freeze(blocked, why),
+            None if trail.exists => special.freeze(&trail.end, why),
+            None => special.keep_absent(&trail.end, why),
+        }
+    }
+
+    /// A link that is hidden hides what it leads to.
+    fn hide(path: &Path, why: Why, special: &mut Special) {
+        special.hide(path, why);
+        let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        if let (true, Ok(trail)) = (is_link, Trail::follow(path)) {
+            for link in &trail.links {
+                special.hide(link, why);
+            }
+            if trail.exists {
+                special.hide(&trail.end, why);
+            }
+        }
+    }
+
+    /// Where git begins: in what was found, in the folders around the areas, and at the user's.
+    fn git(&self, found: &Found) -> Git {
+        let mut git = Git {
+            folders: found.git_folders.clone(),
+            pointers: found.git_pointers.clone(),
+            of_user: self.home.map(of_user).unwrap_or_default(),
+        };
+        let around =
+            self.areas.iter().filter(|area| area.write).flat_map(|area| area.path.ancestors().skip(1));
+        let mut around: Vec<PathBuf> = around.map(|folder| folder.join(".git")).collect();
+        around.sort();
+        around.dedup();
+        for path in around {
+            match path.symlink_metadata() {
+                Ok(found) if found.is_dir() => git.folders.push(path),
+                Ok(_) => git.pointers.push(path),
+                Err(_) => {}
+            }
+        }
+        // What lies near the roots is followed first.
+        git.folders.sort_by_cached_key(|path| (path.components().count(), path.clone()));
+        git
+    }
+}
+
+struct Git {
+    folders: Vec<PathBuf>,
+    pointers: Vec<PathBuf>,
+    of_user: Vec<PathBuf>,
+}
+
+impl Git {
+    fn retain(&mut self, keep: impl Fn(&Path) -> bool) {
+        self.folders.retain(|path| keep(path));
+        self.pointers.retain(|path| keep(path));
+    }
+
+    fn seen<'a>(&'a self, home: Option<&'a Path>) -> Seen<'a> {
+        Seen { folders: &self.folders, pointers: &self.pointers, of_user: &self.of_user, home }
+    }
+}
+
+/// Configurations of git that hold in every repository of the user.
+fn of_user(home: &Path) -> Vec<PathBuf> {
+    let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = named("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+    let usual = [home.join(".gitconfig"), folder.join("git/config"), PathBuf::from("/etc/gitconfig")];
+    let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].into_iter().filter_map(named);
+    usual.into_iter().chain(named).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! Paths with a rule of their own, and what they come to in each tier.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use scorpiox_cell::{Access, Cover, Granted};
+
+use super::Area;
+use super::branches::largest;
+
+/// Why a path has a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    Denied,
+    Socket,
+    Own,
+    Unseen(&'static str),
+    Name,
+    Git,
+    Program,
+    Kept,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Denied => "it is denied, or has a link to it that is",
+            Self::Socket => "it is a socket of another program",
+            Self::Own => "it is this program's own",
+            Self::Unseen(why) => return write!(f, "it {why}, so that nothing is known of what is in it"),
+            Self::Name => "editors, clients and shells outside the sandbox run what it names",
+            Self::Git => "git obeys it, or what leads to it, and runs what it names",
+            Self::Program => "programs outside the sandbox start from it",
+            Self::Kept => "the policy opens it for reading alone, inside a folder for writing",
+        })
+    }
+}
+
+/// Paths with a rule of their own, each once.
+#[derive(Debug, Default)]
+pub struct Special {
+    areas: Vec<Area>,
+    /// Whether commands may write in an area.
+    write: HashMap<PathBuf, bool>,
+    hidden: BTreeMap<PathBuf, Why>,
+    frozen: BTreeMap<PathBuf, Why>,
+    absent: BTreeMap<PathBuf, Why>,
+    /// What was frozen, and whose links were not followed yet.
+    fresh: VecDeque<(PathBuf, Why)>,
+    /// Roots that a command had closed to their owner, and which are open again.
+    pub reopened: Vec<PathBuf>,
+}
+
+impl Special {
+    pub(super) fn new(areas: &[Area], reopened: Vec<PathBuf>) -> Self {
+        let (kept, areas): (Vec<_>, Vec<_>) = areas.iter().cloned().partition(|area| area.is_kept(areas));
+        let write = areas.iter().map(|area| (area.path.clone(), area.write)).collect();
+        let frozen = kept.into_iter().map(|area| (area.path, Why::Kept)).collect();
+        Self { areas, write, frozen, reopened, ..Self::default() }
+    }
+
+    /// The innermost area that a path lies in, and whether commands may write there. An area itself
+    /// is as the policy says.
+    fn area<'a>(&self, path: &'a Path) -> Option<(&'a Path, bool)> {
+        if self.write.contains_key(path) {
+            return None;
+        }
+        path.ancestors().skip(1).find_map(|folder| Some((folder, *self.write.get(folder)?)))
+    }
+
+    /// Whether a folder is an area that commands may write, or holds one.
+    pub(super) fn holds_area(&self, folder: &Path) -> bool {
+        self.areas.iter().any(|area| area.write && area.path.starts_with(folder))
+    }
+
+    /// It cannot be read or changed.
+    pub(super) fn hide(&mut self, path: &Path, why: Why) {
+        if self.area(path).is_some() {
+            self.hidden.entry(path.to_owned()).or_insert(why);
+        }
+    }
+
+    /// It exists, and cannot be changed.
+    pub(super) fn freeze(&mut self, path: &Path, why: Why) {
+        let is_new = self.area(path).is_some_and(|(_, write)| write) && !self.frozen.contains_key(path);
+        if is_new {
+            self.frozen.insert(path.to_owned(), why);
+            self.fresh.push_back((path.to_owned(), why));
+        }
+    }
+
+    /// It does not exist, and cannot come to.
+    pub(super) fn keep_absent(&mut self, path: &Path, why: Why) {
+        if self.area(path).is_some_and(|(_, write)| write) {
+            self.absent.entry(path.to_owned()).or_insert(why);
+        }
+    }
+
+    /// Something that was frozen, once.
+    pub(super) fn next_fresh(&mut self) -> Option<(PathBuf, Why)> {
+        self.fresh.pop_front()
+    }
+
+    pub(super) fn hidden(&self) -> &BTreeMap<PathBuf, Why> {
+        &self.hidden
+    }
+
+    pub(super) fn frozen(&self) -> &BTreeMap<PathBuf, Why> {
+        &self.frozen
+    }
+
+    /// Why a path, absolute and without links, cannot be read, or written.
+    pub fn closes(&self, path: &Path, write: bool) -> Option<Why> {
+        let closed =
+            |rules: &BTreeMap<PathBuf, Why>| path.ancestors().find_map(|path| rules.get(path).copied());
+        let unreadable = closed(&self.hidden);
+        if !write {
+            return unreadable;
+        }
+        unreadable.or_else(|| closed(&self.frozen)).or_else(|| closed(&self.absent))
+    }
+
+    /// Closes folders right below an area that hold most of these paths, until at most `most` are left.
+    pub(super) fn close_branches<'a>(&mut self, paths: impl Iterator<Item = &'a PathBuf>, most: usize) {
+        let mut weights: HashMap<PathBuf, usize> = HashMap::new();
+        for branch in paths.filter_map(|path| self.branch(path)) {
+            *weights.entry(branch).or_default() += 1;
+        }
+        for branch in largest(weights, most, 0) {
+            self.hidden.insert(branch, Why::Unseen("holds too many repositories"));
+        }
+    }
+
+    /// Leaves out what needs no rule beside another, and closes folders with most rules in them, until
+    /// there are at most `most`, with the folders above them: a command may not keep others from running by what it leaves behind.
+    pub(super) fn bound(&mut self, most: usize) -> io::Result<()> {
+        self.leave_out();
+        if self.paths().count() < most / 250 {
+            // No folder lies so deep that there could be too many above them.
+            return Ok(());
+        }
+        for branch in largest(self.weights(), most, 1) {
+            self.hidden.insert(branch, Why::Unseen("holds too many denied or protected files"));
+        }
+        self.leave_out();
+        let weights = self.weights();
+        if weights.values().sum::<usize>() <= most {
+            return Ok(());
+        }
+        let mut areas: BTreeMap<&Path, usize> = BTreeMap::new();
+        for branch in weights.keys() {
+            *areas.entry(branch.parent().unwrap_or(branch)).or_default() += 1;
+        }
+        let fullest =
+            areas.into_iter().max_by_key(|(_, count)| *count).map(|(path, _)| path.display().to_string());
+        Err(io::Error::other(format!(
+            "{} holds more than {most} files and folders that are denied, protected or closed, or hold such; \
+             remove some, or start in a smaller folder",
+            fullest.unwrap_or_default()
+        )))
+    }
+
+    fn leave_out(&mut self) {
+        let hidden: BTreeSet<PathBuf> = self.hidden.keys().cloned().collect();
+        let frozen: BTreeSet<PathBuf> = self.frozen.keys().cloned().collect();
+        let below = |path: &Path, rules: &BTreeSet<PathBuf>| {
+            path.ancestors().skip(1).any(|folder| rules.contains(folder))
+        };
+        self.hidden.retain(|path, _| !below(path, &hidden));
+        self.frozen
+            .retain(|path, _| !hidden.contains(path) && !below(path, &hidden) && !below(path, &frozen));
+        self.absent.retain(|path, _| !below(path, &hidden) && !below(path, &frozen));
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.hidden.keys().chain(self.frozen.keys()).chain(self.absent.keys())
+    }
+
+    /// Rules, and the folders above them in their areas, by the branch that they lie in.
+    fn weights(&self) -> HashMap<PathBuf, usize> {
+        let mut weights: HashMap<PathBuf, usize> = HashMap::new();
+        let mut counted: HashSet<&Path> = HashSet::new();
+        for path in self.paths() {
+            let (Some((area, _)), Some(branch)) = (self.area(path), self.branch(path)) else { continue };
+            let above = path.ancestors().skip(1).take_while(|folder| *folder != area);
+            let new = above.take_while(|folder| counted.insert(folder)).count();
+            *weights.entry(branch).or_default() += 1 + new;
+        }
+        weights
+    }
+
+    /// The folder right below its area that a path lies in.
+    fn branch(&self, path: &Path) -> Option<PathBuf> {
+        let (area, _) = self.area(path)?;
+        let first = path.strip_prefix(area).ok()?.components().next()?;
+        Some(area.join(first))
+    }
+
+    /// For the guard, and for tiers with mounts of their own. A folder comes before what lies in it.
+    pub fn covers(&self) -> Vec<Cover> {
+        let mut covers: Vec<Cover> = Vec::new();
+        covers.extend(self.hidden.keys().map(|path| Cover::Hide(path.as_path().into())));
+        covers.extend(self.frozen.keys().map(|path| Cover::Freeze(path.as_path().into())));
+        covers.extend(self.absent.keys().map(|path| Cover::Absent(path.as_path().into())));
+        covers.sort_by(|a, b| a.path().cmp(b.path()));
+        covers
+    }
+
+    /// For tiers with Landlock alone, which can grant a folder only with all that is in it: so
+    /// a folder with something special inside is granted piece by piece.
+    pub fn granted(&self) -> io::Result<Vec<Granted>> {
+        let mut granted = Vec::new();
+        let mut open: Vec<_> = self.areas.iter().map(|area| (area.path.clone(), area.write)).collect();
+        while let Some((path, write)) = open.pop() {
+            if self.hidden.contains_key(&path) {
+                continue;
+            }
+            let write = write && !self.frozen.contains_key(&path);
+            let access = if write { Access::Write } else { Access::Read };
+            if !self.splits(&path, write) {
+                granted.push(Granted { path: path.into(), access });
+                continue;
+            }
+            // What is read there is only what may be read, where nothing is hidden.
+            let access = if holds(&self.hidden, &path) { Access::List } else { Access::Read };
+            granted.push(Granted { path: path.as_path().into(), access });
+            // What goes away meanwhile needs no grant.
+            let Some(entries) = if_there(fs::read_dir(&path))? else { continue };
+            for entry in entries {
+                let entry = entry?;
+                // A link grants nothing; what it leads to is granted by its own name.
+                let Some(kind) = if_there(entry.file_type())? else { continue };
+                if !kind.is_symlink() {
+                    open.push((entry.path(), write));
+                }
+            }
+        }
+        Ok(granted)
+    }
+
+    /// Whether something in a folder has another rule than the folder.
+    fn splits(&self, folder: &Path, write: bool) -> bool {
+        holds(&self.hidden, folder) || (write && holds(&self.frozen, folder))
+    }
+
+    /// Folders that are closed because nothing is known of what is in them.
+    pub fn unseen(&self) -> Vec<(PathBuf, &'static str)> {
+        let unseen = self.hidden.iter().filter_map(|(path, why)| match why {
+            Why::Unseen(why) => Some((path.clone(), *why)),
+            _ => None,
+        });
+        unseen.collect()
+    }
+}
+
+/// Nothing, where there is nothing any more.
+fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// Whether something in a folder has one of these rules.
+fn holds(rules: &BTreeMap<PathBuf, Why>, folder: &Path) -> bool {
+    let from = (std::ops::Bound::Excluded(folder), std::ops::Bound::Unbounded);
+    rules.range::<Path, _>(from).next().is_some_and(|(path, _)| path.starts_with(folder))
+}

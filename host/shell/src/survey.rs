@@ -1,0 +1,171 @@
+//! What among the files that commands see needs a rule of its own: files that are denied, sockets of
+//! other programs, repositories, and names that programs obey.
+//!
+//! Whole trees are looked through before each command, since a file may have come since
+//! the last one; a folder whose time of change is the same is not read again.
+//!
+//! Invariant: what cannot be looked at is named as [`Unseen`], for it to be closed whole. A command
+//! chooses what it leaves behind, so nothing below a tree's root is a reason to fail.
+
+mod folder;
+mod links;
+mod roots;
+mod walk;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use scorpiox_paths::Identity;
+use scorpiox_policy::DenySet;
+
+use super::area::Area;
+use folder::Folder;
+pub(super) use links::OtherNames;
+use roots::Modes;
+use walk::{Walk, Walked};
+
+/// Most folders that the trees may have. What is more is closed.
+const MAX_FOLDERS: usize = 500_000;
+
+/// Looks through some trees.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    roots: Vec<PathBuf>,
+    /// Those of them that commands may change.
+    written: Vec<PathBuf>,
+    deny: DenySet,
+    most_folders: usize,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Debug, Default)]
+struct Memory {
+    modes: Modes,
+    folders: HashMap<PathBuf, Folder>,
+    /// Folders of git's, which stay so for as long as this lives, whatever is taken out of them.
+    of_git: HashSet<Identity>,
+    /// What was found last.
+    found: Arc<Found>,
+}
+
+/// What was found. All paths are absolute, below one of the trees, and pass through no link.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Files, folders and links that are denied. Nothing below a denied folder is listed.
+    pub denied: Vec<PathBuf>,
+    /// Sockets, which lead to programs outside.
+    pub sockets: Vec<PathBuf>,
+    /// Files, folders and links of a protected name.
+    pub names: Vec<PathBuf>,
+    /// Folders of git's, under any name.
+    pub git_folders: Vec<PathBuf>,
+    /// What is called `.git` and is not a folder.
+    pub git_pointers: Vec<PathBuf>,
+    /// What could not be looked at.
+    pub unseen: Vec<Unseen>,
+}
+
+/// What one look gave.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub found: Arc<Found>,
+    /// Roots that a command had closed to their owner, and which are open again.
+    pub reopened: Vec<PathBuf>,
+}
+
+/// A folder that was not looked at. Nothing is known of what lies in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Unseen {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Why, as the end of a sentence about it.
+    pub why: &'static str,
+}
+
+/// Why trees cannot be looked through at all. Commands do not run then.
+#[derive(Debug, thiserror::Error)]
+pub enum SurveyError {
+    /// The root of a tree cannot be read.
+    #[error(
+        "the folder {} cannot be searched for protected files: {error}; make it readable again with \
+         `chmod u+rwx`",
+        .path.display()
+    )]
+    Unreadable {
+        /// The folder.
+        path: PathBuf,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// There are too many right in the root.
+    #[error(
+        "{} directly contains more than {MAX_FOLDERS} folders, too many to search for protected files; \
+         remove some, or start in a smaller folder",
+        .0.display()
+    )]
+    TooLarge(PathBuf),
+}
+
+impl Survey {
+    pub(crate) fn new(areas: &[Area], deny: DenySet) -> Self {
+        let roots = areas.iter().map(|area| area.path.clone()).collect();
+        let written = areas.iter().filter(|area| area.write).map(|area| area.path.clone()).collect();
+        Self { roots, written, deny, most_folders: MAX_FOLDERS, memory: Mutex::default() }
+    }
+
+    /// What is closed.
+    pub(crate) fn denied(&self) -> &DenySet {
+        &self.deny
+    }
+
+    /// Looks through all of it.
+    pub(crate) fn look(&self) -> Result<Look, SurveyError> {
+        let mut memory = self.memory();
+        let reopened = memory.modes.restore();
+        let mut walk = Walk::new(&self.deny, self.most_folders, std::mem::take(&mut memory.folders));
+        if let Err(error) = walk.through(&self.roots) {
+            memory.folders = walk.give_up();
+            return Err(error);
+        }
+        let Walked { folders, unseen, changed } = walk.end();
+        memory.folders = folders;
+        memory.modes.remember(&self.written);
+        if changed || memory.found.unseen != unseen {
+            memory.found = Arc::new(memory.find(unseen));
+        }
+        Ok(Look { found: Arc::clone(&memory.found), reopened })
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock()
+    }
+}
+
+impl Memory {
+    fn find(&mut self, unseen: Vec<Unseen>) -> Found {
+        let mut found = Found { unseen, ..Found::default() };
+        let mut of_git = HashSet::new();
+        for (path, folder) in &self.folders {
+            found.denied.extend_from_slice(&folder.denied);
+            found.sockets.extend_from_slice(&folder.sockets);
+            found.names.extend_from_slice(&folder.names);
+            found.git_pointers.extend_from_slice(&folder.git_pointers);
+            if folder.is_of_git || self.of_git.contains(&folder.identity()) {
+                found.git_folders.push(path.clone());
+                of_git.insert(folder.identity());
+            }
+        }
+        self.of_git = of_git;
+        let Found { denied, sockets, names, git_folders, git_pointers, .. } = &mut found;
+        for list in [denied, sockets, names, git_folders, git_pointers] {
+            list.sort_unstable();
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests;

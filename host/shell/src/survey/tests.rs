@@ -1,0 +1,122 @@
+use std::fs;
+use std::path::Path;
+
+use scorpiox_bed::Bed;
+use scorpiox_policy::{Places, Policy};
+
+use super::*;
+
+/// The same with another bound on folders.
+fn survey_of(root: &Path, most_folders: usize) -> Survey {
+    Survey { most_folders, ..survey(root) }
+}
+
+fn survey(root: &Path) -> Survey {
+    let policy = Policy::builtin();
+    let places = Places::standard(root.to_owned(), None, Path::new("/own"));
+    let areas = [Area { path: root.to_owned(), write: true }];
+    Survey::new(&areas, policy.shell.profiles["workspace"].denied(&places))
+}
+
+#[test]
+fn everything_with_a_rule_is_found_at_any_depth() {
+    let bed = Bed::new();
+    for name in
+        ["a/.env", ".mcp.json", "a/b/.VSCode/tasks.json", "bare/HEAD", "bare/objects/x", "bare/refs/x"]
+    {
+        bed.put(name, "");
+    }
+    bed.put("node_modules/p/.idea/x", "");
+    bed.put("node_modules/p/.git", "");
+    bed.link("bare", "a/.git");
+    let found = survey(bed.root()).look().expect("looks").found;
+    let at = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| bed.at(name)).collect() };
+    assert_eq!(found.denied, at(&["a/.env"]));
+    assert_eq!(found.names, at(&[".mcp.json", "a/b/.VSCode"]));
+    assert_eq!(found.git_folders, at(&["bare"]));
+    assert_eq!(found.git_pointers, at(&["a/.git", "node_modules/p/.git"]));
+    assert!(found.unseen.is_empty());
+}
+
+#[test]
+fn a_repository_stays_one_whatever_is_taken_out_of_it() {
+    let bed = Bed::new();
+    for name in ["bare/HEAD", "bare/objects/x", "bare/refs/x"] {
+        bed.put(name, "");
+    }
+    let survey = survey(bed.root());
+    assert_eq!(survey.look().expect("looks").found.git_folders.len(), 1);
+    for name in ["HEAD", "objects", "refs"] {
+        fs::rename(bed.at("bare").join(name), bed.at(name)).expect("moves");
+    }
+    // What was taken out is beside it now.
+    let found = survey.look().expect("looks").found;
+    assert!(found.git_folders.contains(&bed.at("bare")), "{found:?}");
+}
+
+#[test]
+fn what_lies_too_deep_is_named_and_the_rest_is_looked_at() {
+    let bed = Bed::new();
+    bed.put("z/.env", "");
+    let mut folder = bed.at("deep");
+    fs::create_dir(&folder).expect("a folder");
+    for name in std::iter::repeat_n("d".repeat(200), 18) {
+        folder.push(name);
+        fs::create_dir(&folder).expect("a folder");
+    }
+    let mut many = bed.at("many");
+    for _ in 0..250 {
+        many.push("d");
+    }
+    fs::create_dir_all(&many).expect("folders");
+    let found = survey(bed.root()).look().expect("looks").found;
+    assert_eq!(found.denied, [bed.at("z/.env")]);
+    assert_eq!(found.unseen.len(), 2, "{:?}", found.unseen);
+    assert!(found.unseen.iter().all(|unseen| unseen.why == "lies too deep"), "{:?}", found.unseen);
+    assert!(found.unseen.iter().all(|unseen| unseen.path.as_os_str().len() < 4_000));
+}
+
+#[test]
+fn the_largest_folders_are_closed_when_there_are_too_many_in_all() {
+    let bed = Bed::new();
+    for number in 0..40 {
+        bed.folder(format!("big/{number}"));
+        bed.folder(format!("s{number}/sub"));
+    }
+    bed.put("s7/.env", "");
+    let survey = survey_of(bed.root(), 100);
+    for _ in 0..2 {
+        let found = survey.look().expect("looks").found;
+        assert_eq!(found.unseen, [Unseen { path: bed.at("big"), why: "holds too many folders" }]);
+        assert_eq!(found.denied, [bed.at("s7/.env")]);
+    }
+    let flat = Bed::new();
+    for number in 0..40 {
+        flat.folder(format!("{number}"));
+    }
+    let error = survey_of(flat.root(), 30).look().expect_err("too many right in the root").to_string();
+    assert!(error.contains("too many to search"), "{error}");
+}
+
+#[test]
+fn what_did_not_change_is_found_without_reading_it_again() {
+    let bed = Bed::new();
+    bed.put("a/.env", "");
+    bed.put("b/x", "");
+    let survey = survey(bed.root());
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let mut last = survey.look().expect("looks").found;
+    // Folders that are younger than a step of the clock are read again.
+    loop {
+        let found = survey.look().expect("looks").found;
+        if std::sync::Arc::ptr_eq(&last, &found) {
+            break;
+        }
+        assert!(std::time::Instant::now() < until, "nothing changes any more");
+        last = found;
+    }
+    bed.put("b/.env", "");
+    assert_eq!(survey.look().expect("looks").found.denied, [bed.at("a/.env"), bed.at("b/.env")]);
+    fs::remove_dir_all(bed.at("a")).expect("removes");
+    assert_eq!(survey.look().expect("looks").found.denied, [bed.at("b/.env")]);
+}

@@ -1,0 +1,51 @@
+//! What SQLite and the file system report, in the words of a store.
+
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+
+use crate::StoreError;
+
+impl StoreError {
+    pub(super) fn from_sqlite(error: &rusqlite::Error, path: &Path) -> Self {
+        let shown = || path.display().to_string();
+        let rusqlite::Error::SqliteFailure(failure, _) = error else {
+            return Self::Other(error.to_string());
+        };
+        match failure.code {
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Conflict,
+            ErrorCode::DiskFull => Self::Full,
+            ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+                Self::ReadOnly(shown())
+            }
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Damaged(shown()),
+            // SQLite reports a disk that is full as an I/O error for its auxiliary files.
+            ErrorCode::SystemIoFailure if is_full(path) => Self::Full,
+            _ => Self::Other(format!("{error}, code {} ({})", failure.extended_code, path.display())),
+        }
+    }
+
+    pub(super) fn from_io(error: &std::io::Error, path: &Path) -> Self {
+        use std::io::ErrorKind;
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full,
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                Self::ReadOnly(path.display().to_string())
+            }
+            _ => Self::Other(format!("{}: {error}", path.display())),
+        }
+    }
+}
+
+/// Whether the disk has less space than a transaction may need.
+#[cfg(unix)]
+fn is_full(path: &Path) -> bool {
+    const NEEDED_BYTES: u64 = 1024 * 1024;
+    let folder = path.parent().unwrap_or(path);
+    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < NEEDED_BYTES)
+}
+
+#[cfg(not(unix))]
+fn is_full(_path: &Path) -> bool {
+    false
+}

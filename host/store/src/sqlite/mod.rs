@@ -1,0 +1,116 @@
+//! A workspace in a SQLite file, which the servers of one machine use at once.
+//!
+//! The file has a write-ahead log: a reader's snapshot is SQLite's, and the writer is who holds its write lock.
+//! (In the instants where the log is set up, cleaned up, or recovered after a process was killed, reads can
+//! conflict, too.)
+
+mod changes;
+mod create;
+mod error;
+mod forget;
+mod keys;
+mod messages;
+mod operations;
+mod pool;
+mod scan;
+mod seen;
+mod timers;
+mod transaction;
+mod usage;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use scorpiox_executor::Cancel;
+
+use crate::wait::retry_while_locked;
+use crate::{Changes, Mode, Store, StoreError, Transaction};
+use changes::SqliteChanges;
+use pool::Pool;
+use transaction::SqliteTransaction;
+
+/// What a committed transaction survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The end of the process at any instant.
+    #[default]
+    Process,
+    /// A loss of power too; writes are several times slower.
+    Power,
+}
+
+/// The state of one workspace, in a file. Making the value touches nothing on disk.
+#[derive(Debug)]
+pub struct SqliteStore {
+    pool: Arc<Pool>,
+}
+
+impl SqliteStore {
+    /// The store in the file `path`, which is created when it is first used.
+    pub fn new(path: PathBuf, durability: Durability) -> Self {
+        Self { pool: Arc::new(Pool::new(path, durability)) }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.pool.path
+    }
+}
+
+impl Store for SqliteStore {
+    fn location(&self) -> String {
+        self.pool.path.display().to_string()
+    }
+
+    fn exists(&self) -> bool {
+        self.pool.path.exists()
+    }
+
+    fn is_absent(&self) -> Result<bool, StoreError> {
+        match self.pool.path.symlink_metadata() {
+            Ok(_) => Ok(false),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(StoreError::from_io(&error, &self.pool.path)),
+        }
+    }
+
+    fn begin(
+        &self,
+        mode: Mode,
+        cancel: &Cancel,
+        on_wait: &mut dyn FnMut(),
+    ) -> Result<Box<dyn Transaction>, StoreError> {
+        let mut idle = None;
+        let begun = retry_while_locked(cancel, on_wait, || {
+            let connection = match idle.take() {
+                Some(connection) => connection,
+                None => self.pool.connection()?,
+            };
+            match self.pool.begin(&connection, mode) {
+                Ok(()) => Ok(SqliteTransaction::new(&self.pool, connection)),
+                Err(error) => {
+                    idle = Some(connection);
+                    Err(error)
+                }
+            }
+        });
+        Ok(Box::new(begun?))
+    }
+
+    fn try_begin(&self, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
+        let connection = self.pool.connection()?;
+        match self.pool.begin(&connection, mode) {
+            Ok(()) => Ok(Box::new(SqliteTransaction::new(&self.pool, connection))),
+            Err(error) => {
+                if error == StoreError::Conflict {
+                    self.pool.give_back(connection);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn changes(&self) -> Result<Box<dyn Changes>, StoreError> {
+        Ok(Box::new(SqliteChanges::new(Arc::clone(&self.pool))?))
+    }
+}

@@ -1,0 +1,89 @@
+//! Connections to the file.
+
+use std::path::PathBuf;
+
+use parking_lot::Mutex;
+use rusqlite::{Connection, OpenFlags};
+
+use super::Durability;
+use super::create::{self, FORMAT};
+use crate::{Mode, StoreError};
+
+/// Connections that are kept open while nothing uses them.
+const MAX_IDLE: usize = 4;
+
+/// Prepared statements that a connection keeps.
+const STATEMENTS: usize = 32;
+
+/// The file, and the connections to it that nothing uses.
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) path: PathBuf,
+    durability: Durability,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Pool {
+    pub(super) fn new(path: PathBuf, durability: Durability) -> Self {
+        Self { path, durability, idle: Mutex::default() }
+    }
+
+    pub(super) fn error(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(error, &self.path)
+    }
+
+    /// A connection; the file is made if there is none.
+    pub(super) fn connection(&self) -> Result<Connection, StoreError> {
+        let idle = self.idle.lock().pop();
+        if let Some(connection) = idle {
+            return Ok(connection);
+        }
+        if !self.path.exists() {
+            create::file(&self.path)?;
+        }
+        self.open()
+    }
+
+    /// Begins a transaction on a connection; a conflict leaves that usable.
+    pub(super) fn begin(&self, connection: &Connection, mode: Mode) -> Result<(), StoreError> {
+        let sql = match mode {
+            Mode::ReadFirst => "BEGIN DEFERRED",
+            Mode::Write => "BEGIN IMMEDIATE",
+        };
+        let begun = connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
+        begun.map(drop).map_err(|e| self.error(&e))
+    }
+
+    pub(super) fn give_back(&self, connection: Connection) {
+        let mut idle = self.idle.lock();
+        if idle.len() < MAX_IDLE {
+            idle.push(connection);
+        }
+    }
+
+    /// A new connection to the file, which is there.
+    pub(super) fn open(&self) -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| self.error(&e))?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        self.prepare(&connection)?;
+        Ok(connection)
+    }
+
+    fn prepare(&self, connection: &Connection) -> Result<(), StoreError> {
+        let synchronous = match self.durability {
+            Durability::Process => "NORMAL",
+            Durability::Power => "FULL",
+        };
+        // Locks are waited for in `retry_while_locked`, which can be cancelled.
+        let settings = format!("PRAGMA busy_timeout = 0; PRAGMA synchronous = {synchronous};");
+        connection.execute_batch(&settings).map_err(|e| self.error(&e))?;
+        match create::format(connection).map_err(|e| self.error(&e))? {
+            FORMAT => Ok(()),
+            // The file got its name when it was complete. One that is empty now lost what it had, and
+            // that a plan is active may be what was lost.
+            0 => Err(StoreError::Damaged(self.path.display().to_string())),
+            found => Err(StoreError::Newer { path: self.path.display().to_string(), found, known: FORMAT }),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A transaction on a connection of its own.
+
+use std::sync::Arc;
+
+use rusqlite::{CachedStatement, Connection};
+
+use super::pool::Pool;
+use super::seen::Seen;
+use crate::StoreError;
+
+#[derive(Debug)]
+pub(super) struct SqliteTransaction {
+    /// Taken when it ends.
+    connection: Option<Connection>,
+    pub(super) pool: Arc<Pool>,
+    /// Of namespaces of which it changed the size.
+    pub(super) usages: Vec<Usage>,
+    pub(super) seen: Seen,
+}
+
+/// How much a namespace uses, and used before this transaction, in bytes.
+#[derive(Debug)]
+pub(super) struct Usage {
+    pub(super) namespace: String,
+    pub(super) before: i64,
+    pub(super) now: i64,
+    /// What it may use.
+    pub(super) quota: u64,
+}
+
+impl SqliteTransaction {
+    /// What has begun on `connection`.
+    pub(super) fn new(pool: &Arc<Pool>, connection: Connection) -> Self {
+        Self {
+            connection: Some(connection),
+            pool: Arc::clone(pool),
+            usages: Vec::new(),
+            seen: Seen::default(),
+        }
+    }
+
+    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
+        let Some(connection) = &self.connection else {
+            return Err(StoreError::Other("the transaction has ended".to_owned()));
+        };
+        // SQLite ends a transaction by itself after some errors, such as a full disk. What
+        // followed would be kept without a commit.
+        if connection.is_autocommit() {
+            return Err(StoreError::Other("an earlier error has ended the transaction".to_owned()));
+        }
+        connection.prepare_cached(sql).map_err(|e| self.pool.error(&e))
+    }
+
+    /// Keeps what it changed.
+    pub(super) fn end(&mut self) -> Result<(), StoreError> {
+        self.statement("COMMIT")?.execute([]).map_err(|e| self.pool.error(&e))?;
+        if let Some(connection) = self.connection.take() {
+            self.pool.give_back(connection);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for SqliteTransaction {
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.take() else { return };
+        let rolled_back = connection.prepare_cached("ROLLBACK").and_then(|mut s| s.execute([])).is_ok();
+        // A connection that cannot roll back is closed, which rolls back too.
+        if rolled_back {
+            self.pool.give_back(connection);
+        }
+    }
+}

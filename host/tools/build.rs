@@ -1,0 +1,34 @@
+//! Finds the components that `make build` prepared before the host is compiled.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+
+fn main() {
+    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let folder = manifest.join("../../target/components");
+    let crates = manifest.join("../../tools-wasm");
+    // A new crate changes the lock file; the folder itself holds what is built, which changes all the time.
+    println!("cargo::rerun-if-changed={}", crates.join("Cargo.lock").display());
+    for entry in fs::read_dir(&crates).into_iter().flatten().flatten() {
+        // Each crate with a component is one or more tools.
+        if !entry.path().join("src/component.rs").exists() {
+            continue;
+        }
+        let name = entry.file_name().to_string_lossy().into_owned();
+        for extension in ["component.wasm", "cwasm", "tools.json", "hash"] {
+            let file = folder.join(format!("{name}.{extension}"));
+            println!("cargo::rerun-if-changed={}", file.display());
+            if !file.exists() {
+                println!(
+                    "cargo::error=the component {name} is not built yet; run `make build`, which does it first"
+                );
+                std::process::exit(1);
+            }
+        }
+        // The audit says which component ran.
+        let hash = fs::read_to_string(folder.join(format!("{name}.hash"))).unwrap_or_default();
+        println!("cargo::rustc-env=SCORPIOX_HASH_{name}={hash}");
+    }
+    println!("cargo::rustc-env=SCORPIOX_COMPONENTS={}", folder.display());
+}

@@ -1,0 +1,125 @@
+//! Doc comments of WIT as descriptions of tools.
+//!
+//! None of the languages' tools leaves the comments in the component, so that they are read from the WIT
+//! beside it: the files here, what they say by the compiler.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use scorpiox_compile::Package;
+use scorpiox_plugin::read_file;
+
+use scorpiox_runtime::tool_name;
+
+/// Most bytes of all files together, and most files: the WIT of all of WASI is a tenth of it.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+const MAX_FILES: usize = 1000;
+
+/// The comments of the functions that the worlds in a folder of WIT export, by the functions' names as tools.
+pub fn comments(wit: &Path) -> Result<BTreeMap<String, String>> {
+    let found = scorpiox_compile::comments(&packages(wit)?, || false)?;
+    let named = |comment: scorpiox_compile::Comment| {
+        let name = match &comment.interface {
+            Some(interface) => tool_name(interface, &comment.function),
+            None => comment.function,
+        };
+        (name, comment.text)
+    };
+    Ok(found.into_iter().map(named).collect())
+}
+
+/// The folder's own package, and those that it uses, in `deps`: folders, or single files.
+fn packages(wit: &Path) -> Result<Vec<Package>> {
+    let mut reading = Reading::default();
+    let mut packages = vec![reading.folder(wit)?];
+    let deps = wit.join("deps");
+    if deps.is_dir() {
+        for path in entries(&deps)? {
+            if path.is_dir() {
+                packages.push(reading.folder(&path)?);
+            } else if is_wit(&path) {
+                packages.push(vec![reading.file(&path)?]);
+            }
+        }
+    }
+    Ok(packages)
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reading {
+    bytes: usize,
+    files: usize,
+}
+
+impl Reading {
+    fn folder(&mut self, folder: &Path) -> Result<Package> {
+        let files = entries(folder)?.into_iter().filter(|path| path.is_file() && is_wit(path));
+        files.map(|path| self.file(&path)).collect()
+    }
+
+    fn file(&mut self, path: &Path) -> Result<(String, String)> {
+        let said = || path.display().to_string();
+        self.files += 1;
+        ensure!(self.files <= MAX_FILES, "there are more than {MAX_FILES} files of WIT");
+        let bytes = read_file(path, (MAX_BYTES - self.bytes) as u64).with_context(said)?;
+        self.bytes += bytes.len();
+        Ok((said(), String::from_utf8(bytes).with_context(said)?))
+    }
+}
+
+fn is_wit(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("wit"))
+}
+
+/// Paths of what is in a folder, always in the same order.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let found: Result<Vec<_>, _> = fs::read_dir(folder).and_then(Iterator::collect);
+    let found: Vec<fs::DirEntry> = found.with_context(|| folder.display().to_string())?;
+    let mut paths: Vec<_> = found.iter().map(fs::DirEntry::path).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_have_the_names_of_tools() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let put = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("creates");
+            fs::write(path, text).expect("writes");
+        };
+        put(
+            "sums.wit",
+            "package a:b@1.0.0;\ninterface sums {\n use c:d/types.{n};\n use e:f/types.{m};\n /// Adds.\n add: func(a: n) -> m;\n }",
+        );
+        put(
+            "all.wit",
+            "world all {\n export sums;\n /// Says hello.\n ///\n /// Loudly.\n export greet: func();\n }",
+        );
+        put("deps/cd/types.wit", "package c:d;\ninterface types { type n = u32; }");
+        put("deps/ef.wit", "package e:f;\ninterface types { type m = u32; }");
+        put("deps/read.me", "nothing");
+        let expected = [("greet", "Says hello.\n\nLoudly."), ("sums.add", "Adds.")];
+        let expected = expected.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        assert_eq!(comments(folder.path()).expect("comments"), expected.into());
+    }
+
+    #[test]
+    fn wit_that_cannot_be_read_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(comments(&folder.path().join("none")).is_err());
+        fs::write(folder.path().join("world.wit"), "nothing").expect("writes");
+        let error = comments(folder.path()).expect_err("an error").to_string();
+        assert!(error.contains("world.wit"), "{error}");
+        fs::write(folder.path().join("large.wit"), vec![b' '; MAX_BYTES + 1]).expect("writes");
+        assert!(comments(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,194 @@
+//! What strangers say of their tools, before clients and people read it.
+
+use scorpiox_rpc::message::nested_beyond;
+use serde_json::Value;
+
+/// Longest name of a tool within its plugin: with the plugin's name it has at most 64 characters.
+const MAX_NAME_CHARS: usize = 39;
+const MAX_TITLE_CHARS: usize = 100;
+const MAX_DESCRIPTION_CHARS: usize = 4096;
+const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+/// Deepest nesting of a schema. Parsers of clients refuse the whole list at 128 levels.
+const MAX_SCHEMA_DEPTH: usize = 64;
+/// Most tools of a plugin.
+const MAX_TOOLS: usize = 64;
+
+/// A definition that clients are not given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadDefinition {
+    /// Nothing to call.
+    #[error("it has no tools")]
+    None,
+    /// More than a model can choose from.
+    #[error("it has {0} tools; the limit is {MAX_TOOLS}")]
+    TooMany(usize),
+    /// A name that clients or people would misread.
+    #[error(
+        "a tool has the name {0}; a name has 1 to {MAX_NAME_CHARS} letters, digits, hyphens, underscores and dots"
+    )]
+    Name(String),
+    /// Two of one name.
+    #[error("two tools have the name {0}")]
+    Twice(String),
+    /// Something is not there, or of a wrong kind.
+    #[error("the definition of {tool} has no usable {member}")]
+    Member {
+        /// Whose.
+        tool: String,
+        /// Which.
+        member: &'static str,
+    },
+    /// Something is too long.
+    #[error("the {member} of {tool} has {size} {unit}; the limit is {most}")]
+    TooLong {
+        /// Whose.
+        tool: String,
+        /// Which.
+        member: &'static str,
+        /// How long it is.
+        size: usize,
+        /// How long it may be.
+        most: usize,
+        /// Of what.
+        unit: &'static str,
+    },
+    /// A schema that would keep clients from reading the list.
+    #[error("the {member} of {tool} is nested deeper than {MAX_SCHEMA_DEPTH} levels")]
+    Deep {
+        /// Whose.
+        tool: String,
+        /// Which.
+        member: &'static str,
+    },
+    /// A character that acts on a terminal, or that hides or turns text.
+    #[error("the {member} of {tool} has the invisible character {character}")]
+    Deceptive {
+        /// Whose.
+        tool: String,
+        /// Which.
+        member: &'static str,
+        /// Escaped.
+        character: String,
+    },
+}
+
+/// Looks at the definitions of a plugin's tools.
+pub(super) fn check(definitions: &[Value]) -> Result<(), BadDefinition> {
+    if definitions.is_empty() {
+        return Err(BadDefinition::None);
+    }
+    if definitions.len() > MAX_TOOLS {
+        return Err(BadDefinition::TooMany(definitions.len()));
+    }
+    let mut names = Vec::new();
+    for definition in definitions {
+        let name = definition["name"].as_str().unwrap_or_default();
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || !name.chars().all(fits) {
+            let shown: String = name.chars().take(MAX_NAME_CHARS).collect();
+            return Err(BadDefinition::Name(format!("{:?}", shown.escape_debug().to_string())));
+        }
+        if names.contains(&name) {
+            return Err(BadDefinition::Twice(name.to_owned()));
+        }
+        names.push(name);
+        text(name, "title", definition, MAX_TITLE_CHARS)?;
+        text(name, "description", definition, MAX_DESCRIPTION_CHARS)?;
+        schema(name, "input_schema", definition)?;
+        if !definition["output_schema"].is_null() {
+            schema(name, "output_schema", definition)?;
+        }
+    }
+    Ok(())
+}
+
+fn text(tool: &str, member: &'static str, definition: &Value, most: usize) -> Result<(), BadDefinition> {
+    let tool = tool.to_owned();
+    let Some(text) = definition[member].as_str() else { return Err(BadDefinition::Member { tool, member }) };
+    let size = text.chars().count();
+    if size > most {
+        return Err(BadDefinition::TooLong { tool, member, size, most, unit: "characters" });
+    }
+    match text.chars().find(|c| scorpiox_text::is_deceptive(*c)) {
+        Some(found) => {
+            Err(BadDefinition::Deceptive { tool, member, character: found.escape_unicode().to_string() })
+        }
+        None => Ok(()),
+    }
+}
+
+fn schema(tool: &str, member: &'static str, definition: &Value) -> Result<(), BadDefinition> {
+    let tool = tool.to_owned();
+    let schema = &definition[member];
+    if schema["type"] != "object" {
+        return Err(BadDefinition::Member { tool, member });
+    }
+    let json = schema.to_string();
+    if json.len() > MAX_SCHEMA_BYTES {
+        let (size, most, unit) = (json.len(), MAX_SCHEMA_BYTES, "bytes");
+        return Err(BadDefinition::TooLong { tool, member, size, most, unit });
+    }
+    if nested_beyond(json.as_bytes(), MAX_SCHEMA_DEPTH).is_some() {
+        return Err(BadDefinition::Deep { tool, member });
+    }
+    // In JSON a control character is escaped; what is written in full is looked at.
+    match json.chars().find(|c| scorpiox_text::is_deceptive(*c)) {
+        Some(found) => {
+            Err(BadDefinition::Deceptive { tool, member, character: found.escape_unicode().to_string() })
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn definition(name: &str, description: &str) -> Value {
+        json!({
+            "name": name, "title": "T", "description": description, "input_schema": {"type": "object"},
+            "output_schema": null,
+        })
+    }
+
+    fn error(definition: Value) -> String {
+        check(&[definition]).expect_err("an error").to_string()
+    }
+
+    #[test]
+    fn plain_definitions_are_taken() {
+        assert_eq!(
+            check(&[definition("forecast", "The weather.\nTomorrow's."), definition("b.c-d_1", "")]),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn what_would_mislead_is_refused_and_shown_escaped() {
+        assert_eq!(check(&[]), Err(BadDefinition::None));
+        assert_eq!(check(&[definition("a", ""), definition("a", "")]), Err(BadDefinition::Twice("a".into())));
+        assert!(error(definition("", "")).starts_with("a tool has the name \"\";"));
+        assert!(error(definition("a b", "")).contains("\"a b\""));
+        assert!(error(definition("a\u{202e}b", "")).contains("u{202e}"));
+        assert!(error(definition(&"x".repeat(40), "")).contains("1 to 39 letters"));
+        for hidden in ['\u{1b}', '\u{200b}', '\u{202e}', '\u{e0041}', '\u{7f}'] {
+            let text = error(definition("a", &format!("x{hidden}y")));
+            assert!(text.contains("the description of a has the invisible character \\u{"), "{text}");
+        }
+        assert_eq!(
+            error(definition("a", &"x".repeat(1_000_000))),
+            "the description of a has 1000000 characters; the limit is 4096"
+        );
+        let mut schema = definition("a", "");
+        schema["input_schema"] = json!({"type": "string"});
+        assert_eq!(error(schema.clone()), "the definition of a has no usable input_schema");
+        schema["input_schema"] = json!({"type": "object", "description": "a\u{200b}"});
+        assert!(error(schema.clone()).contains("input_schema of a has the invisible character \\u{200b}"));
+        let nested =
+            (0..64).fold(json!({"type": "object"}), |inner, _| json!({"type": "object", "not": inner}));
+        schema["input_schema"] = nested;
+        assert_eq!(error(schema), "the input_schema of a is nested deeper than 64 levels");
+    }
+}

@@ -1,0 +1,158 @@
+//! One plugin that was approved.
+
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use scorpiox_executor::Cancel;
+use scorpiox_plugin::{
+    Approval, Asks, Fingerprint, Installed, Limits, Pins, PluginFolder, PluginName, Status,
+};
+use scorpiox_policy::Refusal;
+use wasmtime::Engine;
+
+use super::grants::{Ungrantable, grants, limits};
+use crate::{Definition, Kind, Marks, Tool};
+use scorpiox_runtime::{Binary, CodeCache, Component};
+
+/// A plugin by one decision. Another decision makes another entry; calls that run keep theirs.
+pub(super) struct Entry {
+    pub(super) name: PluginName,
+    decided_at: u64,
+    approval: Box<Approval>,
+    known: Mutex<Known>,
+    /// The rule by which it runs, or why the operator wants it not to: the policy is read once.
+    pub(super) standing: OnceLock<Result<String, Refusal>>,
+}
+
+/// What is known of its files.
+#[derive(Default)]
+struct Known {
+    /// What they were when they were looked at, and why they are not what was approved, if so.
+    seen: Option<(Installed, Result<(), String>)>,
+    /// Made when it is first seen to be what was approved.
+    tools: Option<Vec<Arc<Tool>>>,
+}
+
+impl Entry {
+    pub(super) fn new(name: &PluginName, decided_at: u64, approval: &Approval) -> Self {
+        Self {
+            name: name.clone(),
+            decided_at,
+            approval: Box::new(approval.clone()),
+            known: Mutex::default(),
+            standing: OnceLock::new(),
+        }
+    }
+
+    /// Whether it is of this decision.
+    pub(super) fn is_of(&self, decided_at: u64, approval: &Approval) -> bool {
+        let pinned = |approval: &Approval| {
+            let Approval {
+                manifest, component, definitions, capabilities, folders, limits, signature, ..
+            } = approval;
+            let files = (manifest.clone(), component.clone(), definitions.clone(), signature.clone());
+            (files, capabilities.clone(), folders.clone(), limits.clone())
+        };
+        self.decided_at == decided_at && pinned(&self.approval) == pinned(approval)
+    }
+
+    /// What was approved.
+    pub(super) fn approval(&self) -> &Approval {
+        &self.approval
+    }
+
+    /// Whether this component was approved.
+    pub(super) fn is_for(&self, component: &Fingerprint) -> bool {
+        self.approval.component == *component
+    }
+
+    /// Its tools, if its files are what was approved.
+    pub(super) fn tools(&self, plugins: &PluginFolder, cache: &CodeCache) -> Result<Vec<Arc<Tool>>, String> {
+        let mut known = self.known.lock();
+        if !known.seen.as_ref().is_some_and(|(installed, _)| plugins.is_unchanged(installed)) {
+            known.seen = None;
+            let seen = plugins.find(&self.name).map(|installed| {
+                let verdict = self.check(&installed);
+                (installed, verdict)
+            });
+            // What runs again later is loaded again: with other files it may have failed to.
+            if !matches!(seen, Ok((_, Ok(())))) {
+                known.tools = None;
+            }
+            known.seen = Some(seen?);
+        }
+        match (&known.seen, &known.tools) {
+            (Some((_, Err(why))), _) => Err(why.clone()),
+            (_, Some(tools)) => Ok(tools.clone()),
+            (None, None) => Ok(Vec::new()),
+            (Some((installed, Ok(()))), None) => {
+                let tools = self.make(installed, cache)?;
+                Ok(known.tools.insert(tools).clone())
+            }
+        }
+    }
+
+    /// Whether the files are what was approved. Reads the component where its stamp does not say so.
+    fn check(&self, installed: &Installed) -> Result<(), String> {
+        Status::of_approved(installed, &self.approval).map_err(|change| {
+            format!(
+                "{change}; look at it with `scorpiox-code plugin show {}`, and approve it again",
+                self.name
+            )
+        })
+    }
+
+    fn make(&self, installed: &Installed, cache: &CodeCache) -> Result<Vec<Arc<Tool>>, String> {
+        let definitions: Vec<Definition> =
+            serde_json::from_str(self.approval.tools.get()).map_err(|error| error.to_string())?;
+        Ok(tools(&self.name, self.component(installed, cache)?, definitions))
+    }
+
+    fn component(&self, installed: &Installed, cache: &CodeCache) -> Result<Component, String> {
+        let Approval { component, capabilities, folders, limits, .. } = &*self.approval;
+        held_to(installed, component, (capabilities, folders), limits, cache)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// The tools of a plugin by their whole names.
+pub fn tools(plugin: &PluginName, component: Component, definitions: Vec<Definition>) -> Vec<Arc<Tool>> {
+    let component = Arc::new(component);
+    let tool = |definition: Definition| {
+        let inner = definition.name.to_string();
+        let full = format!("{plugin}.{inner}");
+        let definition = Definition { name: full.clone().into(), ..definition };
+        let component = Arc::clone(&component);
+        let kind = Kind::Plugin { component, listed: definition.digest(), definition, inner };
+        Arc::new(Tool { name: full.into(), kind, marks: Marks::default() })
+    };
+    definitions.into_iter().map(tool).collect()
+}
+
+/// Under what a plugin's data is kept.
+pub fn namespace(name: &PluginName) -> String {
+    format!("plugin/{name}")
+}
+
+/// A plugin's component with these capabilities, their folders where they led, and these limits, and
+/// nothing else.
+pub fn held_to(
+    installed: &Installed,
+    fingerprint: &Fingerprint,
+    (capabilities, folders): (&Asks, &Pins),
+    limits: &Limits,
+    cache: &CodeCache,
+) -> Result<Component, Ungrantable> {
+    let (grants, approved) = grants(capabilities, folders)?;
+    let (cache, pinned, source) = (cache.clone(), fingerprint.clone(), installed.clone());
+    let load = move |engine: &Engine, cancel: &Cancel| {
+        cache.load(engine, &pinned, cancel, || Ok(source.read_component()?.into()))
+    };
+    // Its data is its own, whatever a built-in tool is called.
+    let mut component = Component::new(&namespace(&installed.name), Binary::Shipped(Box::new(load)), grants);
+    component.fingerprint = Some(fingerprint.as_str().into());
+    component.limits = self::limits(limits);
+    component.most_calls = limits.calls;
+    component.approved = Some(Arc::new(approved));
+    Ok(component)
+}

@@ -1,0 +1,20 @@
+//! Plugins: components that others ship, as tools.
+//!
+//! [`describe`] says what a component is before anybody approved it, without giving it anything;
+//! [`Plugins`] offers those that were approved, for as long as their files are what was approved.
+//! Files and decisions are `scorpiox-plugin`'s.
+
+mod bare;
+mod comments;
+mod definitions;
+mod describe;
+mod entry;
+mod grants;
+mod offer;
+
+pub use comments::comments;
+pub use definitions::BadDefinition;
+pub use describe::{Described, Undescribed, describe};
+pub use entry::{held_to, namespace, tools};
+pub use grants::{Ungrantable, grants, limits, pins};
+pub use offer::{NotThere, Plugins, candidate};

@@ -1,0 +1,59 @@
+//! `Bash`: a command from its start to its end.
+
+use std::time::Duration;
+
+use scorpiox_tool_kit::Args;
+
+use super::{choose_profile, failure, render};
+use crate::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
+use scorpiox_shell::{Ran, Request, Wait};
+
+pub(crate) struct Bash;
+
+impl NativeTool for Bash {
+    fn definition(&self) -> Definition {
+        Definition {
+            name: "Bash".into(),
+            title: "Bash".into(),
+            description: "Execute a bash command".to_owned(),
+            input_schema: schema(
+                r#"{"type":"object","properties":{"command":{"type":"string","description":"The bash command to execute"},"timeout":{"type":"integer","description":"Timeout in milliseconds (default: 30000)"}},"required":["command"]}"#,
+            ),
+            output_schema: Some(schema(render::COMPLETED_SCHEMA)),
+            hints: Hints { read_only: false, destructive: true, idempotent: false, open_world: true },
+        }
+    }
+
+    fn may(&self) -> &'static str {
+        super::MAY_RUN
+    }
+
+    fn lets_go(&self) -> bool {
+        true
+    }
+
+    fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
+        let args = Args::parse(call.arguments)?;
+        let command =
+            args.string("command")?.ok_or_else(|| Failure::InvalidInput("command is missing.".to_owned()))?;
+        let shell = call.host.shell();
+        let (default, most) = shell.timeouts().map_err(|error| failure(call, &error))?;
+        let most_ms = i64::try_from(most.as_millis()).unwrap_or(i64::MAX);
+        let timeout = match args.integer("timeout", 1, most_ms)? {
+            Some(ms) => Duration::from_millis(ms.unsigned_abs()),
+            None => default,
+        };
+        let chosen = choose_profile(call)?;
+        let request =
+            Request { command, run_as: chosen.run_as, timeout: Some(timeout), uses: call.uses.clone() };
+        let tell = |line: &str| call.host.report(line);
+        let news = call.streams.then_some(&tell as &dyn Fn(&str));
+        let shown_chars = call.room.saturating_sub(render::NOTE_CHARS);
+        let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by };
+        let ran = shell.run_within(&request, &wait).map_err(|error| failure(call, &error))?;
+        Ok(match ran {
+            Ran::ToItsEnd(completed) => render::completed(call, &completed, timeout, chosen.note.as_deref()),
+            Ran::IntoBackground(goes_on) => render::goes_on(call, &goes_on, timeout, chosen.note.as_deref()),
+        })
+    }
+}

@@ -1,0 +1,404 @@
+//! Results of the shell's tools, as text and as data.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use scorpiox_cell::{Ended, Names, Outcome, RawPath, Status};
+use scorpiox_proxy::Refusal;
+use scorpiox_tool_kit::args::shown;
+use scorpiox_transcript::{Finished, human_bytes, human_duration};
+use serde::Serialize;
+
+use crate::{Call, Output, OutputContent};
+use scorpiox_shell::{Begun, Completed, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
+
+pub(super) const COMPLETED_SCHEMA: &str = r#"{"type":"object","properties":{"output":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"timed_out":{"type":"boolean"},"cancelled":{"type":"boolean"},"duration_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"},"truncated_bytes":{"type":"integer"},"full_output_path":{"type":["string","null"]},"killed_processes":{"type":"integer"},"task_id":{"type":["integer","null"]}},"required":["output","exit_code","signal","timed_out","cancelled","duration_ms","tier","profile","truncated_bytes","full_output_path","killed_processes","task_id"]}"#;
+pub(super) const TASK_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}"#;
+pub(super) const READ_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"output":{"type":"string"},"lost_bytes":{"type":"integer"},"more":{"type":"boolean"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"}},"required":["task_id","output","lost_bytes","more","status","exit_code","signal","runtime_ms"]}"#;
+pub(super) const LIST_SCHEMA: &str = r#"{"type":"object","properties":{"tasks":{"type":"array","items":{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}}},"required":["tasks"]}"#;
+
+/// Characters of a result that are kept free for notes.
+pub(super) const NOTE_CHARS: usize = 1500;
+/// Most names that were not made and are named, and characters of each.
+const MAX_NAMES: usize = 4;
+const MAX_NAME_CHARS: usize = 120;
+/// Most refused hosts that are named.
+const MAX_REFUSALS: usize = 4;
+
+/// What ended a shell, as data has it.
+#[derive(Debug, Default, Serialize)]
+struct End {
+    exit_code: Option<i32>,
+    signal: Option<&'static str>,
+}
+
+impl End {
+    fn of(status: Status) -> Self {
+        match status {
+            Status::Code(code) => Self { exit_code: Some(code), signal: None },
+            Status::Signal(signal) => Self { exit_code: None, signal: Some(signal_name(signal)) },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CompletedData<'a> {
+    output: &'a str,
+    #[serde(flatten)]
+    end: End,
+    timed_out: bool,
+    cancelled: bool,
+    duration_ms: u64,
+    tier: &'static str,
+    profile: &'a str,
+    truncated_bytes: u64,
+    full_output_path: Option<String>,
+    killed_processes: u32,
+    /// What it has become, where it goes on.
+    task_id: Option<u32>,
+}
+
+/// A command that has ended.
+pub(super) fn completed(
+    call: &Call<'_>,
+    completed: &Completed,
+    timeout: Duration,
+    note: Option<&str>,
+) -> Output {
+    let Completed { output, outcome, tier, profile, refusals, notes: news } = completed;
+    let mut notes = vec![format!(
+        "{} · {} · sandbox {tier}, profile {profile}",
+        status(outcome, Some(timeout)),
+        human_duration(Duration::from_millis(outcome.duration_ms))
+    )];
+    if outcome.leftover > 0 {
+        let (processes, keep) = match outcome.leftover {
+            1 => ("1 background process".to_owned(), "it"),
+            several => (format!("{several} background processes"), "them"),
+        };
+        notes.push(format!("{processes} killed; use {} to keep {keep} running", call.name("BackgroundBash")));
+    }
+    notes.extend(refused(refusals));
+    notes.extend(about_names(&outcome.names));
+    notes.extend(news.iter().cloned());
+    notes.extend(note.map(str::to_owned));
+    notes.extend(whole(output));
+    let data = CompletedData {
+        output: &output.text,
+        end: End::of(outcome.status),
+        timed_out: outcome.ended == Some(Ended::Timeout),
+        cancelled: outcome.ended == Some(Ended::Stopped),
+        duration_ms: outcome.duration_ms,
+        tier: tier.name(),
+        profile,
+        truncated_bytes: output.truncated_bytes,
+        full_output_path: path(output),
+        killed_processes: outcome.leftover,
+        task_id: None,
+    };
+    // An exit code is a result, whatever it is: only who ended it from outside makes an error of it.
+    result(noted(&output.text, &notes), &data, outcome.ended.is_some())
+}
+
+/// A command that goes on in the background, since the client does not wait for longer.
+pub(super) fn goes_on(call: &Call<'_>, goes_on: &GoesOn, timeout: Duration, note: Option<&str>) -> Output {
+    let GoesOn { output, task, refusals, notes: news } = goes_on;
+    let (_, end, time) = parts(&task.state);
+    let mut notes = vec![format!(
+        "{}, and goes on as background task {}, until its timeout of {} ms: {} with task_id {} gives what it \
+         prints from here on, {} ends it · sandbox {}, profile {}",
+        state(task),
+        task.id,
+        timeout.as_millis(),
+        call.name("ReadBgOutput"),
+        task.id,
+        call.name("KillBgTask"),
+        task.tier,
+        task.profile
+    )];
+    notes.extend(refused(refusals));
+    notes.extend(news.iter().cloned());
+    notes.extend(note.map(str::to_owned));
+    notes.extend(whole(output));
+    let data = CompletedData {
+        output: &output.text,
+        end,
+        timed_out: false,
+        cancelled: false,
+        duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        tier: task.tier.name(),
+        profile: &task.profile,
+        truncated_bytes: output.truncated_bytes,
+        full_output_path: path(output),
+        killed_processes: 0,
+        task_id: Some(task.id),
+    };
+    result(noted(&output.text, &notes), &data, false)
+}
+
+/// Where the whole output is, if it is not in the text. Said last, where most clients cut least.
+fn whole(output: &Finished) -> Option<String> {
+    let full = output.full_output.as_ref()?;
+    let whole = if full.complete { "the whole output" } else { "the beginning of the output" };
+    Some(format!("{whole} ({}) is in {}", human_bytes(full.bytes), full.path.display()))
+}
+
+fn path(output: &Finished) -> Option<String> {
+    output.full_output.as_ref().map(|full| full.path.display().to_string())
+}
+
+/// What was printed, and notes about it, set off by a blank line.
+fn noted(printed: &str, notes: &[String]) -> String {
+    let mut text = printed.to_owned();
+    if !text.is_empty() {
+        text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
+    }
+    let lines: Vec<_> = notes.iter().map(|note| format!("[{note}]")).collect();
+    text + &lines.join("\n")
+}
+
+/// Hosts that the command was refused.
+fn refused(refusals: &[Refusal]) -> Vec<String> {
+    let named = refusals.iter().take(MAX_REFUSALS);
+    let mut notes: Vec<_> = named
+        .map(|Refusal { host, port, why, .. }| format!("network: {}:{port} was refused: {why}", shown(host)))
+        .collect();
+    if refusals.len() > MAX_REFUSALS {
+        notes.push(format!("network: {} more were refused", refusals.len() - MAX_REFUSALS));
+    }
+    notes
+}
+
+/// What came of names that programs obey.
+fn about_names(names: &Names) -> impl Iterator<Item = String> {
+    let refused = named(&names.refused, 0).map(|paths| {
+        format!(
+            "not created: {paths}: other programs obey files of this name, so commands cannot create them; the \
+             person can"
+        )
+    });
+    let unpacked = named(&names.unpacked, names.unpacked_others).map(|paths| {
+        format!(
+            "new: {paths}: programs obey what has such a name when they open the folder; the person should look \
+             at it before"
+        )
+    });
+    let repositories = named(&names.repositories, names.repositories_others).map(|paths| {
+        format!(
+            "new: {paths}: git starts the programs that this repository names, when it is used there, and at `git \
+             status` in a repository around it that has it in its index; the person should look at its config and \
+             hooks before"
+        )
+    });
+    refused.into_iter().chain(unpacked).chain(repositories)
+}
+
+/// Some paths, and how many others there are.
+fn named(paths: &[RawPath], others: u32) -> Option<String> {
+    let name = |path: &RawPath| {
+        let path = path.as_path().display().to_string();
+        let left_out = path.chars().count().saturating_sub(MAX_NAME_CHARS);
+        let end: String = path.chars().skip(left_out).collect();
+        format!("{}{}", if left_out > 0 { "…" } else { "" }, shown(&end))
+    };
+    let mut names: Vec<_> = paths.iter().take(MAX_NAMES).map(name).collect();
+    let others = paths.len().saturating_sub(MAX_NAMES) + usize::try_from(others).unwrap_or(usize::MAX);
+    if others > 0 {
+        names.push(format!("{others} more"));
+    }
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// How a command ended, in words.
+fn status(outcome: &Outcome, timeout: Option<Duration>) -> String {
+    let status = match outcome.status {
+        Status::Code(code) => format!("exit code {code}"),
+        Status::Signal(signal) => format!("killed by {}", signal_name(signal)),
+    };
+    match (outcome.ended, timeout) {
+        (None, _) => status,
+        (Some(Ended::Timeout), Some(time)) => format!("timed out after {} ms, {status}", time.as_millis()),
+        (Some(Ended::Timeout), None) => format!("timed out, {status}"),
+        (Some(Ended::Stopped), _) => format!("stopped, {status}"),
+        (Some(Ended::Processes), _) => format!("stopped because it had too many processes, {status}"),
+        (Some(Ended::Memory), _) => format!("stopped because it used too much memory, {status}"),
+    }
+}
+
+#[derive(Serialize)]
+struct TaskData<'a> {
+    task_id: u32,
+    command: &'a str,
+    status: &'static str,
+    #[serde(flatten)]
+    end: End,
+    runtime_ms: u64,
+    tier: &'static str,
+    profile: &'a str,
+}
+
+impl<'a> TaskData<'a> {
+    fn of(task: &'a Listed) -> Self {
+        let (status, end, time) = parts(&task.state);
+        Self {
+            task_id: task.id,
+            command: &task.command,
+            status,
+            end,
+            runtime_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            tier: task.tier.name(),
+            profile: &task.profile,
+        }
+    }
+}
+
+fn parts(state: &TaskState) -> (&'static str, End, Duration) {
+    match state {
+        TaskState::Running(time) => ("running", End::default(), *time),
+        TaskState::Ended(TaskEnd::Ended(outcome), time) if outcome.ended.is_some() => {
+            ("killed", End::of(outcome.status), *time)
+        }
+        TaskState::Ended(TaskEnd::Ended(outcome), time) => ("exited", End::of(outcome.status), *time),
+        TaskState::Ended(TaskEnd::Lost(_), time) => ("lost", End::default(), *time),
+    }
+}
+
+/// A task's state in words.
+fn state(task: &Listed) -> String {
+    match &task.state {
+        TaskState::Running(time) => format!("running for {}", human_duration(*time)),
+        TaskState::Ended(TaskEnd::Ended(outcome), time) => {
+            format!("{} after {}", status(outcome, None), human_duration(*time))
+        }
+        TaskState::Ended(TaskEnd::Lost(why), time) => format!("lost after {}: {why}", human_duration(*time)),
+    }
+}
+
+/// A task that was started.
+pub(super) fn started(call: &Call<'_>, begun: &Begun, note: Option<&str>) -> Output {
+    let Begun { task, notes } = begun;
+    let mut text = format!(
+        "Started background task {} [sandbox {}, profile {}]. {} with task_id {} gives what it prints.",
+        task.id,
+        task.tier,
+        task.profile,
+        call.name("ReadBgOutput"),
+        task.id
+    );
+    for note in notes.iter().map(String::as_str).chain(note) {
+        let _ = write!(text, "\n\n[{note}]");
+    }
+    result(text, &TaskData::of(task), false)
+}
+
+#[derive(Serialize)]
+struct ReadData<'a> {
+    task_id: u32,
+    output: &'a str,
+    lost_bytes: u64,
+    more: bool,
+    status: &'static str,
+    #[serde(flatten)]
+    end: End,
+    runtime_ms: u64,
+}
+
+/// What is new in a task's output.
+pub(super) fn read(read: &ReadPiece) -> Output {
+    let ReadPiece { piece, refusals, task } = read;
+    let printed = if piece.text.is_empty() { "(no new output)" } else { &piece.text };
+    let mut notes = vec![format!("task {}: {}", task.id, state(task))];
+    notes.extend(piece.more.then(|| "there is more: read again".to_owned()));
+    notes.extend(refused(refusals));
+    if let (false, TaskState::Ended(TaskEnd::Ended(outcome), _)) = (piece.more, &task.state) {
+        notes.extend(about_names(&outcome.names));
+    }
+    let (status, end, time) = parts(&task.state);
+    let data = ReadData {
+        task_id: task.id,
+        output: &piece.text,
+        lost_bytes: piece.lost_bytes,
+        more: piece.more,
+        status,
+        end,
+        runtime_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+    };
+    result(noted(printed, &notes), &data, false)
+}
+
+#[derive(Serialize)]
+struct ListData<'a> {
+    tasks: Vec<TaskData<'a>>,
+}
+
+/// All tasks.
+pub(super) fn list(tasks: &[Listed]) -> Output {
+    let mut text = String::new();
+    for task in tasks {
+        let line = task.command.lines().next().unwrap_or_default();
+        let _ = writeln!(text, "[{}] {}: {}", task.id, state(task), shown(line));
+    }
+    if tasks.is_empty() {
+        text.push_str("No background tasks");
+    }
+    let tasks = tasks.iter().map(TaskData::of).collect();
+    result(text.trim_end().to_owned(), &ListData { tasks }, false)
+}
+
+/// A task that was to be ended.
+pub(super) fn killed(task: &Listed, ran: bool) -> Output {
+    let text = if ran {
+        format!("Killed background task {}: {}.", task.id, state(task))
+    } else {
+        format!("Background task {} had ended already: {}.", task.id, state(task))
+    };
+    result(text, &TaskData::of(task), false)
+}
+
+fn result(text: String, data: &impl Serialize, is_error: bool) -> Output {
+    Output {
+        content: vec![OutputContent::Text(text)],
+        structured: serde_json::to_string(data).ok(),
+        is_error,
+    }
+}
+
+/// The usual name of a signal.
+fn signal_name(signal: i32) -> &'static str {
+    const NAMES: [&str; 32] = [
+        "signal 0",
+        "SIGHUP",
+        "SIGINT",
+        "SIGQUIT",
+        "SIGILL",
+        "SIGTRAP",
+        "SIGABRT",
+        "SIGBUS",
+        "SIGFPE",
+        "SIGKILL",
+        "SIGUSR1",
+        "SIGSEGV",
+        "SIGUSR2",
+        "SIGPIPE",
+        "SIGALRM",
+        "SIGTERM",
+        "SIGSTKFLT",
+        "SIGCHLD",
+        "SIGCONT",
+        "SIGSTOP",
+        "SIGTSTP",
+        "SIGTTIN",
+        "SIGTTOU",
+        "SIGURG",
+        "SIGXCPU",
+        "SIGXFSZ",
+        "SIGVTALRM",
+        "SIGPROF",
+        "SIGWINCH",
+        "SIGIO",
+        "SIGPWR",
+        "SIGSYS",
+    ];
+    let name = usize::try_from(signal).ok().and_then(|at| NAMES.get(at).copied());
+    name.unwrap_or("a real-time signal")
+}

@@ -1,0 +1,88 @@
+//! The policies and manifests that documents show, and the examples.
+
+use scorpiox_tests::Program;
+
+use super::reading::{Block, Document, names, project};
+
+/// Blocks of one language, with their documents.
+fn blocks(language: &str) -> Vec<(String, Block)> {
+    let mut found = Vec::new();
+    for name in names() {
+        let blocks = Document::read(&name).blocks.into_iter().filter(|block| block.language == language);
+        found.extend(blocks.map(|block| (name.clone(), block)));
+    }
+    found
+}
+
+/// A component with one function, `forecast`, that the manifests of documents may name.
+const COMPONENT: &str = r#"(component
+    (core module $module (func (export "forecast")))
+    (core instance $instance (instantiate $module))
+    (func $forecast (canon lift (core func $instance "forecast")))
+    (export "forecast" (func $forecast)))"#;
+
+#[test]
+fn toml_in_documents_can_be_used() {
+    let program = Program::new();
+    let component = wat::parse_str(COMPONENT).expect("a component");
+    for (name, block) in blocks("toml") {
+        let at = format!("{name} line {}", block.line);
+        let first = block.text.lines().next().unwrap_or_default();
+        if first.starts_with("# policy.toml") {
+            let version = if block.text.contains("version = 1") { "" } else { "version = 1\n" };
+            program.put("workspace/policy.toml", format!("{version}{}", block.text));
+            let (status, out, err) = program.run(&["policy", "check", "policy.toml"]);
+            assert!(status.success(), "{at}: {out}{err}");
+        } else if first.starts_with("# plugin.toml") {
+            let head = "name = \"weather\"\ncomponent = \"component.wasm\"\n";
+            let head = if block.text.contains("component = ") { "" } else { head };
+            program.put("workspace/weather/plugin.toml", format!("{head}{}", block.text));
+            program.put("workspace/weather/component.wasm", &component);
+            let (status, out, err) = program.run(&["plugin", "test", "weather"]);
+            assert!(status.success() && out.contains("It can be added"), "{at}: {out}{err}");
+        } else if first.starts_with("# Cargo.toml") {
+            // A manifest by its look: `make` reads real ones.
+            assert!(block.text.contains("[package]\nname = "), "{at}");
+        } else {
+            panic!(
+                "{at}: the first line says which file it is: # policy.toml, # plugin.toml or # Cargo.toml"
+            );
+        }
+    }
+}
+
+/// A policy of `examples/policies`: valid without notes, and all of its cases are as expected.
+#[track_caller]
+fn decides(name: &str) {
+    let program = Program::new();
+    let folder = project().join("examples/policies");
+    let file = |kind: &str| folder.join(format!("{name}.{kind}")).display().to_string();
+    // A home folder that is no part of what commands have at /tmp, and a project in it.
+    let home = tempfile::tempdir_in(project().join("tests/target")).expect("a folder");
+    let workspace = home.path().join("src/shop");
+    std::fs::create_dir_all(&workspace).expect("folders");
+    let program = program.with("HOME", &home.path().display().to_string());
+    let workspace = workspace.display().to_string();
+    let (status, out, err) =
+        program.run(&["policy", "check", "--strict", &file("toml"), "--workspace", &workspace]);
+    assert!(status.success(), "{out}{err}");
+    let cases = file("cases");
+    let (status, out, err) =
+        program.run(&["policy", "test", &cases, "--policy", &file("toml"), "--workspace", &workspace]);
+    assert!(status.success() && out.contains("all as expected"), "{out}{err}");
+}
+
+#[test]
+fn the_locked_down_example_decides_its_cases() {
+    decides("locked-down");
+}
+
+#[test]
+fn the_developers_example_decides_its_cases() {
+    decides("developer");
+}
+
+#[test]
+fn the_teams_example_decides_its_cases() {
+    decides("team");
+}
