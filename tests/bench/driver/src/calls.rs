@@ -152,7 +152,7 @@ fn large(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
     let mut lanes = [
         lane(FLOOR, &length, "hello"),
         lane(RMCP, &length, "\"text\":\"4"),
-        lane(OURS, &enter, "at most 4000 fit"),
+        lane(OURS, &enter, "the limit is 4000"),
         lane(FLOOR, &echo, "hello"),
         lane(RMCP, &echo, "hello"),
         lane(OURS, &status, "not active"),
