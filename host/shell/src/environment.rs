@@ -46,7 +46,7 @@ pub(super) fn build(site: &Site, profile: &Profile, plan: &Plan) -> Vec<(String,
     set("TMPDIR", temporary.display().to_string());
     set("PWD", site.workspace.display().to_string());
     set("SHELL", "/bin/bash".to_owned());
-    let user = if rustix::process::getuid().is_root() { "root" } else { "user" };
+    let user = user();
     set("USER", user.to_owned());
     set("LOGNAME", user.to_owned());
     set("LANG", "C.UTF-8".to_owned());
@@ -64,6 +64,17 @@ pub(super) fn build(site: &Site, profile: &Profile, plan: &Plan) -> Vec<(String,
         set(name, value.value.clone());
     }
     variables.into_iter().filter(|(_, value)| !value.contains('\0')).collect()
+}
+
+/// The name of who runs commands, as far as they see it.
+#[cfg(unix)]
+fn user() -> &'static str {
+    if rustix::process::getuid().is_root() { "root" } else { "user" }
+}
+
+#[cfg(not(unix))]
+fn user() -> &'static str {
+    "user"
 }
 
 /// The folders of the host's own `PATH` that commands can see, then the system's.
