@@ -42,7 +42,7 @@ build: components ## Build the program: target/release/scorpiox-code
 demo: build ## Show a real session with the real program
 	@python3 tests/demo/demo.py $(BINARY)
 
-test: build test-components ## Run all tests
+test: prerequisites ## Run all tests
 	@tests/run.sh
 
 check: build test-components ## Before a commit: format, clippy, dependencies, tests of what changed, documents

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# pack-compiler.sh PROGRAM PACKED: the compiler as the host carries it, without symbols. Written only where it
+# pack-compiler.sh PROGRAM PACKED [STRIP]: the compiler as the host carries it, without symbols. Written only where it
 # would change, so that nothing is rebuilt for it.
 set -euo pipefail
-program=$1 packed=$2 stamp=target/compiler.packed
+program=$1 packed=$2 strip=${3:-strip} stamp=$2.stamp
 
 if [ -e "$packed" ] && [ "$stamp" -nt "$program" ]; then
     exit 0
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-strip -o "$folder/compiler" "$program"
+"$strip" -o "$folder/compiler" "$program"
 gzip -9n "$folder/compiler"
 cmp -s "$folder/compiler.gz" "$packed" || mv "$folder/compiler.gz" "$packed"
 touch "$stamp"

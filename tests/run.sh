@@ -1,18 +1,34 @@
 #!/usr/bin/env bash
-# All tests, from the smallest border to the largest. `make test` builds the program first.
+# All tests, from the smallest border to the largest.
 #
 # Most of the time from a clean clone is spent in compilers, so each thing is built once: all host
-# packages are named together, since cargo chooses features by what is named.
+# packages are named together, since cargo chooses features by what is named. What nothing else waits for
+# is done meanwhile, by whichever processor is idle.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 section() { printf '\n== %s  (after %d s)\n' "$1" "$SECONDS"; }
 
-# What only computes runs beside what mostly waits, and gives way to it.
+# Runs beside all else, and gives way to it.
+meanwhile() {
+    (cd tests && cargo test --quiet --no-run)
+    # What it is given is not run.
+    tests/clients/run.sh --set-up "$BASH"
+    # There are no examples to run in the documentation.
+    (cd tools-wasm && cargo test --quiet --tests)
+    tests/bench/quick.sh >/dev/null
+    # The fuzz targets, which are linked with nothing: libFuzzer itself is only built to fuzz.
+    CUSTOM_LIBFUZZER_PATH=none/libFuzzer.a cargo check --quiet --locked --manifest-path tests/fuzz/Cargo.toml
+}
+
 mkdir -p target
-(cd tools-wasm && exec nice -n 19 cargo test --quiet --tests) > target/tools.txt 2>&1 & # no documentation has examples to run
-tools=$!
-trap 'kill $tools 2>/dev/null || true' EXIT
+export -f meanwhile
+nice -n 19 bash -euo pipefail -c meanwhile > target/meanwhile.txt 2>&1 &
+meanwhile=$!
+trap 'kill $meanwhile 2>/dev/null || true' EXIT
+
+section "building"
+make --no-print-directory build test-components
 
 section "the host: in memory, and attacks on the sandbox in every tier"
 scripts/need.sh bwrap bubblewrap
@@ -25,15 +41,14 @@ cargo test --quiet --release --workspace --exclude scorpiox-compiler
 section "the finished program"
 scripts/need.sh tmux tmux
 scripts/need.sh chromium chromium
-(cd tests && cargo test --quiet --no-run)
 # Most of these tests wait: for time to pass, for processes, for screens. The others measure how
 # long something takes, and have the machine to themselves.
 measuring=(faults:: bulk:: shell::output::)
 (cd tests && cargo test --quiet --tests -- --test-threads $((3 * $(nproc))) "${measuring[@]/#/--skip=}")
 
-section "tool logic, natively, which ran meanwhile"
-wait $tools || { cat target/tools.txt; exit 1; }
-grep "^test result" target/tools.txt
+section "tool logic, natively, and the fuzz targets, which were built meanwhile"
+wait $meanwhile || { cat target/meanwhile.txt; exit 1; }
+grep "^test result" target/meanwhile.txt
 trap - EXIT
 
 section "the finished program: what measures"
@@ -51,7 +66,3 @@ tail -n 3 target/demo.txt
 
 section "the bench runs (its figures count only from make bench)"
 BENCH_QUICK=1 tests/bench/run.sh
-
-section "the fuzz targets compile"
-# Checked alone, they are linked with nothing: libFuzzer itself is only built to fuzz.
-CUSTOM_LIBFUZZER_PATH=none/libFuzzer.a cargo check --quiet --locked --manifest-path tests/fuzz/Cargo.toml

@@ -6,7 +6,7 @@ use std::{env, fs};
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let compiler = manifest.join("../../target/components/compiler.gz");
+    let compiler = components(&manifest).join("compiler.gz");
     println!("cargo::rerun-if-changed={}", compiler.display());
     let Ok(bytes) = fs::read(&compiler) else {
         println!("cargo::error=the compiler is not built yet; run `make build`, which does it first");
@@ -16,4 +16,11 @@ fn main() {
     bytes.hash(&mut hasher);
     println!("cargo::rustc-env=SCORPIOX_COMPILER={}", compiler.display());
     println!("cargo::rustc-env=SCORPIOX_COMPILER_HASH={:016x}", hasher.finish());
+}
+
+/// What was built before, for the system that this is built for.
+fn components(manifest: &std::path::Path) -> PathBuf {
+    let [host, target] = ["HOST", "TARGET"].map(|name| env::var(name).unwrap_or_default());
+    let folder = if host == target { "components".to_owned() } else { format!("components-{target}") };
+    manifest.join("../../target").join(folder)
 }

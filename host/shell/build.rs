@@ -5,11 +5,18 @@ use std::path::PathBuf;
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let helper = manifest.join("../../target/components/helper");
+    let helper = components(&manifest).join("helper");
     println!("cargo::rerun-if-changed={}", helper.display());
     if !helper.exists() {
         println!("cargo::error=the helper of cells is not built yet; run `make build`, which does it first");
         std::process::exit(1);
     }
     println!("cargo::rustc-env=SCORPIOX_HELPER={}", helper.display());
+}
+
+/// What was built before, for the system that this is built for.
+fn components(manifest: &std::path::Path) -> PathBuf {
+    let [host, target] = ["HOST", "TARGET"].map(|name| env::var(name).unwrap_or_default());
+    let folder = if host == target { "components".to_owned() } else { format!("components-{target}") };
+    manifest.join("../../target").join(folder)
 }

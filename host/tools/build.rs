@@ -6,7 +6,10 @@ use std::path::PathBuf;
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let folder = manifest.join("../../target/components");
+    let [host, target] = ["HOST", "TARGET"].map(|name| env::var(name).unwrap_or_default());
+    // Native code is for the system that this is built for.
+    let folder = if host == target { "components".to_owned() } else { format!("components-{target}") };
+    let folder = manifest.join("../../target").join(folder);
     let crates = manifest.join("../../tools-wasm");
     // A new crate changes the lock file; the folder itself holds what is built, which changes all the time.
     println!("cargo::rerun-if-changed={}", crates.join("Cargo.lock").display());

@@ -1,18 +1,16 @@
 //! The real program, in folders of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[cfg(unix)]
 use crate::container::{self, Refused};
 
 /// Longest time that any single answer may take before a test fails.
@@ -20,7 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program's file: `SCORPIOX_BINARY`, else the one that `make build` made.
 pub fn binary() -> PathBuf {
-    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/scorpiox-code");
+    let folder = if cfg!(windows) { "../target/x86_64-pc-windows-gnu/release" } else { "../target/release" };
+    let name = format!("scorpiox-code{}", std::env::consts::EXE_SUFFIX);
+    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(name);
     let path = std::env::var_os("SCORPIOX_BINARY").map_or_else(built, PathBuf::from);
     path.canonicalize().unwrap_or_else(|_| panic!("{} is missing; run `make build`", path.display()))
 }
@@ -28,7 +28,9 @@ pub fn binary() -> PathBuf {
 /// Puts the program's file at `path`. Where that has to be a copy, another process makes it: a program cannot be run
 /// while anybody may write it, as a child of another test may that begins meanwhile.
 pub fn install(path: &Path) {
-    if std::fs::hard_link(binary(), path).is_err() {
+    if cfg!(windows) {
+        std::fs::copy(binary(), path).expect("a copy");
+    } else if std::fs::hard_link(binary(), path).is_err() {
         let copied = Command::new("cp").arg(binary()).arg(path).status();
         assert!(copied.expect("cp runs").success(), "{}", path.display());
     }
@@ -50,8 +52,10 @@ pub struct Program {
     binary: PathBuf,
     variables: Vec<(String, String)>,
     arguments: Vec<String>,
+    #[cfg(unix)]
     refused: Option<Refused>,
     /// What is in the place of the system's own folder of programs.
+    #[cfg(unix)]
     programs: Option<PathBuf>,
 }
 
@@ -78,7 +82,9 @@ impl Program {
             binary: binary(),
             variables: Vec::new(),
             arguments: Vec::new(),
+            #[cfg(unix)]
             refused: None,
+            #[cfg(unix)]
             programs: None,
         }
     }
@@ -96,6 +102,7 @@ impl Program {
     }
 
     /// Starts it in a container that refuses namespaces.
+    #[cfg(unix)]
     pub fn refusing(mut self, refused: Refused) -> Self {
         self.refused = Some(refused);
         self
@@ -103,14 +110,16 @@ impl Program {
 
     /// Puts a program where the system has its own, for this program alone; the folder that it is in.
     /// Only root can do that.
+    #[cfg(unix)]
     pub fn with_system_program(mut self, name: &str, script: &str) -> Self {
         let path = self.put(&format!("system/{name}"), script);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("sets");
+        make_runnable(&path);
         self.programs = path.parent().map(Path::to_owned);
         self
     }
 
     /// The folder of those programs.
+    #[cfg(unix)]
     pub fn system_programs(&self) -> PathBuf {
         self.folder.path().join("system")
     }
@@ -136,7 +145,7 @@ impl Program {
 
     /// Starts a program of its own instead, which lies in the folder `bin` beside `home`.
     pub fn with_own_binary(mut self) -> Self {
-        let own = self.folder.path().join("bin/scorpiox-code");
+        let own = self.folder.path().join(format!("bin/scorpiox-code{}", std::env::consts::EXE_SUFFIX));
         std::fs::create_dir_all(own.parent().expect("a folder")).expect("a folder");
         install(&own);
         self.binary = own;
@@ -144,10 +153,11 @@ impl Program {
     }
 
     /// Starts it from a shell script, which does something first.
+    #[cfg(unix)]
     pub fn after(mut self, script: &str) -> Self {
         let text = format!("#!/bin/bash\nset -e\n{script}\nexec '{}' \"$@\"\n", self.binary.display());
         let path = self.put("bin/start", text);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("sets");
+        make_runnable(&path);
         self.binary = path;
         self
     }
@@ -159,9 +169,11 @@ impl Program {
             .args(&self.arguments)
             .current_dir(self.workspace())
             .env_clear()
-            .env("HOME", self.home())
+            .env(if cfg!(windows) { "USERPROFILE" } else { "HOME" }, self.home())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .envs(system_variables())
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        #[cfg(unix)]
         if let Some(refused) = self.refused {
             container::refuse(&mut command, refused);
         }
@@ -169,12 +181,18 @@ impl Program {
     }
 
     /// The program, or what puts the test's programs in place before it becomes the program.
+    #[cfg(unix)]
     fn bare_command(&self) -> Command {
         let Some(programs) = &self.programs else { return Command::new(&self.binary) };
         let mut command = Command::new("/usr/bin/unshare");
         let mount = "/usr/bin/mount --bind \"$0\" /usr/local/bin && exec \"$@\"";
         command.args(["--mount", "--", "/bin/sh", "-c", mount]).arg(programs).arg(&self.binary);
         command
+    }
+
+    #[cfg(windows)]
+    fn bare_command(&self) -> Command {
+        Command::new(&self.binary)
     }
 
     /// Starts it as a server.
@@ -425,7 +443,13 @@ impl Started {
         (status, start.elapsed())
     }
 
+    /// Kills it, as `kill -9` does.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("the process is there");
+    }
+
     /// Sends a signal.
+    #[cfg(unix)]
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).expect("the process is there");
@@ -453,7 +477,11 @@ pub fn modern(mut params: Value) -> Value {
 }
 
 /// How a child ends, if it does within `time`.
+#[cfg(unix)]
 pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
     let pid = Pid::from_child(child);
     // A descriptor of a process can be read from when the process has ended.
     let process = pidfd_open(pid, PidfdFlags::empty()).expect("a child of ours");
@@ -461,4 +489,28 @@ pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     let time = Timespec::try_from(time).expect("a short time");
     let ended = poll(&mut polled, Some(&time)).expect("a descriptor of ours") > 0;
     ended.then(|| child.wait().expect("a child of ours"))
+}
+
+/// How a child ends, if it does within `time`.
+#[cfg(windows)]
+pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
+    let until = Instant::now() + time;
+    loop {
+        match child.try_wait().expect("a child of ours") {
+            None if Instant::now() < until => thread::sleep(Duration::from_millis(1)),
+            ended => return ended,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn make_runnable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("sets");
+}
+
+/// Without these no program of Windows starts.
+fn system_variables() -> impl Iterator<Item = (&'static str, std::ffi::OsString)> {
+    let names = if cfg!(windows) { &["SystemRoot", "SystemDrive", "TEMP", "TMP"][..] } else { &[] };
+    names.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)))
 }

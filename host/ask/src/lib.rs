@@ -5,6 +5,8 @@
 //! a terminal, [`launch`] to get at a terminal or a desktop dialog outside of the client, with
 //! [`request`] as the files between the two processes.
 //!
+//! The last three are for systems with terminals as Unix has them; elsewhere the client asks.
+//!
 //! Invariants:
 //! - [`Questions`] and [`Answers`] only exist checked, whichever way they came in, and hold no
 //!   character that could act on a terminal or reorder what is read.
@@ -17,10 +19,13 @@
 pub mod answers;
 mod clean;
 pub mod form;
+#[cfg(unix)]
 pub mod launch;
 mod parse;
 pub mod questions;
+#[cfg(unix)]
 pub mod request;
+#[cfg(unix)]
 pub mod screen;
 
 pub use answers::{Answer, AnswerError, Answers};

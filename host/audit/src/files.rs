@@ -3,12 +3,12 @@
 //! `audit.jsonl` is written to; `audit-TIME.jsonl` were full at that time. Names in the order of their
 //! characters are in the order of their lines.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+pub(crate) use crate::system::{Identity, make_folder};
+use crate::system::{identity, private};
 
 /// The file that is written to.
 pub(crate) const CURRENT: &str = "audit.jsonl";
@@ -16,13 +16,6 @@ pub(crate) const CURRENT: &str = "audit.jsonl";
 pub(crate) const HEAD: &str = "audit.head";
 const PREFIX: &str = "audit-";
 const SUFFIX: &str = ".jsonl";
-
-/// Which file something is, whatever its name.
-pub(crate) type Identity = (u64, u64);
-
-pub(crate) fn identity(about: &Metadata) -> Identity {
-    (about.dev(), about.ino())
-}
 
 /// The name of a file that is full at `millis`: `audit-20261122T020836.123Z.jsonl`.
 pub(crate) fn full_name(millis: u64) -> String {
@@ -58,7 +51,8 @@ pub(crate) fn full(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
 pub(crate) struct Opened {
     pub name: String,
     pub file: File,
-    pub about: Metadata,
+    pub known: Identity,
+    pub bytes: u64,
 }
 
 /// All files in the order of their lines; none where there is no folder.
@@ -75,8 +69,9 @@ pub(crate) fn open_all(folder: &Path) -> io::Result<Vec<Opened>> {
         match file {
             Ok(file) => {
                 let about = file.metadata()?;
-                if !found.iter().any(|known| identity(&known.about) == identity(&about)) {
-                    found.push(Opened { name, file, about });
+                let known = identity(&file, &about)?;
+                if !found.iter().any(|other| other.known == known) {
+                    found.push(Opened { name, file, known, bytes: about.len() });
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -84,20 +79,6 @@ pub(crate) fn open_all(folder: &Path) -> io::Result<Vec<Opened>> {
         }
     }
     Ok(found)
-}
-
-/// Makes a folder that its owner alone may use, if need be.
-pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
-    const ALL: u32 = 0o777;
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let about = folder.symlink_metadata()?;
-    if !about.is_dir() {
-        return Err(io::Error::other(format!("{} is a link, which is not followed", folder.display())));
-    }
-    if about.permissions().mode() & ALL != 0o700 {
-        fs::set_permissions(folder, Permissions::from_mode(0o700))?;
-    }
-    Ok(())
 }
 
 /// Opens a file to read and append, and makes it if need be: an ordinary one, by no link, for its owner alone.
@@ -108,21 +89,6 @@ pub(crate) fn open_private(path: &Path) -> io::Result<File> {
 /// The same, to write anywhere in it: what is appended to is written at its end alone.
 pub(crate) fn open_to_replace(path: &Path) -> io::Result<File> {
     private(path, OpenOptions::new().read(true).write(true))
-}
-
-fn private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    // A pipe without a reader would be waited for.
-    let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits();
-    let flags = i32::try_from(flags).map_err(io::Error::other)?;
-    let file = options.create(true).mode(0o600).custom_flags(flags).open(path)?;
-    let about = file.metadata()?;
-    if !about.is_file() {
-        return Err(io::Error::other(format!("{} is not an ordinary file", path.display())));
-    }
-    if about.permissions().mode() & 0o077 != 0 {
-        file.set_permissions(Permissions::from_mode(0o600))?;
-    }
-    Ok(file)
 }
 
 #[cfg(test)]
@@ -141,21 +107,25 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn files_and_folders_are_made_private() {
+        use std::os::unix::fs::PermissionsExt as _;
+
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("a/audit");
         fs::create_dir_all(&folder).unwrap();
-        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         make_folder(&folder).unwrap();
         let path = folder.join("x");
         fs::write(&path, "").unwrap();
-        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         open_private(&path).unwrap();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
     }
 
+    #[cfg(unix)]
     #[test]
     fn links_and_pipes_are_not_written_to() {
         let root = tempfile::tempdir().unwrap();

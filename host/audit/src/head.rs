@@ -4,27 +4,24 @@
 //! It is written after the lines that it speaks of. So after a writer was killed it may be older than the lines are,
 //! and never newer: a head that is newer means that lines were cut.
 
-use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::FileExt as _;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock, major, minor};
-use scorpiox_text::line::clean;
 use serde::Deserialize;
 
 use crate::chain::{Hash, Tip};
-use crate::files::{self, HEAD, Identity, identity};
+use crate::files::{self, HEAD};
+use crate::holder::holder;
+use crate::system::{Identity, Share, identity, identity_at, read_from, try_lock, unlock, write_all_at};
 
 /// The file always has this size, so that it is replaced by one write.
 const BYTES: usize = 256;
 /// Longest wait for somebody else who writes. A process that was stopped holds the lock for longer.
 const LOCK_TIME: Duration = Duration::from_secs(2);
-/// Longest name of who holds the lock, in bytes.
-const MAX_NAME_BYTES: usize = 32;
 /// Between two looks, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
@@ -69,19 +66,13 @@ impl Head {
     /// The head of a folder's lines, if there is a whole one.
     pub(crate) fn read(file: &File) -> io::Result<Option<Self>> {
         let mut text = [0; BYTES];
-        let mut read = 0;
-        while read < BYTES {
-            match file.read_at(&mut text[read..], read as u64)? {
-                0 => break,
-                more => read += more,
-            }
-        }
+        let read = read_from(file, &mut text, 0)?;
         Ok(Self::parse(&text[..read]))
     }
 
     /// Whether nothing was written to this file since.
-    pub(crate) fn is_of(&self, about: &Metadata) -> bool {
-        (self.inode, self.bytes) == (identity(about).1, about.len())
+    pub(crate) fn is_of(&self, file: Identity, bytes: u64) -> bool {
+        (self.inode, self.bytes) == (file.1, bytes)
     }
 }
 
@@ -106,10 +97,10 @@ impl HeadFile {
                 Some(open) => open,
                 None => self.make(&path)?,
             };
-            wait_for(&file, FlockOperation::NonBlockingLockExclusive, until, &path.display().to_string())?;
+            wait_for(&file, Share::Exclusive, until, &path.display().to_string())?;
             let held = Held(Arc::clone(&file));
             // Whoever took the file away made a lock of it that others do not see.
-            let is_there = path.symlink_metadata().is_ok_and(|about| identity(&about) == known);
+            let is_there = identity_at(&path).is_ok_and(|there| there == known);
             if is_there {
                 self.open = Some((file, known));
                 return Ok(held);
@@ -125,7 +116,7 @@ impl HeadFile {
             }
             other => other?,
         };
-        let known = identity(&file.metadata()?);
+        let known = identity(&file, &file.metadata()?)?;
         Ok((Arc::new(file), known))
     }
 }
@@ -138,7 +129,7 @@ impl Held {
     /// The right to read while nobody writes, where that can be had: a folder may be a copy that cannot be written.
     pub(crate) fn to_read(file: &File) -> Option<Self> {
         let until = Instant::now() + LOCK_TIME;
-        wait_for(file, FlockOperation::NonBlockingLockShared, until, HEAD).ok()?;
+        wait_for(file, Share::Shared, until, HEAD).ok()?;
         file.try_clone().ok().map(|file| Self(Arc::new(file)))
     }
 
@@ -147,54 +138,31 @@ impl Held {
     }
 
     pub(crate) fn write(&self, head: &Head) -> io::Result<()> {
-        self.0.write_all_at(&head.text(), 0)
+        write_all_at(&self.0, &head.text(), 0)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let _ = flock(&*self.0, FlockOperation::Unlock);
+        unlock(&self.0);
     }
 }
 
 /// Waits for a lock on a file, which is called `what` where somebody does not let go of it.
-pub(crate) fn wait_for(file: &File, operation: FlockOperation, until: Instant, what: &str) -> io::Result<()> {
+pub(crate) fn wait_for(file: &File, share: Share, until: Instant, what: &str) -> io::Result<()> {
     let mut pause = FIRST_PAUSE;
     loop {
-        match flock(file, operation) {
-            Ok(()) => return Ok(()),
-            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(pause),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                let holder = holder(file).unwrap_or_else(|| "another process".to_owned());
-                return Err(io::Error::new(
-                    ErrorKind::TimedOut,
-                    format!("{holder} holds {what} and does not let go of it"),
-                ));
-            }
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+        if try_lock(file, share)? {
+            return Ok(());
         }
+        if Instant::now() >= until {
+            let holder = holder(file).unwrap_or_else(|| "another process".to_owned());
+            let said = format!("{holder} holds {what} and does not let go of it");
+            return Err(io::Error::new(ErrorKind::TimedOut, said));
+        }
+        thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
-}
-
-/// Who holds a lock on a file, as far as the system shows it: "process 1234 (flock)".
-fn holder(file: &File) -> Option<String> {
-    const MAX_LOCKS_BYTES: u64 = 1 << 20;
-    let (device, inode) = identity(&file.metadata().ok()?);
-    // File systems that are laid over others have another device here: then nobody is named, rather than somebody else.
-    let place = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
-    let mut locks = String::new();
-    File::open("/proc/locks").ok()?.take(MAX_LOCKS_BYTES).read_to_string(&mut locks).ok()?;
-    let pid = locks.lines().find_map(|lock| {
-        // "7: FLOCK  ADVISORY  WRITE 1234 fe:01:5678 0 EOF"; who waits for one has an arrow before it.
-        let words: Vec<_> = lock.split_whitespace().collect();
-        let [_, "FLOCK", _, _, pid, locked, ..] = words.as_slice() else { return None };
-        pid.parse::<u32>().ok().filter(|pid| *pid > 0 && *locked == place)
-    })?;
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let name = clean(name.trim(), MAX_NAME_BYTES);
-    Some(if name.is_empty() { format!("process {pid}") } else { format!("process {pid} ({name})") })
 }
 
 #[cfg(test)]

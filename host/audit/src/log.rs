@@ -8,13 +8,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::chain::{self, Hash, Link, Tip};
-use crate::files::{self, CURRENT, Identity, identity};
+use crate::files::{self, CURRENT};
 use crate::head::{Head, HeadFile, Held};
 use crate::read::MAX_LINE_BYTES;
+use crate::system::{Identity, identity, identity_at, read_exact_at};
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Log {
         // Nobody else renames it meanwhile.
         let file = match &self.open {
             Some((file, _)) => file,
-            None => self.file()?,
+            None => self.file()?.0,
         };
         let mut out = Vec::with_capacity(chain::room(lines) + 1);
         if is_torn {
@@ -117,13 +117,13 @@ impl Log {
 
     /// What the newest line is, and whether the file ends within one.
     fn about(&mut self, lock: &Held) -> io::Result<About> {
-        let file = self.file()?;
-        let about = file.metadata()?;
+        let (file, identity) = self.file()?;
+        let bytes = file.metadata()?.len();
         let known = lock.read()?;
-        if let Some(head) = known.filter(|head| head.is_of(&about)) {
+        if let Some(head) = known.filter(|head| head.is_of(identity, bytes)) {
             return Ok(About { head, is_torn: false });
         }
-        let Tail { newest, is_torn } = tail(file, about.len())?;
+        let Tail { newest, is_torn } = tail(file, bytes)?;
         let newest = match (known, newest) {
             (None, None) => self.newest_full()?,
             (_, newest) => newest,
@@ -137,7 +137,7 @@ impl Log {
             (None, Some(newest)) => (newest.number + 1, Tip { hash: Hash::NONE, ..newest }),
             (None, None) => (1, Tip::START),
         };
-        let head = Head { first, tip, inode: identity(&about).1, bytes: about.len() };
+        let head = Head { first, tip, inode: identity.1, bytes };
         // Before anything else: lines without a head are lines whose head was taken away. Who is killed before the torn
         // line is ended leaves a head that is of no file, so that the next one looks again.
         lock.write(&Head { bytes: if is_torn { 0 } else { head.bytes }, ..head })?;
@@ -156,15 +156,16 @@ impl Log {
     }
 
     /// The file that has the name now.
-    fn file(&mut self) -> io::Result<&File> {
+    fn file(&mut self) -> io::Result<(&File, Identity)> {
         let path = self.folder.join(CURRENT);
         let known = self.open.take();
-        let is_it = |known| path.symlink_metadata().is_ok_and(|about| identity(&about) == known);
+        let is_it = |known| identity_at(&path).is_ok_and(|there| there == known);
         let open = match known {
             Some((file, known)) if is_it(known) => (file, known),
             _ => open(&self.folder, &path)?,
         };
-        Ok(&self.open.insert(open).0)
+        let (file, known) = self.open.insert(open);
+        Ok((file, *known))
     }
 
     /// Renames the file if it is full, and removes the oldest: whether there is a new one.
@@ -180,8 +181,8 @@ impl Log {
         fs::rename(self.folder.join(CURRENT), &full)?;
         known.push((since, full));
         self.open = None;
-        let about = self.file()?.metadata()?;
-        (head.inode, head.bytes) = (identity(&about).1, about.len());
+        let (file, known) = self.file()?;
+        (head.inode, head.bytes) = (known.1, file.metadata()?.len());
         let (old, kept) = known.split_at(known.len().saturating_sub(self.bounds.files.saturating_sub(1)));
         if !old.is_empty() {
             // Told before they go: what is missing of the oldest otherwise was taken away by somebody else.
@@ -219,7 +220,7 @@ pub(crate) fn tail(file: &File, bytes: u64) -> io::Result<Tail> {
         let more = PIECE.min(begin);
         begin -= more;
         let mut piece = vec![0; usize::try_from(more).map_err(io::Error::other)?];
-        file.read_exact_at(&mut piece, begin)?;
+        read_exact_at(file, &mut piece, begin)?;
         piece.append(&mut text);
         text = piece;
         // The first of these lines may have begun before.
@@ -257,7 +258,7 @@ fn open(folder: &Path, path: &Path) -> io::Result<(File, Identity)> {
         }
         other => other?,
     };
-    let known = identity(&file.metadata()?);
+    let known = identity(&file, &file.metadata()?)?;
     Ok((file, known))
 }
 
@@ -279,10 +280,9 @@ fn write(mut file: &File, bytes: &[u8]) -> (usize, Option<io::Error>) {
 mod tests {
     use std::thread;
 
-    use rustix::fs::{FlockOperation, flock};
-
     use super::*;
     use crate::files::HEAD;
+    use crate::system::{Share, try_lock, unlock};
 
     fn log(folder: &Path, file_bytes: u64, files: usize) -> Log {
         Log::new(folder.to_owned(), Bounds { file_bytes, files })
@@ -395,7 +395,7 @@ mod tests {
     fn lines_wait_for_whoever_holds_the_lock_and_none_is_lost() {
         let root = tempfile::tempdir().unwrap();
         let lock = files::open_private(&root.path().join(HEAD)).unwrap();
-        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        assert!(try_lock(&lock, Share::Exclusive).unwrap());
         let mut log = log(root.path(), 3, 3);
         let mut lines = lines_of("one");
         let said = log.append(&mut lines).unwrap_err().to_string();
@@ -404,7 +404,7 @@ mod tests {
         let who = [format!("process {} (", std::process::id()), "another process".to_owned()];
         assert!(said.contains(&holds) && who.iter().any(|who| said.contains(who)), "{said}");
         assert!(lines == lines_of("one") && log.check().is_err());
-        flock(&lock, FlockOperation::Unlock).unwrap();
+        unlock(&lock);
         log.append(&mut lines).unwrap();
         assert_eq!(all(root.path()), "one\n");
     }

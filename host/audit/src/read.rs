@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::files::{Identity, Opened, identity, open_all};
+use crate::files::{Opened, open_all};
+use crate::system::Identity;
 
 /// Longest line that is read: more than the longest that is written.
 pub(crate) const MAX_LINE_BYTES: u64 = 1024 * 1024;
@@ -145,7 +146,7 @@ impl Reader {
                     self.next.reverse();
                 }
                 let Some(next) = self.next.pop() else { return Ok(None) };
-                self.now = Some((BufReader::new(next.file), identity(&next.about)));
+                self.now = Some((BufReader::new(next.file), next.known));
                 continue;
             };
             let room = MAX_LINE_BYTES.saturating_sub(self.partial.len() as u64);
@@ -179,7 +180,7 @@ impl Reader {
     fn advance(&mut self, known: Identity) -> io::Result<bool> {
         if self.next.is_empty() {
             let mut files = open_all(&self.folder)?;
-            match files.iter().position(|file| identity(&file.about) == known) {
+            match files.iter().position(|file| file.known == known) {
                 // The newest is not at its end: more may come.
                 Some(at) if at + 1 == files.len() => return Ok(false),
                 Some(at) => drop(files.drain(..=at)),

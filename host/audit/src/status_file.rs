@@ -8,11 +8,11 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::ToolFigures;
 use crate::files::{make_folder, open_private};
+use crate::system::{Share, try_lock};
 
 const LOCK: &str = "lock";
 const POSTED: &str = "json";
@@ -86,7 +86,9 @@ impl StatusFile {
     fn hold(&self) -> io::Result<File> {
         let new = self.file(NEW);
         let lock = open_private(&new)?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        if !try_lock(&lock, Share::Exclusive)? {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         fs::rename(&new, self.file(LOCK))?;
         Ok(lock)
     }
@@ -153,7 +155,7 @@ fn sweep(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// Whether nobody holds a lock.
 fn is_free(path: &Path) -> bool {
     let lock = File::options().write(true).open(path);
-    lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok())
+    lock.and_then(|lock| try_lock(&lock, Share::Exclusive)).unwrap_or(false)
 }
 
 #[cfg(test)]

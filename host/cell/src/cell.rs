@@ -27,16 +27,6 @@ pub struct Cell {
     listener: Option<TcpListener>,
 }
 
-impl CellError {
-    pub(crate) fn helper(error: impl std::fmt::Display) -> Self {
-        Self::Helper(error.to_string())
-    }
-
-    pub(crate) fn worker(error: impl std::fmt::Display) -> Self {
-        Self::Worker(error.to_string())
-    }
-}
-
 impl Cell {
     /// Starts a helper and lets it build a sandbox.
     pub fn build(helper: &Helper, spec: &CellSpec) -> Result<Self, CellError> {

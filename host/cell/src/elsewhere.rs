@@ -4,10 +4,9 @@
 //! is never reached.
 
 use std::net::TcpListener;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use crate::seam::{CellError, Happened, Helper};
+use crate::seam::{Bell, CellError, Happened, Helper};
 use crate::wire::{CellSpec, CommandSpec};
 use crate::worker::{Work, WorkEnd};
 
@@ -36,7 +35,7 @@ impl Cell {
     }
 
     /// Starts a command.
-    pub fn run(&self, _: CommandSpec, _: Option<BorrowedFd<'_>>) -> Result<Running, CellError> {
+    pub fn run(&self, _: CommandSpec, _: Option<Bell<'_>>) -> Result<Running, CellError> {
         match *self {}
     }
 
@@ -58,11 +57,7 @@ impl Running {
     }
 
     /// Waits for what happens next.
-    pub fn next(
-        &mut self,
-        _: Option<Duration>,
-        _: Option<BorrowedFd<'_>>,
-    ) -> Result<Happened<'_>, CellError> {
+    pub fn next(&mut self, _: Option<Duration>, _: Option<Bell<'_>>) -> Result<Happened<'_>, CellError> {
         match *self {}
     }
 

@@ -13,35 +13,36 @@
 //! What the host and the helper say to each other is in [`wire`], and `packet` carries it. The helper knows how a
 //! cell is built and a command confined; `scorpiox-worker` knows how a worker gives up its rights.
 //!
-//! Linux only, so far. [`Cell`] and [`Running`] are the seam: a helper for another system
-//! (Seatbelt on macOS, a job object on Windows) goes behind them. Until there is one,
-//! `elsewhere` stands in its place, where no cell can be built.
+//! [`Cell`] and [`Running`] are the seam between the systems. The sandbox is Linux's. On Windows, `windows` runs commands
+//! that the operator allows without one. `elsewhere` stands in for what nobody has written yet: no cell can be built there.
 
 #[cfg(target_os = "linux")]
 mod cell;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 mod elsewhere;
 mod etc;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
 pub mod packet;
-#[cfg(unix)]
 mod remove;
 #[cfg(target_os = "linux")]
 mod running;
 mod seam;
+#[cfg(windows)]
+mod windows;
 pub mod wire;
 pub mod worker;
 
+#[cfg(windows)]
+pub use self::windows::{Cell, Running};
 #[cfg(target_os = "linux")]
 pub use self::{cell::Cell, running::Running};
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 pub use elsewhere::{Cell, Running};
 pub use etc::ETC;
-#[cfg(unix)]
 pub use remove::remove_folder;
-pub use seam::{CellError, Happened, Helper};
+pub use seam::{Bell, CellError, Happened, Helper};
 pub use wire::{
     Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, HomeLink, Limits, Names, Network,
     Outcome, RawPath, Status, Tier,

@@ -1,7 +1,5 @@
 //! Removing what commands left.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Removes a folder that nobody uses any more, also where folders in it were closed to their owner.
@@ -11,7 +9,7 @@ pub fn remove_folder(folder: &Path) {
     }
     let mut ahead = vec![folder.to_owned()];
     while let Some(path) = ahead.pop() {
-        let _ = std::fs::set_permissions(&path, Permissions::from_mode(0o700));
+        open_to_owner(&path);
         let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         ahead.extend(folders.map(|entry| entry.path()));
@@ -19,8 +17,21 @@ pub fn remove_folder(folder: &Path) {
     let _ = std::fs::remove_dir_all(folder);
 }
 
-#[cfg(test)]
+#[cfg(unix)]
+fn open_to_owner(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
+}
+
+/// Nothing is closed to its owner here.
+#[cfg(not(unix))]
+fn open_to_owner(_: &Path) {}
+
+#[cfg(all(test, unix))]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]

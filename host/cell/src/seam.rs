@@ -2,6 +2,13 @@
 
 use crate::wire::{Fault, Outcome};
 
+/// What wakes who waits for a command.
+#[cfg(unix)]
+pub type Bell<'a> = std::os::fd::BorrowedFd<'a>;
+/// What wakes who waits for a command.
+#[cfg(windows)]
+pub type Bell<'a> = std::os::windows::io::BorrowedHandle<'a>;
+
 /// What the helper is started from.
 #[derive(Debug, Clone, Copy)]
 pub struct Helper {
@@ -22,9 +29,19 @@ pub enum CellError {
     #[error("{0}")]
     Fault(#[from] Fault),
     /// Nobody has written a sandbox for this system, nor a way to start commands without one.
-    #[error(
-        "this program has no sandbox for commands on this system yet (only on Linux), so it runs none, whatever \
-         allow_unsandboxed says"
+    #[cfg_attr(
+        not(windows),
+        error(
+            "this program has no sandbox for commands on this system yet (only on Linux), so it runs none, whatever \
+             allow_unsandboxed says"
+        )
+    )]
+    #[cfg_attr(
+        windows,
+        error(
+            "commands have no sandbox on Windows: use WSL, where the Linux program runs them in one, or let them run \
+             without one in Git for Windows' bash (`allow_unsandboxed = true` in [shell] of your own policy.toml)"
+        )
     )]
     NoSandbox,
 }
@@ -37,6 +54,18 @@ impl CellError {
             Self::Fault(fault) => fault.changed,
             Self::NoSandbox => false,
         }
+    }
+}
+
+impl CellError {
+    #[cfg(any(target_os = "linux", windows))]
+    pub(crate) fn helper(error: impl std::fmt::Display) -> Self {
+        Self::Helper(error.to_string())
+    }
+
+    #[cfg(any(target_os = "linux", windows))]
+    pub(crate) fn worker(error: impl std::fmt::Display) -> Self {
+        Self::Worker(error.to_string())
     }
 }
 

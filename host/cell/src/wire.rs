@@ -1,7 +1,5 @@
 //! What the host and the helper say to each other.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -40,26 +38,70 @@ impl std::fmt::Display for Tier {
     }
 }
 
-/// A path, which need not be text.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct RawPath(Vec<u8>);
+#[cfg(unix)]
+pub use self::bytes::RawPath;
+#[cfg(not(unix))]
+pub use self::text::RawPath;
 
-impl RawPath {
-    /// The path.
-    pub fn as_path(&self) -> &Path {
-        Path::new(OsStr::from_bytes(&self.0))
+#[cfg(unix)]
+mod bytes {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Serialize};
+
+    /// A path, which need not be text.
+    #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub struct RawPath(Vec<u8>);
+
+    impl RawPath {
+        /// The path.
+        pub fn as_path(&self) -> &Path {
+            Path::new(OsStr::from_bytes(&self.0))
+        }
+    }
+
+    impl From<&Path> for RawPath {
+        fn from(path: &Path) -> Self {
+            Self(path.as_os_str().as_bytes().to_vec())
+        }
+    }
+
+    impl From<PathBuf> for RawPath {
+        fn from(path: PathBuf) -> Self {
+            Self(path.into_os_string().into_vec())
+        }
     }
 }
 
-impl From<&Path> for RawPath {
-    fn from(path: &Path) -> Self {
-        Self(path.as_os_str().as_bytes().to_vec())
-    }
-}
+#[cfg(not(unix))]
+mod text {
+    use std::path::{Path, PathBuf};
 
-impl From<PathBuf> for RawPath {
-    fn from(path: PathBuf) -> Self {
-        Self(path.into_os_string().into_vec())
+    use serde::{Deserialize, Serialize};
+
+    /// A path. No other process is told of one here.
+    #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub struct RawPath(PathBuf);
+
+    impl RawPath {
+        /// The path.
+        pub fn as_path(&self) -> &Path {
+            &self.0
+        }
+    }
+
+    impl From<&Path> for RawPath {
+        fn from(path: &Path) -> Self {
+            Self(path.to_owned())
+        }
+    }
+
+    impl From<PathBuf> for RawPath {
+        fn from(path: PathBuf) -> Self {
+            Self(path)
+        }
     }
 }
 

@@ -9,14 +9,15 @@ use wasmtime::{Config, Engine};
 /// vector instructions are slower than none.
 const X86_64_V2: [&str; 5] = ["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt"];
 
-/// The native code of a component.
-pub(crate) fn compile(component: &[u8]) -> wasmtime::Result<Vec<u8>> {
-    Engine::new(&config(env!("TARGET"))?)?.precompile_component(component)
+/// The native code of a component, for a system.
+pub(crate) fn compile(component: &[u8], target: &str) -> wasmtime::Result<Vec<u8>> {
+    Engine::new(&config(target)?)?.precompile_component(component)
 }
 
 fn config(target: &str) -> wasmtime::Result<Config> {
     let mut config = scorpiox_engine::config();
     config.target(target)?;
+    config.native_unwind_info(scorpiox_engine::unwinds(target));
     if target.starts_with("x86_64") {
         for feature in X86_64_V2 {
             // SAFETY: code that needs a feature is refused where it is loaded on a processor

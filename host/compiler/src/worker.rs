@@ -39,7 +39,7 @@ fn work(entered: &mut Entered) -> anyhow::Result<()> {
     entered.input.read_to_end(&mut input)?;
     match entered.task.as_str() {
         "compile" => {
-            let code = crate::compile::compile(&input)?;
+            let code = crate::compile::compile(&input, env!("TARGET"))?;
             // So that the server sees of what it is, and that it is whole.
             entered.output.write_all(&Sha256::digest(&input))?;
             entered.output.write_all(&Sha256::digest(&code))?;

@@ -8,6 +8,12 @@
 /// before it could reach the host's own frames.
 pub const GUEST_STACK_BYTES: usize = 512 * 1024;
 
+/// Whether native code for a system has what it takes to walk its frames: Windows wants that of all code.
+#[must_use]
+pub fn unwinds(target: &str) -> bool {
+    target.contains("-windows-")
+}
+
 /// The configuration for running components.
 #[must_use]
 pub fn config() -> wasmtime::Config {
@@ -20,6 +26,6 @@ pub fn config() -> wasmtime::Config {
         // Traps are reported by name; nothing in the host walks guest frames, and
         // components load faster without the tables for it.
         .generate_address_map(false)
-        .native_unwind_info(false);
+        .native_unwind_info(cfg!(windows));
     config
 }

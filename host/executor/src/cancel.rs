@@ -123,6 +123,12 @@ impl Cancel {
         }
         Some(bell.rung())
     }
+
+    /// There is none here: the flag has to be looked at now and then.
+    #[cfg(windows)]
+    pub fn bell(&self) -> Option<std::os::windows::io::BorrowedHandle<'_>> {
+        None
+    }
 }
 
 impl Flag {

@@ -23,6 +23,23 @@ fn make() -> String {
     format!("{:016x}-{}", u64::from_le_bytes(random), process::id())
 }
 
+/// Whether the run that has this name may still be there, by the process's number at its end.
+pub fn may_run(name: &str) -> bool {
+    let number = name.rsplit('-').next().and_then(|number| number.parse().ok());
+    number.is_none_or(is_running)
+}
+
+#[cfg(unix)]
+fn is_running(number: u32) -> bool {
+    let pid = i32::try_from(number).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(windows)]
+fn is_running(number: u32) -> bool {
+    scorpiox_windows::process::is_running(number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +50,6 @@ mod tests {
         assert_ne!(one, other);
         assert!([&one, &other].iter().all(|name| name.ends_with(&format!("-{}", process::id()))), "{one}");
         assert_eq!(name(), name());
+        assert!(may_run(name()) && may_run("of nobody") && !may_run("x-2147483646"));
     }
 }

@@ -54,6 +54,16 @@ fn parent<'a>(of: &Folder, inside: &'a Path) -> io::Result<(Option<Folder>, &'a 
     Ok((above.map(|above| of.folder(above)).transpose()?, name))
 }
 
+/// A name of something in a folder, and of nothing else.
+fn plain(name: &OsStr) -> io::Result<&OsStr> {
+    let path = Path::new(name);
+    let mut parts = path.components();
+    match (parts.next(), parts.next()) {
+        (Some(part), None) => self::name(path, part),
+        _ => Err(invalid(path, "is not a name")),
+    }
+}
+
 fn name<'a>(path: &Path, part: Component<'a>) -> io::Result<&'a OsStr> {
     match part {
         Component::Normal(name) if crate::names::is_plain(name) => Ok(name),

@@ -9,6 +9,7 @@
 //! a redirect nor a name that changes its address leads anywhere else.
 
 mod address;
+mod bell;
 mod connection;
 mod head;
 mod resolve;

@@ -1,13 +1,12 @@
 //! Accepting connections.
 
-use std::io::{self, PipeReader, PipeWriter};
+use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, poll};
-
+use crate::bell::{self, Bell, Rung};
 use crate::shared::{Reached, Refusal, Shared};
 use crate::{AddressPolicy, Decide, Limits, Resolve, connection};
 
@@ -15,8 +14,8 @@ use crate::{AddressPolicy, Decide, Limits, Resolve, connection};
 #[derive(Debug)]
 pub struct Proxy {
     shared: Arc<Shared>,
-    /// Closed to tell the thread that accepts.
-    bell: Option<PipeWriter>,
+    /// Tells the thread that accepts to end.
+    bell: Option<Bell>,
     accepts: Option<JoinHandle<()>>,
 }
 
@@ -29,8 +28,7 @@ impl Proxy {
         addresses: AddressPolicy,
         limits: Limits,
     ) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
-        let (rung, bell) = io::pipe()?;
+        let (bell, rung) = bell::of(&listener)?;
         let shared = Arc::new(Shared::new(rules, resolver, addresses, limits));
         let accepts = {
             let shared = Arc::clone(&shared);
@@ -62,17 +60,11 @@ impl Drop for Proxy {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>, rung: &PipeReader) {
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, rung: &Rung) {
     loop {
-        let mut polled = [PollFd::new(listener, PollFlags::IN), PollFd::new(rung, PollFlags::IN)];
-        if poll(&mut polled, None).is_err() {
-            continue;
-        }
-        if !polled[1].revents().is_empty() {
-            return;
-        }
-        match listener.accept() {
-            Ok((client, _)) => begin(client, shared),
+        match rung.accept(listener) {
+            Ok(Some(client)) => begin(client, shared),
+            Ok(None) => return,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             // Such as no descriptor left: it stays ready, and is tried again when one is free.
             Err(error) => {

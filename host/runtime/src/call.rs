@@ -3,8 +3,6 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
-
 use scorpiox_executor::Cancel;
 use scorpiox_operator::Source;
 use scorpiox_store::{LazyTransaction, Mode, StoreError};
@@ -318,9 +316,16 @@ fn stop_in_time(store: &mut Store<CallState>, component: &Component, cancel: Can
 }
 
 /// Processor time that this thread has used.
+#[cfg(unix)]
 fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
+}
+
+/// Processor time that this thread has used.
+#[cfg(windows)]
+fn thread_time() -> Duration {
+    scorpiox_windows::thread::time().unwrap_or_default()
 }
 
 fn output_bytes(result: &ToolResult) -> usize {

@@ -7,8 +7,9 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, File};
+#[cfg(not(target_os = "linux"))]
+use std::io::Seek as _;
 use std::io::{self, ErrorKind, Read as _};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use scorpiox_compile::{COMPILER_NAME, Code, CompileError, compile, hash};
@@ -162,7 +163,10 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// The code in a file.
+#[cfg(target_os = "linux")]
 fn load(engine: &Engine, file: &File) -> io::Result<Compiled> {
+    use std::os::fd::AsRawFd as _;
+
     // The file that was looked at, whatever has its name now.
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     // SAFETY: the file is in a folder that only this person can write, was written by `CodeCache` from what
@@ -172,11 +176,20 @@ fn load(engine: &Engine, file: &File) -> io::Result<Compiled> {
         .map_err(|error| io::Error::new(ErrorKind::InvalidData, error.to_string()))
 }
 
+/// The code in a file.
+#[cfg(not(target_os = "linux"))]
+fn load(engine: &Engine, mut file: &File) -> io::Result<Compiled> {
+    let mut code = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut code)?;
+    // SAFETY: as where it is mapped: of a file that only this person can write, with the hash of what the compiler gave.
+    #[allow(unsafe_code)]
+    unsafe { Compiled::deserialize(engine, &code) }
+        .map_err(|error| io::Error::new(ErrorKind::InvalidData, error.to_string()))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs::DirBuilder;
-    use std::os::unix::fs::DirBuilderExt as _;
-
     use super::*;
 
     /// A component that was compiled with this program.
@@ -187,7 +200,7 @@ mod tests {
     fn damaged_code_is_removed_and_hides_none_that_is_whole() {
         let home = tempfile::tempdir().expect("a folder");
         let kept = CodeCache::new(home.path());
-        DirBuilder::new().recursive(true).mode(0o700).create(&kept.folder).expect("a folder");
+        private::folder(&kept.folder).expect("a folder");
         let fingerprint = Fingerprint::of(b"a component");
         let put = |hash: &str, code: &[u8]| {
             let path = kept.path(&fingerprint, hash);

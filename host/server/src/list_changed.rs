@@ -12,15 +12,16 @@
 //! not told; the list says how long it holds.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, PipeReader, PipeWriter};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_executor::threads;
 
-use super::plugin_watch::{Woken, wait};
+use super::plugin_watch::{Woken, bell, wait};
 use super::workspace::Workspace;
 use scorpiox_tools::{Kind, Tool};
 
@@ -110,27 +111,26 @@ impl Workspace {
     }
 }
 
-fn start(workspace: &Arc<Workspace>) -> io::Result<PipeWriter> {
-    let (bell, writer) = io::pipe()?;
-    rustix::io::ioctl_fionbio(&writer, true)?;
+fn start(workspace: &Arc<Workspace>) -> io::Result<SyncSender<()>> {
+    let (ringer, bell) = bell();
     let workspace = Arc::clone(workspace);
-    threads::start("plugins", move || watch(&workspace, bell))?;
-    Ok(writer)
+    threads::start("plugins", move || watch(&workspace, &bell))?;
+    Ok(ringer)
 }
 
-fn watch(workspace: &Workspace, mut bell: PipeReader) {
+fn watch(workspace: &Workspace, bell: &Receiver<()>) {
     let mut last = None;
-    while let Some(seen) = settled(workspace, last, &mut bell) {
+    while let Some(seen) = settled(workspace, last, bell) {
         last = Some(seen);
         workspace.sessions().iter().for_each(|session| session.saw_tools(seen));
-        if wait(&mut bell, LOOK_TIME) == Woken::End {
+        if wait(bell, LOOK_TIME) == Woken::End {
             return;
         }
     }
 }
 
 /// What the tools of plugins are, once they stay so, or are what was seen last; nothing when the server ends.
-fn settled(workspace: &Workspace, last: Option<u64>, bell: &mut PipeReader) -> Option<u64> {
+fn settled(workspace: &Workspace, last: Option<u64>, bell: &Receiver<()>) -> Option<u64> {
     let mut seen = digest(workspace, &workspace.plugins.tools());
     for _ in 0..MOST_QUIET_TIMES {
         if last == Some(seen) {

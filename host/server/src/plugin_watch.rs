@@ -1,11 +1,10 @@
 //! The bell of the thread that looks for changed plugins.
 
-use parking_lot::Mutex;
-use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
-use std::os::fd::AsFd as _;
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use parking_lot::Mutex;
 
 /// The thread that waits for changes. It starts when it is first needed.
 #[derive(Debug, Default)]
@@ -15,7 +14,7 @@ pub(crate) struct PluginWatch(Mutex<Bell>);
 enum Bell {
     #[default]
     Unmade,
-    Made(PipeWriter),
+    Made(SyncSender<()>),
     /// The server ends, or there can be no thread.
     Gone,
 }
@@ -25,11 +24,12 @@ impl PluginWatch {
     pub(crate) fn wake(
         &self,
         is_wanted: impl FnOnce() -> bool,
-        start: impl FnOnce() -> io::Result<PipeWriter>,
+        start: impl FnOnce() -> io::Result<SyncSender<()>>,
     ) {
         let mut bell = self.0.lock();
         match &mut *bell {
-            Bell::Made(writer) => drop(writer.write(&[0])),
+            // Rung already and not heard yet, it is heard all the same.
+            Bell::Made(ringer) => drop(ringer.try_send(())),
             Bell::Unmade if is_wanted() => {
                 *bell = start().map_or_else(
                     |error| {
@@ -58,15 +58,16 @@ pub(crate) enum Woken {
     End,
 }
 
+/// A bell, and who rings it.
+pub(crate) fn bell() -> (SyncSender<()>, Receiver<()>) {
+    sync_channel(1)
+}
+
 /// Waits for a time, or until the bell rings.
-pub(crate) fn wait(bell: &mut PipeReader, time: Duration) -> Woken {
-    let time = Timespec::try_from(time).unwrap_or_default();
-    match poll(&mut [PollFd::from_borrowed_fd(bell.as_fd(), PollFlags::IN)], Some(&time)) {
-        Ok(0) | Err(_) => Woken::Look,
-        Ok(_) => match bell.read(&mut [0; 64]) {
-            Ok(0) | Err(_) => Woken::End,
-            Ok(_) => Woken::Look,
-        },
+pub(crate) fn wait(bell: &Receiver<()>, time: Duration) -> Woken {
+    match bell.recv_timeout(time) {
+        Ok(()) | Err(RecvTimeoutError::Timeout) => Woken::Look,
+        Err(RecvTimeoutError::Disconnected) => Woken::End,
     }
 }
 
@@ -76,11 +77,11 @@ mod tests {
 
     #[test]
     fn who_waits_is_woken_by_the_bell_and_ends_with_it() {
-        let (mut bell, mut ringer) = io::pipe().expect("a pipe");
-        assert_eq!(wait(&mut bell, Duration::from_millis(1)), Woken::Look, "the time is over");
-        ringer.write_all(&[0; 3]).expect("rings");
-        assert_eq!(wait(&mut bell, Duration::from_mins(1)), Woken::Look);
+        let (ringer, bell) = bell();
+        assert_eq!(wait(&bell, Duration::from_millis(1)), Woken::Look, "the time is over");
+        (0..3).for_each(|_| drop(ringer.try_send(())));
+        assert_eq!(wait(&bell, Duration::from_mins(1)), Woken::Look);
         drop(ringer);
-        assert_eq!(wait(&mut bell, Duration::from_mins(1)), Woken::End);
+        assert_eq!(wait(&bell, Duration::from_mins(1)), Woken::End);
     }
 }

@@ -47,9 +47,15 @@ pub(crate) struct Ready {
 /// What tells a folder from another one that came in its place.
 type Identity = (u64, u64);
 
+#[cfg(unix)]
 fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     path.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(windows)]
+fn identity(path: &Path) -> Option<Identity> {
+    scorpiox_paths::Folder::open(path).and_then(|folder| folder.identity()).ok()
 }
 
 impl Cells {

@@ -11,6 +11,7 @@ use scorpiox_policy::Profile;
 use super::plan::Plan;
 
 /// Where programs are on every machine.
+#[cfg(not(windows))]
 const SYSTEM_PATH: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
@@ -44,9 +45,16 @@ pub(super) fn build(site: &Site, profile: &Profile, plan: &Plan) -> Vec<(String,
     let temporary = if in_memory { Path::new("/tmp") } else { plan.spec.scratch.as_path() };
     set("HOME", home.display().to_string());
     set("TMPDIR", temporary.display().to_string());
-    set("PWD", site.workspace.display().to_string());
+    if cfg!(windows) {
+        // Where programs of Windows look.
+        set("TEMP", temporary.display().to_string());
+        set("TMP", temporary.display().to_string());
+        set("USERPROFILE", home.display().to_string());
+    } else {
+        set("PWD", site.workspace.display().to_string());
+    }
     set("SHELL", "/bin/bash".to_owned());
-    let user = if rustix::process::getuid().is_root() { "root" } else { "user" };
+    let user = user();
     set("USER", user.to_owned());
     set("LOGNAME", user.to_owned());
     set("LANG", "C.UTF-8".to_owned());
@@ -66,7 +74,31 @@ pub(super) fn build(site: &Site, profile: &Profile, plan: &Plan) -> Vec<(String,
     variables.into_iter().filter(|(_, value)| !value.contains('\0')).collect()
 }
 
+/// The name of who runs commands, as far as they see it.
+#[cfg(unix)]
+fn user() -> &'static str {
+    if rustix::process::getuid().is_root() { "root" } else { "user" }
+}
+
+#[cfg(not(unix))]
+fn user() -> &'static str {
+    "user"
+}
+
+/// What commands without a sandbox find programs by: those of Git for Windows, then the host's own.
+#[cfg(windows)]
+fn path(_: &[PathBuf]) -> String {
+    const GIT: [&str; 3] =
+        [r"C:\Program Files\Git\mingw64\bin", r"C:\Program Files\Git\usr\bin", r"C:\Windows\System32"];
+    let own = env::var_os("PATH").unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    let folders = GIT.iter().map(PathBuf::from).chain(env::split_paths(&own));
+    let once: Vec<PathBuf> = folders.filter(|folder| folder.is_absolute() && seen.insert(folder.clone())).collect();
+    env::join_paths(once).ok().and_then(|path| path.into_string().ok()).unwrap_or_default()
+}
+
 /// The folders of the host's own `PATH` that commands can see, then the system's.
+#[cfg(not(windows))]
 fn path(toolchains: &[PathBuf]) -> String {
     let own = env::var_os("PATH").unwrap_or_default();
     let seen = env::split_paths(&own).filter(|folder| {

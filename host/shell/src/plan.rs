@@ -1,15 +1,13 @@
 //! From a profile of the policy to the cell that commands of it run in.
 
-use std::fs::DirBuilder;
 use std::net::TcpListener;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_audit::BUILT_IN;
 use scorpiox_cell::{CellSpec, ETC, Exposed, HomeLink, Limits, Network, Tier};
-use scorpiox_home::instance;
+use scorpiox_home::{instance, private};
 use scorpiox_operator::{Site, existing, is_own, worked_on};
 use scorpiox_paths::{Trail, Writable, resolve};
 use scorpiox_policy::{
@@ -288,11 +286,7 @@ fn make_folder(path: &Path) -> Result<(), ShellError> {
     if path.is_dir() {
         return Ok(());
     }
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(ShellError::io(format!("making the folder {}", path.display())))
+    private::folder(path).map_err(ShellError::io(format!("making the folder {}", path.display())))
 }
 
 /// The least tier of a policy, in the sandbox's terms.

@@ -3,15 +3,14 @@
 //! Invariant: whoever has such a folder holds a lock on it, so that what a killed server left is told from what
 //! is in use, also by servers of other containers.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use scorpiox_cell::remove_folder;
+use scorpiox_home::private;
 
 /// One that is younger may be about to be locked.
 const MIN_AGE: Duration = Duration::from_mins(1);
@@ -31,12 +30,24 @@ impl Scratch {
         let parent = folder(own_home);
         SWEPT.call_once(|| sweep(&parent, MIN_AGE));
         let path = parent.join(name);
-        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
-        let lock = File::open(&path)?;
+        private::folder(&path)?;
+        let lock = open(&path)?;
         // Where folders cannot be locked nothing is swept either.
-        let _ = flock(&lock, FlockOperation::NonBlockingLockExclusive);
+        let _ = lock.try_lock();
         Ok(Self { path, _lock: lock })
     }
+}
+
+/// What is locked: the folder itself.
+#[cfg(unix)]
+fn open(folder: &Path) -> io::Result<File> {
+    File::open(folder)
+}
+
+/// What is locked: a file in it, since folders cannot be.
+#[cfg(windows)]
+fn open(folder: &Path) -> io::Result<File> {
+    private::options().read(true).write(true).create(true).truncate(false).open(folder.join(".lock"))
 }
 
 /// Where they all are.
@@ -53,8 +64,10 @@ fn sweep(parent: &Path, min_age: Duration) {
         if !entry.metadata().is_ok_and(|about| about.is_dir() && is_old(&about)) {
             continue;
         }
-        let Ok(folder) = File::open(entry.path()) else { continue };
-        if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        let Ok(folder) = open(&entry.path()) else { continue };
+        if folder.try_lock().is_ok() {
+            #[cfg(windows)] // what is open cannot be removed
+            drop(folder);
             remove_folder(&entry.path());
         }
     }

@@ -7,6 +7,7 @@
 //! Invariant: what cannot be looked at is named as [`Unseen`], for it to be closed whole. A command
 //! chooses what it leaves behind, so nothing below a tree's root is a reason to fail.
 
+mod entries;
 mod folder;
 mod links;
 mod roots;

@@ -8,10 +8,13 @@
 //!
 //! The task is the program's own, and what a worker may use up is the host's to say.
 //!
-//! Linux only, so far. Elsewhere no process is a worker.
+//! That is so on Linux. On Windows the host bounds a worker by a job object, and it keeps the rights of its user; elsewhere
+//! no process is a worker.
 
 #[cfg(target_os = "linux")]
 mod inside;
+#[cfg(windows)]
+mod windows;
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -20,9 +23,11 @@ use scorpiox_cell::worker::REFUSED;
 
 #[cfg(target_os = "linux")]
 pub use self::inside::enter;
+#[cfg(windows)]
+pub use self::windows::enter;
 
 /// Takes every right from this process, if it was started as a worker; here none is.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 pub fn enter(_: impl FnOnce() -> io::Result<()>) -> Option<Result<Entered, scorpiox_cell::Fault>> {
     None
 }

@@ -2,8 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use read_image::{Files, FilesError};
-use scorpiox_tool_kit::{Failure, Output};
+use scorpiox_tool_kit::{Failure, Files, FilesError, Output};
 use serde_json::Value;
 
 /// A folder where each path leads to this file.

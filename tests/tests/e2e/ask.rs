@@ -1,10 +1,16 @@
 //! `AskUserQuestion`: by the client's forms, in a terminal, or as text.
 
+#[cfg(unix)]
 mod attacks;
+#[cfg(unix)]
 mod dialogs;
+#[cfg(unix)]
 mod pane;
+#[cfg(unix)]
 mod popup;
+#[cfg(unix)]
 mod screens;
+#[cfg(unix)]
 mod tmux;
 
 use std::thread;

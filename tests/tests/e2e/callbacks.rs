@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use scorpiox_tests::program::modern;
 use scorpiox_tests::schema::Schema;
 use scorpiox_tests::store::{self, WriteLock};
@@ -227,7 +226,7 @@ fn after_a_kill_a_late_callback_fires_once_and_says_what_was_missed() {
     let program = Program::new();
     let mut server = started(&program);
     set(&mut server, "Look at the build", 60, 5);
-    server.signal(Signal::KILL);
+    server.kill();
     server.wait();
     // As if the computer had slept for 200 s: the callback is 140 s late.
     store::change(&program, "UPDATE timer SET due = due - 200000");
@@ -238,7 +237,7 @@ fn after_a_kill_a_late_callback_fires_once_and_says_what_was_missed() {
         without_time(&text),
         "[Callback 0 fired, 4 left, 2 earlier fires were missed] Look at the build"
     );
-    server.signal(Signal::KILL);
+    server.kill();
     server.wait();
     // The message was not attached to a result yet, so it is still there.
     let mut server = started(&program);
@@ -257,7 +256,7 @@ fn a_callback_outlives_the_server_that_set_it() {
     let mut witness = started(&program);
     let mut server = started(&program);
     set(&mut server, "M", 1, 1);
-    server.signal(Signal::KILL);
+    server.kill();
     server.wait();
     let told = witness.notification(MESSAGE);
     assert_eq!(told["params"]["data"]["callback_id"], 0, "{told}");

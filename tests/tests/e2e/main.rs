@@ -9,17 +9,22 @@ mod cancel;
 mod cli;
 mod config;
 mod conversations;
+#[cfg(unix)]
 mod documents;
 mod faults;
+#[cfg(unix)]
 mod managed;
 mod plugins;
 mod revisions;
 mod seen;
+#[cfg(unix)]
 mod shell;
 mod skills;
 mod smoke;
 mod taskmanager;
+#[cfg(unix)]
 mod terminal;
 mod tools;
+#[cfg(unix)]
 mod uninstall;
 mod web;

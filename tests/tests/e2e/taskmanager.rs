@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use rustix::process::Signal;
 use scorpiox_tests::store::{self, WriteLock};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
@@ -204,7 +203,7 @@ fn a_restart_keeps_everything_and_no_id_comes_again() {
         calls.map(|arguments| server.call("TaskManager", arguments))
     };
     let before = look(&mut server);
-    server.signal(Signal::KILL);
+    server.kill();
     server.wait();
     let mut server = started(&program);
     assert_eq!(look(&mut server), before);

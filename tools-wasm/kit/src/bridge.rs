@@ -129,6 +129,34 @@ macro_rules! bridge_store {
     };
 }
 
+/// `HostFiles` (the kit's `Files` on the imported ones) for a world that imports `files`.
+#[macro_export]
+macro_rules! bridge_files {
+    () => {
+        use scorpiox::tool::files;
+
+        struct HostFiles;
+
+        impl From<files::Error> for $crate::FilesError {
+            fn from(error: files::Error) -> Self {
+                match error {
+                    files::Error::Denied(text) => Self::Denied(text),
+                    files::Error::NotFound(text) => Self::NotFound(text),
+                    files::Error::Invalid(text) => Self::Invalid(text),
+                    files::Error::TooLarge(bytes) => Self::TooLarge(bytes),
+                    files::Error::Failed(text) => Self::Failed(text),
+                }
+            }
+        }
+
+        impl $crate::Files for HostFiles {
+            fn read(&mut self, path: &str, limit: u64) -> Result<Vec<u8>, $crate::FilesError> {
+                Ok(files::read(path, limit)?)
+            }
+        }
+    };
+}
+
 /// `HostWeb` (the kit's `Web` and `Progress` on the imported ones) for a world that imports both.
 #[macro_export]
 macro_rules! bridge_web {

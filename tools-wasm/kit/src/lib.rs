@@ -6,6 +6,7 @@ pub mod args;
 mod bridge;
 pub mod client;
 pub mod definition;
+pub mod files;
 pub mod memory;
 pub mod store;
 pub mod time;
@@ -14,6 +15,7 @@ pub mod web;
 pub use args::Args;
 pub use client::Client;
 pub use definition::{Definition, Hints};
+pub use files::{Files, FilesError};
 pub use store::{Entry, Order, Store, StoreError};
 
 /// What a call gives: text for the model, and the same as data.

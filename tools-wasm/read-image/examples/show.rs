@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 use std::{env, fs};
 
-use read_image::{Files, FilesError};
+use scorpiox_tool_kit::{Files, FilesError};
 
 struct Disk;
 

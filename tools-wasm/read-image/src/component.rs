@@ -1,8 +1,6 @@
-//! The component: WIT types to the crate's and back.
+//! The component: WIT types to the kit's and back.
 
 use scorpiox_tool_kit as kit;
-
-use crate::FilesError;
 
 wit_bindgen::generate!({
     path: "../../wit",
@@ -17,23 +15,8 @@ wit_bindgen::generate!({
     ",
 });
 
+kit::bridge_files!();
 kit::bridge_tool!();
-
-use scorpiox::tool::files;
-
-struct HostFiles;
-
-impl crate::Files for HostFiles {
-    fn read(&mut self, path: &str, limit: u64) -> Result<Vec<u8>, FilesError> {
-        files::read(path, limit).map_err(|error| match error {
-            files::Error::Denied(text) => FilesError::Denied(text),
-            files::Error::NotFound(text) => FilesError::NotFound(text),
-            files::Error::Invalid(text) => FilesError::Invalid(text),
-            files::Error::TooLarge(bytes) => FilesError::TooLarge(bytes),
-            files::Error::Failed(text) => FilesError::Failed(text),
-        })
-    }
-}
 
 struct ReadImage;
 

@@ -10,7 +10,6 @@
 mod component;
 mod decode;
 mod encode;
-mod files;
 mod format;
 mod limits;
 mod picture;
@@ -23,9 +22,7 @@ mod room;
 mod tga;
 
 use image::metadata::Orientation;
-use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output};
-
-pub use files::{Files, FilesError};
+use scorpiox_tool_kit::{Args, Definition, Failure, Files, FilesError, Hints, Output};
 
 use encode::Encoded;
 use limits::{MAX_FILE_BYTES, SENT_BYTES, SENT_EDGE};
@@ -48,7 +45,7 @@ pub fn definition() -> Definition {
 pub fn call(files: &mut impl Files, arguments: &str) -> Result<Output, Failure> {
     let args = Args::parse(arguments)?;
     let path = path(&args)?;
-    let bytes = files.read(&path, MAX_FILE_BYTES)?;
+    let bytes = files.read(&path, MAX_FILE_BYTES).map_err(unread)?;
     let length = bytes.len();
     let picture = decode::decode(&bytes)?;
     let (format, (width, height)) = (picture.format, picture.size);
@@ -68,6 +65,15 @@ pub fn call(files: &mut impl Files, arguments: &str) -> Result<Output, Failure> 
     };
     let report = Report { path, format, width, height, bytes: length, sent, notes };
     Ok(report.output(encoded.data))
+}
+
+fn unread(error: FilesError) -> Failure {
+    match error {
+        FilesError::TooLarge(bytes) => Failure::Failed(format!(
+            "The file has {bytes} bytes; images of at most {MAX_FILE_BYTES} bytes are read. Make a smaller copy of it and read that."
+        )),
+        error => error.into(),
+    }
 }
 
 fn path(args: &Args<'_>) -> Result<String, Failure> {

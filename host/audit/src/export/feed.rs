@@ -2,15 +2,15 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::chain::Link;
-use crate::files::{CURRENT, Identity, Opened, identity, open_all};
+use crate::files::{CURRENT, Opened, open_all};
 use crate::log;
 use crate::read::MAX_LINE_BYTES;
+use crate::system::{Identity, identity_at, read_from};
 
 /// Bytes that are read at once, unless a line is longer.
 const PIECE: usize = 64 * 1024;
@@ -71,8 +71,7 @@ impl Feed {
                 Piece::End => {}
             }
             let Some((_, known)) = self.open else { continue };
-            let current = self.folder.join(CURRENT).symlink_metadata();
-            if current.is_ok_and(|about| identity(&about) == known) {
+            if identity_at(&self.folder.join(CURRENT)).is_ok_and(|current| current == known) {
                 return Ok(Vec::new());
             }
             // It has another name, so that nobody writes to it any more; what was written until then is read first.
@@ -91,7 +90,7 @@ impl Feed {
     /// Goes on with the file after this one: whether there is one.
     fn advance(&mut self, known: Identity) -> io::Result<bool> {
         let files = open_all(&self.folder)?;
-        match files.iter().position(|file| identity(&file.about) == known) {
+        match files.iter().position(|file| file.known == known) {
             Some(at) => match files.into_iter().nth(at + 1) {
                 Some(next) => self.begin(next),
                 None => return Ok(false),
@@ -102,8 +101,7 @@ impl Feed {
         Ok(true)
     }
 
-    fn begin(&mut self, Opened { file, about, .. }: Opened) {
-        let known = identity(&about);
+    fn begin(&mut self, Opened { file, known, .. }: Opened) {
         (self.at.inode, self.at.bytes) = (known.1, 0);
         self.open = Some((file, known));
     }
@@ -113,14 +111,14 @@ impl Feed {
         let mut files = open_all(&self.folder)?;
         let Position { n, inode, bytes } = self.at;
         let is_it = |file: &Opened| -> io::Result<bool> {
-            let is_long_enough = identity(&file.about).1 == inode && file.about.len() >= bytes;
+            let is_long_enough = file.known.1 == inode && file.bytes >= bytes;
             // Another file may have its number by now.
             Ok(is_long_enough && log::tail(&file.file, bytes)?.newest.map_or(0, |tip| tip.number) == n)
         };
         for (index, file) in files.iter().enumerate() {
             if is_it(file)? {
-                let Opened { file, about, .. } = files.swap_remove(index);
-                self.open = Some((file, identity(&about)));
+                let Opened { file, known, .. } = files.swap_remove(index);
+                self.open = Some((file, known));
                 return Ok(true);
             }
         }
@@ -131,7 +129,7 @@ impl Feed {
             if first.is_some_and(|first| first <= n.saturating_add(1)) {
                 begin = index;
             }
-            newest = log::tail(&file.file, file.about.len())?.newest.map_or(newest, |tip| tip.number);
+            newest = log::tail(&file.file, file.bytes)?.newest.map_or(newest, |tip| tip.number);
         }
         // Where the chain was begun anew all of it is new.
         self.taken = (newest >= n).then_some(n);
@@ -150,11 +148,11 @@ impl Feed {
     fn piece(&mut self) -> io::Result<Piece> {
         let Some((file, _)) = &self.open else { return Ok(Piece::End) };
         let mut text = vec![0; PIECE];
-        let mut read = read_at(file, &mut text, self.at.bytes)?;
+        let mut read = read_from(file, &mut text, self.at.bytes)?;
         let mut end = text[..read].iter().rposition(|byte| *byte == b'\n');
         if end.is_none() && read == PIECE {
             text.resize(usize::try_from(MAX_LINE_BYTES).map_err(io::Error::other)?, 0);
-            read = read_at(file, &mut text, self.at.bytes)?;
+            read = read_from(file, &mut text, self.at.bytes)?;
             end = text[..read].iter().position(|byte| *byte == b'\n');
             if end.is_none() && read == text.len() {
                 // Longer than any line that is written.
@@ -177,19 +175,6 @@ impl Feed {
         }
         Ok(Piece::Lines(lines))
     }
-}
-
-fn read_at(file: &File, text: &mut [u8], at: u64) -> io::Result<usize> {
-    let mut read = 0;
-    while read < text.len() {
-        match file.read_at(&mut text[read..], at + read as u64) {
-            Ok(0) => break,
-            Ok(more) => read += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(read)
 }
 
 #[cfg(test)]

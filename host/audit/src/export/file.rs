@@ -1,25 +1,13 @@
 //! A file that lines are appended to.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, openat};
 use scorpiox_paths::{Folder, others_can_change};
 
 use super::Sink;
-use crate::files::{Identity, identity};
-
-/// A pipe in its place is not waited for.
-const FLAGS: OFlags = OFlags::RDWR
-    .union(OFlags::APPEND)
-    .union(OFlags::CREATE)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
+use crate::system::{Identity, identity, identity_at, read_exact_at};
 
 #[derive(Debug)]
 pub(super) struct FileSink {
@@ -36,7 +24,7 @@ impl FileSink {
 impl Sink for FileSink {
     fn check(&mut self) -> io::Result<()> {
         // Whoever rotates it gives the name to another file.
-        let known = self.path.symlink_metadata().map(|about| identity(&about)).ok();
+        let known = identity_at(&self.path).ok();
         if self.open.as_ref().is_none_or(|(_, open)| Some(*open) != known) {
             self.open = None;
             self.open = Some(open(&self.path)?);
@@ -50,7 +38,7 @@ impl Sink for FileSink {
         let bytes = file.metadata()?.len();
         let mut last = *b"\n";
         if bytes > 0 {
-            file.read_exact_at(&mut last, bytes - 1)?;
+            read_exact_at(file, &mut last, bytes - 1)?;
         }
         if last == *b"\n" {
             return file.write_all(lines).map(|()| 0);
@@ -62,31 +50,27 @@ impl Sink for FileSink {
 
 /// Opens an ordinary file that nobody else can change, by no link on the whole way to it.
 fn open(path: &Path) -> io::Result<(File, Identity)> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let name = path.file_name().unwrap_or(OsStr::new(""));
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::other("it is not a file's path"));
+    };
     let folder = Folder::open(folder).map_err(|error| {
         io::Error::new(error.kind(), format!("the folder {} cannot be opened: {error}", folder.display()))
     })?;
-    let file = openat(&folder, name, FLAGS, Mode::RUSR | Mode::WUSR).map_err(|error| match error {
-        rustix::io::Errno::LOOP => io::Error::other("it is a symbolic link, which is not followed here"),
-        error => error.into(),
-    })?;
-    let file = File::from(file);
+    let file = folder.append(name)?;
     let about = file.metadata()?;
-    if !about.is_file() {
-        return Err(io::Error::other("it is not an ordinary file"));
-    }
     // Who made it before may want to read it, or to say what is in it.
     match others_can_change(&file)? {
         Some(why) => Err(io::Error::other(why)),
-        None => Ok((file, identity(&about))),
+        None => {
+            let known = identity(&file, &about)?;
+            Ok((file, known))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::fs;
 
     use super::*;
 
@@ -96,7 +80,11 @@ mod tests {
         let path = root.path().canonicalize().unwrap().join("ana.jsonl");
         let mut sink = FileSink::new(path.clone());
         sink.check().unwrap();
-        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
         sink.send(b"a\n").unwrap();
         fs::rename(&path, path.with_extension("1")).unwrap();
         sink.send(b"b\n").unwrap();
@@ -107,13 +95,17 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"b\nto\nc\n");
     }
 
+    #[cfg(unix)]
     #[test]
     fn links_pipes_and_files_that_others_can_change_are_not_written_to() {
+        use std::fs::Permissions;
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().canonicalize().unwrap();
         let said = |name: &str| FileSink::new(folder.join(name)).check().unwrap_err().to_string();
         symlink(folder.join("target"), folder.join("link")).unwrap();
-        assert_eq!(said("link"), "it is a symbolic link, which is not followed here");
+        assert_eq!(said("link"), "link is a symbolic link, which is not followed here");
         symlink(&folder, folder.join("way")).unwrap();
         assert!(said("way/file").contains("symbolic link"), "{}", said("way/file"));
         assert!(said("none/file").contains("cannot be opened"));

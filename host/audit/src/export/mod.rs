@@ -9,6 +9,7 @@
 
 mod feed;
 mod file;
+#[cfg(unix)]
 mod journal;
 mod place;
 mod syslog;
@@ -103,8 +104,26 @@ trait Sink: Send {
 fn sink(target: &Target, machine: &str) -> Box<dyn Sink> {
     match target {
         Target::File(path) => Box::new(file::FileSink::new(path.clone())),
+        #[cfg(unix)]
         Target::Journald => Box::new(journal::JournalSink::new(journal::SOCKET.into())),
+        #[cfg(not(unix))]
+        Target::Journald => Box::new(NoJournal),
         Target::Syslog(server) => Box::new(syslog::SyslogSink::new(server.clone(), machine)),
+    }
+}
+
+/// The journal of systemd, where there is none: each check says so.
+#[cfg(not(unix))]
+struct NoJournal;
+
+#[cfg(not(unix))]
+impl Sink for NoJournal {
+    fn check(&mut self) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no journal of systemd"))
+    }
+
+    fn send(&mut self, _: &[u8]) -> io::Result<u64> {
+        self.check().map(|()| 0)
     }
 }
 

@@ -8,13 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use std::os::unix::fs::FileExt as _;
-
 use super::feed::Position;
 use crate::chain::Hash;
 use crate::files::{make_folder, open_to_replace};
 use crate::head::wait_for;
-use rustix::fs::FlockOperation;
+use crate::system::{Share, read_from, write_all_at};
 
 /// The file always has this size, so that it is replaced by one write.
 const BYTES: usize = 128;
@@ -44,26 +42,20 @@ impl Turn {
             other => other?,
         };
         let until = Instant::now() + LOCK_TIME;
-        wait_for(&file, FlockOperation::NonBlockingLockExclusive, until, &path.display().to_string())?;
+        wait_for(&file, Share::Exclusive, until, &path.display().to_string())?;
         Ok(Self(file))
     }
 
     /// Behind which line it goes on; before the first one where nobody knows.
     pub(super) fn read(&self) -> io::Result<Position> {
         let mut text = [0; BYTES];
-        let mut read = 0;
-        while read < BYTES {
-            match self.0.read_at(&mut text[read..], read as u64)? {
-                0 => break,
-                more => read += more,
-            }
-        }
+        let read = read_from(&self.0, &mut text, 0)?;
         Ok(serde_json::from_slice(&text[..read]).unwrap_or_default())
     }
 
     pub(super) fn write(&self, at: Position) -> io::Result<()> {
         let text = serde_json::to_string(&at)?;
-        self.0.write_all_at(format!("{text:width$}\n", width = BYTES - 1).as_bytes(), 0)
+        write_all_at(&self.0, format!("{text:width$}\n", width = BYTES - 1).as_bytes(), 0)
     }
 }
 

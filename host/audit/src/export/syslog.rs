@@ -68,7 +68,8 @@ impl SyslogSink {
         // Before the server is asked for: a file that is missing is told of.
         let config = tls.as_ref().map(config).transpose()?;
         let socket = connect(host, *port)?;
-        rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
+        socket.set_nodelay(true)?;
+        #[cfg(unix)]
         rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
         #[cfg(target_os = "linux")]
         {

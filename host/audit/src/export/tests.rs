@@ -1,6 +1,7 @@
 use std::fs;
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+#[cfg(unix)]
 use std::os::unix::net::UnixDatagram;
 
 use rustls::pki_types::pem::PemObject as _;
@@ -148,6 +149,7 @@ fn servers_that_write_at_once_make_one_copy_in_its_order() {
     assert_eq!(bed.lines().len(), 900);
 }
 
+#[cfg(unix)]
 #[test]
 fn the_journal_gets_each_line_and_is_told_of_when_it_is_absent() {
     let mut bed = Bed::new();

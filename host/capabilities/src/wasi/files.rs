@@ -93,7 +93,12 @@ fn real_path(folder: &Dir) -> io::Result<PathBuf> {
         use std::os::fd::AsRawFd as _;
         std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()))
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(windows)]
+    {
+        use std::os::windows::io::AsHandle as _;
+        scorpiox_windows::file::path(folder.as_handle())
+    }
+    #[cfg(not(any(target_os = "linux", windows)))]
     {
         use std::os::unix::ffi::OsStringExt as _;
         let path = rustix::fs::getpath(folder)?;
@@ -215,6 +220,7 @@ fn options(read: bool, write: bool, create: OpenFlags) -> OpenOptions {
         options.create(!new).create_new(new);
     }
     // A pipe without a writer would be waited for.
+    #[cfg(unix)]
     options.custom_flags(i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0));
     options
 }

@@ -21,8 +21,10 @@ pub use host::run;
 use std::fs::File;
 use std::io::Read;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 pub use crate::elsewhere::run;
+#[cfg(windows)]
+pub use crate::windows::worker::run;
 
 /// The name that workers are started under.
 pub const WORKER_NAME: &str = "scorpiox-worker";

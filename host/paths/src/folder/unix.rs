@@ -1,6 +1,6 @@
 //! Opening from part to part by `openat`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
-use super::{Identity, Kind, invalid, is_a_link, name, parent, rooted};
+use super::{Identity, Kind, invalid, is_a_link, name, parent, plain, rooted};
 
 /// A folder need not be readable to be passed through.
 #[cfg(target_os = "linux")]
@@ -56,6 +56,24 @@ impl Folder {
         let folder = folder.as_ref().unwrap_or(self);
         let file = openat(&folder.0, name, FILE, Mode::empty())
             .map_err(|error| self::refused(&folder.0, name, error))?;
+        if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+            return Err(invalid(Path::new(name), "is not a regular file"));
+        }
+        Ok(File::from(file))
+    }
+
+    /// A regular file in this folder, to read and to append to; made for its owner alone if there is none.
+    pub fn append(&self, name: &OsStr) -> io::Result<File> {
+        const FLAGS: OFlags = OFlags::RDWR
+            .union(OFlags::APPEND)
+            .union(OFlags::CREATE)
+            .union(OFlags::NOFOLLOW)
+            .union(OFlags::NONBLOCK)
+            .union(OFlags::NOCTTY)
+            .union(OFlags::CLOEXEC);
+        let name = plain(name)?;
+        let file = openat(&self.0, name, FLAGS, Mode::RUSR | Mode::WUSR)
+            .map_err(|error| self::refused(&self.0, name, error))?;
         if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
             return Err(invalid(Path::new(name), "is not a regular file"));
         }
@@ -132,7 +150,7 @@ fn identity_of(stat: &Stat) -> Identity {
     (stat.st_dev as u64, stat.st_ino as u64)
 }
 
-fn refused(folder: &OwnedFd, name: &std::ffi::OsStr, error: Errno) -> io::Error {
+fn refused(folder: &OwnedFd, name: &OsStr, error: Errno) -> io::Error {
     let is_link =
         || statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| kind_of(&found) == Kind::Link);
     if matches!(error, Errno::LOOP | Errno::NOTDIR) && is_link() {

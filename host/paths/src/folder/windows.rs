@@ -1,6 +1,6 @@
 //! Opening from part to part by handles. A folder that is held open cannot be renamed or deleted.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use cap_fs_ext::{DirExt as _, FollowSymlinks, MetadataExt as _, OpenOptionsFollo
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
-use super::{Identity, Kind, invalid, is_a_link, name, parent, rooted};
+use super::{Identity, Kind, invalid, is_a_link, name, parent, plain, rooted};
 
 /// A folder that is held open: whatever takes its place, this stays the same one.
 #[derive(Debug)]
@@ -56,6 +56,19 @@ impl Folder {
             return Err(invalid(Path::new(name), "is not a regular file"));
         }
         Ok(file.into_std())
+    }
+
+    /// A regular file in this folder, to read and to append to; made if there is none.
+    pub fn append(&self, name: &OsStr) -> io::Result<File> {
+        let name = plain(name)?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).follow(FollowSymlinks::No);
+        let file = self.0.open_with(name, &options)?;
+        match kind_of(&file.metadata()?) {
+            Kind::File(_) => Ok(file.into_std()),
+            Kind::Link => Err(is_a_link(name)),
+            Kind::Folder | Kind::Other => Err(invalid(Path::new(name), "is not a regular file")),
+        }
     }
 
     /// What lies below this folder under a path, which is not followed if it is a link.

@@ -176,3 +176,14 @@ pub(crate) fn set_level(session: &Session, request: &Request<'_>) -> Answer {
     session.update(|facts| facts.log_level = Some(level));
     Ok(reply::result(&request.id, &json!({})))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_subjects_are_seen_whole_by_clients_that_show_150_characters() {
+        let subjects: Vec<_> = SUBJECTS.iter().map(|(_, subject)| *subject).collect();
+        assert!(subjects.join(", ").len() <= 150, "{}", subjects.join(", ").len());
+    }
+}

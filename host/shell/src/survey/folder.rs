@@ -1,17 +1,15 @@
 //! One folder, as it was when it was read.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::{Access, AtFlags, Dir, DirEntry, FileType, Mode, OFlags, accessat, openat, statat};
 use scorpiox_gitdirs::Signs;
 use scorpiox_paths::{Identity, Stamp};
 use scorpiox_policy::{DenySet, is_protected_name};
+
+use super::entries::{Kind, Opened};
 
 /// How a folder is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +33,7 @@ impl Manner {
 #[derive(Debug)]
 pub(super) struct Folder {
     stamp: Stamp,
+    identity: Identity,
     manner: Manner,
     read_at: SystemTime,
     /// Folders that are not denied.
@@ -72,7 +71,7 @@ impl Folder {
     }
 
     pub(super) fn identity(&self) -> Identity {
-        self.stamp.identity()
+        self.identity
     }
 
     /// Folders in it that are looked at, and how.
@@ -89,12 +88,13 @@ impl Folder {
 
     fn read_anew(path: &Path, manner: Manner, deny: &DenySet) -> io::Result<Self> {
         let read_at = SystemTime::now();
-        let opened = open(path)?;
+        let opened = Opened::open(path)?;
         // Where names can be listed but nothing can be reached, nothing can be protected either.
-        accessat(&opened, ".", Access::EXEC_OK, AtFlags::EACCESS)?;
-        let stamp = Stamp::of(&File::from(opened.try_clone()?).metadata()?);
+        opened.check_reach()?;
+        let (stamp, identity) = opened.about()?;
         let mut folder = Self {
             stamp,
+            identity,
             manner,
             read_at,
             folders: Vec::new(),
@@ -108,50 +108,44 @@ impl Folder {
             git_pointers: Vec::new(),
         };
         let (mut signs, mut files) = (Signs::default(), Vec::new());
-        for entry in Dir::read_from(&opened)? {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
+        opened.each(|name, kind, number| {
+            if kind == Kind::File {
+                files.extend(number);
             }
-            let Some(kind) = kind(&opened, &entry)? else { continue };
-            if kind.is_file() {
-                files.push(entry.ino());
-            }
-            signs.note(name, kind.is_dir(), kind.is_file());
+            signs.note(name, kind == Kind::Folder, kind == Kind::File);
             folder.note(path.join(name), name, kind, manner, deny);
-        }
+        })?;
         folder.files = files.into();
         let is_seen = manner != Manner::Denied;
         folder.is_of_git = is_seen && (path.file_name().is_some_and(is_dot_git) || signs.are_of_git(path));
         Ok(folder)
     }
 
-    fn note(&mut self, path: PathBuf, name: &OsStr, kind: FileType, manner: Manner, deny: &DenySet) {
+    fn note(&mut self, path: PathBuf, name: &OsStr, kind: Kind, manner: Manner, deny: &DenySet) {
         if manner == Manner::Denied {
-            if kind.is_dir() {
+            if kind == Kind::Folder {
                 self.denied_folders.push(path);
             }
             return;
         }
         if deny.matches(&path).is_some() {
-            if kind.is_dir() {
+            if kind == Kind::Folder {
                 self.denied_folders.push(path.clone());
             }
             self.denied.push(path);
             return;
         }
-        if kind.is_socket() {
+        if kind == Kind::Socket {
             self.sockets.push(path);
             return;
         }
         if manner == Manner::Open && is_protected_name(name) {
             self.names.push(path.clone());
         }
-        if kind.is_symlink() {
+        if kind == Kind::Link {
             self.links.push(path.clone());
         }
-        if kind.is_dir() {
+        if kind == Kind::Folder {
             self.folders.push(path);
         } else if is_dot_git(name) {
             self.git_pointers.push(path);
@@ -168,44 +162,14 @@ pub(super) fn names_of(
     path: &Path,
     is_one: impl Fn(Identity) -> bool,
 ) -> io::Result<Vec<(PathBuf, Identity)>> {
-    let opened = open(path)?;
-    let (device, _) = Stamp::of(&File::from(opened.try_clone()?).metadata()?).identity();
+    let opened = Opened::open(path)?;
+    let (_, (device, _)) = opened.about()?;
     let mut names = Vec::new();
-    for entry in Dir::read_from(&opened)? {
-        let entry = entry?;
-        let identity = (device, entry.ino());
-        if is_one(identity) && kind(&opened, &entry)?.is_some_and(FileType::is_file) {
-            names.push((path.join(OsStr::from_bytes(entry.file_name().to_bytes())), identity));
-        }
-    }
+    opened.each(|name, kind, number| {
+        let identity = number.map(|number| (device, number)).filter(|_| kind == Kind::File);
+        names.extend(
+            identity.filter(|identity| is_one(*identity)).map(|identity| (path.join(name), identity)),
+        );
+    })?;
     Ok(names)
-}
-
-/// What an entry is; nothing, when it is gone.
-fn kind(folder: &OwnedFd, entry: &DirEntry) -> io::Result<Option<FileType>> {
-    match entry.file_type() {
-        // Some file systems do not say.
-        FileType::Unknown => match statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Some(FileType::from_raw_mode(found.st_mode))),
-            Err(rustix::io::Errno::NOENT) => Ok(None),
-            Err(error) => Err(error.into()),
-        },
-        kind => Ok(Some(kind)),
-    }
-}
-
-/// Opens a folder. A link anywhere on the way came in the place of a folder since that was seen,
-/// and leads to what commands do not have.
-fn open(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{CWD, ResolveFlags, openat2};
-        match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            // Filters of containers know it not, and some say so by another error.
-            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
-            opened => return Ok(opened?),
-        }
-    }
-    Ok(openat(scorpiox_paths::Folder::open(path)?, ".", flags, Mode::empty())?)
 }

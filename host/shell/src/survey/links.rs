@@ -5,9 +5,7 @@
 //! and there is no bound on how much may be compared.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use scorpiox_paths::Identity;
@@ -99,12 +97,11 @@ impl<'a> Wanted<'a> {
     }
 
     fn add_file(&mut self, path: &Path, at: usize, memory: &Memory) {
-        let shared = |found: &Metadata| found.is_file() && found.nlink() > 1;
-        if let Some(found) = path.symlink_metadata().ok().filter(shared) {
+        if let Some((device, number)) = shared(path) {
             // As its folder says it, which some file systems do not say of files.
             let folder = path.parent().and_then(|folder| memory.folders.get(folder));
-            let device = folder.map_or(found.dev(), |folder| folder.identity().0);
-            self.add((device, found.ino()), at);
+            let device = folder.map_or(device, |folder| folder.identity().0);
+            self.add((device, number), at);
         }
     }
 
@@ -120,6 +117,20 @@ impl<'a> Wanted<'a> {
         let (word, bit) = place(file);
         self.likely.get(word).is_some_and(|word| word & bit != 0) && self.files.contains_key(&file)
     }
+}
+
+/// A file that has more names than one.
+#[cfg(unix)]
+fn shared(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt as _;
+    let found = path.symlink_metadata().ok().filter(|found| found.is_file() && found.nlink() > 1)?;
+    Some((found.dev(), found.ino()))
+}
+
+/// Listings give no numbers here, so that other names are not found.
+#[cfg(not(unix))]
+fn shared(_: &Path) -> Option<Identity> {
+    None
 }
 
 /// Where the bit of a file is.

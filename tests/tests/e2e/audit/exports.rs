@@ -10,7 +10,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use scorpiox_tests::managed::managed;
 use scorpiox_tests::program::unwrapped;
 use scorpiox_tests::{Program, Started};
@@ -243,7 +242,7 @@ fn servers_that_are_killed_again_and_again_leave_a_copy_that_has_every_line() {
         for _ in 0..100 {
             server.request("tools/call", json!({ "name": "ListBgTasks", "arguments": {} }));
         }
-        server.signal(Signal::KILL);
+        server.kill();
         server.wait();
         create(&mut other, "another");
     }

@@ -86,7 +86,7 @@ fn a_server_that_is_killed_leaves_whole_lines_and_others_go_on() {
     create(&mut first, "a task");
     lines(&program, 1);
     list(&mut first, 200);
-    first.signal(Signal::KILL);
+    first.kill();
     first.wait();
     let mut second = start(&program);
     create(&mut second, "another");
@@ -113,7 +113,7 @@ fn servers_that_are_killed_again_and_again_leave_a_whole_chain() {
         for _ in 0..100 {
             server.request("tools/call", json!({ "name": "ListBgTasks", "arguments": {} }));
         }
-        server.signal(Signal::KILL);
+        server.kill();
         server.wait();
         list(&mut other, 20);
     }

@@ -4,7 +4,6 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use scorpiox_tests::Program;
 use serde_json::{Value, json};
 
@@ -83,7 +82,7 @@ fn what_a_killed_server_left_goes_with_the_next_look() {
     create(&mut dead, "a task");
     create(&mut alive, "a task");
     once(&program, |servers| servers.len() == 2);
-    dead.signal(Signal::KILL);
+    dead.kill();
     dead.wait();
     let told = once(&program, |servers| servers.len() == 1);
     assert_eq!(told[0]["pid"], alive.child.id());

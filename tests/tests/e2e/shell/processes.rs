@@ -151,7 +151,7 @@ fn nothing_survives_the_server() {
     let ends: [(&str, End); 3] = [
         ("the end of its input", Started::close_input),
         ("SIGTERM", |server| server.signal(Signal::TERM)),
-        ("SIGKILL", |server| server.signal(Signal::KILL)),
+        ("SIGKILL", |server| server.kill()),
     ];
     for (what, end) in ends {
         in_each_tier(|_, server| {

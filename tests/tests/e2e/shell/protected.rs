@@ -4,7 +4,6 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
-use rustix::process::Signal;
 use scorpiox_tests::Program;
 
 use super::support::{background, bash, comes_true, in_each_tier, read_until, start, where_modes_change};
@@ -187,7 +186,7 @@ fn names(program: &Program) -> Vec<String> {
 fn a_killed_server_leaves_nothing_in_the_workspace() {
     in_each_tier(|program, server| {
         background(server, "while :; do mkdir .claude; echo > .mcp.json; done 2>/dev/null");
-        server.signal(Signal::KILL);
+        server.kill();
         assert!(comes_true(Duration::from_secs(5), || names(program).is_empty()), "{:?}", names(program));
     });
 }

@@ -104,7 +104,7 @@ fn the_browser_ends_with_the_server() {
     let browsers: Vec<u32> =
         pids.filter(|pid| is_browser(*pid) && belongs_to(*pid, server.child.id())).collect();
     assert!(browsers.len() >= 2, "{browsers:?}");
-    server.signal(rustix::process::Signal::KILL);
+    server.kill();
     let begin = Instant::now();
     while browsers.iter().any(|pid| is_browser(*pid)) {
         assert!(begin.elapsed() < Duration::from_secs(1), "some of {browsers:?} stay");

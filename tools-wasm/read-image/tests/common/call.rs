@@ -1,7 +1,6 @@
 //! Calls, and what holds for every result.
 
-use read_image::{Files, FilesError};
-use scorpiox_tool_kit::{Failure, Output};
+use scorpiox_tool_kit::{Failure, Files, FilesError, Output};
 use serde_json::Value;
 
 pub(crate) const SENT_BYTES: usize = 700_000;

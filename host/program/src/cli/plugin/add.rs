@@ -1,13 +1,12 @@
 //! Installing a plugin.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use scorpiox_home::instance;
+use scorpiox_home::{instance, private};
 use scorpiox_plugin::{
     Decisions, Installed, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginFolder,
     PluginName, SIGNATURE, Status, read_signature,
@@ -158,12 +157,7 @@ fn remove_leftovers(folder: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let staged = name.starts_with(".new-") || name.starts_with(".old-");
-        let pid = name.rsplit('-').next().and_then(|pid| pid.parse().ok());
-        let is_alive = |pid: i32| {
-            let pid = rustix::process::Pid::from_raw(pid);
-            pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
-        };
-        if staged && pid.is_some_and(|pid| !is_alive(pid)) {
+        if staged && !instance::may_run(&name) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -193,7 +187,7 @@ impl Drop for Removed {
 }
 
 fn create(path: &Path) -> Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(|| path.display().to_string())
+    private::folder(path).with_context(|| path.display().to_string())
 }
 
 /// A manifest with the comments of the WIT that lies beside. Without them it works as well.
@@ -255,7 +249,7 @@ fn component(path: &Path) -> Result<Vec<u8>> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = private::options().write(true).create_new(true).open(path)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).with_context(|| path.display().to_string())
 }
 

@@ -1,13 +1,12 @@
 //! `policy init`: a first policy.toml.
 
-use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
+use scorpiox_home::private;
 use scorpiox_policy::Policy;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -88,8 +87,8 @@ fn choose() -> Result<Example> {
 /// Writes a file that is not there.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().ok_or(ErrorKind::NotFound)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    private::folder(folder)?;
+    let mut file = private::options().write(true).create_new(true).open(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }

@@ -1,8 +1,6 @@
 //! The `files` interface as a trait.
 
-use scorpiox_tool_kit::Failure;
-
-use crate::limits::MAX_FILE_BYTES;
+use crate::Failure;
 
 /// Why a file was not read; each text is a sentence that says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +29,9 @@ impl From<FilesError> for Failure {
             FilesError::Denied(text) => Self::Denied(text),
             FilesError::NotFound(text) => Self::NotFound(text),
             FilesError::Invalid(text) => Self::InvalidInput(text),
-            FilesError::TooLarge(bytes) => Self::Failed(format!(
-                "The file has {bytes} bytes; images of at most {MAX_FILE_BYTES} bytes are read. Make a smaller copy of it and read that."
-            )),
+            FilesError::TooLarge(bytes) => {
+                Self::Failed(format!("The file has {bytes} bytes, which is more than this tool reads."))
+            }
             FilesError::Failed(text) => Self::Failed(text),
         }
     }

@@ -1,6 +1,6 @@
 //! Asking the person outside of the client: in a terminal of its own, or in a desktop's dialog.
 //!
-//! What is started is this program or one of the system's ([`person`]), with arguments that no model
+//! What is started is this program or one of the system's ([`Person`]), with arguments that no model
 //! chooses, by the helper that starts commands, too, and without a sandbox: a terminal has to reach
 //! the desktop.
 
@@ -22,10 +22,12 @@ use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Limits, Network, Stat
 use scorpiox_executor::Cancel;
 use scorpiox_home::instance;
 
-use person::Person;
 use scorpiox_operator::Operator;
 use scorpiox_shell::HELPER;
 use scorpiox_shell::scratch::{self, Scratch};
+
+use super::Asked;
+use super::person::Person;
 
 /// Until a window that is not waited for has begun to ask.
 const OPEN_TIME: Duration = Duration::from_secs(5);
@@ -36,46 +38,6 @@ const PAUSE: Duration = Duration::from_secs(3);
 /// Longest output that is kept of a dialog, in bytes.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 const LIMITS: Limits = Limits { processes: 4096, memory: 8 << 30, open_files: 4096, file_size: 1 << 40 };
-
-mod host;
-mod person;
-
-pub use host::{AskCtx, AskFailure};
-
-/// The person and the model on the other side, for one call.
-pub trait Counterpart: Send + Sync {
-    /// Asks the person.
-    fn ask(&self, questions: &Questions) -> Asked;
-    /// Asks the client's model, with the parameters of `sampling/createMessage`.
-    fn sample(&self, parameters: serde_json::Value) -> Result<serde_json::Value, Unsampled>;
-}
-
-/// Why the model gave no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Unsampled {
-    Unavailable(String),
-    Refused(String),
-    Cancelled,
-}
-
-/// Ends a run whose question the client asks once the call has ended: the call is made again with the answer.
-#[derive(Debug, thiserror::Error)]
-#[error("the person is asked first")]
-pub struct Later;
-
-/// What became of a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
-    /// The person answered, or declined.
-    Answered(Answers),
-    /// The call is to stop.
-    Cancelled,
-    /// The client asks once the call has ended, and calls again.
-    Later,
-    /// There is no way to ask here, or none worked: why.
-    NoWay(String),
-}
 
 /// Asks with what this machine has, one question after the other.
 pub struct Prompter {

@@ -1,0 +1,45 @@
+//! Who holds a lock, where the system shows it.
+
+use std::fs::File;
+
+#[cfg(unix)]
+pub(crate) use self::locks::holder;
+
+/// Nobody says so here.
+#[cfg(not(unix))]
+pub(crate) fn holder(_: &File) -> Option<String> {
+    None
+}
+
+#[cfg(unix)]
+mod locks {
+    use std::fs::File;
+    use std::io::Read as _;
+
+    use rustix::fs::{major, minor};
+    use scorpiox_text::line::clean;
+
+    use crate::system::identity;
+
+    /// Longest name of who holds the lock, in bytes.
+    const MAX_NAME_BYTES: usize = 32;
+
+    /// Who holds a lock on a file, as far as the system shows it: "process 1234 (flock)".
+    pub(crate) fn holder(file: &File) -> Option<String> {
+        const MAX_LOCKS_BYTES: u64 = 1 << 20;
+        let (device, inode) = identity(file, &file.metadata().ok()?).ok()?;
+        // File systems that are laid over others have another device here: then nobody is named, rather than somebody else.
+        let place = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
+        let mut locks = String::new();
+        File::open("/proc/locks").ok()?.take(MAX_LOCKS_BYTES).read_to_string(&mut locks).ok()?;
+        let pid = locks.lines().find_map(|lock| {
+            // "7: FLOCK  ADVISORY  WRITE 1234 fe:01:5678 0 EOF"; who waits for one has an arrow before it.
+            let words: Vec<_> = lock.split_whitespace().collect();
+            let [_, "FLOCK", _, _, pid, locked, ..] = words.as_slice() else { return None };
+            pid.parse::<u32>().ok().filter(|pid| *pid > 0 && *locked == place)
+        })?;
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let name = clean(name.trim(), MAX_NAME_BYTES);
+        Some(if name.is_empty() { format!("process {pid}") } else { format!("process {pid} ({name})") })
+    }
+}

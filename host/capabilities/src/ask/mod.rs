@@ -1,0 +1,54 @@
+//! Questions to the person: what a call asks with, and what becomes of it.
+//!
+//! A client that shows forms asks itself. For others there is the [`Prompter`], with what this machine has.
+
+mod host;
+#[cfg(not(unix))]
+mod no_prompter;
+#[cfg(unix)]
+mod person;
+#[cfg(unix)]
+mod prompter;
+
+use scorpiox_ask::{Answers, Questions};
+
+pub use host::{AskCtx, AskFailure};
+#[cfg(not(unix))]
+pub use no_prompter::{Prompter, ways_here};
+#[cfg(unix)]
+pub use prompter::{Prompter, ways_here};
+
+/// The person and the model on the other side, for one call.
+pub trait Counterpart: Send + Sync {
+    /// Asks the person.
+    fn ask(&self, questions: &Questions) -> Asked;
+    /// Asks the client's model, with the parameters of `sampling/createMessage`.
+    fn sample(&self, parameters: serde_json::Value) -> Result<serde_json::Value, Unsampled>;
+}
+
+/// Why the model gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Unsampled {
+    Unavailable(String),
+    Refused(String),
+    Cancelled,
+}
+
+/// Ends a run whose question the client asks once the call has ended: the call is made again with the answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the person is asked first")]
+pub struct Later;
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// The person answered, or declined.
+    Answered(Answers),
+    /// The call is to stop.
+    Cancelled,
+    /// The client asks once the call has ended, and calls again.
+    Later,
+    /// There is no way to ask here, or none worked: why.
+    NoWay(String),
+}
