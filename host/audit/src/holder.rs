@@ -1,13 +1,11 @@
 //! Who holds a lock, where the system shows it.
 
-use std::fs::File;
-
 #[cfg(unix)]
 pub(crate) use self::locks::holder;
 
 /// Nobody says so here.
 #[cfg(not(unix))]
-pub(crate) fn holder(_: &File) -> Option<String> {
+pub(crate) fn holder(_: &std::fs::File) -> Option<String> {
     None
 }
 

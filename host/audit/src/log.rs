@@ -181,8 +181,8 @@ impl Log {
         fs::rename(self.folder.join(CURRENT), &full)?;
         known.push((since, full));
         self.open = None;
-        let (file, known) = self.file()?;
-        (head.inode, head.bytes) = (known.1, file.metadata()?.len());
+        let (file, identity) = self.file()?;
+        (head.inode, head.bytes) = (identity.1, file.metadata()?.len());
         let (old, kept) = known.split_at(known.len().saturating_sub(self.bounds.files.saturating_sub(1)));
         if !old.is_empty() {
             // Told before they go: what is missing of the oldest otherwise was taken away by somebody else.

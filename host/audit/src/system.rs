@@ -57,6 +57,7 @@ mod unix {
 
     use super::{Identity, Share};
 
+    #[allow(clippy::unnecessary_wraps)] // as where the system is asked
     pub(crate) fn identity(_: &File, about: &Metadata) -> io::Result<Identity> {
         Ok((about.dev(), about.ino()))
     }

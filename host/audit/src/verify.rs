@@ -120,8 +120,8 @@ impl Verified {
 pub fn verify(folder: &Path) -> io::Result<Verified> {
     let (head, files) = snapshot(folder)?;
     let mut check = Check::default();
-    for Opened { name, file, about } in files {
-        check.file(&name, file, about.len(), head.as_ref())?;
+    for Opened { name, file, bytes, .. } in files {
+        check.file(&name, file, bytes, head.as_ref())?;
     }
     Ok(check.finish(head.as_ref()))
 }

@@ -1,6 +1,6 @@
 //! What the host and the helper say to each other.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 

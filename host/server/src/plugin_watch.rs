@@ -79,7 +79,9 @@ mod tests {
     fn who_waits_is_woken_by_the_bell_and_ends_with_it() {
         let (ringer, bell) = bell();
         assert_eq!(wait(&bell, Duration::from_millis(1)), Woken::Look, "the time is over");
-        (0..3).for_each(|_| drop(ringer.try_send(())));
+        (0..3).for_each(|_| {
+            let _ = ringer.try_send(());
+        });
         assert_eq!(wait(&bell, Duration::from_mins(1)), Woken::Look);
         drop(ringer);
         assert_eq!(wait(&bell, Duration::from_mins(1)), Woken::End);

@@ -93,7 +93,8 @@ fn path(_: &[PathBuf]) -> String {
     let own = env::var_os("PATH").unwrap_or_default();
     let mut seen = BTreeSet::new();
     let folders = GIT.iter().map(PathBuf::from).chain(env::split_paths(&own));
-    let once: Vec<PathBuf> = folders.filter(|folder| folder.is_absolute() && seen.insert(folder.clone())).collect();
+    let once: Vec<PathBuf> =
+        folders.filter(|folder| folder.is_absolute() && seen.insert(folder.clone())).collect();
     env::join_paths(once).ok().and_then(|path| path.into_string().ok()).unwrap_or_default()
 }
 

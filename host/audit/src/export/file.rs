@@ -59,13 +59,11 @@ fn open(path: &Path) -> io::Result<(File, Identity)> {
     let file = folder.append(name)?;
     let about = file.metadata()?;
     // Who made it before may want to read it, or to say what is in it.
-    match others_can_change(&file)? {
-        Some(why) => Err(io::Error::other(why)),
-        None => {
-            let known = identity(&file, &about)?;
-            Ok((file, known))
-        }
+    if let Some(why) = others_can_change(&file)? {
+        return Err(io::Error::other(why));
     }
+    let known = identity(&file, &about)?;
+    Ok((file, known))
 }
 
 #[cfg(test)]
