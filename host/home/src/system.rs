@@ -3,11 +3,11 @@
 #[cfg(unix)]
 pub(crate) use self::unix::{check, check_folder, unfollowed};
 #[cfg(unix)]
-pub use self::unix::{folder, open_unfollowed, options, sync_folder};
+pub use self::unix::{check_use, folder, open_unfollowed, options, sync_folder};
 #[cfg(windows)]
 pub(crate) use self::windows::{check, check_folder, unfollowed};
 #[cfg(windows)]
-pub use self::windows::{folder, open_unfollowed, options, sync_folder};
+pub use self::windows::{check_use, folder, open_unfollowed, options, sync_folder};
 
 #[cfg(unix)]
 mod unix {
@@ -42,6 +42,12 @@ mod unix {
     pub fn open_unfollowed(path: &Path) -> io::Result<File> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+    }
+
+    /// Whether this process can make something in a folder and reach it.
+    pub fn check_use(folder: &Path) -> io::Result<()> {
+        use rustix::fs::{Access, access};
+        Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
     }
 
     /// Makes sure that the names in a folder outlast a loss of power.
@@ -108,6 +114,13 @@ mod windows {
             return Err(io::Error::other("is a link, which is not followed here"));
         }
         Ok(file)
+    }
+
+    /// Whether this process can make something in a folder: it asks for the right to.
+    pub fn check_use(folder: &Path) -> io::Result<()> {
+        /// `FILE_ADD_FILE` and `FILE_ADD_SUBDIRECTORY`.
+        const ADD: u32 = 0x2 | 0x4;
+        OpenOptions::new().access_mode(ADD).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(folder).map(drop)
     }
 
     /// Makes sure that the names in a folder outlast a loss of power: the file systems of Windows write those down by

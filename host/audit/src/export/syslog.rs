@@ -1,7 +1,7 @@
 //! A log server: messages of RFC 5424, counted by octets (RFC 6587), over TCP or TLS (RFC 5425).
 //!
 //! No such server says what it has received. So what was sent within [`CONFIRM_TIME`](super::CONFIRM_TIME) before a
-//! connection broke is sent again: the system breaks one whose other end confirms nothing for [`UNHEARD_TIME`].
+//! connection broke is sent again: the system breaks one whose other end confirms nothing for `UNHEARD_TIME`.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs as _};
@@ -13,7 +13,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use super::{APP_NAME, CONNECT_TIME, FACILITY, SEND_TIME, SEVERITY, Sink, UNHEARD_TIME};
+use super::{APP_NAME, CONNECT_TIME, FACILITY, SEND_TIME, SEVERITY, Sink};
 
 /// How long the other end may take to say goodbye.
 const GOODBYE_TIME: Duration = Duration::from_millis(300);
@@ -73,7 +73,7 @@ impl SyslogSink {
         rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
         #[cfg(target_os = "linux")]
         {
-            let unheard = u32::try_from(UNHEARD_TIME.as_millis()).unwrap_or(u32::MAX);
+            let unheard = u32::try_from(super::UNHEARD_TIME.as_millis()).unwrap_or(u32::MAX);
             rustix::net::sockopt::set_tcp_user_timeout(&socket, unheard)?;
         }
         socket.set_read_timeout(Some(SEND_TIME))?;

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, OpenOptions};
 use wasmtime::component::{HasData, Resource, ResourceTable};
 use wasmtime_wasi::filesystem::{
     Descriptor, Dir as OpenDir, File as OpenFile, OpenMode, WasiFilesystemCtx, WasiFilesystemCtxView,
@@ -221,7 +221,10 @@ fn options(read: bool, write: bool, create: OpenFlags) -> OpenOptions {
     }
     // A pipe without a writer would be waited for.
     #[cfg(unix)]
-    options.custom_flags(i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0));
+    cap_std::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0),
+    );
     options
 }
 

@@ -60,6 +60,7 @@ impl Cell {
     }
 
     /// Starts a command. Its standard input is nothing.
+    #[allow(clippy::needless_pass_by_value)] // as where it is sent away
     pub fn run(&self, call: CommandSpec, _: Option<Bell<'_>>) -> Result<Running, CellError> {
         if call.command.encode_utf16().count() > MOST_UNITS {
             let why = format!("it has more than {MOST_UNITS} characters; write it to a file and run that");

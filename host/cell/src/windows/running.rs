@@ -85,12 +85,11 @@ impl Running {
                 self.chunk = bytes;
                 return Ok(Happened::Output(&self.chunk));
             }
-            Ok(News::OutputEnded) => self.output_ended = true,
+            Ok(News::OutputEnded) | Err(RecvTimeoutError::Disconnected) => self.output_ended = true,
             Ok(News::ShellEnded(status)) => {
                 self.shell = Some((self.judge(status.map_err(CellError::helper)?)?, Instant::now()));
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => self.output_ended = true,
         }
         Ok(Happened::Nothing)
     }

@@ -31,7 +31,7 @@ const FAIL_FAST: u32 = 0xC000_0409;
 const QUOTA: u32 = 1816;
 
 /// Does a task, unless `stop` says to leave it. Blocks.
-pub(crate) fn run(work: Work<'_>, stop: impl Fn() -> bool) -> Result<WorkEnd, CellError> {
+pub fn run(work: Work<'_>, stop: impl Fn() -> bool) -> Result<WorkEnd, CellError> {
     let most = work.bounds.output;
     let until = Instant::now().checked_add(work.bounds.time);
     let mut worker = Worker::start(work).map_err(CellError::worker)?;

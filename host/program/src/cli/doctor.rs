@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use rustix::fs::{Access, access};
 use scorpiox_cell::{CellError, Tier};
 use scorpiox_executor::Cancel;
+use scorpiox_home::private;
 use scorpiox_policy::{MANAGED_FILE, kept_from_others};
 use scorpiox_store::Mode;
 use scorpiox_terminal as terminal;
@@ -98,7 +98,7 @@ fn installation(report: &mut Report, environment: &Environment) {
     }
     let own = &environment.own_home;
     let there = own.ancestors().find(|path| path.symlink_metadata().is_ok());
-    match there.map(|path| access(path, Access::WRITE_OK | Access::EXEC_OK)) {
+    match there.map(private::check_use) {
         Some(Err(error)) => report.bad(format_args!(
             "own folder {} cannot be written ({error}): nothing can be stored, and no command runs; make it yours, or \
              name another with --home",

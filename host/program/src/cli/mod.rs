@@ -1,5 +1,6 @@
 //! The command line.
 
+#[cfg(unix)]
 mod ask;
 mod audit;
 mod call;
@@ -104,6 +105,7 @@ enum Command {
         command: plugin::PluginCommand,
     },
     /// Show questions in this terminal; the server starts it in one of its own
+    #[cfg(unix)]
     #[command(hide = true)]
     Ask {
         /// The questions
@@ -148,6 +150,7 @@ pub fn main() -> ExitCode {
     let tries = matches!(&cli.command, Some(Command::Plugin { command }) if command.is_trial());
     logging::start(tries);
     // Needs nothing of a project.
+    #[cfg(unix)]
     if let Some(Command::Ask { request, answer }) = &cli.command {
         return finish(ask::run(request, answer));
     }
@@ -170,6 +173,7 @@ pub fn main() -> ExitCode {
             config::run(&environment, client, write, existing)
         }
         Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
+        #[cfg(unix)]
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),
     });
     finish(outcome)

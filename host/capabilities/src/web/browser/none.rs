@@ -18,7 +18,7 @@ const WHY: &str =
 
 /// Keeps no browser.
 #[derive(Default)]
-pub(in crate::web) struct Keeper;
+pub(in crate::web) struct Keeper {}
 
 impl Keeper {
     #[allow(clippy::unused_self, clippy::too_many_arguments)] // as where there is one
