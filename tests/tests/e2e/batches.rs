@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use scorpiox_tests::store::WriteLock;
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
@@ -46,6 +45,7 @@ fn a_batch_is_answered_when_the_input_ends_right_after_it() {
     assert!(server.wait().0.success());
 }
 
+#[cfg(unix)] // a signal
 #[test]
 fn a_batch_that_waits_is_answered_when_the_server_is_told_to_end() {
     let program = Program::new();
@@ -53,7 +53,7 @@ fn a_batch_that_waits_is_answered_when_the_server_is_told_to_end() {
     let _lock = WriteLock::hold(&program);
     server.send(&(100..103).map(create).collect());
     server.notification("notifications/progress");
-    server.signal(Signal::TERM);
+    server.signal(rustix::process::Signal::TERM);
     while server.next().is_some_and(|message| !message.is_array()) {}
     assert_eq!(ids(server.received.last().expect("a message")), [100, 101, 102]);
     let (status, took) = server.wait();

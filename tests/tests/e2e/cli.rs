@@ -388,7 +388,7 @@ fn a_reader_that_goes_away_does_not_change_how_a_command_ends() {
         (vec!["policy", "test", cases.to_str().expect("a path")], 1),
         (vec!["policy", "why", "read", "/root/x"], 1),
     ] {
-        let (read, write) = rustix::pipe::pipe().expect("a pipe");
+        let (read, write) = std::io::pipe().expect("a pipe");
         drop(read);
         let mut command = program.command();
         let status = command.args(&arguments).stdout(write).stderr(Stdio::null()).status().expect("it runs");

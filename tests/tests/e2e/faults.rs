@@ -28,4 +28,5 @@ mod shared_home;
 #[cfg(unix)]
 mod support;
 
+#[cfg(unix)]
 pub use disk::Mount;

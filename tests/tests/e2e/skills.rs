@@ -197,6 +197,7 @@ fn files_that_are_no_plain_text_are_read_as_they_are() {
     assert!(uris.contains(&&json!("skill://odd/a%20b/%C3%BC%2520%23%3F.md")), "{uris:?}");
 }
 
+#[cfg(unix)] // links
 #[test]
 fn nothing_outside_of_a_skill_can_be_read() {
     let program = Program::new();
@@ -408,6 +409,7 @@ fn without_its_tool_no_skill_is_served_in_any_way() {
 
 const PLAIN: &str = "---\nname: mine\ndescription: D\n---\nBody\n";
 
+#[cfg(unix)] // links
 #[test]
 fn what_the_policy_denies_is_in_no_skill() {
     let program = Program::new();
@@ -433,6 +435,7 @@ fn what_the_policy_denies_is_in_no_skill() {
     }
 }
 
+#[cfg(unix)] // links
 #[test]
 fn links_in_a_project_s_skills_are_not_followed_however_fast_they_change() {
     let program = Program::new();

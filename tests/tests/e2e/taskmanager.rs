@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+#[cfg(target_os = "linux")]
 use scorpiox_tests::store::{self, WriteLock};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};

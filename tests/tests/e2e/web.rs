@@ -1,7 +1,9 @@
 //! Pages, search engines and images through the finished program.
 
+#[cfg(unix)] // there is no sandbox for one
 mod browser;
 mod docs;
+#[cfg(unix)] // links and pipes
 mod image;
 mod search;
 mod support;

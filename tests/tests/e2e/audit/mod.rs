@@ -1,7 +1,10 @@
 //! What is recorded of calls, and what is shown of it.
 
+#[cfg(unix)] // signals, modes, and the journal
 mod exports;
+#[cfg(unix)] // signals, modes and links
 mod files;
+#[cfg(unix)] // commands, links
 mod lines;
 mod shown;
 mod stats;

@@ -46,6 +46,7 @@ fn lines_are_chosen_by_what_they_have() {
         (&["--since", "2026-01-01"], &all),
         (&["--since", "0s"], &[]),
         (&["--last", "2"], &all[2..]),
+        #[cfg(unix)]
         (&["--user", &rustix::process::geteuid().as_raw().to_string()], &all),
         (&["--user", "nobody-here"], &[]),
         (&["--line", "built-in"], &["TaskManager", "ReadDocs"]),

@@ -1,5 +1,6 @@
 //! Plugins: components that others ship, approved by a person.
 
+#[cfg(unix)] // terminals, and attacks by commands
 mod approval;
 mod changed;
 mod costly;
@@ -9,10 +10,13 @@ mod impostor;
 mod insider;
 mod judged;
 mod kinds;
+#[cfg(unix)] // modes and links
 mod ledger;
+#[cfg(unix)] // modes
 mod many;
 mod raw;
 mod signed;
+#[cfg(unix)] // links and pipes
 mod skills;
 mod templates;
 mod trial;
@@ -78,6 +82,7 @@ pub fn install_kinds(program: &Program, limits: &str) {
 }
 
 /// SHA-256 of the component of all kinds.
+#[cfg(unix)]
 pub fn kinds_hash() -> String {
     use sha2::{Digest, Sha256};
     let component = fs::read(kinds()).expect("the component");

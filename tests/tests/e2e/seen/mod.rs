@@ -3,8 +3,10 @@
 
 mod clients;
 mod hidden;
+#[cfg(unix)] // commands
 mod largest;
 mod structured;
+#[cfg(unix)] // commands
 mod waiting;
 
 use scorpiox_tests::{Program, Served, Started};
@@ -12,6 +14,7 @@ use serde_json::{Value, json};
 
 const NEWEST: &str = "2025-11-25";
 /// Most characters of a result.
+#[cfg(unix)]
 const CHARS: usize = 20_000;
 
 /// A server of a client with this name.

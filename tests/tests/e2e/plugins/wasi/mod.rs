@@ -1,6 +1,8 @@
 //! Components that were built for WASI: what they reach is what was approved.
 
+#[cfg(unix)] // what commands exchange
 mod exchanged;
+#[cfg(unix)] // links, pipes and sockets
 mod files;
 mod nothing;
 mod programs;
