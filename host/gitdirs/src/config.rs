@@ -88,7 +88,7 @@ impl Named {
         let mut open = vec![file.to_owned()];
         let mut seen = BTreeSet::new();
         while let Some(file) = open.pop() {
-            if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+            if !seen.insert(dunce::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
                 continue;
             }
             let Some(text) = read::text(&file, *left) else { continue };

@@ -144,7 +144,7 @@ impl Names {
         let beside = folder.parent().filter(|_| folder.ends_with("_"));
         self.obeyed.files.extend(beside.filter(|beside| Some(*beside) != tree).map(Path::to_owned));
         let Ok(Trail { links, end, .. }) = Trail::follow(folder) else { return true };
-        let real = tree.and_then(|tree| tree.canonicalize().ok());
+        let real = tree.and_then(|tree| dunce::canonicalize(tree).ok());
         if real.is_some_and(|real| real.starts_with(&end)) {
             // What is more than hooks cannot stay as it is.
             self.obeyed.files.extend(links);

@@ -80,11 +80,11 @@ impl WorkspaceFolder {
         });
         let resolved = match (found, working) {
             (Some((path, origin)), _) => {
-                let folder = path.canonicalize().and_then(require_folder);
+                let folder = dunce::canonicalize(&path).and_then(require_folder);
                 folder.map_err(|error| NoFolder { path, origin, error })?
             }
             // A working directory that was deleted is no reason not to start.
-            (None, Some(path)) => path.canonicalize().unwrap_or_else(|_| PathBuf::from("/")),
+            (None, Some(path)) => dunce::canonicalize(path).unwrap_or_else(|_| PathBuf::from("/")),
             (None, None) => PathBuf::from("/"),
         };
         if is_project(&resolved, home) && !is_own(&resolved, own_home) {
@@ -124,7 +124,7 @@ pub fn is_own(path: &Path, own_home: &Path) -> bool {
 
 fn is_project(path: &Path, home: Option<&Path>) -> bool {
     let is_root = !path.components().any(|part| matches!(part, Component::Normal(_)));
-    let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    let home = home.map(|home| dunce::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
     // A home at the root, as some containers have it, is nobody's.
     let home = home.filter(|home| home.components().any(|part| matches!(part, Component::Normal(_))));
     // Somebody's home may lie below a system folder, such as root's /root.

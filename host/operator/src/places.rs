@@ -59,7 +59,7 @@ pub(crate) fn check_policy_place(site: &Site, policy: &Path) -> Result<(), Opera
 
 /// Those that are there, without links, each once.
 pub fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found: Vec<_> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let mut found: Vec<_> = paths.iter().filter_map(|path| dunce::canonicalize(path).ok()).collect();
     found.sort();
     found.dedup();
     found

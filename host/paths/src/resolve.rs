@@ -13,7 +13,7 @@ pub struct Writable(Vec<PathBuf>);
 impl Writable {
     /// These folders, by the paths given and by what the paths lead to now.
     pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Self {
-        let both = folders.into_iter().flat_map(|folder| [folder.canonicalize().ok(), Some(folder)]);
+        let both = folders.into_iter().flat_map(|folder| [dunce::canonicalize(&folder).ok(), Some(folder)]);
         let mut all: Vec<PathBuf> = both.flatten().collect();
         all.sort_unstable();
         all.dedup();

@@ -146,7 +146,7 @@ impl Loader<'_> {
                 first.is_none_or(|first| !PROTECTED.contains(&&*first.as_os_str().to_string_lossy()))
             })
         };
-        let is_writable = trust == Trust::User && path.canonicalize().is_ok_and(is_writable);
+        let is_writable = trust == Trust::User && dunce::canonicalize(path).is_ok_and(is_writable);
         let trust = if is_writable { Trust::Workspace } else { trust };
         let before = self.problems.len();
         let the_file = || Origin::File { path: path.to_owned(), line: None };

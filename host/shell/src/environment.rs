@@ -103,7 +103,7 @@ fn path(_: &[PathBuf]) -> String {
 fn path(toolchains: &[PathBuf]) -> String {
     let own = env::var_os("PATH").unwrap_or_default();
     let seen = env::split_paths(&own).filter(|folder| {
-        let resolved = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let resolved = dunce::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         folder.is_absolute() && toolchains.iter().any(|toolchain| resolved.starts_with(toolchain))
     });
     let mut folders: Vec<PathBuf> = seen.collect();
@@ -133,7 +133,7 @@ fn toolchains(site: &Site, visible: &[PathBuf], set: &mut impl FnMut(&str, Strin
         ("SDKMAN_DIR", ".sdkman"),
     ] {
         let folder = home.join(folder);
-        let resolved = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let resolved = dunce::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
         if visible.contains(&resolved) {
             set(variable, resolved.display().to_string());
         }

@@ -148,7 +148,7 @@ pub(super) fn check_system(profile: &Profile, places: &Places) -> Result<(), She
         profile.read.iter().chain(&profile.write).flat_map(|rule| places.folders(&rule.place)).collect();
     let is_open = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
     let mut system = places.system.iter().filter(|path| path.exists());
-    if !system.all(|path| is_open(path) || path.canonicalize().is_ok_and(|real| is_open(&real))) {
+    if !system.all(|path| is_open(path) || dunce::canonicalize(path).is_ok_and(|real| is_open(&real))) {
         return Err(ShellError::Rule {
             before: format!(
                 "profile {} does not open the system's programs, bash among them, so that no command can run: `read`",

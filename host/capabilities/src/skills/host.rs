@@ -86,7 +86,7 @@ fn described(id: u32, source: &Source) -> wit::Source {
         id,
         folder_name: source.name.clone(),
         // Where commands see it: a link to it is not there.
-        path: source.path.canonicalize().unwrap_or_else(|_| source.path.clone()).display().to_string(),
+        path: dunce::canonicalize(&source.path).unwrap_or_else(|_| source.path.clone()).display().to_string(),
         scope: match source.scope {
             Scope::Workspace => wit::Scope::Workspace,
             Scope::User => wit::Scope::User,

@@ -126,7 +126,7 @@ pub(super) fn run(
 /// A workspace as lines have it, also if it is there no more.
 fn resolved(workspace: &Path) -> String {
     let absolute = || std::path::absolute(workspace).unwrap_or_else(|_| workspace.to_owned());
-    workspace.canonicalize().unwrap_or_else(|_| absolute()).display().to_string()
+    dunce::canonicalize(workspace).unwrap_or_else(|_| absolute()).display().to_string()
 }
 
 /// What is shown of the lines.

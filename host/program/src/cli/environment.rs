@@ -209,7 +209,7 @@ fn refuse_others(own_home: &Path) -> Result<()> {
 
 /// Where a folder is.
 fn resolved(path: PathBuf) -> PathBuf {
-    path.canonicalize().unwrap_or(path)
+    dunce::canonicalize(&path).unwrap_or(path)
 }
 
 fn durability() -> Result<Durability> {

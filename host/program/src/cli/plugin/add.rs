@@ -112,7 +112,7 @@ impl Source {
         let [component] = found.as_slice() else {
             bail!("{} has {} components; one is needed, or a {MANIFEST}", folder.display(), found.len());
         };
-        Self::bare(&folder.canonicalize()?, component)
+        Self::bare(&dunce::canonicalize(folder)?, component)
     }
 
     /// A component alone: it asks for nothing, and has its file's name.

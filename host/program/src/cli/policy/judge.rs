@@ -296,7 +296,7 @@ pub(in crate::cli) fn resolve(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     let mut existing = path;
     loop {
-        if let Ok(found) = existing.canonicalize() {
+        if let Ok(found) = dunce::canonicalize(existing) {
             return rest.iter().rev().fold(found, |path, name| path.join(name));
         }
         match (existing.parent(), existing.file_name()) {
