@@ -22,7 +22,8 @@ pub fn binary() -> PathBuf {
     let name = format!("scorpiox-code{}", std::env::consts::EXE_SUFFIX);
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(name);
     let path = std::env::var_os("SCORPIOX_BINARY").map_or_else(built, PathBuf::from);
-    path.canonicalize().unwrap_or_else(|_| panic!("{} is missing; run `make build`", path.display()))
+    assert!(path.is_file(), "{} is missing; run `make build`", path.display());
+    if cfg!(windows) { std::path::absolute(&path) } else { path.canonicalize() }.expect("its path")
 }
 
 /// Puts the program's file at `path`. Where that has to be a copy, another process makes it: a program cannot be run

@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 
 /// Folders of the system. A client that starts servers there, or below, has no project
 /// open.
-const SYSTEM_TREES: [&str; 17] = [
+#[cfg(not(windows))]
+const SYSTEM_TREES: &[&str] = &[
     "/bin",
     "/boot",
     "/dev",
@@ -26,12 +27,21 @@ const SYSTEM_TREES: [&str; 17] = [
     "/var/run",
     "/var/spool",
 ];
+#[cfg(windows)]
+const SYSTEM_TREES: &[&str] =
+    &[r"C:\Windows", r"C:\Program Files", r"C:\Program Files (x86)", r"C:\ProgramData"];
 
 /// Folders that hold projects but are none.
-const HOLDERS: [&str; 7] = ["/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var"];
+#[cfg(not(windows))]
+const HOLDERS: &[&str] = &["/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var"];
+#[cfg(windows)]
+const HOLDERS: &[&str] = &[r"C:\Users", r"C:\Users\Public"];
 
 /// Folders of a home in which programs keep what they start with.
-const AT_HOME: [&str; 6] = [".config", ".gnupg", ".local", ".local/bin", ".local/share", ".ssh"];
+#[cfg(not(windows))]
+const AT_HOME: &[&str] = &[".config", ".gnupg", ".local", ".local/bin", ".local/share", ".ssh"];
+#[cfg(windows)]
+const AT_HOME: &[&str] = &[".config", ".gnupg", ".ssh", "AppData", r"AppData\Local", r"AppData\Roaming"];
 
 /// Below this folder, in one of a protected name, clients keep whole projects.
 const WORK_TREES: &str = "worktrees";
@@ -130,11 +140,24 @@ fn is_project(path: &Path, home: Option<&Path>) -> bool {
     // Somebody's home may lie below a system folder, such as root's /root.
     let in_home = home.as_ref().is_some_and(|home| path != home && path.starts_with(home));
     let above_home = home.as_ref().is_some_and(|home| home.starts_with(path));
-    let is_holder = HOLDERS.iter().any(|folder| path == Path::new(folder));
-    let in_system = SYSTEM_TREES.iter().any(|folder| path.starts_with(folder));
+    let is_holder =
+        HOLDERS.iter().map(Path::new).any(|folder| lies_in(path, folder) && lies_in(folder, path));
+    let in_system = SYSTEM_TREES.iter().any(|folder| lies_in(path, Path::new(folder)));
     let kept = |home: &PathBuf| AT_HOME.iter().any(|name| path == home.join(name));
     let is_kept = home.as_ref().is_some_and(kept) || is_protected(path);
     !is_root && !above_home && !is_holder && !is_kept && (in_home || !in_system)
+}
+
+/// Whether a path is a folder, or lies in it, by the system's own rule for names.
+fn lies_in(path: &Path, folder: &Path) -> bool {
+    let mut parts = path.components();
+    folder.components().all(|part| {
+        let own = parts.next();
+        own.is_some_and(|own| {
+            let (own, part) = (own.as_os_str(), part.as_os_str());
+            own == part || cfg!(windows) && own.eq_ignore_ascii_case(part)
+        })
+    })
 }
 
 /// Whether a folder lies in one that no command may write in any other workspace.

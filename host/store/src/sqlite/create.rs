@@ -131,5 +131,8 @@ fn name(draft: &Path, path: &Path) -> io::Result<()> {
 /// Gives a file its name; fails when the name is taken.
 #[cfg(not(target_os = "linux"))]
 fn name(draft: &Path, path: &Path) -> io::Result<()> {
-    fs::hard_link(draft, path)
+    fs::hard_link(draft, path).map_err(|error| {
+        // Windows refuses a name that is in use at this moment by another error.
+        if path.symlink_metadata().is_ok() { ErrorKind::AlreadyExists.into() } else { error }
+    })
 }
