@@ -380,6 +380,25 @@ fn a_folder_that_is_nobody_s_project_is_replaced_and_the_instructions_say_so() {
     }
 }
 
+/// Clients pass the name of a field of theirs for one that a person left empty.
+#[test]
+fn what_a_client_left_unfilled_counts_as_not_set() {
+    let unfilled = ["SCORPIOX_WORKSPACE", "SCORPIOX_HOME", "SCORPIOX_DURABILITY", "STREAMING"];
+    let program = unfilled
+        .iter()
+        .fold(Program::as_shipped(), |program, name| program.with(name, "${user_config.field}"));
+    let program = program.arg("--workspace").arg("${user_config.folder}");
+    let (status, out, err) = program.run(&["doctor"]);
+    let out = unwrapped(&out);
+    assert!(status.success(), "{out}{err}");
+    assert!(out.contains(&format!("workspace {}", program.workspace().display())), "{out}");
+    assert!(out.contains("STREAMING = true (default)"), "{out}");
+    let arguments = json!({ "action": "create", "query": "", "text": "T" }).to_string();
+    let (status, _, err) = program.run(&["call", "TaskManager", &arguments]);
+    assert!(status.success() && program.home().join(".scorpiox/state").is_dir(), "{err}");
+    assert_eq!(std::fs::read_dir(program.workspace()).expect("a folder").count(), 0);
+}
+
 #[test]
 fn a_reader_that_goes_away_does_not_change_how_a_command_ends() {
     let program = Program::new();

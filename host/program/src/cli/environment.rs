@@ -12,6 +12,7 @@ use scorpiox_policy::MANAGED_FILE;
 use scorpiox_settings::{Locations, Settings};
 use scorpiox_store::{Durability, SqliteStore};
 
+use super::unfilled;
 use scorpiox_server::{App, Workspace, WorkspaceOptions};
 use scorpiox_tools::{self, Registry};
 
@@ -71,7 +72,7 @@ impl Environment {
             worked_on: worked_on.clone(),
         };
         let registry = Arc::new(Registry::new(scorpiox_tools::builtin()));
-        let settings = Arc::new(Settings::load(&locations, env::vars_os(), &registry.names()));
+        let settings = Arc::new(Settings::load(&locations, unfilled::variables(), &registry.names()));
         Ok(Self {
             binary,
             home,
@@ -152,7 +153,7 @@ fn home() -> Result<Option<PathBuf>> {
 }
 
 fn path(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+    unfilled::variable(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Where this program's own folder is, also if it is yet to be made: what protects it compares
@@ -213,9 +214,10 @@ fn resolved(path: PathBuf) -> PathBuf {
 }
 
 fn durability() -> Result<Durability> {
-    match env::var("SCORPIOX_DURABILITY").as_deref() {
-        Err(_) | Ok("" | "process") => Ok(Durability::Process),
-        Ok("power") => Ok(Durability::Power),
-        Ok(other) => anyhow::bail!("SCORPIOX_DURABILITY is {other:?}; use process or power"),
+    let chosen = unfilled::variable("SCORPIOX_DURABILITY").unwrap_or_default();
+    match &*chosen.to_string_lossy() {
+        "" | "process" => Ok(Durability::Process),
+        "power" => Ok(Durability::Power),
+        other => anyhow::bail!("SCORPIOX_DURABILITY is {other:?}; use process or power"),
     }
 }

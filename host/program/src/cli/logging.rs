@@ -1,6 +1,5 @@
 //! The log on standard error: quiet by default, and never a flood.
 
-use std::env;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,8 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use super::unfilled;
+
 /// Lines that may be written within one [`WINDOW`]. Some clients keep all of it.
 const LINES: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(10);
@@ -20,7 +21,8 @@ const MAX_LINE_BYTES: usize = 4096;
 /// Starts the log. `SCORPIOX_LOG`, else `RUST_LOG`, says what is logged; else warnings are, and with
 /// `guests` what components print.
 pub(super) fn start(guests: bool) {
-    let filter = ["SCORPIOX_LOG", "RUST_LOG"].iter().find_map(|name| env::var(name).ok());
+    let filter =
+        ["SCORPIOX_LOG", "RUST_LOG"].iter().find_map(|name| unfilled::variable(name)?.into_string().ok());
     let parsed = filter.as_deref().map(str::parse::<Targets>);
     let guest_level = if guests { LevelFilter::DEBUG } else { LevelFilter::WARN };
     let fallback = Targets::new().with_default(LevelFilter::WARN).with_target("guest", guest_level);

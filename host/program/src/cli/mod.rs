@@ -14,6 +14,7 @@ mod search;
 mod serve;
 mod stats;
 mod tools;
+mod unfilled;
 mod uninstall;
 
 use std::path::PathBuf;
@@ -144,7 +145,8 @@ pub fn main() -> ExitCode {
     let cli = if is_server {
         Cli { workspace: None, home: None, managed: None, command: None }
     } else {
-        Cli::parse()
+        let cli = Cli::parse();
+        Cli { workspace: unfilled::argument(cli.workspace), home: unfilled::argument(cli.home), ..cli }
     };
     // Who tries a plugin wants to see what it prints.
     let tries = matches!(&cli.command, Some(Command::Plugin { command }) if command.is_trial());
