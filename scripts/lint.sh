@@ -22,7 +22,7 @@ cargo clippy --quiet --release --workspace --exclude scorpiox-compiler --all-tar
 echo "== the tests build the program that is shipped"
 # A test's dependency can turn on a feature of a crate that the program uses too. Then `make test`
 # would build the program a second time, with that feature, and test that one.
-crates() { cargo tree --locked --prefix none --format '{p} {f}' "$@" | sed 's/ (\*)$//' | sort -u; }
+crates() { cargo tree --quiet --locked --prefix none --format '{p} {f}' "$@" | sed 's/ (\*)$//' | sort -u; }
 if other=$(comm -23 <(crates -p scorpiox-code -e normal) <(crates --workspace --exclude scorpiox-compiler -e all)) && [ -n "$other" ]; then
     printf 'under test these crates have other features; name those of the test in Cargo.toml:\n%s\n' "$other" >&2
     exit 1
