@@ -132,14 +132,10 @@ mod windows {
     use std::os::windows::io::AsHandle as _;
     use std::path::Path;
 
+    use scorpiox_windows::file::{FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT};
     use scorpiox_windows::{access, file};
 
     use super::{Identity, Share};
-
-    /// A link is opened itself, and not what it leads to.
-    const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
-    /// Without this Windows opens no folder.
-    const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
 
     pub(crate) fn identity(file: &File, _: &Metadata) -> io::Result<Identity> {
         file::identity(file.as_handle())

@@ -249,6 +249,23 @@ pub struct CommandSpec {
     pub granted: Vec<Granted>,
 }
 
+impl CommandSpec {
+    /// One without any rule of its own, for as long as it takes.
+    pub fn new(command: String, environment: Vec<(String, String)>, limits: Limits) -> Self {
+        Self {
+            command,
+            environment,
+            timeout_ms: None,
+            limits,
+            covers: Vec::new(),
+            absent_names: Vec::new(),
+            packages: Vec::new(),
+            areas: Vec::new(),
+            granted: Vec::new(),
+        }
+    }
+}
+
 /// From the host to the helper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {

@@ -83,11 +83,7 @@ mod windows {
     use std::path::Path;
 
     use scorpiox_windows::access;
-
-    /// A link is opened itself, and not what it leads to.
-    const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
-    /// Without this Windows opens no folder.
-    const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+    use scorpiox_windows::file::{FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT};
 
     /// Makes a folder, and those that lead to it, where there are none. Who can look into what is made, the folder
     /// says that it is made in: a person's own folder lets nobody else.

@@ -17,6 +17,7 @@
 mod account;
 mod folder;
 mod names;
+mod normalized;
 mod owner;
 pub mod programs;
 mod resolve;
@@ -26,6 +27,7 @@ mod trail;
 pub use account::{account_home, account_id, account_name};
 pub use folder::{Folder, Identity, Kind, open_file};
 pub use names::is_plain;
+pub use normalized::normalized;
 pub use owner::{others_can_change, others_can_change_at};
 #[cfg(windows)]
 pub use owner::{users_can_change, users_can_exchange_in};

@@ -59,7 +59,7 @@ pub fn users_can_exchange_in(folder: &Path) -> io::Result<Option<String>> {
 #[cfg(windows)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::windows::fs::OpenOptionsExt as _;
-    /// Without this Windows opens no folder.
-    const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+
+    use scorpiox_windows::file::FILE_FLAG_BACKUP_SEMANTICS;
     File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }

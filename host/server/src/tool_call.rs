@@ -7,6 +7,7 @@ use scorpiox_ask::Questions;
 use scorpiox_audit::{Outcome, Uses};
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_executor::Reason;
+use scorpiox_policy::Refusal;
 use scorpiox_rpc::reply;
 use scorpiox_text::nearest;
 
@@ -37,8 +38,9 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let name = name.inspect_err(|_| refused(CALL, None, INVALID))?.0;
     let arguments = params.raw_object("arguments").inspect_err(|_| refused(&name, None, INVALID))?;
     let Some(tool) = scope::tool(scope.workspace(), scope.request, &name) else {
-        refuse_unknown(scope.session, scope.request, &name, arguments);
-        return Err(unknown_tool(scope, &name));
+        let absence = Absence::of(scope.session, scope.request, &name);
+        absence.record(scope.session, scope.request, &name, arguments);
+        return Err(unknown_tool(scope, &name, absence));
     };
     let arguments = arguments.unwrap_or("{}");
     let client = Client::of(scope, &tool.name, arguments);
@@ -113,32 +115,46 @@ pub(crate) fn record_unrun(session: &Session, request: &Request<'_>, outcome: Ou
         Some(tool) => {
             drop(session.begin_call(request, &tool, arguments.unwrap_or("{}"), &uses).finish(outcome));
         }
-        None => refuse_unknown(session, request, name, arguments),
+        None => Absence::of(session, request, name).record(session, request, name, arguments),
     }
 }
 
-/// Records a call of a tool that is not there, or that is closed: then with the rule that does, a line of the policy or
-/// a plugin's approval.
-fn refuse_unknown(session: &Session, request: &Request<'_>, name: &str, arguments: Option<&str>) {
-    let (workspace, uses) = (&session.workspace, Uses::default());
-    let prefix = scope::prefix(workspace, request);
-    let bare = prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
-    let closed = workspace.closed_by_policy(bare).filter(|_| workspace.knows(bare));
-    let not_there = || [name, bare].into_iter().find_map(|name| workspace.plugins.why_not(name));
-    let why = match closed {
-        Some(refusal) => {
-            uses.denied("tools", name, &refusal.why, refusal.decided_by);
-            NO_POLICY
-        }
-        None => match not_there() {
-            Some(NotThere { plugin, why, rule, is_by_policy }) => {
-                uses.denied("plugins", &plugin, &why, rule);
-                if is_by_policy { NO_POLICY } else { NOT_APPROVED }
+/// Why there is no tool of a name.
+enum Absence {
+    /// The policy closes it.
+    Closed(Refusal),
+    /// It is a plugin's that may not run.
+    NotThere(NotThere),
+    Unknown,
+}
+
+impl Absence {
+    fn of(session: &Session, request: &Request<'_>, name: &str) -> Self {
+        let workspace = &session.workspace;
+        // The client may have been told of it by its name with a prefix.
+        let prefix = scope::prefix(workspace, request);
+        let bare = prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+        let closed = workspace.closed_by_policy(bare).filter(|_| workspace.knows(bare));
+        let not_there = || [name, bare].into_iter().find_map(|name| workspace.plugins.why_not(name));
+        closed.map(Self::Closed).or_else(|| not_there().map(Self::NotThere)).unwrap_or(Self::Unknown)
+    }
+
+    /// Records a call of it, with the rule that closes it: a line of the policy, or a plugin's approval.
+    fn record(&self, session: &Session, request: &Request<'_>, name: &str, arguments: Option<&str>) {
+        let uses = Uses::default();
+        let why = match self {
+            Self::Closed(refusal) => {
+                uses.denied("tools", name, &refusal.why, refusal.decided_by);
+                NO_POLICY
             }
-            None => UNKNOWN,
-        },
-    };
-    session.refuse_call(Some(request), name, arguments, why, &uses);
+            Self::NotThere(NotThere { plugin, why, rule, is_by_policy }) => {
+                uses.denied("plugins", plugin, why, rule.clone());
+                if *is_by_policy { NO_POLICY } else { NOT_APPROVED }
+            }
+            Self::Unknown => UNKNOWN,
+        };
+        session.refuse_call(Some(request), name, arguments, why, &uses);
+    }
 }
 
 /// A call that cannot be read.
@@ -149,30 +165,25 @@ const UNKNOWN: &str = "unknown-tool";
 /// Most tools that an error names.
 const MAX_NAMED: usize = 40;
 
-fn unknown_tool(scope: &Scope<'_>, name: &str) -> RpcError {
+fn unknown_tool(scope: &Scope<'_>, name: &str, absence: Absence) -> RpcError {
     let tools = scope.workspace().tools();
     let listed = |tool: &&Arc<Tool>| scope.workspace().is_on(tool) && !tool.is_conditional();
     let on: Vec<_> = tools.iter().filter(listed).map(|tool| scope.name(&tool.name)).collect();
     let shown: String = name.chars().take(100).collect();
-    // The client may have been told of it by its name with a prefix.
-    let bare = scope.prefix().and_then(|prefix| name.strip_prefix(prefix));
-    let why_not =
-        || [Some(name), bare].into_iter().flatten().find_map(|n| scope.workspace().plugins.why_not(n));
-    let closed = scope.workspace().closed_by_policy(bare.unwrap_or(name));
-    let closed = closed.filter(|_| scope.workspace().knows(bare.unwrap_or(name)));
-    RpcError::invalid_params(if let Some(why) = closed {
-        format!("{why}; nobody can call it")
-    } else if let Some(why) = why_not() {
-        format!("tool {shown:?} is not available: {}", why.why)
-    } else if on.is_empty() {
-        format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")
-    } else {
-        let near = nearest(name, on.iter().map(|name| &**name));
-        let near = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
-        let more = on.len().saturating_sub(MAX_NAMED);
-        let named = on.iter().take(MAX_NAMED).map(|name| &**name).collect::<Vec<_>>().join(", ");
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        format!("tool {shown:?} is not known{near} Known tools: {named}{more}")
+    RpcError::invalid_params(match absence {
+        Absence::Closed(why) => format!("{why}; nobody can call it"),
+        Absence::NotThere(NotThere { why, .. }) => format!("tool {shown:?} is not available: {why}"),
+        Absence::Unknown if on.is_empty() => {
+            format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")
+        }
+        Absence::Unknown => {
+            let near = nearest(name, on.iter().map(|name| &**name));
+            let near = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
+            let more = on.len().saturating_sub(MAX_NAMED);
+            let named = on.iter().take(MAX_NAMED).map(|name| &**name).collect::<Vec<_>>().join(", ");
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            format!("tool {shown:?} is not known{near} Known tools: {named}{more}")
+        }
     })
 }
 

@@ -3,11 +3,11 @@
 //! The kernel refuses them without telling anybody else. Nearly all programs then print the path, and that
 //! permission was denied.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use scorpiox_audit::Uses;
-use scorpiox_paths::{Writable, resolve};
+use scorpiox_paths::{Writable, normalized, resolve};
 use scorpiox_policy::DenySet;
 
 /// What programs print, in upper or lower case.
@@ -64,7 +64,7 @@ impl Met {
         for line in &self.lines {
             let pieces = line.split(AROUND).chain(line.split(|c: char| c == ' ' || AROUND.contains(&c)));
             let named = pieces.map(str::trim).filter(|piece| !piece.is_empty());
-            paths.extend(named.map(|piece| plainly(&workspace.join(piece))));
+            paths.extend(named.map(|piece| normalized(&workspace.join(piece))));
         }
         paths.sort_unstable();
         paths.dedup();
@@ -77,18 +77,6 @@ impl Met {
             }
         }
     }
-}
-
-/// A path by its words alone.
-fn plainly(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut plain, part| {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-        plain
-    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,10 @@ use std::os::windows::io::{AsRawHandle as _, BorrowedHandle};
 use std::path::PathBuf;
 
 use windows_sys::Win32::Foundation::{ERROR_LOCK_VIOLATION, HANDLE};
+/// With it a folder can be opened, too.
+pub use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_BACKUP_SEMANTICS;
+/// With it a link is opened itself, and not what it leads to.
+pub use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_OPEN_REPARSE_POINT;
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_NAME_NORMALIZED, GetFileInformationByHandle, GetFinalPathNameByHandleW,
     LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, UnlockFileEx,

@@ -11,6 +11,7 @@ mod config;
 mod conversations;
 #[cfg(unix)]
 mod documents;
+#[cfg(unix)] // signals, and what Linux says of a process
 mod faults;
 #[cfg(unix)]
 mod managed;

@@ -288,15 +288,6 @@ fn command(call: &Call, person: &Person) -> Result<CommandSpec, String> {
         let _ = write!(line, " '{}'", word.replace('\'', r"'\''"));
     }
     let more = call.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Ok(CommandSpec {
-        command: line,
-        environment: person.environment().into_iter().chain(more).collect(),
-        timeout_ms: None,
-        limits: LIMITS,
-        covers: Vec::new(),
-        absent_names: Vec::new(),
-        packages: Vec::new(),
-        areas: Vec::new(),
-        granted: Vec::new(),
-    })
+    let environment = person.environment().into_iter().chain(more).collect();
+    Ok(CommandSpec::new(line, environment, LIMITS))
 }

@@ -6,11 +6,11 @@
 mod host;
 
 use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_paths::{Writable, open_file, resolve};
+use scorpiox_paths::{Writable, normalized, open_file, resolve};
 use scorpiox_policy::FileDenial;
 
 use super::approved::Approved;
@@ -67,7 +67,7 @@ impl Files {
         match &checked {
             Ok((path, folder)) => uses.allowed("files", folder.display(), self.rule(path, approved)),
             Err(denial) => {
-                let path = plainly(asked);
+                let path = normalized(asked);
                 let folder = path.parent().unwrap_or(&path);
                 // Where the path itself is open, what it leads to is not.
                 let end = resolve(asked, &Writable::default()).ok();
@@ -103,7 +103,7 @@ impl Files {
         {
             return Ok((resolved, folder));
         }
-        self.folder(&plainly(asked), approved)?;
+        self.folder(&normalized(asked), approved)?;
         let rule = "a symbolic link, or lies behind one, and it leads outside what may be read, or to what is denied there";
         Err(FileDenial::new(asked, rule.to_owned()))
     }
@@ -135,18 +135,6 @@ impl Files {
         let roots = approved.present(&setup.workspace);
         decide(&self.operator, &places, &roots, path, false)
     }
-}
-
-/// A path by its words alone.
-fn plainly(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut plain, part| {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-        plain
-    })
 }
 
 /// Characters of a path that an error repeats.

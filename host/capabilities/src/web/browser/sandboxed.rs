@@ -296,17 +296,8 @@ fn command(program: &Path) -> CommandSpec {
     line.push_str(" 3<&0 4>&0 0</dev/null");
     let environment =
         [("HOME", HOME), ("PATH", "/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("TMPDIR", "/tmp"), ("TZ", "UTC")];
-    CommandSpec {
-        command: line,
-        environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
-        timeout_ms: None,
-        limits: LIMITS,
-        covers: Vec::new(),
-        absent_names: Vec::new(),
-        packages: Vec::new(),
-        areas: Vec::new(),
-        granted: Vec::new(),
-    }
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    CommandSpec::new(line, environment, LIMITS)
 }
 
 /// A word for a shell.
