@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check test-agents test-windows windows bench lint fuzz install clean prerequisites components test-components
+.PHONY: help build demo test check test-agents test-windows windows dist test-dist bench lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -55,11 +55,19 @@ test-agents: build test-components ## Run the agents that people use against the
 	@tests/clients/agents/run.sh $(BINARY) $(if $(CLIENT),--client $(CLIENT))
 
 windows: build ## Build the program for Windows: target/x86_64-pc-windows-gnu/release/scorpiox-code.exe
-	@scripts/build-windows.sh $(COMPONENTS) $(GUESTS)
+	@scripts/build-for.sh x86_64-pc-windows-gnu $(COMPONENTS) $(GUESTS)
 
 # Not part of `make test`: everything is compiled once more.
 test-windows: windows test-components ## Run the tests for Windows under Wine
 	@tests/windows/run.sh
+
+# Built for each system of DIST_TARGETS; packages are the same bytes each time.
+dist: build ## Make all packages: target/dist (DIST_TARGETS="…" for some systems, DIST_KEY=… to sign)
+	@scripts/dist.sh $(COMPONENTS) $(GUESTS)
+
+# Not part of `make test`: it needs what `make dist` makes.
+test-dist: ## Install each package that `make dist` made for this system, as a user would
+	@tests/dist/run.sh
 
 # Guests that only tests run.
 test-components: components

@@ -14,8 +14,12 @@ fn main() {
     println!("cargo::rustc-env=SCORPIOX_HELPER={}", helper.display());
 }
 
-/// What was built before, for the system that this is built for.
+/// What was built before, for the system that this is built for, or what the build says.
 fn components(manifest: &std::path::Path) -> PathBuf {
+    println!("cargo::rerun-if-env-changed=SCORPIOX_BUILD_COMPONENTS");
+    if let Some(folder) = env::var_os("SCORPIOX_BUILD_COMPONENTS") {
+        return folder.into();
+    }
     let [host, target] = ["HOST", "TARGET"].map(|name| env::var(name).unwrap_or_default());
     let folder = if host == target { "components".to_owned() } else { format!("components-{target}") };
     manifest.join("../../target").join(folder)

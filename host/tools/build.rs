@@ -6,10 +6,8 @@ use std::path::PathBuf;
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let [host, target] = ["HOST", "TARGET"].map(|name| env::var(name).unwrap_or_default());
     // Native code is for the system that this is built for.
-    let folder = if host == target { "components".to_owned() } else { format!("components-{target}") };
-    let folder = manifest.join("../../target").join(folder);
+    let folder = components(&manifest);
     let crates = manifest.join("../../tools-wasm");
     // A new crate changes the lock file; the folder itself holds what is built, which changes all the time.
     println!("cargo::rerun-if-changed={}", crates.join("Cargo.lock").display());
@@ -34,4 +32,15 @@ fn main() {
         println!("cargo::rustc-env=SCORPIOX_HASH_{name}={hash}");
     }
     println!("cargo::rustc-env=SCORPIOX_COMPONENTS={}", folder.display());
+}
+
+/// What was built before, for the system that this is built for, or what the build says.
+fn components(manifest: &std::path::Path) -> PathBuf {
+    println!("cargo::rerun-if-env-changed=SCORPIOX_BUILD_COMPONENTS");
+    if let Some(folder) = env::var_os("SCORPIOX_BUILD_COMPONENTS") {
+        return folder.into();
+    }
+    let [host, target] = ["HOST", "TARGET"].map(|name| env::var(name).unwrap_or_default());
+    let folder = if host == target { "components".to_owned() } else { format!("components-{target}") };
+    manifest.join("../../target").join(folder)
 }

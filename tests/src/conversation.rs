@@ -21,10 +21,10 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde_json::Value;
 
-use crate::program::{Program, Started};
+use crate::program::{Canonical as _, Program, Started};
 use crate::schema::{Checker, Seen};
 use crate::store::WriteLock;
 
@@ -211,8 +211,7 @@ struct Volatile {
 impl Volatile {
     fn of(program: &Program) -> Self {
         let both = |path: PathBuf, name| {
-            let resolved = path.canonicalize().expect("a folder");
-            [resolved, path].map(|path| (path.display().to_string(), name))
+            [path.canonical(), path].map(|path| (path.display().to_string(), name))
         };
         let folders = [both(program.workspace(), "<WORKSPACE>"), both(program.home(), "<HOME>")];
         Self { folders: folders.into_iter().flatten().collect() }
@@ -248,6 +247,11 @@ impl Volatile {
         let mut text = DURATION.replace_all(&text, "$1 <DURATION>").into_owned();
         for (folder, name) in &self.folders {
             text = text.replace(folder, name);
+        }
+        if cfg!(windows) {
+            static PATH: LazyLock<Regex> =
+                LazyLock::new(|| Regex::new(r"<(WORKSPACE|HOME)>[^\s`]*").expect("a pattern"));
+            text = PATH.replace_all(&text, |path: &Captures<'_>| path[0].replace('\\', "/")).into_owned();
         }
         text
     }

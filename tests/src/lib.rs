@@ -11,4 +11,4 @@ pub mod schema;
 pub mod site;
 pub mod store;
 
-pub use program::{Next, Program, Served, Started};
+pub use program::{Canonical, Next, Program, Served, Started};

@@ -23,8 +23,23 @@ pub fn binary() -> PathBuf {
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(name);
     let path = std::env::var_os("SCORPIOX_BINARY").map_or_else(built, PathBuf::from);
     assert!(path.is_file(), "{} is missing; run `make build`", path.display());
-    if cfg!(windows) { std::path::absolute(&path) } else { path.canonicalize() }.expect("its path")
+    path.canonical()
 }
+
+/// A path as the program writes it.
+pub trait Canonical {
+    /// Where it is, links followed. On Windows without the prefix of long paths.
+    fn canonical(&self) -> PathBuf;
+}
+
+impl Canonical for Path {
+    fn canonical(&self) -> PathBuf {
+        dunce::canonicalize(self).unwrap_or_else(|e| panic!("{}: {e}", self.display()))
+    }
+}
+
+/// What a policy says where commands are to run: there is no sandbox for them on Windows, and the user allows that.
+pub const ALLOWS_COMMANDS: &str = if cfg!(windows) { "[shell]\nallow_unsandboxed = true\n" } else { "" };
 
 /// Puts the program's file at `path`. Where that has to be a copy, another process makes it: a program cannot be run
 /// while anybody may write it, as a child of another test may that begins meanwhile.
@@ -96,6 +111,14 @@ impl Program {
         self
     }
 
+    /// Lets commands run, also where there is no sandbox for them.
+    pub fn with_commands(self) -> Self {
+        if cfg!(windows) {
+            self.put("home/.scorpiox/policy.toml", format!("version = 1\n{ALLOWS_COMMANDS}"));
+        }
+        self
+    }
+
     /// Adds an argument.
     pub fn arg(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
@@ -137,7 +160,8 @@ impl Program {
     /// Writes a file, named from the folder that holds `home` and `workspace`; makes the
     /// folders on the way.
     pub fn put(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let file = self.folder.path().join(path);
+        // With the separators of the system.
+        let file: PathBuf = self.folder.path().join(path).components().collect();
         let folder = file.parent().expect("a folder");
         std::fs::create_dir_all(folder).expect("folders");
         std::fs::write(&file, content).expect("a file");
@@ -442,6 +466,13 @@ impl Started {
         let start = Instant::now();
         let status = ends_within(&mut self.child, PATIENCE).expect("the program does not end");
         (status, start.elapsed())
+    }
+
+    /// The most memory that it had at once, in KiB, where the system says so.
+    pub fn peak_kib(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.trim().trim_end_matches(" kB").parse().ok()
     }
 
     /// Kills it, as `kill -9` does.

@@ -51,6 +51,12 @@ impl Cell {
         self.listener.take()
     }
 
+    /// Where commands find the proxy, if not at [`crate::PROXY_PORT`].
+    #[allow(clippy::unused_self)] // as where it is the machine's network
+    pub fn proxy_port(&self) -> Option<u16> {
+        None
+    }
+
     /// Starts a command. Its standard input is `input`, or nothing.
     pub fn run(&self, call: CommandSpec, input: Option<BorrowedFd<'_>>) -> Result<Running, CellError> {
         let (output, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(CellError::helper)?;

@@ -34,6 +34,11 @@ impl Cell {
         match *self {}
     }
 
+    /// Where commands find the proxy, if not at [`crate::PROXY_PORT`].
+    pub fn proxy_port(&self) -> Option<u16> {
+        match *self {}
+    }
+
     /// Starts a command.
     pub fn run(&self, _: CommandSpec, _: Option<Bell<'_>>) -> Result<Running, CellError> {
         match *self {}

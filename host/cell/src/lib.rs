@@ -13,14 +13,19 @@
 //! What the host and the helper say to each other is in [`wire`], and `packet` carries it. The helper knows how a
 //! cell is built and a command confined; `scorpiox-worker` knows how a worker gives up its rights.
 //!
-//! [`Cell`] and [`Running`] are the seam between the systems. The sandbox is Linux's. On Windows, `windows` runs commands
-//! that the operator allows without one. `elsewhere` stands in for what nobody has written yet: no cell can be built there.
+//! [`Cell`] and [`Running`] are the seam between the systems. Linux has the cell that is described above. On macOS `macos`
+//! runs commands under profiles that `seatbelt` writes. On Windows `windows` runs those that the operator allows without a
+//! sandbox. `elsewhere` stands in for what nobody has written yet: no cell can be built there.
 
 #[cfg(target_os = "linux")]
 mod cell;
-#[cfg(not(any(target_os = "linux", windows)))]
+#[cfg(not(any(target_os = "linux", windows, target_os = "macos")))]
 mod elsewhere;
 mod etc;
+#[cfg(any(windows, target_os = "macos"))]
+mod followed;
+#[cfg(target_os = "macos")]
+mod macos;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
@@ -29,16 +34,20 @@ mod remove;
 #[cfg(target_os = "linux")]
 mod running;
 mod seam;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
 #[cfg(windows)]
 mod windows;
 pub mod wire;
 pub mod worker;
 
+#[cfg(target_os = "macos")]
+pub use self::macos::{Cell, Running};
 #[cfg(windows)]
 pub use self::windows::{Cell, Running};
 #[cfg(target_os = "linux")]
 pub use self::{cell::Cell, running::Running};
-#[cfg(not(any(target_os = "linux", windows)))]
+#[cfg(not(any(target_os = "linux", windows, target_os = "macos")))]
 pub use elsewhere::{Cell, Running};
 pub use etc::ETC;
 pub use remove::remove_folder;

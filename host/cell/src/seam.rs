@@ -32,8 +32,8 @@ pub enum CellError {
     #[cfg_attr(
         not(windows),
         error(
-            "this program has no sandbox for commands on this system yet (only on Linux), so it runs none, whatever \
-             allow_unsandboxed says"
+            "this program has no sandbox for commands on this system (only on Linux and macOS), so it runs none, \
+             whatever allow_unsandboxed says"
         )
     )]
     #[cfg_attr(
@@ -58,12 +58,12 @@ impl CellError {
 }
 
 impl CellError {
-    #[cfg(any(target_os = "linux", windows))]
+    #[cfg(any(target_os = "linux", windows, target_os = "macos"))]
     pub(crate) fn helper(error: impl std::fmt::Display) -> Self {
         Self::Helper(error.to_string())
     }
 
-    #[cfg(any(target_os = "linux", windows))]
+    #[cfg(any(target_os = "linux", windows, target_os = "macos"))]
     pub(crate) fn worker(error: impl std::fmt::Display) -> Self {
         Self::Worker(error.to_string())
     }

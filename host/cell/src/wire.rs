@@ -14,6 +14,8 @@ pub enum Tier {
     None,
     /// Landlock and seccomp.
     T2,
+    /// The sandbox of macOS.
+    Seatbelt,
     /// As T1, with the namespaces made by bubblewrap.
     T1b,
     /// Namespaces with a root of their own, Landlock, seccomp.
@@ -26,6 +28,7 @@ impl Tier {
         match self {
             Self::None => "none",
             Self::T2 => "T2",
+            Self::Seatbelt => "Seatbelt",
             Self::T1b => "T1b",
             Self::T1 => "T1",
         }

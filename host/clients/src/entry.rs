@@ -65,7 +65,9 @@ pub(super) fn members(client: Client, start: &Start) -> Vec<Member> {
         | Client::Codex
         | Client::Gemini
         | Client::Qwen
-        | Client::Continue => vec![program(), arguments()],
+        | Client::Continue
+        | Client::Windsurf
+        | Client::Zed => vec![program(), arguments()],
         // Else the model sees bare names, and has to search for each tool first.
         Client::ClaudeCode => {
             vec![program(), arguments(), member("alwaysLoad", Value::Flag(true), Rule::Missing)]

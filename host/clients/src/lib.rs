@@ -6,16 +6,21 @@
 //! a file that cannot be read with certainty is refused; every changed file is backed
 //! up first and replaced as a whole.
 //!
-//! `entry` knows what each client wants, `merge` edits the text, `file` touches the disk.
+//! `entry` knows what each client wants, `merge` edits the text, `file` touches the disk; `link` writes the entry as an
+//! address that a client opens, `wsl` knows the clients of Windows around a Linux in it.
 
 mod entry;
 mod file;
+mod link;
 mod merge;
+mod wsl;
 
 use std::path::{Path, PathBuf};
 
 use entry::Extra;
+pub use link::link;
 pub use merge::Refusal;
+pub use wsl::{NoDesktop, Wsl};
 use scorpiox_terminal::one_line;
 
 /// The name under which clients list this server.
@@ -48,6 +53,10 @@ pub enum Client {
     Continue,
     /// Cline CLI, for the user.
     Cline,
+    /// Windsurf, for the user.
+    Windsurf,
+    /// Zed, for the user.
+    Zed,
 }
 
 impl Client {
@@ -117,6 +126,11 @@ impl Surroundings<'_> {
         self.absolute("XDG_CONFIG_HOME").unwrap_or_else(|| self.home.join(".config"))
     }
 
+    fn zed_folder(&self) -> PathBuf {
+        let folder = if cfg!(windows) { self.config_folder() } else { self.xdg_folder() };
+        folder.join(if cfg!(windows) { "Zed" } else { "zed" })
+    }
+
     /// The XDG base directory specification has relative paths ignored.
     fn absolute(&self, variable: &str) -> Option<PathBuf> {
         (self.variable)(variable).filter(|path| path.is_absolute())
@@ -141,7 +155,11 @@ pub fn config_path(client: Client, around: &Surroundings<'_>) -> PathBuf {
         Client::OpenCode => open_code_file(&around.xdg_folder().join("opencode")),
         Client::Copilot => around.own_folder("COPILOT_HOME", ".copilot").join("mcp-config.json"),
         Client::Continue => around.own_folder("CONTINUE_GLOBAL_DIR", ".continue").join("config.yaml"),
-        Client::Cline => around.home.join(".cline/data/settings/cline_mcp_settings.json"),
+        Client::Cline => {
+            around.home.join(".cline").join("data").join("settings").join("cline_mcp_settings.json")
+        }
+        Client::Windsurf => around.home.join(".codeium").join("windsurf").join("mcp_config.json"),
+        Client::Zed => around.zed_folder().join("settings.json"),
     }
 }
 

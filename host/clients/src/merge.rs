@@ -95,7 +95,8 @@ pub(super) fn is_in(text: &str, client: Client) -> Result<bool, Refusal> {
 pub(super) fn without(text: &str, client: Client) -> Result<Option<String>, Refusal> {
     let (mark, text) = marked(text);
     match Format::of(client) {
-        Format::Toml | Format::Yaml => Ok(None),
+        Format::Toml => toml::without(text).map(|found| found.map(|text| format!("{mark}{text}"))),
+        Format::Yaml => Ok(None),
         Format::Json(servers) => Ok(Some(format!("{mark}{}", json::without(text, servers)?))),
     }
 }
@@ -114,13 +115,15 @@ impl Format {
             Client::Continue => Self::Yaml,
             Client::OpenCode => Self::Json("mcp"),
             Client::VsCode => Self::Json("servers"),
+            Client::Zed => Self::Json("context_servers"),
             Client::ClaudeDesktop
             | Client::ClaudeCode
             | Client::Cursor
             | Client::Gemini
             | Client::Qwen
             | Client::Copilot
-            | Client::Cline => Self::Json("mcpServers"),
+            | Client::Cline
+            | Client::Windsurf => Self::Json("mcpServers"),
         }
     }
 }

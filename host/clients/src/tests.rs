@@ -3,7 +3,7 @@ use std::fs;
 use tempfile::TempDir;
 
 const COMMAND: &str = "/home/me/.scorpiox/scorpiox-code";
-const CLIENTS: [Client; 11] = [
+const CLIENTS: [Client; 13] = [
     Client::ClaudeDesktop,
     Client::ClaudeCode,
     Client::Cursor,
@@ -15,6 +15,8 @@ const CLIENTS: [Client; 11] = [
     Client::Copilot,
     Client::Continue,
     Client::Cline,
+    Client::Windsurf,
+    Client::Zed,
 ];
 
 fn started(program: &str) -> Start {
@@ -82,6 +84,8 @@ fn names_on_the_command_line() {
         "copilot",
         "continue",
         "cline",
+        "windsurf",
+        "zed",
     ];
     assert_eq!(names, expected);
 }
@@ -97,12 +101,13 @@ fn snippets_are_what_the_clients_document() {
     let (args, stdio, local) = ("\"args\": []", "\"type\": \"stdio\"", "\"type\": \"local\"");
     let listed = format!("\"command\": [\"{COMMAND}\"]");
     let all = "\"tools\": [\"*\"]";
-    for client in [Client::ClaudeDesktop, Client::Cursor, Client::Gemini, Client::Qwen] {
+    for client in [Client::ClaudeDesktop, Client::Cursor, Client::Gemini, Client::Qwen, Client::Windsurf] {
         assert_eq!(snippet(client, COMMAND), json("mcpServers", &[&program, args]), "{client:?}");
     }
     let expected = [
         (Client::ClaudeCode, json("mcpServers", &[&program, args, "\"alwaysLoad\": true"])),
         (Client::VsCode, json("servers", &[stdio, &program, args])),
+        (Client::Zed, json("context_servers", &[&program, args])),
         (Client::OpenCode, json("mcp", &[local, &listed, "\"enabled\": true"])),
         (Client::Copilot, json("mcpServers", &[local, &program, args, all])),
         (Client::Cline, json("mcpServers", &[stdio, &program, args, "\"timeout\": 600", within])),
@@ -147,6 +152,8 @@ fn configuration_paths() {
         (Client::Copilot, "/home/me/.copilot/mcp-config.json"),
         (Client::Continue, "/home/me/.continue/config.yaml"),
         (Client::Cline, "/home/me/.cline/data/settings/cline_mcp_settings.json"),
+        (Client::Windsurf, "/home/me/.codeium/windsurf/mcp_config.json"),
+        (Client::Zed, "/home/me/.config/zed/settings.json"),
     ] {
         assert_eq!(path_with(client, &[]), path, "{client:?}");
     }

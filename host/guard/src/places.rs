@@ -93,7 +93,7 @@ pub fn writable_roots(cell: &CellSpec, order: &CommandSpec) -> Vec<PathBuf> {
             roots.push(cell.scratch.as_path().to_owned());
             roots
         }
-        Tier::None => Vec::new(),
+        Tier::None | Tier::Seatbelt => Vec::new(),
     }
 }
 

@@ -107,7 +107,7 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
     let needed = match spec.tier {
         Tier::T1 | Tier::T1b => 2,
         Tier::T2 => 4,
-        Tier::None => 0,
+        Tier::None | Tier::Seatbelt => 0,
     };
     if landlock < needed {
         return Err(Fault::new(
@@ -136,6 +136,7 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
         }
         Tier::T1b => bwrap::probe(&spec)?,
         Tier::None => {}
+        Tier::Seatbelt => return Err(Fault::new("building a sandbox", "only macOS has this tier")),
     }
     // Bubblewrap needs more, and for who may run unconfined there is nothing to filter.
     if matches!(spec.tier, Tier::T1 | Tier::T2) {

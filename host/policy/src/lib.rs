@@ -62,6 +62,7 @@ pub use scorpiox_rules::{
     NamePattern, NetworkRule, PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, Source,
     Sourced, TOOLCHAINS, covers, has_protected_name, is_name, is_protected_name,
 };
+pub use load::quoted;
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};

@@ -108,8 +108,7 @@ fn process_user() -> u32 {
 }
 
 /// The path as one word for a shell.
-#[cfg(unix)]
-pub(crate) fn quoted(path: &Path) -> String {
+pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+@".contains(c);
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }

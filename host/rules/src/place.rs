@@ -9,7 +9,23 @@ use crate::invalid::{Invalid, shorten, suggest};
 use crate::source::Source;
 
 /// Folders of the system's programs and libraries: what `@system` stands for.
-pub const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+pub const SYSTEM: &[&str] = if cfg!(target_os = "macos") {
+    &[
+        "/usr",
+        "/bin",
+        "/sbin",
+        "/System/Library",
+        "/Library/Apple",
+        "/Library/Developer",
+        "/Library/Frameworks",
+        "/Library/Java",
+        "/Applications/Xcode.app",
+        "/opt/homebrew",
+        "/opt/local",
+    ]
+} else {
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]
+};
 
 /// Folders of programs below the home folder: what `@toolchains` stands for.
 pub const TOOLCHAINS: &[&str] = &[

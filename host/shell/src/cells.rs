@@ -19,7 +19,8 @@ use super::survey::Survey;
 use crate::helper::HELPER;
 
 /// The tiers that confine, best first.
-const TIERS: [Tier; 3] = [Tier::T1, Tier::T1b, Tier::T2];
+const TIERS: &[Tier] =
+    if cfg!(target_os = "macos") { &[Tier::Seatbelt] } else { &[Tier::T1, Tier::T1b, Tier::T2] };
 
 /// The cells of one server.
 #[derive(Debug, Default)]
@@ -146,7 +147,7 @@ pub(super) fn why_not_higher(
     tier: Tier,
 ) -> Vec<(Tier, String)> {
     let writable = site.writable(policy);
-    let higher = TIERS.into_iter().filter(|other| *other > tier);
+    let higher = TIERS.iter().copied().filter(|other| *other > tier);
     let why = |other| Some((other, build(site, profile, places, &writable, other).err()?.to_string()));
     higher.filter_map(why).collect()
 }
@@ -167,7 +168,7 @@ fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) 
     let min_tier = plan::tier(policy.shell.min_tier.value);
     let writable = site.writable(policy);
     let mut tried = Vec::new();
-    for tier in TIERS.into_iter().filter(|tier| *tier >= min_tier) {
+    for tier in TIERS.iter().copied().filter(|tier| *tier >= min_tier) {
         match build(site, profile, places, &writable, tier) {
             Ok(ready) => return Ok(ready),
             // In no tier, and not without one.
@@ -199,7 +200,7 @@ fn build(
         None => None,
     };
     let survey = plan::survey(profile, places, &plan.areas);
-    let environment = environment::build(site, profile, &plan);
+    let environment = environment::build(site, profile, &plan, cell.proxy_port());
     let skills = places.skills.clone();
     Ok(Ready { cell, tier, plan, environment, survey, shown, skills, told: Mutex::default(), proxy })
 }

@@ -14,6 +14,8 @@ use super::plan::Plan;
 #[cfg(not(windows))]
 const SYSTEM_PATH: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+/// Where the package managers of macOS put programs.
+const MACOS_PATH: [&str; 2] = ["/opt/homebrew/bin", "/opt/local/bin"];
 
 /// What makes programs ask nobody and draw nothing.
 const FIXED: [(&str, &str); 16] = [
@@ -35,8 +37,14 @@ const FIXED: [(&str, &str); 16] = [
     ("npm_config_update_notifier", "false"),
 ];
 
-/// The environment of commands of `profile` in a cell that is built after `plan`.
-pub(super) fn build(site: &Site, profile: &Profile, plan: &Plan) -> Vec<(String, String)> {
+/// The environment of commands of `profile` in a cell that is built after `plan`. The proxy is at [`PROXY_PORT`], or at
+/// `proxy_port`.
+pub(super) fn build(
+    site: &Site,
+    profile: &Profile,
+    plan: &Plan,
+    proxy_port: Option<u16>,
+) -> Vec<(String, String)> {
     let mut variables: BTreeMap<String, String> =
         FIXED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let mut set = |name: &str, value: String| drop(variables.insert(name.to_owned(), value));
@@ -53,6 +61,10 @@ pub(super) fn build(site: &Site, profile: &Profile, plan: &Plan) -> Vec<(String,
     } else {
         set("PWD", site.workspace.display().to_string());
     }
+    if plan.spec.tier == Tier::Seatbelt {
+        // Nothing can be put among the hooks of a new repository, templates neither.
+        set("GIT_TEMPLATE_DIR", String::new());
+    }
     set("SHELL", "/bin/bash".to_owned());
     let user = user();
     set("USER", user.to_owned());
@@ -61,7 +73,7 @@ pub(super) fn build(site: &Site, profile: &Profile, plan: &Plan) -> Vec<(String,
     set("PATH", path(&plan.toolchains));
     toolchains(site, &plan.toolchains, &mut set);
     if plan.spec.network == Network::Proxy {
-        proxy(&mut set);
+        proxy(proxy_port.unwrap_or(PROXY_PORT), &mut set);
     }
     for name in &profile.env.pass {
         if let Ok(value) = env::var(&name.value) {
@@ -107,6 +119,9 @@ fn path(toolchains: &[PathBuf]) -> String {
         folder.is_absolute() && toolchains.iter().any(|toolchain| resolved.starts_with(toolchain))
     });
     let mut folders: Vec<PathBuf> = seen.collect();
+    if cfg!(target_os = "macos") {
+        folders.extend(MACOS_PATH.iter().map(PathBuf::from));
+    }
     folders.extend(SYSTEM_PATH.iter().map(PathBuf::from));
     let mut seen = BTreeSet::new();
     folders.retain(|folder| seen.insert(folder.clone()));
@@ -140,12 +155,12 @@ fn toolchains(site: &Site, visible: &[PathBuf], set: &mut impl FnMut(&str, Strin
     }
 }
 
-fn proxy(set: &mut impl FnMut(&str, String)) {
-    let address = format!("http://127.0.0.1:{PROXY_PORT}");
+fn proxy(port: u16, set: &mut impl FnMut(&str, String)) {
+    let address = format!("http://127.0.0.1:{port}");
     for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "npm_config_proxy"] {
         set(name, address.clone());
     }
-    set("ALL_PROXY", format!("socks5h://127.0.0.1:{PROXY_PORT}"));
+    set("ALL_PROXY", format!("socks5h://127.0.0.1:{port}"));
     for name in ["no_proxy", "NO_PROXY"] {
         set(name, "localhost,127.0.0.1,::1".to_owned());
     }

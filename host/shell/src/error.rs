@@ -24,6 +24,12 @@ pub enum ShellError {
     /// No sandbox that the policy allows can be built here.
     #[error("{0}")]
     NoTier(NoTier),
+    /// A sandbox was built, and does not hold.
+    #[error(
+        "Commands are refused: the sandbox did not hold when it was tried: a command could {0}. Please report this with \
+         what `scorpiox-code doctor` prints."
+    )]
+    DidNotHold(String),
     /// The policy asks for something that cannot be enforced.
     #[error("{0}")]
     Unenforceable(String),
@@ -119,6 +125,7 @@ impl ShellError {
             Self::Operator(_)
                 | Self::NotGranted(_)
                 | Self::NoTier(_)
+                | Self::DidNotHold(_)
                 | Self::Unenforceable(_)
                 | Self::Rule { .. }
                 | Self::TooManyTasks(_)

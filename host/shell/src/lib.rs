@@ -18,6 +18,7 @@ mod error;
 mod helper;
 mod met;
 mod plan;
+mod probes;
 mod protect;
 mod request;
 mod run;
@@ -44,6 +45,7 @@ pub use error::{NoTier, ShellError};
 pub use helper::HELPER;
 pub use plan::PRIVATE_KEY;
 pub use plan::tier as cell_tier;
+pub use probes::Probed;
 pub use request::{As, Request};
 pub use run::{Completed, GoesOn, Ran, Wait};
 
@@ -71,6 +73,8 @@ pub struct Shell {
     operator: Arc<Operator>,
     cells: Cells,
     tasks: Tasks,
+    /// What came of trying the sandbox, where that is done.
+    held: Mutex<Option<Probed>>,
     /// Of folders that plugins may write.
     surveys: Mutex<HashMap<Vec<Area>, Arc<Survey>>>,
 }
@@ -121,7 +125,13 @@ impl Started {
 impl Shell {
     /// The shell of a server, under the operator's policy.
     pub fn new(operator: Arc<Operator>) -> Self {
-        Self { operator, cells: Cells::default(), tasks: Tasks::default(), surveys: Mutex::default() }
+        Self {
+            operator,
+            cells: Cells::default(),
+            tasks: Tasks::default(),
+            held: Mutex::default(),
+            surveys: Mutex::default(),
+        }
     }
 
     /// Whose policy holds for commands.
@@ -192,7 +202,7 @@ impl Shell {
 
     /// Starts a command: the only way to. Tells what was decided.
     fn start(&self, request: &Request) -> Result<Started, Arc<ShellError>> {
-        let started = self.try_to_start(request);
+        let started = self.check_sandbox().and_then(|()| self.try_to_start(request));
         match &started {
             Ok(Started { tier, profile, rule, .. }) => {
                 request.uses.allowed("shell", format_args!("profile {profile}, sandbox {tier}"), rule);

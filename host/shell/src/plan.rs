@@ -86,11 +86,12 @@ impl Plan {
         // What lies in an area is seen there.
         let apart = toolchains.iter().filter(|path| !areas.iter().any(|area| path.starts_with(&area.path)));
         exposed.extend(apart.map(|path| Exposed { path: path.as_path().into(), write: false }));
-        if tier == Tier::T2 {
+        if matches!(tier, Tier::T2 | Tier::Seatbelt) {
             let system = existing(&places.system).into_iter();
             exposed.extend(system.map(|path| Exposed { path: path.into(), write: false }));
-        } else {
-            // In T2 they are granted piece by piece, for each command.
+        }
+        if tier != Tier::T2 {
+            // There they are granted piece by piece, for each command.
             exposed.extend(area::exposed(&areas));
         }
         let in_memory = matches!(tier, Tier::T1 | Tier::T1b);
@@ -185,7 +186,7 @@ fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
     match &profile.network.value {
         NetworkRule::Off => Ok(Network::Off),
         NetworkRule::Open => Ok(Network::Host),
-        NetworkRule::Allowlist { .. } if matches!(tier, Tier::T1 | Tier::T1b) => Ok(Network::Proxy),
+        NetworkRule::Allowlist { .. } if matches!(tier, Tier::T1 | Tier::T1b | Tier::Seatbelt) => Ok(Network::Proxy),
         NetworkRule::Allowlist { .. } => Err(ShellError::Unenforceable(format!(
             "the network of profile {} is a list of hosts, which tier {tier} cannot enforce; T1 and T1b can",
             profile.name

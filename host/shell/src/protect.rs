@@ -51,8 +51,8 @@ impl Default for Bounds {
     }
 }
 
-/// Rules in T1b: bubblewrap takes 9,000 words, of which a rule is up to five.
-const RULES_IN_T1B: usize = 1500;
+/// Rules in T1b: bubblewrap takes 9,000 words, of which a rule is up to five. Under Seatbelt they are one argument.
+const FEWER_RULES: usize = 1500;
 
 impl<'a> View<'a> {
     /// Of these areas.
@@ -68,8 +68,8 @@ impl<'a> View<'a> {
 
     /// The same, with as many rules as commands of a tier can have.
     pub(super) fn in_tier(mut self, tier: Tier) -> Self {
-        if tier == Tier::T1b {
-            self.bounds.rules = RULES_IN_T1B;
+        if matches!(tier, Tier::T1b | Tier::Seatbelt) {
+            self.bounds.rules = FEWER_RULES;
         }
         self
     }

@@ -112,7 +112,7 @@ impl Shell {
 }
 
 /// A command that is waited for.
-struct Waited {
+pub(super) struct Waited {
     started: Started,
     transcript: Transcript,
     met: Met,
@@ -124,13 +124,17 @@ struct Waited {
 impl Waited {
     fn start(shell: &Shell, request: &Request, shown_chars: usize) -> Result<Self, Arc<ShellError>> {
         let since = Instant::now();
-        let started = shell.start(request)?;
+        Ok(Self { since, ..Self::of(shell.start(request)?, shown_chars) })
+    }
+
+    /// Of one that was started.
+    pub(super) fn of(started: Started, shown_chars: usize) -> Self {
         let transcript = Transcript::new(output_place(&started.cell.plan.outputs), shown_chars);
-        Ok(Self { started, transcript, met: Met::default(), since, told: None, stopped: false })
+        Self { started, transcript, met: Met::default(), since: Instant::now(), told: None, stopped: false }
     }
 
     /// Takes what it prints: until it ends, or until the time is over.
-    fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
+    pub(super) fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
         let Self { started: Started { running, .. }, transcript, met, since, told, stopped } = self;
         loop {
             if wait.cancel.is_set() && !*stopped {
@@ -161,7 +165,7 @@ impl Waited {
         }
     }
 
-    fn completed(self, request: &Request, outcome: Outcome) -> Completed {
+    pub(super) fn completed(self, request: &Request, outcome: Outcome) -> Completed {
         let outcome = self.started.judged(outcome);
         let refusals = self.refusals(request);
         note_names(&request.uses, &outcome);

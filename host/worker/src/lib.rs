@@ -8,13 +8,13 @@
 //!
 //! The task is the program's own, and what a worker may use up is the host's to say.
 //!
-//! That is so on Linux. On Windows the host bounds a worker by a job object, and it keeps the rights of its user; elsewhere
-//! no process is a worker.
+//! That is so on Linux. On macOS the host starts a worker under a profile that opens nothing. On Windows it bounds a worker
+//! by a job object, and the worker keeps the rights of its user. Elsewhere no process is a worker.
 
 #[cfg(target_os = "linux")]
 mod inside;
-#[cfg(windows)]
-mod windows;
+#[cfg(any(windows, target_os = "macos"))]
+mod outside;
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -23,11 +23,11 @@ use scorpiox_cell::worker::REFUSED;
 
 #[cfg(target_os = "linux")]
 pub use self::inside::enter;
-#[cfg(windows)]
-pub use self::windows::enter;
+#[cfg(any(windows, target_os = "macos"))]
+pub use self::outside::enter;
 
 /// Takes every right from this process, if it was started as a worker; here none is.
-#[cfg(not(any(target_os = "linux", windows)))]
+#[cfg(not(any(target_os = "linux", windows, target_os = "macos")))]
 pub fn enter(_: impl FnOnce() -> io::Result<()>) -> Option<Result<Entered, scorpiox_cell::Fault>> {
     None
 }

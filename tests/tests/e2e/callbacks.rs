@@ -174,7 +174,7 @@ fn the_server_declares_a_channel_in_every_revision_with_a_handshake_and_uses_it_
 
 #[test]
 fn messages_come_with_as_many_results_as_they_need() {
-    let program = Program::as_shipped();
+    let program = Program::as_shipped().with_commands();
     let mut server = started(&program);
     for slot in 0..8 {
         set(&mut server, &format!("{slot}{}", "x".repeat(2047)), 1, 1);

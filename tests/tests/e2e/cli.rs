@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use scorpiox_tests::program::{binary, unwrapped};
-use scorpiox_tests::{Program, Started};
+use scorpiox_tests::{Canonical as _, Program, Started};
 use serde_json::{Value, json};
 
 const TOOLS: [&str; 4] = ["TaskManager", "PlanMode", "InvokeSkill", "SetCallback"];
@@ -121,7 +121,7 @@ fn doctor_names_the_file_and_the_line_of_a_broken_setting() {
     let users = program.put("home/.claude/scorpiox-env.txt", "# mine\nTOOL_PLANMODE=0\nSTREAMING=maybe\n");
     let projects = program.put("workspace/.scorpiox/scorpiox-env.txt", "no equals sign\n\nTOOL_PLANMODE=1\n");
     let report = unwrapped(&fails(&program, &["doctor"], 1).0);
-    let workspace = program.workspace().canonicalize().expect("a folder");
+    let workspace = program.workspace().canonical();
     let projects = workspace.join(projects.strip_prefix(program.workspace()).expect("below"));
     for (file, line, word) in [
         (&users, 3, "STREAMING"),
@@ -183,12 +183,17 @@ fn a_call_sees_what_a_running_server_stored() {
 
 const DESKTOP_FILE: &str = if cfg!(target_os = "macos") {
     "home/Library/Application Support/Claude/claude_desktop_config.json"
+} else if cfg!(windows) {
+    "home/AppData/Roaming/Claude/claude_desktop_config.json"
 } else {
     "home/.config/Claude/claude_desktop_config.json"
 };
 
+const ZED_FILE: &str =
+    if cfg!(windows) { "home/AppData/Roaming/Zed/settings.json" } else { "home/.config/zed/settings.json" };
+
 /// The clients whose files are JSON: where each has its file, and the object that lists servers.
-const CLIENTS: [(&str, &str, &str); 9] = [
+const CLIENTS: [(&str, &str, &str); 11] = [
     ("claude-desktop", DESKTOP_FILE, "mcpServers"),
     ("claude-code", "workspace/.mcp.json", "mcpServers"),
     ("cursor", "home/.cursor/mcp.json", "mcpServers"),
@@ -198,6 +203,8 @@ const CLIENTS: [(&str, &str, &str); 9] = [
     ("opencode", "home/.config/opencode/opencode.json", "mcp"),
     ("copilot", "home/.copilot/mcp-config.json", "mcpServers"),
     ("cline", "home/.cline/data/settings/cline_mcp_settings.json", "mcpServers"),
+    ("windsurf", "home/.codeium/windsurf/mcp_config.json", "mcpServers"),
+    ("zed", ZED_FILE, "context_servers"),
 ];
 
 fn entry(client: &str) -> Value {
@@ -223,7 +230,7 @@ fn config_prints_what_to_put_where() {
         let printed: Value = serde_json::from_str(&out).expect("JSON");
         assert_eq!(printed, json!({ key: { "scorpiox": entry(client) } }), "{client}");
         let (_, name) = file.split_once('/').expect("a folder");
-        assert!(err.contains(name), "{client}: {err}");
+        assert!(err.contains(&native(name)), "{client}: {err}");
         assert!(!Path::new(&program.home().join("..").join(file)).exists(), "{client}: printing wrote");
     }
     fails(&program, &["config", "notepad"], 2);
@@ -265,13 +272,23 @@ fn config_keeps_everything_else_in_a_file_and_a_backup() {
     }
 }
 
+/// The program's path as a text of JSON, TOML and YAML.
+fn quoted() -> String {
+    format!("\"{}\"", binary().display().to_string().replace('\\', "\\\\"))
+}
+
+/// How the program writes a path that is named with `/`.
+fn native(path: &str) -> String {
+    path.replace('/', std::path::MAIN_SEPARATOR_STR)
+}
+
 #[test]
 fn config_adds_a_table_to_the_toml_of_codex() {
     let program = Program::new();
-    let entry = format!("[mcp_servers.scorpiox]\ncommand = \"{}\"\nargs = []\n", binary().display());
+    let entry = format!("[mcp_servers.scorpiox]\ncommand = {}\nargs = []\n", quoted());
     let (_, printed, err) = program.run(&["config", "codex"]);
     assert_eq!(printed, entry);
-    assert!(err.contains(".codex/config.toml"), "{err}");
+    assert!(err.contains(&native(".codex/config.toml")), "{err}");
     let before = "# mine\nmodel = 'x'  # two\n\n[mcp_servers.other]\ncommand = \"npx\"\n";
     let path = program.put("home/.codex/config.toml", before);
     assert!(prints(&program, &["config", "codex", "--write"]).starts_with("updated "));
@@ -283,10 +300,10 @@ fn config_adds_a_table_to_the_toml_of_codex() {
 #[test]
 fn config_adds_an_item_to_the_yaml_of_continue_and_makes_no_file_of_its_own() {
     let program = Program::new();
-    let item = format!("  - name: scorpiox\n    command: \"{}\"\n    args: []\n", binary().display());
+    let item = format!("  - name: scorpiox\n    command: {}\n    args: []\n", quoted());
     let (_, printed, err) = program.run(&["config", "continue"]);
     assert_eq!(printed, format!("mcpServers:\n{item}"));
-    assert!(err.contains(".continue/config.yaml"), "{err}");
+    assert!(err.contains(&native(".continue/config.yaml")), "{err}");
     let (_, err) = fails(&program, &["config", "continue", "--write"], 1);
     assert!(err.contains("set up Continue first") && err.contains("nothing was changed"), "{err}");
     let before =
@@ -294,6 +311,69 @@ fn config_adds_an_item_to_the_yaml_of_continue_and_makes_no_file_of_its_own() {
     let path = program.put("home/.continue/config.yaml", before);
     assert!(prints(&program, &["config", "continue", "--write"]).starts_with("updated "));
     assert_eq!(fs::read_to_string(&path).expect("the file"), format!("{before}{item}"));
+}
+
+#[test]
+fn config_takes_its_entry_out_and_nothing_else() {
+    let program = Program::new();
+    for (client, file, key) in CLIENTS {
+        let before = format!("{{\n  \"{key}\": {{\n    \"other\": {{ \"command\": \"x\" }}\n  }}\n}}\n");
+        let path = program.put(file, &before);
+        prints(&program, &["config", client, "--write"]);
+        assert!(prints(&program, &["config", client, "--remove"]).starts_with("updated "), "{client}");
+        let after: Value = serde_json::from_str(&fs::read_to_string(&path).expect("the file")).expect("JSON");
+        assert_eq!(after, json!({ key: { "other": { "command": "x" } } }), "{client}");
+        assert!(prints(&program, &["config", client, "--remove"]).contains("has no entry"), "{client}");
+    }
+    let before = "model = 'x'\n";
+    let path = program.put("home/.codex/config.toml", before);
+    prints(&program, &["config", "codex", "--write"]);
+    prints(&program, &["config", "codex", "--remove"]);
+    assert_eq!(fs::read_to_string(path).expect("the file"), before);
+    let by_hand = "name: mine\nmcpServers:\n  - name: scorpiox\n    command: x\n";
+    let path = program.put("home/.continue/config.yaml", by_hand);
+    let (_, err) = fails(&program, &["config", "continue", "--remove"], 1);
+    assert!(err.contains("by hand"), "{err}");
+    assert_eq!(fs::read_to_string(path).expect("the file"), by_hand);
+}
+
+#[test]
+fn config_prints_an_address_that_a_client_opens() {
+    let program = Program::new();
+    let cursor = prints(&program, &["config", "cursor", "--link"]);
+    assert!(cursor.starts_with("cursor://anysphere.cursor-deeplink/mcp/install?name=scorpiox&config="), "{cursor}");
+    assert!(prints(&program, &["config", "vscode", "--link"]).starts_with("vscode:mcp/install?%7B"));
+    let (_, err) = fails(&program, &["config", "codex", "--link"], 1);
+    assert!(err.contains("use --write"), "{err}");
+    fails(&program, &["config", "cursor", "--link", "--write"], 2);
+}
+
+#[test]
+fn shells_complete_the_commands_and_the_manual_has_a_page_for_each() {
+    let program = Program::new();
+    for (shell, piece) in [("bash", "complete -F"), ("zsh", "#compdef scorpiox-code"), ("fish", "complete -c scorpiox-code")] {
+        let text = prints(&program, &["completions", shell]);
+        assert!(text.contains(piece) && text.contains("policy"), "{shell}:\n{text}");
+    }
+    assert!(prints(&program, &["man"]).contains(".TH scorpiox-code 1"));
+    let folder = program.home().join("pages");
+    prints(&program, &["man", "--out", folder.to_str().expect("Unicode")]);
+    for page in ["scorpiox-code.1", "scorpiox-code-policy-why.1", "scorpiox-code-config.1"] {
+        assert!(folder.join(page).is_file(), "{page}");
+    }
+    // Neither needs a project or a home.
+    assert!(!program.home().join(".scorpiox").exists());
+}
+
+#[test]
+fn the_self_test_says_only_what_is_to_be_fixed() {
+    let program = Program::new();
+    let good = prints(&program, &["self-test"]);
+    assert!(good.lines().count() == 1 && good.contains(" checks: everything works."), "{good}");
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", "version = 7\n");
+    let (bad, _) = fails(&program, &["self-test"], 1);
+    assert!(bad.contains("FAIL") && !bad.contains("  ok  "), "{bad}");
 }
 
 #[test]
@@ -340,10 +420,10 @@ fn the_workspace_is_named_by_the_argument_then_by_variables_then_by_where_it_sta
     let program = Program::new();
     let folder = |name: &str| {
         let file = program.put(&format!("home/{name}/x"), "");
-        file.parent().expect("a folder").canonicalize().expect("a folder").display().to_string()
+        file.parent().expect("a folder").canonical().display().to_string()
     };
     let (argument, scorpiox, claude) = (folder("argument"), folder("scorpiox"), folder("claude"));
-    let own = program.workspace().canonicalize().expect("a folder").display().to_string();
+    let own = program.workspace().canonical().display().to_string();
     let used = |arguments: &[&str], variables: &[(&str, &str)]| {
         let mut command = program.command();
         let output =
@@ -362,14 +442,15 @@ fn the_workspace_is_named_by_the_argument_then_by_variables_then_by_where_it_sta
 #[test]
 fn a_folder_that_is_nobody_s_project_is_replaced_and_the_instructions_say_so() {
     let home = |program: &Program| program.home().display().to_string();
-    for folder in ["/", "/usr", "HOME"] {
+    let system = if cfg!(windows) { ["C:\\", "C:\\windows"] } else { ["/", "/usr"] };
+    for folder in [system[0], system[1], "HOME"] {
         let program = Program::new();
         let found = folder.replace("HOME", &home(&program));
         let mut command = program.command();
         command.current_dir(&found);
         let mut server = Started::spawn(command);
         let hello = server.initialize("2025-11-25");
-        let used = program.home().join(".scorpiox/workspace");
+        let used = program.home().join(".scorpiox").join("workspace");
         let sentence = format!("No project is open ({found} is not one), so {} is used", used.display());
         assert!(hello["instructions"].as_str().expect("text").contains(&sentence), "{folder}: {hello}");
         server.text("TaskManager", json!({ "action": "create", "query": "", "text": "T" }));

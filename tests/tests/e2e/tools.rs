@@ -2,7 +2,7 @@
 //! switch them off.
 
 use base64::Engine as _;
-use scorpiox_tests::program::shared_data;
+use scorpiox_tests::program::{ALLOWS_COMMANDS, shared_data};
 use scorpiox_tests::site::{Answer, Site};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
@@ -137,7 +137,8 @@ fn each_result(program: &Program, is_structured: bool) {
         _ => Answer::of("application/json", r#"[{"URL":"https://a.example/","Title":"A","Snippet":"S"}]"#),
     });
     let policy = format!(
-        "version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\nbrowser = false\n[search.engine.wiby]\nbase_url = \"{}\"\n",
+        "version = 1\n{ALLOWS_COMMANDS}[web]\nallow_private = [\"127.0.0.1/32\"]\nbrowser = false\n\
+         [search.engine.wiby]\nbase_url = \"{}\"\n",
         site.url("")
     );
     program.put("home/.scorpiox/policy.toml", policy);

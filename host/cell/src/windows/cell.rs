@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use scorpiox_windows::job::{Job, Limits};
 
-use super::running::Running;
+use super::Running;
 use crate::seam::{Bell, CellError, Helper};
 use crate::wire::{CellSpec, CommandSpec, Fault, Tier};
 
@@ -56,6 +56,12 @@ impl Cell {
 
     /// Nothing listens: commands have the machine's network.
     pub fn take_listener(&mut self) -> Option<TcpListener> {
+        None
+    }
+
+    /// Where commands find the proxy, if not at [`crate::PROXY_PORT`].
+    #[allow(clippy::unused_self)] // as where it is the machine's network
+    pub fn proxy_port(&self) -> Option<u16> {
         None
     }
 

@@ -5,8 +5,35 @@
 //! or they take too much memory.
 
 mod cell;
-mod running;
 pub(crate) mod worker;
 
-pub use cell::Cell;
-pub use running::Running;
+use std::io;
+
+use scorpiox_windows::job::Job;
+
+pub use self::cell::Cell;
+use crate::followed::{Followed, Tree};
+use crate::wire::Ended;
+
+/// A command that runs. Dropped, it is killed.
+pub type Running = Followed<Job>;
+
+impl Tree for Job {
+    fn processes(&self) -> io::Result<u32> {
+        Self::processes(self)
+    }
+
+    /// No program here is asked to end.
+    fn ask(&self) -> bool {
+        false
+    }
+
+    fn end(&self) -> io::Result<()> {
+        Self::end(self)
+    }
+
+    /// The system ends what exceeds one.
+    fn exceeds(&self) -> Option<Ended> {
+        None
+    }
+}

@@ -1,195 +1,79 @@
-//! Starting a worker, and seeing to its end.
+//! What holds a worker to its bounds: a job.
 //!
 //! A worker is a process of its own in a job: it can start no other one, and its memory and time are bounded. It keeps
 //! the rights of who runs the server: what a stranger's bytes could make of the program would have them.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek as _, Write as _};
+use std::fs::File;
+use std::io;
 use std::os::windows::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
 
+use scorpiox_windows::file::FILE_FLAG_DELETE_ON_CLOSE;
 use scorpiox_windows::job::{Job, Limits};
 
-use crate::seam::CellError;
-use crate::worker::{REFUSED, WORKER_NAME, Work, WorkEnd};
+use crate::worker::{Bounds, WorkEnd};
 
-/// How often it is asked whether to stop.
-const LOOK_TIME: Duration = Duration::from_millis(20);
-/// Longest explanation that is kept, in bytes.
-const MAX_TEXT_BYTES: usize = 4 * 1024;
 /// Others may read it meanwhile, and nothing else.
 const FILE_SHARE_READ: u32 = 1;
-const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
 /// How Windows says that a program recursed too deeply, or aborted, as one of Rust does that gets no memory.
 const STACK_OVERFLOW: u32 = 0xC000_00FD;
 const FAIL_FAST: u32 = 0xC000_0409;
 /// How a job says that its time is over.
 const QUOTA: u32 = 1816;
 
-/// Does a task, unless `stop` says to leave it. Blocks.
-pub fn run(work: Work<'_>, stop: impl Fn() -> bool) -> Result<WorkEnd, CellError> {
-    let most = work.bounds.output;
-    let until = Instant::now().checked_add(work.bounds.time);
-    let mut worker = Worker::start(work).map_err(CellError::worker)?;
-    let made = loop {
-        match worker.made.recv_timeout(LOOK_TIME) {
-            Ok(made) => break made.map_err(CellError::worker)?,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(CellError::worker("its output cannot be read"));
-            }
-        }
-        if stop() {
-            return Ok(WorkEnd::Stopped);
-        }
-        if until.is_some_and(|until| Instant::now() >= until) {
-            return Ok(WorkEnd::Time);
-        }
-    };
-    if made.metadata().map_err(CellError::worker)?.len() > most {
-        return Ok(WorkEnd::Output);
-    }
-    // It has closed its output, so it is about to end, or is stuck.
-    let status = loop {
-        if let Some(status) = worker.child.try_wait().map_err(CellError::worker)? {
-            break status;
-        }
-        if stop() {
-            return Ok(WorkEnd::Stopped);
-        }
-        if until.is_some_and(|until| Instant::now() >= until) {
-            return Ok(WorkEnd::Time);
-        }
-        thread::sleep(LOOK_TIME);
-    };
-    let said = worker.said.recv().unwrap_or_default();
-    let said = String::from_utf8_lossy(&said).trim().to_owned();
-    Ok(match status.code() {
-        Some(0) => WorkEnd::Done(made),
-        Some(code) if code == REFUSED => WorkEnd::Refused(said),
-        Some(code) => match code.cast_unsigned() {
-            QUOTA => WorkEnd::Time,
-            STACK_OVERFLOW | FAIL_FAST => WorkEnd::Memory,
-            _ => WorkEnd::Crashed(format!("{status}: {said}")),
-        },
-        None => WorkEnd::Crashed(status.to_string()),
-    })
-}
-
-/// A worker that runs. Dropped, it is killed.
-struct Worker {
-    child: Child,
-    /// What it made, once it has closed its output.
-    made: Receiver<io::Result<File>>,
-    said: Receiver<Vec<u8>>,
+/// What ends with it.
+pub(crate) struct Held {
     _job: Job,
-    _folder: Folder,
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+impl Held {
+    /// The system ends what exceeds its bounds.
+    #[allow(clippy::unused_self)] // as where it is this process that looks
+    pub(crate) fn exceeds(&self) -> bool {
+        false
     }
 }
 
-/// A folder of this process's, as long as the worker runs.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("{WORKER_NAME}-{}", nonce()));
-        fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-
-    /// A file that lasts as long as it is open.
-    fn file(&self, name: &str) -> io::Result<File> {
-        let mut options = File::options();
-        options.read(true).write(true).create_new(true).share_mode(0);
-        options.custom_flags(FILE_FLAG_DELETE_ON_CLOSE).open(self.0.join(name))
-    }
+/// A file that lasts as long as it is open.
+pub(crate) fn passing(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true).share_mode(0);
+    options.custom_flags(FILE_FLAG_DELETE_ON_CLOSE).open(path)
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+/// A file that nobody changes as long as it is open.
+pub(crate) fn pinned(path: &Path) -> io::Result<File> {
+    File::options().read(true).share_mode(FILE_SHARE_READ).open(path)
+}
+
+/// What starts a worker from its file.
+#[allow(clippy::disallowed_methods)] // the other place that starts a program: its own, from bytes
+#[allow(clippy::unnecessary_wraps)] // as where it can fail
+pub(crate) fn command(path: &Path, _: &Bounds) -> io::Result<Command> {
+    let mut command = Command::new(path);
+    // Without it no program starts.
+    command.env_clear().envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
+    Ok(command)
+}
+
+/// Starts it.
+pub(crate) fn start(command: &mut Command, bounds: &Bounds) -> io::Result<(Child, Held)> {
+    let job = Job::new(&Limits {
+        processes: 1,
+        memory: bounds.memory,
+        time: Some(Duration::from_secs(bounds.cpu_seconds)),
+    })?;
+    let child = job.start(command)?;
+    Ok((child, Held { _job: job }))
+}
+
+/// How it ended that neither did its task nor refused it.
+pub(crate) fn judge(status: ExitStatus, said: &str) -> WorkEnd {
+    match status.code().map(i32::cast_unsigned) {
+        Some(QUOTA) => WorkEnd::Time,
+        Some(STACK_OVERFLOW | FAIL_FAST) => WorkEnd::Memory,
+        _ => WorkEnd::Crashed(format!("{status}: {said}")),
     }
-}
-
-/// What no other folder is called.
-fn nonce() -> String {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    format!("{}-{}-{:x}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed), since.as_nanos())
-}
-
-impl Worker {
-    #[allow(clippy::disallowed_methods)] // the other place that starts a program: its own, from bytes
-    fn start(work: Work<'_>) -> io::Result<Self> {
-        let Work { program, task, input, bounds } = work;
-        let folder = Folder::new()?;
-        let path = folder.0.join("worker.exe");
-        let mut bytes = Vec::new();
-        program.read_to_end(&mut bytes)?;
-        fs::write(&path, &bytes)?;
-        // From here on nobody can change it, so what is compared is what runs.
-        let mut held = File::options().read(true).share_mode(FILE_SHARE_READ).open(&path)?;
-        let mut written = Vec::with_capacity(bytes.len());
-        held.read_to_end(&mut written)?;
-        if written != bytes {
-            return Err(io::Error::other("its file was changed"));
-        }
-        let job = Job::new(&Limits {
-            processes: 1,
-            memory: bounds.memory,
-            time: Some(Duration::from_secs(bounds.cpu_seconds)),
-        })?;
-        let mut given = folder.file("input")?;
-        given.write_all(input)?;
-        given.rewind()?;
-        let system = std::env::var_os("SystemRoot");
-        let mut command = Command::new(&path);
-        command
-            .args([WORKER_NAME, task])
-            .args(bounds.to_arguments())
-            .current_dir(&folder.0)
-            .env_clear()
-            .envs(system.map(|root| ("SystemRoot", root)))
-            .stdin(given)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = job.start(&mut command)?;
-        drop((command, held));
-        let missing = || io::Error::other("a pipe is missing");
-        let output = child.stdout.take().ok_or_else(missing)?;
-        let text = child.stderr.take().ok_or_else(missing)?;
-        let (making, made) = sync_channel(1);
-        let (saying, said) = sync_channel(1);
-        let file = folder.file("output")?;
-        // Beyond the bound it is read no further, and what it made is too much.
-        let most = bounds.output.saturating_add(1);
-        thread::Builder::new().name("worker".to_owned()).spawn(move || {
-            let _ = making.send(copied(output.take(most), file));
-        })?;
-        thread::Builder::new().name("worker-text".to_owned()).spawn(move || {
-            let mut said = Vec::new();
-            let mut text = text;
-            let _ = (&mut text).take(MAX_TEXT_BYTES as u64).read_to_end(&mut said);
-            let _ = io::copy(&mut text, &mut io::sink());
-            let _ = saying.send(said);
-        })?;
-        Ok(Self { child, made, said, _job: job, _folder: folder })
-    }
-}
-
-fn copied(mut from: impl Read, mut to: File) -> io::Result<File> {
-    io::copy(&mut from, &mut to)?;
-    to.rewind()?;
-    Ok(to)
 }

@@ -11,6 +11,8 @@
 //! reach while it works.
 
 mod bounds;
+#[cfg(any(windows, target_os = "macos"))]
+mod followed;
 #[cfg(target_os = "linux")]
 mod host;
 
@@ -21,10 +23,10 @@ pub use host::run;
 use std::fs::File;
 use std::io::Read;
 
-#[cfg(not(any(target_os = "linux", windows)))]
+#[cfg(not(any(target_os = "linux", windows, target_os = "macos")))]
 pub use crate::elsewhere::run;
-#[cfg(windows)]
-pub use crate::windows::worker::run;
+#[cfg(any(windows, target_os = "macos"))]
+pub use followed::run;
 
 /// The name that workers are started under.
 pub const WORKER_NAME: &str = "scorpiox-worker";

@@ -42,6 +42,32 @@ pub(super) fn is_in(text: &str) -> Result<bool, Refusal> {
     Ok(member(table(text, SERVERS, servers)?, ENTRY_NAME).is_some())
 }
 
+/// `text` without our entry; `None` where it is written in a way that is not edited.
+pub(super) fn without(text: &str) -> Result<Option<String>, Refusal> {
+    parse(text)?;
+    let header = format!("[{SERVERS}.{ENTRY_NAME}");
+    let mut is_ours = false;
+    let kept: String = text
+        .split_inclusive('\n')
+        .filter(|line| {
+            if line.starts_with('[') {
+                is_ours = line.strip_prefix(&header).is_some_and(|rest| rest.starts_with([']', '.']));
+            }
+            !is_ours
+        })
+        .collect();
+    // The same but for the entry, as a reader of TOML sees it.
+    let expected = text.parse::<toml::Table>().map(|mut whole| {
+        if let Some(toml::Value::Table(servers)) = whole.get_mut(SERVERS) {
+            servers.remove(ENTRY_NAME);
+        }
+        whole.retain(|name, value| name != SERVERS || value.as_table().is_none_or(|table| !table.is_empty()));
+        whole
+    });
+    let kept = format!("{}{}", kept.trim_end_matches('\n'), if kept.trim().is_empty() { "" } else { "\n" });
+    Ok((kept.parse::<toml::Table>().ok() == expected.ok()).then_some(kept))
+}
+
 /// What our entry has beside `members`, but for what is empty.
 pub(super) fn extras(text: &str, members: &[Member]) -> Result<Vec<Extra>, Refusal> {
     let document = parse(text)?;

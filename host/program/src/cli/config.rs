@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use scorpiox_clients::{self as clients, Client, Existing, How, Owner, Start, Surroundings, Written};
+use scorpiox_clients::{
+    self as clients, Client, Existing, How, Owner, Removed, Start, Surroundings, Written, Wsl,
+};
 use scorpiox_paths::{Writable, programs, resolve};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -13,23 +15,51 @@ use scorpiox_terminal::Shown;
 use super::environment::Environment;
 use scorpiox_operator::Operator;
 
-pub(super) fn run(
-    environment: &Environment,
+/// What is done with an entry.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct ConfigArguments {
+    /// The client
     client: Client,
+    /// Write the entry into the client's file; the rest of the file stays, and a backup is kept
+    #[arg(long)]
     write: bool,
+    /// Take the entry out of the client's file; the rest of the file stays, and a backup is kept
+    #[arg(long, conflicts_with = "write")]
+    remove: bool,
+    /// Print the entry as an address, which the client opens to add it (cursor, vscode)
+    #[arg(long, conflicts_with_all = ["write", "remove"])]
+    link: bool,
+    /// What to do with further members of an entry in the project's own file, such as `env`
+    #[arg(long, value_name = "WHAT", requires = "write")]
     existing: Option<Existing>,
-) -> Result<ExitCode> {
+}
+
+pub(super) fn run(environment: &Environment, arguments: ConfigArguments) -> Result<ExitCode> {
+    let ConfigArguments { client, write, remove, link, existing } = arguments;
     let home = environment.home.as_ref().context("there is no home folder; set HOME")?;
     let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let workspace = &environment.workspace.path;
     let around = Surroundings { home, workspace, variable: &variable };
-    let path = clients::config_path(client, &around);
+    let mut path = clients::config_path(client, &around);
     let program = environment.binary.to_str().context("this program's path is not valid Unicode")?.to_owned();
-    let start = Start { program, arguments: environment.chosen()? };
-    if write {
+    let mut start = Start { program, arguments: environment.chosen()? };
+    // Claude Desktop is a program of Windows there.
+    if let (Client::ClaudeDesktop, Some(wsl)) = (client, Wsl::here(&around)) {
+        path = wsl.desktop_file()?;
+        start = wsl.start(start);
+    }
+    if write || remove {
         // A project may bring a link in the place of its own file: not to be written through.
         resolve(&path, &Writable::new([workspace.clone()]))
             .with_context(|| format!("{} is not written", path.display()))?;
+    }
+    if link {
+        let address = clients::link(client, &start).context("this client has no such address; use --write")?;
+        check_program(environment).context("clients must not start this program where it is")?;
+        terminal::print(&Shown::line(&address));
+    } else if remove {
+        terminal::print(&taken_out(&path, clients::remove(&path, client)?)?);
+    } else if write {
         check_program(environment).context("clients must not start this program where it is")?;
         let is_of_project = client.is_of_project() || path.starts_with(workspace);
         let owner = if is_of_project { Owner::Project(existing) } else { Owner::Person };
@@ -49,6 +79,15 @@ pub(super) fn check_program(environment: &Environment) -> Result<()> {
         .map_err(|error| anyhow::anyhow!("this program cannot tell where commands can write: {error}"))?;
     programs::check_own(&environment.binary, &writable)
         .context("install it elsewhere (`make install` does, into ~/.scorpiox) and run it from there")
+}
+
+fn taken_out(path: &Path, removed: Removed) -> Result<Shown> {
+    let path = path.display();
+    match removed {
+        Removed::Nothing => Ok(Shown::line(&format!("{path} has no entry"))),
+        Removed::Out { backup } => Ok(Shown::line(&format!("updated {path} (before: {})", backup.display()))),
+        Removed::Stays => anyhow::bail!("{path}: remove the entry \"{}\" by hand; nothing was changed", clients::ENTRY_NAME),
+    }
 }
 
 fn said(written: &Written) -> Shown {

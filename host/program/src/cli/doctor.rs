@@ -22,13 +22,23 @@ use scorpiox_operator::Operator;
 use scorpiox_runtime::Component;
 use scorpiox_server::Workspace;
 use scorpiox_server::records::{check_audit, check_exports};
-use scorpiox_shell::ShellError;
+use scorpiox_shell::{Shell, ShellError};
 use scorpiox_tools::Kind;
 
+/// How much is said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Everything that was looked at.
+    All,
+    /// What has to be fixed.
+    Failures,
+}
+
 /// What was found, and whether anything has to be fixed.
-#[derive(Default)]
 struct Report {
     text: String,
+    detail: Detail,
+    checks: u32,
     failures: u32,
 }
 
@@ -37,19 +47,28 @@ const INDENT: usize = 8;
 
 impl Report {
     fn section(&mut self, title: &str) {
+        if self.detail == Detail::Failures {
+            return;
+        }
         let gap = if self.text.is_empty() { "" } else { "\n" };
         let _ = writeln!(self.text, "{gap}{title}");
     }
 
     fn good(&mut self, line: impl std::fmt::Display) {
-        self.row("ok", line);
+        self.checks += 1;
+        if self.detail == Detail::All {
+            self.row("ok", line);
+        }
     }
 
     fn note(&mut self, line: impl std::fmt::Display) {
-        self.row("note", line);
+        if self.detail == Detail::All {
+            self.row("note", line);
+        }
     }
 
     fn bad(&mut self, line: impl std::fmt::Display) {
+        self.checks += 1;
         self.failures += 1;
         self.row("FAIL", line);
     }
@@ -65,9 +84,9 @@ impl Report {
     }
 }
 
-pub(super) fn run(environment: &Environment) -> ExitCode {
+pub(super) fn run(environment: &Environment, detail: Detail) -> ExitCode {
     let workspace = environment.open();
-    let mut report = Report::default();
+    let mut report = Report { text: String::new(), detail, checks: 0, failures: 0 };
     installation(&mut report, environment);
     tools(&mut report, &workspace);
     shell(&mut report, &workspace);
@@ -78,6 +97,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
     settings(&mut report, environment);
     skills(&mut report, &workspace);
     let verdict = match report.failures {
+        0 if detail == Detail::Failures => format!("{} checks: everything works.\n", report.checks),
         0 => "\nEverything works.\n".to_owned(),
         1 => "\n1 thing has to be fixed (FAIL above).\n".to_owned(),
         n => format!("\n{n} things have to be fixed (FAIL above).\n"),
@@ -157,6 +177,7 @@ fn shell(report: &mut Report, workspace: &Workspace) {
         }
         Ok(tier) => {
             report.good(format_args!("commands run in a sandbox of tier {tier}"));
+            holds(report, shell);
             for (higher, why) in shell.why_not_higher(tier) {
                 report.note(format_args!("not in {higher}: {why}{}", hint(&why)));
             }
@@ -168,6 +189,21 @@ fn shell(report: &mut Report, workspace: &Workspace) {
         },
     }
     shell.shut_down();
+}
+
+/// Whether the sandbox holds, by trying.
+fn holds(report: &mut Report, shell: &Shell) {
+    match shell.probe() {
+        Ok(probed) if probed.could.is_empty() => {
+            report.good(format_args!("{} ways out of it were tried, and none led out", probed.tried));
+        }
+        Ok(probed) => {
+            for way in probed.could {
+                report.bad(format_args!("the sandbox does not hold: a command could {way}"));
+            }
+        }
+        Err(error) => report.bad(format_args!("the sandbox could not be tried: {error}")),
+    }
 }
 
 /// Which files the policy is read from, and who could change them; nothing where it cannot be used.

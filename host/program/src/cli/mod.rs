@@ -10,6 +10,7 @@ mod environment;
 mod logging;
 mod plugin;
 mod policy;
+mod reference;
 mod search;
 mod serve;
 mod stats;
@@ -23,7 +24,6 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use environment::{Environment, Named};
-use scorpiox_clients::{Client, Existing};
 
 /// An MCP server whose tools run in WebAssembly sandboxes.
 ///
@@ -69,6 +69,8 @@ Settings are read from scorpiox-env.txt files; `scorpiox-code doctor` shows whic
 enum Command {
     /// Check the installation: components, plugins, store, settings, skills
     Doctor,
+    /// Check the installation, and print only what has to be fixed
+    SelfTest,
     /// Show each tool, where it runs and what it may touch
     Tools,
     /// Call one tool and print the result
@@ -117,15 +119,17 @@ enum Command {
         answer: PathBuf,
     },
     /// Print the entry for a client's configuration
-    Config {
-        /// The client
-        client: Client,
-        /// Write the entry into the client's file; the rest of the file stays, and a backup is kept
-        #[arg(long)]
-        write: bool,
-        /// What to do with further members of an entry in the project's own file, such as `env`
-        #[arg(long, value_name = "WHAT", requires = "write")]
-        existing: Option<Existing>,
+    Config(config::ConfigArguments),
+    /// Print what a shell reads to complete these commands
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual's page
+    Man {
+        /// Write the pages of all commands into this folder instead
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
     },
     /// Remove the program and what it created, after asking
     Uninstall {
@@ -156,6 +160,11 @@ pub fn main() -> ExitCode {
     if let Some(Command::Ask { request, answer }) = &cli.command {
         return finish(ask::run(request, answer));
     }
+    match &cli.command {
+        Some(Command::Completions { shell }) => return finish(reference::completions(*shell)),
+        Some(Command::Man { out }) => return finish(reference::man(out.as_deref())),
+        _ => {}
+    }
     // What was recorded of a folder is asked for also when the folder is gone.
     let is_asked_for = matches!(cli.command, Some(Command::Audit(_)));
     let workspace = cli.workspace.clone().filter(|_| !is_asked_for);
@@ -163,7 +172,8 @@ pub fn main() -> ExitCode {
     let environment = Environment::read(Named { home: cli.home, workspace, is_managed_required });
     let outcome = environment.and_then(|environment| match cli.command {
         None => serve::run(&environment),
-        Some(Command::Doctor) => Ok(doctor::run(&environment)),
+        Some(Command::Doctor) => Ok(doctor::run(&environment, doctor::Detail::All)),
+        Some(Command::SelfTest) => Ok(doctor::run(&environment, doctor::Detail::Failures)),
         Some(Command::Tools) => Ok(tools::run(&environment)),
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Search { query }) => search::run(&environment, &query),
@@ -171,12 +181,12 @@ pub fn main() -> ExitCode {
         Some(Command::Audit(arguments)) => audit::run(&environment, &arguments, cli.workspace.as_deref()),
         Some(Command::Stats { json }) => stats::run(&environment, json),
         Some(Command::Plugin { command }) => plugin::run(&environment, command),
-        Some(Command::Config { client, write, existing }) => {
-            config::run(&environment, client, write, existing)
-        }
+        Some(Command::Config(arguments)) => config::run(&environment, arguments),
         Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
         #[cfg(unix)]
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),
+        Some(Command::Completions { shell }) => reference::completions(shell),
+        Some(Command::Man { out }) => reference::man(out.as_deref()),
     });
     finish(outcome)
 }

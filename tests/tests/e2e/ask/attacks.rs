@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use scorpiox_tests::{Program, Served};
+use scorpiox_tests::{Canonical as _, Program, Served};
 use serde_json::json;
 
 use super::tmux::Tmux;
@@ -38,7 +38,7 @@ fn programs_on_path_are_not_started() {
         for name in names {
             put_program(&program, &format!("{folder}/{name}"));
         }
-        let path = program.home().join("..").join(folder).canonicalize().expect("a folder");
+        let path = program.home().join("..").join(folder).canonical();
         let path = format!("{}:/usr/bin:/bin", path.display());
         let program = program.with("PATH", &path).with("DISPLAY", ":99").with("WAYLAND_DISPLAY", "wayland-9");
         let program = program.with("TERMINAL", "kitty").with("BROWSER", "kitty");
@@ -51,7 +51,7 @@ fn programs_on_path_are_not_started() {
 #[test]
 fn a_socket_in_the_workspace_is_no_tmux() {
     let program = program();
-    let socket = program.workspace().canonicalize().expect("a folder").join("tmux");
+    let socket = program.workspace().canonical().join("tmux");
     let listener = UnixListener::bind(&socket).expect("a socket");
     listener.set_nonblocking(true).expect("a mode");
     let mut server = program.with("TMUX", &format!("{},1,0", socket.display())).serve();
@@ -63,7 +63,7 @@ fn a_socket_in_the_workspace_is_no_tmux() {
 #[test]
 fn what_programs_load_is_not_taken_from_the_environment() {
     let program = Program::new();
-    let workspace = program.workspace().canonicalize().expect("a folder");
+    let workspace = program.workspace().canonical();
     let log = workspace.join("environment");
     let script = format!("#!/bin/bash\nenv > '{}'\necho 1\n", log.display());
     let start = program.put("workspace/start", impostor(&workspace));
@@ -103,7 +103,7 @@ fn folder_of(server: &Served) -> String {
 fn the_screen_is_shown_by_the_program_that_runs_whatever_lies_at_its_path_by_now() {
     let tmux = Tmux::with_pane(80, 24);
     let program = tmux.program().with_own_binary();
-    let own = program.home().join("../bin/scorpiox-code").canonicalize().expect("the program");
+    let own = program.home().join("../bin/scorpiox-code").canonical();
     let mut server = program.serve();
     server.initialize("2025-11-25");
     server.call("ListBgTasks", json!({}));

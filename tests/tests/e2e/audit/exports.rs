@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use scorpiox_tests::managed::managed;
 use scorpiox_tests::program::unwrapped;
-use scorpiox_tests::{Program, Started};
+use scorpiox_tests::{Canonical as _, Program, Started};
 use serde_json::json;
 
 use super::{PATIENCE, create, folder, lines, start, text, with_policy};
@@ -20,7 +20,7 @@ use super::{PATIENCE, create, folder, lines, start, text, with_policy};
 /// Where a program can be told to export to.
 fn place(program: &Program) -> PathBuf {
     let kept = program.put("logs/.keep", "");
-    kept.parent().expect("a folder").canonicalize().expect("it is there")
+    kept.parent().expect("a folder").canonical()
 }
 
 /// A program whose policy is this, with `PLACE` replaced.
@@ -132,7 +132,7 @@ fn a_call_that_is_refused_for_the_audits_lock_names_who_holds_it_and_is_exported
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
     let refused = server.call("ListBgTasks", json!({}));
     let said = refused["content"][0]["text"].as_str().expect("a text").to_owned();
-    let holds = format!(" holds {} and does not let go of it", head.canonicalize().expect("it").display());
+    let holds = format!(" holds {} and does not let go of it", head.canonical().display());
     // Where the file system does not show who, nobody is named.
     let by = [format!("process {} (", std::process::id()), "another process".to_owned()];
     assert!(said.contains(&holds) && by.iter().any(|by| said.contains(by)), "{said}");
@@ -283,8 +283,8 @@ fn a_server_that_does_not_read_does_not_hold_up_calls_nor_the_end() {
 #[test]
 fn a_policy_that_exports_to_where_commands_can_write_is_refused() {
     let program = Program::new();
-    let workspace = program.workspace().canonicalize().expect("a folder");
-    let home = program.home().canonicalize().expect("a folder");
+    let workspace = program.workspace().canonical();
+    let home = program.home().canonical();
     for (path, why) in [
         (workspace.join("x.jsonl"), "where commands can write"),
         (home.join("open/x.jsonl"), "where commands can write"),

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use scorpiox_tests::program::modern;
 use scorpiox_tests::site::{Answer, Site};
-use scorpiox_tests::{Program, Started};
+use scorpiox_tests::{Canonical as _, Program, Started};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -45,7 +45,7 @@ fn every_kind_of_call_has_a_line() {
     let first = &lines[0];
     assert_eq!(first["client"], json!({ "name": "tests", "version": "1" }));
     assert_eq!(first["pid"], server.child.id());
-    assert_eq!(first["workspace"], json!(program.workspace().canonicalize().expect("a path")));
+    assert_eq!(first["workspace"], json!(program.workspace().canonical()));
     assert_eq!(first["uses"], json!([{ "capability": "store", "allowed": true, "rule": "built-in" }]));
     assert!(first["duration_ms"].as_f64().is_some_and(|ms| ms > 0.0 && ms < 10_000.0), "{first}");
     assert!(first["memory_bytes"].as_u64().is_some_and(|bytes| bytes >= 64 * 1024), "{first}");
@@ -244,7 +244,7 @@ fn the_hosts_and_the_denied_files_of_a_command_are_in_its_line() {
     let lines = lines(&program, 3);
     let uses = lines[0]["uses"].as_array().expect("uses");
     let told: Vec<_> = uses.iter().map(|used| (&used["what"], &used["allowed"], &used["rule"])).collect();
-    let folder = program.workspace().canonicalize().expect("a folder").join("sub");
+    let folder = program.workspace().canonical().join("sub");
     for expected in [
         (&json!("allowed.invalid:80"), &json!(true), &json!("policy.toml line 3")),
         (&json!("other.invalid:80"), &json!(false), &json!("policy.toml line 3")),
@@ -355,7 +355,7 @@ fn what_skills_hold_leaves_a_line_by_whatever_way_it_is_got() {
         ("resources/directory/read", "ok"),
     ];
     assert_eq!(told, expected.map(|(tool, outcome)| (Some(tool), Some(outcome))));
-    let folder = program.workspace().canonicalize().expect("a folder").join(".claude/skills");
+    let folder = program.workspace().canonical().join(".claude/skills");
     for line in &lines {
         let uses = line["uses"].as_array().unwrap_or_else(|| panic!("no uses: {line}"));
         assert!(uses.iter().any(|used| used["what"] == json!(folder)), "{line}");
@@ -369,7 +369,7 @@ fn where_links_lead_is_told() {
     program.put("home/own/SKILL.md", "---\nname: own\ndescription: D\n---\nBody\n");
     program.put("home/.claude/skills/other", "");
     program.put("workspace/.env.png", "x");
-    let home = program.home().canonicalize().expect("a folder");
+    let home = program.home().canonical();
     symlink(home.join("own"), home.join(".claude/skills/own")).expect("a link");
     symlink(".env.png", program.workspace().join("shown.png")).expect("a link");
     let mut server = start(&program);

@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_tests::Program;
+use scorpiox_tests::{Canonical as _, Program};
 use serde_json::{Value, json};
 
 use super::{PATIENCE, create, start};
@@ -46,7 +46,7 @@ fn the_figures_of_a_running_server_are_shown() {
         once(&program, |servers| servers.first().is_some_and(|server| server["tools"][1]["calls"] == 21));
     let told = &told[0];
     assert_eq!((&told["pid"], &told["client"]), (&json!(server.child.id()), &json!("tests 1")));
-    assert_eq!(told["workspace"], json!(program.workspace().canonicalize().expect("a path")));
+    assert_eq!(told["workspace"], json!(program.workspace().canonical()));
     assert!(told["rss_bytes"].as_u64().is_some_and(|bytes| bytes > 1024 * 1024), "{told}");
     assert!(told["uptime_ms"].as_u64().is_some_and(|ms| ms > 0 && ms < 60_000), "{told}");
     let tasks = &told["tools"][1];

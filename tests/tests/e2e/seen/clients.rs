@@ -22,7 +22,7 @@ fn unknown(server: &mut Started, name: &str) -> String {
 
 #[test]
 fn a_client_that_needs_a_prefix_has_one_and_can_leave_it_out() {
-    let program = Program::as_shipped();
+    let program = Program::as_shipped().with_commands();
     install_kinds(&program, "");
     let mut server = of_client(program, CONTINUE);
     let tools = listed(&mut server);
@@ -40,7 +40,7 @@ fn a_client_that_needs_a_prefix_has_one_and_can_leave_it_out() {
 
 #[test]
 fn results_call_tools_by_the_names_that_the_client_knows() {
-    let mut server = of_client(Program::as_shipped(), CONTINUE);
+    let mut server = of_client(Program::as_shipped().with_commands(), CONTINUE);
     let started = server.text("scorpiox_BackgroundBash", json!({"command": "sleep 1000"}));
     assert!(started.contains(" scorpiox_ReadBgOutput with task_id 1 "), "{started}");
     let failed = server.call("scorpiox_ReadBgOutput", json!({"task_id": 7}));
@@ -131,7 +131,7 @@ fn others_have_no_prefix_and_cannot_use_one() {
 
 #[test]
 fn the_user_can_set_a_prefix_and_a_workspace_cannot() {
-    let program = Program::as_shipped().with("TOOL_PREFIX", "mine-");
+    let program = Program::as_shipped().with_commands().with("TOOL_PREFIX", "mine-");
     let mut server = program.start();
     server.initialize(NEWEST);
     assert_eq!(names(&listed(&mut server))[0], "mine-Bash");

@@ -1,6 +1,7 @@
 //! Characters that hide or turn text reach no model, and what scripts need does.
 
 use scorpiox_tests::Program;
+use scorpiox_tests::program::ALLOWS_COMMANDS;
 use scorpiox_tests::site::{Answer, Site};
 use serde_json::json;
 
@@ -32,7 +33,7 @@ fn is_clean(text: &str) {
 fn pages_plugins_commands_and_files_are_clean() {
     let page = format!("<title>T</title><article><p>{}</p><p>{}", hostile(), "More words. ".repeat(50));
     let site = Site::start(move |_| Answer::html(page.clone()));
-    let program = reaching(Program::as_shipped(), "");
+    let program = reaching(Program::as_shipped(), ALLOWS_COMMANDS);
     program.put("workspace/file", hostile());
     install_kinds(&program, "");
     let mut server = program.start();

@@ -31,7 +31,7 @@ fn the_user_can_have_data_and_a_workspace_cannot() {
         ("workspace/.claude/scorpiox-env.txt", false),
         ("workspace/.scorpiox/scorpiox-env.txt", false),
     ] {
-        let program = Program::as_shipped();
+        let program = Program::as_shipped().with_commands();
         program.put(file, "STRUCTURED=true\n");
         let mut server = program.start();
         server.initialize(NEWEST);
@@ -45,7 +45,7 @@ fn the_user_can_have_data_and_a_workspace_cannot() {
 
 #[test]
 fn a_person_at_the_command_line_gets_data() {
-    let program = Program::as_shipped();
+    let program = Program::as_shipped().with_commands();
     let (_, out, _) = program.run(&["call", "--json", "Bash", r#"{"command": "echo hello; exit 4"}"#]);
     let result: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
     assert_eq!(result["structuredContent"]["exit_code"], 4, "{out}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use scorpiox_tests::Program;
+use scorpiox_tests::{Canonical as _, Program};
 
 use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start, with_policy};
 
@@ -15,7 +15,7 @@ fn opened(tier: &str) -> Program {
     }
     program.put("reference/page", "seen");
     program.put("notes/page", "seen");
-    let base = program.workspace().parent().expect("a folder").canonicalize().expect("a path");
+    let base = program.workspace().parent().expect("a folder").canonical();
     let base = base.display();
     let policy = format!(
         "[shell.profile.workspace]\nread = [\"@system\", \"{base}/reference\"]\n\
@@ -84,7 +84,7 @@ fn the_folders_of_skills_can_be_read_and_nothing_beside_them() {
         program.put("home/.claude/skills/no-skill/file", "SECRET");
         program.put("home/.claude/settings.json", "SECRET");
         program.put("elsewhere/file", "SECRET");
-        let home = program.home().canonicalize().expect("a folder");
+        let home = program.home().canonical();
         symlink(home.with_file_name("elsewhere"), home.join(".claude/skills/pdf/away")).expect("a link");
         let skills = home.join(".claude/skills");
         let skills = skills.display();
@@ -113,7 +113,7 @@ fn the_folders_of_skills_can_be_read_and_nothing_beside_them() {
 fn a_policy_that_does_not_name_skills_closes_them() {
     let program = with_policy(Program::new(), "[shell.profile.workspace]\nread = [\"@system\"]\n");
     program.put("home/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: d\n---\nSECRET");
-    let skill = program.home().canonicalize().expect("a folder").join(".claude/skills/pdf/SKILL.md");
+    let skill = program.home().canonical().join(".claude/skills/pdf/SKILL.md");
     let ran = bash(&mut start(&program), &format!("cat {}", skill.display()));
     assert!(!ran.text.contains("SECRET"), "{}", ran.text);
 }
@@ -185,7 +185,7 @@ fn what_is_open_for_reading_inside_a_folder_for_writing_is_only_read() {
     for tier in TIERS {
         let program = in_tier(tier);
         program.put("notes/deep/kept/page", "kept");
-        let base = program.workspace().parent().expect("a folder").canonicalize().expect("a path");
+        let base = program.workspace().parent().expect("a folder").canonical();
         let notes = base.join("notes").display().to_string();
         let policy = format!(
             "[shell.profile.workspace]\nread = [\"@system\", \"{notes}/deep/kept\"]\nwrite = [\"@workspace\", \"{notes}\"]\n"
@@ -218,7 +218,7 @@ fn what_is_open_for_reading_inside_a_folder_for_writing_is_only_read() {
 fn a_folder_for_writing_in_one_for_reading_in_one_for_writing_is_refused() {
     let program = Program::new();
     program.put("notes/kept/drafts/page", "draft");
-    let base = program.workspace().parent().expect("a folder").canonicalize().expect("a path");
+    let base = program.workspace().parent().expect("a folder").canonical();
     let notes = base.join("notes").display().to_string();
     let policy = format!(
         "[shell.profile.workspace]\nread = [\"@system\", \"{notes}/kept\"]\n\
@@ -234,7 +234,7 @@ fn a_folder_for_writing_inside_one_for_reading_is_written_in_whatever_order_they
     for tier in TIERS {
         let program = in_tier(tier);
         program.put("notes/drafts/page", "draft");
-        let base = program.workspace().parent().expect("a folder").canonicalize().expect("a path");
+        let base = program.workspace().parent().expect("a folder").canonical();
         let notes = base.join("notes").display().to_string();
         let policy = format!(
             "[shell.profile.workspace]\nread = [\"@system\", \"{notes}/drafts\", \"{notes}\"]\n\

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
+use scorpiox_tests::Canonical as _;
 use serde_json::json;
 
 use super::support::{TIERS, background, bash, in_tier, start, with_policy};
@@ -13,8 +14,8 @@ fn a_link_that_a_command_made_is_no_folder_of_the_policy() {
         program.put("workspace/docs/a.txt", "mine");
         program.put("home/private/a.txt", "secret");
         program.put("home/area/sub/a.txt", "mine");
-        let home = program.home().canonicalize().expect("a folder").display().to_string();
-        let docs = program.workspace().canonicalize().expect("a folder").join("docs");
+        let home = program.home().canonical().display().to_string();
+        let docs = program.workspace().canonical().join("docs");
         let policy = format!(
             "[shell.profile.workspace]\nread = [\"@system\", \"{}\", \"{home}/area/sub\", \"{home}/area/later\"]\n\
              write = [\"@workspace\", \"@tmp\", \"{home}/area\"]\n",
@@ -46,7 +47,7 @@ fn a_link_that_a_command_made_is_no_folder_of_the_policy() {
 fn a_link_of_the_person_is_followed_where_no_command_can_exchange_it() {
     let program = in_tier("T1");
     program.put("home/disk/reference/a.txt", "reference");
-    let home = program.home().canonicalize().expect("a folder");
+    let home = program.home().canonical();
     symlink(home.join("disk/reference"), home.join("reference")).expect("a link");
     let policy = "[shell.profile.workspace]\nread = [\"@system\", \"~/reference\"]\n";
     let program = with_policy(program, policy);
@@ -59,7 +60,7 @@ fn a_folder_that_changes_places_all_the_time_never_leads_out() {
     let program = in_tier("T1");
     program.put("home/private/a.txt", "secret");
     program.put("home/area/real/a.txt", "mine");
-    let home = program.home().canonicalize().expect("a folder").display().to_string();
+    let home = program.home().canonical().display().to_string();
     let policy = format!(
         "[shell.profile.workspace]\nread = [\"@system\", \"{home}/area/sub\"]\n\
          write = [\"@workspace\", \"@tmp\", \"{home}/area\"]\n"

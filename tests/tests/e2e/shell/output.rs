@@ -13,13 +13,6 @@ const TAIL: usize = SHOWN - HEAD;
 /// What of 20,000 characters is not kept free for notes and messages.
 const SHOWN: usize = 20_000 - 2400 - 1500;
 
-/// Peak memory of a process, in KiB.
-fn peak_kib(pid: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux says it");
-    line.trim().trim_end_matches(" kB").parse().expect("a number")
-}
-
 #[test]
 fn a_long_output_shows_both_ends_and_names_the_file_with_all_of_it() {
     let program = Program::new();
@@ -58,11 +51,11 @@ fn ten_gigabytes_of_output_pass_in_little_memory() {
     let program = Program::new();
     let mut server = start(&program);
     bash(&mut server, "true");
-    let before = peak_kib(server.child.id());
+    let before = server.peak_kib().expect("Linux says it");
     let ran = bash_for(&mut server, "head -c 10G /dev/zero | tr '\\0' '\\n' 2>/dev/null", 600_000);
     assert_eq!(ran.exit_code(), 0, "{}", ran.text);
     assert_eq!(ran.data["truncated_bytes"], 10 * 1024 * 1024 * 1024_u64 - (HEAD + TAIL) as u64);
-    assert!(peak_kib(server.child.id()) - before < 8 * 1024, "{before} KiB before");
+    assert!(server.peak_kib().expect("Linux says it") - before < 8 * 1024, "{before} KiB before");
     let path = ran.data["full_output_path"].as_str().expect("a path");
     assert_eq!(fs::metadata(path).expect("the file").len(), 64 * 1024 * 1024);
     assert!(ran.text.contains("the beginning of the output"), "{}", ran.text);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use scorpiox_tests::Program;
+use scorpiox_tests::{Canonical as _, Program};
 use scorpiox_tests::program::binary;
 use serde_json::json;
 
@@ -63,7 +63,7 @@ fn the_text_shows_the_output_and_then_how_it_ended() {
 #[test]
 fn a_shell_starts_in_the_workspace_with_nothing_to_read_and_no_terminal() {
     in_each_tier(|program, server| {
-        let workspace = program.workspace().canonicalize().expect("a folder");
+        let workspace = program.workspace().canonical();
         let ran = bash(server, "pwd; cd /; pwd");
         assert_eq!(ran.succeeded(), format!("{}\n/\n", workspace.display()));
         assert_eq!(bash(server, "pwd").succeeded(), format!("{}\n", workspace.display()));

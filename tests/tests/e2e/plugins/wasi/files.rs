@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use scorpiox_tests::Program;
+use scorpiox_tests::{Canonical as _, Program};
 use serde_json::{Value, json};
 
 use super::{outsider, try_to};
@@ -37,7 +37,7 @@ fn a_folder_to_read_is_read_and_not_written() {
     let root = program.workspace();
     let (_program, mut server) = outsider(program, READS);
     let mut go = |function: &str, arguments| try_to(&mut server, function, arguments);
-    let root = root.canonicalize().expect("a folder").display().to_string();
+    let root = root.canonical().display().to_string();
     assert_eq!(go("folders", json!({})), Ok(json!([root, "."])));
     assert_eq!(go("working-folder", json!({})), Ok(json!(root)));
     assert_eq!(go("read-file", path("notes/a.txt")), Ok(json!("text")));
@@ -131,7 +131,7 @@ fn nothing_leads_out_of_a_folder() {
     let program = workspace();
     let root = program.workspace();
     symlink("../home", root.join("up")).expect("links");
-    symlink(program.home().canonicalize().expect("a folder"), root.join("away")).expect("links");
+    symlink(program.home().canonical(), root.join("away")).expect("links");
     symlink("/proc/self/environ", root.join("own")).expect("links");
     symlink("loop", root.join("loop")).expect("links");
     let (_program, mut server) = outsider(program, WRITES);
@@ -187,7 +187,7 @@ fn what_this_program_keeps_is_closed_even_in_a_folder_around_it() {
     let program = workspace();
     let manifest = "[capabilities.files]\nwhy = \"all\"\nwrite = [\"~/\"]\n";
     let (program, mut server) = outsider(program, manifest);
-    let home = program.home().canonicalize().expect("a folder").display().to_string();
+    let home = program.home().canonical().display().to_string();
     let own = |name: &str| path(&format!("{home}/.scorpiox/{name}"));
     assert_eq!(try_to(&mut server, "read-file", path(&format!("{home}/secret.txt"))), Ok(json!("secret")));
     assert_eq!(try_to(&mut server, "read-file", own("plugins.json")), denied());
@@ -225,7 +225,7 @@ fn a_folder_within_a_folder_opens_nothing_that_is_closed() {
     let program = workspace();
     program.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"secrets/\"]\n");
     program.put("workspace/secrets/key", "key");
-    let root = program.workspace().canonicalize().expect("a folder").display().to_string();
+    let root = program.workspace().canonical().display().to_string();
     let manifest = format!(
         "[capabilities.files]\nwhy = \"a\"\nread = [\"{root}/secrets\"]\nwrite = [\"workspace\", \"{root}/.git\"]\n"
     );
@@ -245,7 +245,7 @@ fn what_programs_start_with_at_home_is_not_written_by_a_grant_of_home() {
     }
     let manifest = "[capabilities.files]\nwhy = \"all\"\nwrite = [\"~/\"]\n";
     let (program, mut server) = outsider(program, manifest);
-    let home = program.home().canonicalize().expect("a folder").display().to_string();
+    let home = program.home().canonical().display().to_string();
     for name in
         [".ssh/authorized_keys", ".config/autostart/x.desktop", ".bash_aliases", "notes/.vscode/tasks.json"]
     {
@@ -288,7 +288,7 @@ fn rules_about_home_hold_when_home_is_reached_by_a_link() {
     symlink(program.home(), &link).expect("links");
     let program = program.with("HOME", &link.display().to_string());
     let (program, mut server) = outsider(program, "[capabilities.files]\nwhy = \"a\"\nread = [\"~/\"]\n");
-    let home = program.home().canonicalize().expect("a folder").display().to_string();
+    let home = program.home().canonical().display().to_string();
     let at = |name: &str| path(&format!("{home}/{name}"));
     assert_eq!(try_to(&mut server, "read-file", at("notes/a")), Ok(json!("text")));
     assert_eq!(try_to(&mut server, "read-file", at("private/key")), denied());

@@ -1,8 +1,11 @@
-//! A worker in a job of the host's, which bounds what it may use up.
+//! A worker that the host confined before it began.
 
 use std::fs::File;
 use std::io;
-use std::os::windows::io::{AsHandle as _, OwnedHandle};
+#[cfg(unix)]
+use std::os::fd::{AsFd as _, OwnedFd as Owned};
+#[cfg(windows)]
+use std::os::windows::io::{AsHandle as _, OwnedHandle as Owned};
 
 use scorpiox_cell::Fault;
 use scorpiox_cell::worker::WORKER_NAME;
@@ -21,11 +24,11 @@ pub fn enter(prepare: impl FnOnce() -> io::Result<()>) -> Option<Result<Entered,
 
 fn begin(task: String, prepare: impl FnOnce() -> io::Result<()>) -> Result<Entered, Fault> {
     prepare().map_err(Fault::at("starting threads"))?;
-    let handle =
-        |handle: io::Result<OwnedHandle>| handle.map(File::from).map_err(Fault::at("taking handles"));
-    Ok(Entered {
-        task,
-        input: handle(io::stdin().as_handle().try_clone_to_owned())?,
-        output: handle(io::stdout().as_handle().try_clone_to_owned())?,
-    })
+    let file = |owned: io::Result<Owned>| owned.map(File::from).map_err(Fault::at("taking what it was given"));
+    #[cfg(unix)]
+    let (input, output) = (io::stdin().as_fd().try_clone_to_owned(), io::stdout().as_fd().try_clone_to_owned());
+    #[cfg(windows)]
+    let (input, output) =
+        (io::stdin().as_handle().try_clone_to_owned(), io::stdout().as_handle().try_clone_to_owned());
+    Ok(Entered { task, input: file(input)?, output: file(output)? })
 }

@@ -1,4 +1,4 @@
-//! A command that runs.
+//! A command that runs, followed by threads of the host: where there is no supervisor beside it.
 
 use std::io::{self, PipeReader, Read as _};
 use std::net::TcpListener;
@@ -6,8 +6,6 @@ use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use scorpiox_windows::job::Job;
 
 use crate::seam::{Bell, CellError, Happened};
 use crate::wire::{Ended, Names, Outcome, Status};
@@ -20,14 +18,34 @@ const LOOK_TIME: Duration = Duration::from_millis(50);
 /// After the last process has ended all writers are gone, but for one that inherited the pipe and was let go.
 const LAST_WORDS_TIME: Duration = Duration::from_secs(1);
 
+/// From the request to end to the end.
+const GRACE_TIME: Duration = Duration::from_secs(2);
+
+/// All processes of a command. Dropped, they are killed.
+pub trait Tree: std::fmt::Debug {
+    /// How many run.
+    fn processes(&self) -> io::Result<u32>;
+
+    /// Asks all to end, where a process can be asked; whether it can.
+    fn ask(&self) -> bool;
+
+    /// Ends all.
+    fn end(&self) -> io::Result<()>;
+
+    /// Which of its limits they exceed, where the system does not hold them to it.
+    fn exceeds(&self) -> Option<Ended>;
+}
+
 /// A command that runs. Dropped, it is killed.
 #[derive(Debug)]
-pub struct Running {
-    job: Job,
+pub struct Followed<T> {
+    tree: T,
     news: Receiver<News>,
     chunk: Vec<u8>,
     begun: Instant,
     until: Option<Instant>,
+    /// When those are killed that were asked to end.
+    kill_at: Option<Instant>,
     ended: Option<Ended>,
     shell: Option<(Outcome, Instant)>,
     output_ended: bool,
@@ -41,9 +59,9 @@ enum News {
     ShellEnded(io::Result<ExitStatus>),
 }
 
-impl Running {
-    pub(super) fn new(
-        job: Job,
+impl<T: Tree> Followed<T> {
+    pub(crate) fn new(
+        tree: T,
         child: Child,
         output: PipeReader,
         timeout_ms: Option<u64>,
@@ -54,8 +72,8 @@ impl Running {
         thread::Builder::new().name("command".to_owned()).spawn(move || wait(child, &teller))?;
         let begun = Instant::now();
         let until = timeout_ms.and_then(|time| begun.checked_add(Duration::from_millis(time)));
-        let (chunk, ended, shell, output_ended) = (Vec::new(), None, None, false);
-        Ok(Self { job, news, chunk, begun, until, ended, shell, output_ended })
+        let (chunk, kill_at, ended, shell, output_ended) = (Vec::new(), None, None, None, false);
+        Ok(Self { tree, news, chunk, begun, until, kill_at, ended, shell, output_ended })
     }
 
     /// It runs by now.
@@ -76,9 +94,8 @@ impl Running {
         {
             return Ok(Happened::Done(outcome.clone()));
         }
-        if self.shell.is_none() && self.until.is_some_and(|until| until <= Instant::now()) {
-            self.until = None;
-            self.end(Ended::Timeout);
+        if self.shell.is_none() {
+            self.see_to_its_end();
         }
         match self.news.recv_timeout(time.map_or(LOOK_TIME, |time| time.min(LOOK_TIME))) {
             Ok(News::Output(bytes)) => {
@@ -94,13 +111,29 @@ impl Running {
         Ok(Happened::Nothing)
     }
 
+    fn see_to_its_end(&mut self) {
+        let now = Instant::now();
+        if self.until.take_if(|until| *until <= now).is_some() {
+            self.ask(Ended::Timeout);
+        }
+        if self.kill_at.take_if(|at| *at <= now).is_some() {
+            self.kill();
+        }
+        if self.ended.is_none()
+            && let Some(limit) = self.tree.exceeds()
+        {
+            self.ended = Some(limit);
+            self.kill();
+        }
+    }
+
     /// How it ended. What outlived the shell is ended, too.
     fn judge(&self, status: ExitStatus) -> Result<Outcome, CellError> {
-        let leftover = self.job.processes().map_err(CellError::helper)?;
-        self.job.end().map_err(CellError::helper)?;
+        let leftover = self.tree.processes().map_err(CellError::helper)?;
+        self.tree.end().map_err(CellError::helper)?;
         let duration = self.begun.elapsed();
         Ok(Outcome {
-            status: Status::Code(status.code().unwrap_or(-1)),
+            status: how(status),
             ended: self.ended,
             leftover,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
@@ -108,16 +141,40 @@ impl Running {
         })
     }
 
-    /// Ends it, at once: no program here is asked to end.
-    pub fn stop(&mut self, _gently: bool) {
-        self.end(Ended::Stopped);
+    /// Asks for the end; what has not ended after a while is killed. Or kills it at once.
+    pub fn stop(&mut self, gently: bool) {
+        if gently {
+            self.ask(Ended::Stopped);
+        } else {
+            self.ended.get_or_insert(Ended::Stopped);
+            self.kill();
+        }
     }
 
-    fn end(&mut self, why: Ended) {
+    fn ask(&mut self, why: Ended) {
         self.ended.get_or_insert(why);
-        // Fails when it has ended, which is as well.
-        let _ = self.job.end();
+        if self.tree.ask() {
+            self.kill_at = Instant::now().checked_add(GRACE_TIME);
+        } else {
+            self.kill();
+        }
     }
+
+    fn kill(&self) {
+        // Fails when it has ended, which is as well.
+        let _ = self.tree.end();
+    }
+}
+
+#[cfg(unix)]
+fn how(status: ExitStatus) -> Status {
+    use std::os::unix::process::ExitStatusExt as _;
+    status.signal().map_or_else(|| Status::Code(status.code().unwrap_or(-1)), Status::Signal)
+}
+
+#[cfg(windows)]
+fn how(status: ExitStatus) -> Status {
+    Status::Code(status.code().unwrap_or(-1))
 }
 
 fn read(mut output: PipeReader, teller: &SyncSender<News>) {

@@ -1,0 +1,83 @@
+//! The words of the language.
+
+use std::path::Path;
+
+use crate::wire::Fault;
+
+/// A text between quotes.
+pub(super) fn quoted(text: &str) -> Result<String, Fault> {
+    // How the language reads other characters is not written anywhere.
+    if let Some(odd) = text.chars().find(|c| c.is_control()) {
+        let why = format!("{text:?} has the character {odd:?}; rename it");
+        return Err(Fault::new("writing the command's profile", why));
+    }
+    Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
+}
+
+/// A path alone.
+pub(super) fn literal(path: &Path) -> Result<String, Fault> {
+    Ok(format!("(literal {})", named(path)?))
+}
+
+/// A path, and everything below it.
+pub(super) fn subpath(path: &Path) -> Result<String, Fault> {
+    Ok(format!("(subpath {})", named(path)?))
+}
+
+fn named(path: &Path) -> Result<String, Fault> {
+    match path.to_str() {
+        Some(text) if path.is_absolute() => quoted(text),
+        _ => {
+            let why = format!("{} is no absolute path in Unicode; rename it", path.display());
+            Err(Fault::new("writing the command's profile", why))
+        }
+    }
+}
+
+/// A regular expression, made of [`any_case`] and of signs that mean the same in each dialect.
+pub(super) fn regex(expression: &str) -> String {
+    format!("(regex #\"{expression}\")")
+}
+
+/// What matches a text whatever its letters' case is. Characters beyond ASCII can be written in several ways, and match
+/// whatever is there.
+pub(super) fn any_case(text: &str) -> String {
+    let mut expression = String::new();
+    for c in text.chars() {
+        match c {
+            'a'..='z' | 'A'..='Z' => {
+                expression.extend(['[', c.to_ascii_lowercase(), c.to_ascii_uppercase(), ']']);
+            }
+            '0'..='9' | '/' | '_' | '-' | ' ' => expression.push(c),
+            // These mean something between brackets, or end a text.
+            '"' | '\\' | '^' | '[' | ']' => expression.push('.'),
+            _ if c.is_ascii() => expression.extend(['[', c, ']']),
+            _ => expression.push_str(".*"),
+        }
+    }
+    expression
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_one_whatever_is_in_it() {
+        assert_eq!(quoted(r#"a "b\c"#).unwrap(), r#""a \"b\\c""#);
+        let refused = quoted("a\n(allow default)").unwrap_err();
+        assert!(refused.to_string().contains("rename it"), "{refused}");
+    }
+
+    #[test]
+    fn a_path_has_to_be_a_whole_one() {
+        assert!(subpath(Path::new("a")).is_err());
+        assert_eq!(literal(Path::new("/a b")).unwrap(), "(literal \"/a b\")");
+    }
+
+    #[test]
+    fn a_name_matches_in_each_case() {
+        assert_eq!(any_case(".mcp-1"), "[.][mM][cC][pP]-1");
+        assert_eq!(any_case("ü\"^+"), ".*..[+]");
+    }
+}

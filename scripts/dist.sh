@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# dist.sh FOLDER GUEST…: builds the program for each system of DIST_TARGETS, and packs it into target/dist.
+set -euo pipefail
+targets=${DIST_TARGETS:-x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-pc-windows-gnu aarch64-apple-darwin x86_64-apple-darwin}
+
+scripts/need.sh rpmbuild rpm
+[ -z "${DIST_KEY:-}" ] || scripts/need.sh minisign minisign
+for target in $targets; do
+    printf 'dist: building for %s\n' "$target" >&2
+    scripts/build-for.sh "$target" "$@"
+done
+# What was linked with a newer C library would not start on an older system.
+for target in $targets; do
+    case $target in
+        *-linux-gnu) scripts/dist/oldest.sh "target/$target/release/scorpiox-code" 2.28 ;;
+    esac
+done
+# shellcheck disable=SC2086 # a list
+python3 -B scripts/dist/pack.py target/dist $targets
