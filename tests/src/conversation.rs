@@ -210,9 +210,8 @@ struct Volatile {
 
 impl Volatile {
     fn of(program: &Program) -> Self {
-        let both = |path: PathBuf, name| {
-            [path.canonical(), path].map(|path| (path.display().to_string(), name))
-        };
+        let both =
+            |path: PathBuf, name| [path.canonical(), path].map(|path| (path.display().to_string(), name));
         let folders = [both(program.workspace(), "<WORKSPACE>"), both(program.home(), "<HOME>")];
         Self { folders: folders.into_iter().flatten().collect() }
     }

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use entry::Extra;
 pub use link::link;
 pub use merge::Refusal;
-pub use wsl::{NoDesktop, Wsl};
 use scorpiox_terminal::one_line;
+pub use wsl::{NoDesktop, Wsl};
 
 /// The name under which clients list this server.
 pub const ENTRY_NAME: &str = "scorpiox";

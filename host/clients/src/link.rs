@@ -36,23 +36,30 @@ mod tests {
     use serde_json::Value;
 
     fn start() -> Start {
-        Start { program: "/opt/it's \"here\"/scorpiox-code".to_owned(), arguments: vec!["--home".to_owned(), "/a b".to_owned()] }
+        Start {
+            program: "/opt/it's \"here\"/scorpiox-code".to_owned(),
+            arguments: vec!["--home".to_owned(), "/a b".to_owned()],
+        }
     }
 
     #[test]
     fn cursor_is_given_the_entry_in_base64() {
-        let link = link(Client::Cursor, &start()).unwrap();
-        let config = link.split_once("&config=").unwrap().1;
-        let config = percent_decode_str(config).decode_utf8().unwrap();
-        let entry: Value = serde_json::from_slice(&STANDARD.decode(config.as_bytes()).unwrap()).unwrap();
+        let link = link(Client::Cursor, &start()).expect("as it is made");
+        let config = link.split_once("&config=").expect("as it is made").1;
+        let config = percent_decode_str(config).decode_utf8().expect("as it is made");
+        let entry: Value =
+            serde_json::from_slice(&STANDARD.decode(config.as_bytes()).expect("as it is made"))
+                .expect("as it is made");
         assert_eq!(entry, json!({ "command": start().program, "args": start().arguments }));
     }
 
     #[test]
     fn visual_studio_code_is_given_json() {
-        let link = link(Client::VsCode, &start()).unwrap();
-        let entry = percent_decode_str(link.strip_prefix("vscode:mcp/install?").unwrap()).decode_utf8().unwrap();
-        let entry: Value = serde_json::from_str(&entry).unwrap();
+        let link = link(Client::VsCode, &start()).expect("as it is made");
+        let entry = percent_decode_str(link.strip_prefix("vscode:mcp/install?").expect("as it is made"))
+            .decode_utf8()
+            .expect("as it is made");
+        let entry: Value = serde_json::from_str(&entry).expect("as it is made");
         assert_eq!(entry["name"], "scorpiox");
         assert_eq!(entry["command"], start().program);
     }

@@ -23,7 +23,9 @@ pub enum NoDesktop {
     #[error("no user of Windows has Claude Desktop's folder ({}); start it once, and try again", .0.display())]
     Nobody(PathBuf),
     /// Whose is meant cannot be told.
-    #[error("several users of Windows have Claude Desktop: {0}; write the entry by hand into the right one's file")]
+    #[error(
+        "several users of Windows have Claude Desktop: {0}; write the entry by hand into the right one's file"
+    )]
     Several(String),
 }
 
@@ -69,16 +71,18 @@ mod tests {
 
     #[test]
     fn the_one_user_with_the_client_is_found() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("as it is made");
         let wsl = Wsl::of("Ubuntu".to_owned(), folder.path());
         assert!(matches!(wsl.desktop_file(), Err(NoDesktop::Nobody(_))));
-        let made = |user: &str| std::fs::create_dir_all(folder.path().join(user).join(DESKTOP)).unwrap();
-        std::fs::create_dir_all(folder.path().join("Public")).unwrap();
+        let made = |user: &str| {
+            std::fs::create_dir_all(folder.path().join(user).join(DESKTOP)).expect("as it is made");
+        };
+        std::fs::create_dir_all(folder.path().join("Public")).expect("as it is made");
         made("ada");
         let expected = folder.path().join("ada").join(DESKTOP).join("claude_desktop_config.json");
-        assert_eq!(wsl.desktop_file().unwrap(), expected);
+        assert_eq!(wsl.desktop_file().expect("as it is made"), expected);
         made("bob");
-        assert!(wsl.desktop_file().unwrap_err().to_string().contains("bob"));
+        assert!(wsl.desktop_file().expect_err("refused").to_string().contains("bob"));
     }
 
     #[test]

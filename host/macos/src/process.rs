@@ -55,8 +55,7 @@ impl Pid {
         // SAFETY: numbers alone, of which zero is one.
         let mut used: libc::rusage_info_v0 = unsafe { zeroed() };
         // SAFETY: the buffer is of the kind that this flavor names.
-        let asked =
-            unsafe { libc::proc_pid_rusage(self.0, libc::RUSAGE_INFO_V0, (&raw mut used).cast()) };
+        let asked = unsafe { libc::proc_pid_rusage(self.0, libc::RUSAGE_INFO_V0, (&raw mut used).cast()) };
         if asked == 0 { used.ri_phys_footprint } else { 0 }
     }
 }

@@ -29,9 +29,8 @@ pub enum Lookup {
 #[allow(unsafe_code)]
 pub fn lookup(pid: Pid, name: &CStr) -> Lookup {
     // SAFETY: both texts end with NUL and outlive the call; the filter takes one text.
-    let answer = unsafe {
-        sandbox_check(pid.raw(), c"mach-lookup".as_ptr(), GLOBAL_NAME | NO_REPORT, name.as_ptr())
-    };
+    let answer =
+        unsafe { sandbox_check(pid.raw(), c"mach-lookup".as_ptr(), GLOBAL_NAME | NO_REPORT, name.as_ptr()) };
     match answer {
         0 => Lookup::Allowed,
         1 => Lookup::Refused,

@@ -50,6 +50,7 @@ pub use audit::AuditPolicy;
 pub use export::{Export, LogServer};
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded};
+pub use load::quoted;
 pub use managed::kept_from_others;
 pub use parse::Idle;
 pub use plugins::{Approve, Candidate, PluginPattern, PluginsPolicy, Signed, Signer};
@@ -62,7 +63,6 @@ pub use scorpiox_rules::{
     NamePattern, NetworkRule, PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, Source,
     Sourced, TOOLCHAINS, covers, has_protected_name, is_name, is_protected_name,
 };
-pub use load::quoted;
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};

@@ -186,7 +186,9 @@ fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
     match &profile.network.value {
         NetworkRule::Off => Ok(Network::Off),
         NetworkRule::Open => Ok(Network::Host),
-        NetworkRule::Allowlist { .. } if matches!(tier, Tier::T1 | Tier::T1b | Tier::Seatbelt) => Ok(Network::Proxy),
+        NetworkRule::Allowlist { .. } if matches!(tier, Tier::T1 | Tier::T1b | Tier::Seatbelt) => {
+            Ok(Network::Proxy)
+        }
         NetworkRule::Allowlist { .. } => Err(ShellError::Unenforceable(format!(
             "the network of profile {} is a list of hosts, which tier {tier} cannot enforce; T1 and T1b can",
             profile.name

@@ -47,7 +47,8 @@ impl Shell {
             let what = what.to_owned();
             move |error| Arc::new(ShellError::Io { what, error })
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(io("listening on this machine"))?;
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(io("listening on this machine"))?;
         let port = listener.local_addr().map_err(io("listening on this machine"))?.port();
         let request = |command: String| Request {
             command,
@@ -75,7 +76,8 @@ impl Shell {
         }
         let mut script = String::new();
         for Probe { what, script: tried } in &probes {
-            let _ = writeln!(script, "if ( {tried} ) >/dev/null 2>&1 </dev/null; then echo '{COULD}{what}'; fi");
+            let _ =
+                writeln!(script, "if ( {tried} ) >/dev/null 2>&1 </dev/null; then echo '{COULD}{what}'; fi");
         }
         let request = request(script);
         let mut waited = Waited::of(self.try_to_start(&request)?, SHOWN_CHARS);
@@ -118,7 +120,8 @@ impl Made {
     fn new(shell: &Shell, is_shown: &impl Fn(&Path) -> bool) -> Self {
         let name = format!(".scorpiox-probe-{}", instance::name());
         let site = shell.site();
-        let outside = [Some(site.own_home.clone()), site.home.clone(), site.workspace.parent().map(Path::to_owned)];
+        let outside =
+            [Some(site.own_home.clone()), site.home.clone(), site.workspace.parent().map(Path::to_owned)];
         let outside = outside.into_iter().flatten().filter(|folder| !is_shown(folder));
         let mut paths: Vec<_> = outside.map(|folder| folder.join(&name)).collect();
         paths.extend([".mcp.json", ".MCP.Json"].map(|name| site.workspace.join(name)));
@@ -148,18 +151,24 @@ fn usual(own: &Path, made: &Made) -> Vec<Probe> {
     let own = quoted(own);
     let server = std::process::id();
     let mut probes = vec![
-        Probe { what: "list this program's own folder", script: format!("ls {own}/policy.toml || ls {own}/*") },
+        Probe {
+            what: "list this program's own folder",
+            script: format!("ls {own}/policy.toml || ls {own}/*"),
+        },
         Probe {
             what: "list this program's own folder by a link",
-            script: format!("ln -s {own} \"$TMPDIR/probe\"; ls \"$TMPDIR/probe\"/*; c=$?; rm \"$TMPDIR/probe\"; exit $c"),
+            script: format!(
+                "ln -s {own} \"$TMPDIR/probe\"; ls \"$TMPDIR/probe\"/*; c=$?; rm \"$TMPDIR/probe\"; exit $c"
+            ),
         },
         Probe { what: "send this program a signal", script: format!("kill -0 {server}") },
         Probe { what: "see this program's process", script: format!("ps -p {server} -o pid= | grep -q .") },
         Probe {
             what: "read a disk",
-            script: "for d in /dev/disk0 /dev/rdisk0 /dev/sda /dev/vda /dev/nvme0n1 /dev/mem; do head -c 1 $d && \
+            script:
+                "for d in /dev/disk0 /dev/rdisk0 /dev/sda /dev/vda /dev/nvme0n1 /dev/mem; do head -c 1 $d && \
                      exit 0; done; exit 1"
-                .to_owned(),
+                    .to_owned(),
         },
     ];
     for path in &made.paths {
@@ -173,10 +182,19 @@ fn usual(own: &Path, made: &Made) -> Vec<Probe> {
 fn of_macos() -> Vec<Probe> {
     let probe = |what, script: &str| Probe { what, script: script.to_owned() };
     vec![
-        probe("take on another sandbox", "/usr/bin/sandbox-exec -p '(version 1)(allow default)' /usr/bin/true"),
-        probe("ask launchd for the user's services", "/bin/launchctl print \"gui/$(id -u)\" | grep -q services"),
+        probe(
+            "take on another sandbox",
+            "/usr/bin/sandbox-exec -p '(version 1)(allow default)' /usr/bin/true",
+        ),
+        probe(
+            "ask launchd for the user's services",
+            "/bin/launchctl print \"gui/$(id -u)\" | grep -q services",
+        ),
         probe("list keychains", "/usr/bin/security list-keychains | grep -q keychain"),
-        probe("tell another program what to do", "/usr/bin/osascript -e 'tell application \"Finder\" to get name'"),
+        probe(
+            "tell another program what to do",
+            "/usr/bin/osascript -e 'tell application \"Finder\" to get name'",
+        ),
         probe("become somebody else", "sudo -n true"),
     ]
 }

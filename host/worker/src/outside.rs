@@ -24,9 +24,11 @@ pub fn enter(prepare: impl FnOnce() -> io::Result<()>) -> Option<Result<Entered,
 
 fn begin(task: String, prepare: impl FnOnce() -> io::Result<()>) -> Result<Entered, Fault> {
     prepare().map_err(Fault::at("starting threads"))?;
-    let file = |owned: io::Result<Owned>| owned.map(File::from).map_err(Fault::at("taking what it was given"));
+    let file =
+        |owned: io::Result<Owned>| owned.map(File::from).map_err(Fault::at("taking what it was given"));
     #[cfg(unix)]
-    let (input, output) = (io::stdin().as_fd().try_clone_to_owned(), io::stdout().as_fd().try_clone_to_owned());
+    let (input, output) =
+        (io::stdin().as_fd().try_clone_to_owned(), io::stdout().as_fd().try_clone_to_owned());
     #[cfg(windows)]
     let (input, output) =
         (io::stdin().as_handle().try_clone_to_owned(), io::stdout().as_handle().try_clone_to_owned());

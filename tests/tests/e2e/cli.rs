@@ -341,7 +341,10 @@ fn config_takes_its_entry_out_and_nothing_else() {
 fn config_prints_an_address_that_a_client_opens() {
     let program = Program::new();
     let cursor = prints(&program, &["config", "cursor", "--link"]);
-    assert!(cursor.starts_with("cursor://anysphere.cursor-deeplink/mcp/install?name=scorpiox&config="), "{cursor}");
+    assert!(
+        cursor.starts_with("cursor://anysphere.cursor-deeplink/mcp/install?name=scorpiox&config="),
+        "{cursor}"
+    );
     assert!(prints(&program, &["config", "vscode", "--link"]).starts_with("vscode:mcp/install?%7B"));
     let (_, err) = fails(&program, &["config", "codex", "--link"], 1);
     assert!(err.contains("use --write"), "{err}");
@@ -351,7 +354,9 @@ fn config_prints_an_address_that_a_client_opens() {
 #[test]
 fn shells_complete_the_commands_and_the_manual_has_a_page_for_each() {
     let program = Program::new();
-    for (shell, piece) in [("bash", "complete -F"), ("zsh", "#compdef scorpiox-code"), ("fish", "complete -c scorpiox-code")] {
+    for (shell, piece) in
+        [("bash", "complete -F"), ("zsh", "#compdef scorpiox-code"), ("fish", "complete -c scorpiox-code")]
+    {
         let text = prints(&program, &["completions", shell]);
         assert!(text.contains(piece) && text.contains("policy"), "{shell}:\n{text}");
     }

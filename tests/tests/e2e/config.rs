@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use scorpiox_tests::{Canonical as _, Program};
 use scorpiox_tests::program::binary;
+use scorpiox_tests::{Canonical as _, Program};
 use serde_json::{Value, json};
 
 /// The entry in a project's file.

@@ -177,8 +177,7 @@ fn files_that_are_no_plain_text_are_read_as_they_are() {
     program.put(&format!("{folder}/empty.txt"), "");
     program.put(&format!("{folder}/controls.txt"), "\u{1b}[31mred\u{0}\r\n\u{feff}");
     // Windows has no `?` in names.
-    let (odd, encoded) =
-        if cfg!(windows) { ("a b/ü%20#.md", "%23") } else { ("a b/ü%20#?.md", "%23%3F") };
+    let (odd, encoded) = if cfg!(windows) { ("a b/ü%20#.md", "%23") } else { ("a b/ü%20#?.md", "%23%3F") };
     let encoded = format!("a%20b/%C3%BC%2520{encoded}.md");
     program.put(&format!("{folder}/{odd}"), "odd name");
     program.put(&format!("{folder}/image.png"), [0xff_u8, 0xfe, 0x00]);

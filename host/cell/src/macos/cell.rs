@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Running, SANDBOX_EXEC};
 use super::tree::Processes;
+use super::{Running, SANDBOX_EXEC};
 use crate::followed::Followed;
 use crate::seam::{Bell, CellError, Helper};
 use crate::seatbelt;
@@ -44,9 +44,9 @@ impl Cell {
             return Err(Fault::new("building a sandbox", "only Linux has this tier").into());
         }
         let listener = match spec.network {
-            Network::Proxy => {
-                Some(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Fault::at("listening for the proxy"))?)
-            }
+            Network::Proxy => Some(
+                TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Fault::at("listening for the proxy"))?,
+            ),
             Network::Off | Network::Host => None,
         };
         let port = listener.as_ref().map(TcpListener::local_addr).transpose();

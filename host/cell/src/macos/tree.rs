@@ -48,7 +48,8 @@ impl Tree for Processes {
     }
 
     fn ask(&self) -> bool {
-        let asked = self.members().and_then(|pids| pids.into_iter().try_for_each(|pid| pid.send(Signal::Term)));
+        let asked =
+            self.members().and_then(|pids| pids.into_iter().try_for_each(|pid| pid.send(Signal::Term)));
         asked.is_ok()
     }
 

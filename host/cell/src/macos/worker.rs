@@ -14,7 +14,8 @@ use crate::seatbelt;
 use crate::worker::{Bounds, WorkEnd};
 
 /// Becomes the worker within its processor time.
-const START: &str = "ulimit -c 0 && ulimit -t \"$2\" || exit 126\nprofile=$1; shift 2; exec \"$0\" -p \"$profile\" \"$@\"";
+const START: &str =
+    "ulimit -c 0 && ulimit -t \"$2\" || exit 126\nprofile=$1; shift 2; exec \"$0\" -p \"$profile\" \"$@\"";
 /// What the system ends it with whose processor time is over, and what a program of Rust ends with that gets no memory.
 const XCPU: i32 = 24;
 const ABRT: i32 = 6;
@@ -52,7 +53,11 @@ pub(crate) fn command(path: &Path, bounds: &Bounds) -> io::Result<Command> {
     let path = path.canonicalize()?;
     let profile = seatbelt::of_worker(&path).map_err(io::Error::other)?;
     let mut command = Command::new("/bin/sh");
-    command.env_clear().args(["-c", START, SANDBOX_EXEC, &profile]).arg(bounds.cpu_seconds.to_string()).arg(path);
+    command
+        .env_clear()
+        .args(["-c", START, SANDBOX_EXEC, &profile])
+        .arg(bounds.cpu_seconds.to_string())
+        .arg(path);
     Ok(command)
 }
 

@@ -75,3 +75,19 @@ pub(super) const NETWORK: &str = r#"; The machine's network.
 
 /// What git runs by itself, in repositories that come while a command runs; those that exist have rules of their own.
 pub(super) const NAMES: [&str; 1] = ["/[.][gG][iI][tT]/[hH][oO][oO][kK][sS]/"];
+
+/// What commands see of `/etc`: nothing about the machine's users but their names.
+pub(super) const ETC: [&str; 12] = [
+    "group",
+    "localtime",
+    "man.conf",
+    "networks",
+    "passwd",
+    "paths",
+    "paths.d",
+    "protocols",
+    "rpc",
+    "services",
+    "shells",
+    "ssl",
+];

@@ -15,9 +15,8 @@ use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
-use crate::etc::ETC;
 use crate::wire::{CellSpec, CommandSpec, Cover, Exposed, Fault, Network, Tier};
-use base::{BASE, METADATA, NAMES, NETWORK, UNSANDBOXED};
+use base::{BASE, ETC, METADATA, NAMES, NETWORK, UNSANDBOXED};
 use write::{any_case, literal, quoted, regex, subpath};
 
 /// One that no command may look up, but who has no sandbox.
@@ -119,9 +118,12 @@ impl Profile {
     fn reopens(&mut self, spec: &CellSpec, covers: &[Cover]) -> Result<(), Fault> {
         let scratch = scratch(spec);
         let is_closed = |path: &Path| {
-            covers.iter().any(|cover| matches!(cover, Cover::Hide(hidden) if path.starts_with(hidden.as_path())))
+            covers
+                .iter()
+                .any(|cover| matches!(cover, Cover::Hide(hidden) if path.starts_with(hidden.as_path())))
         };
-        let is_area = |exposed: &&Exposed| covers.iter().any(|cover| cover.path().starts_with(exposed.path.as_path()));
+        let is_area =
+            |exposed: &&Exposed| covers.iter().any(|cover| cover.path().starts_with(exposed.path.as_path()));
         let own = spec.exposed.iter().filter(|exposed| !exposed.write && !is_area(exposed)).chain([&scratch]);
         for exposed in own.filter(|exposed| is_closed(exposed.path.as_path())) {
             self.line("; The command's own.");
@@ -152,8 +154,9 @@ impl Profile {
             return Ok(());
         }
         let area = subpath(exposed.path.as_path())?;
-        let packages: String =
-            command.packages.iter().map(|name| format!(" (require-not {})", regex(&format!("/{}/", any_case(name))))).collect();
+        let packages = command.packages.iter().fold(String::new(), |packages, name| {
+            packages + " (require-not " + &regex(&format!("/{}/", any_case(name))) + ")"
+        });
         self.line(&format!("; Names that other programs obey, in {area}."));
         for name in &command.absent_names {
             let name = regex(&format!("/{}(/|$)", any_case(name)));
@@ -175,7 +178,9 @@ impl Profile {
             let here = subpath(path)?;
             match cover {
                 Cover::Hide(_) => {
-                    self.line(&format!("(deny {METADATA} {READS} {WRITES} file-issue-extension network* {here})"));
+                    self.line(&format!(
+                        "(deny {METADATA} {READS} {WRITES} file-issue-extension network* {here})"
+                    ));
                 }
                 Cover::Freeze(_) | Cover::Keep(_) | Cover::Pin(_) => {
                     self.line(&format!("(deny {WRITES} {here})"));

@@ -172,8 +172,7 @@ const OPERATIONS: &[&str] = &[
 ];
 
 /// Which filters have one text.
-const FILTERS: &[&str] =
-    &["literal", "subpath", "regex", "global-name", "sysctl-name", "sysctl-name-prefix"];
+const FILTERS: &[&str] = &["literal", "subpath", "regex", "global-name", "sysctl-name", "sysctl-name-prefix"];
 
 fn check_filter(term: &Term) {
     let Term::List(parts) = term else { panic!("a filter is a list: {term:?}") };
@@ -228,7 +227,8 @@ fn profiles_are_in_the_language_and_deny_by_default() {
 
 #[test]
 fn what_closes_comes_after_what_opens() {
-    let text = profile(&cell(Tier::Seatbelt, Network::Host, true), &command(covers()), MARKED, None).unwrap();
+    let text = profile(&cell(Tier::Seatbelt, Network::Host, true), &command(covers()), MARKED, None)
+        .expect("as it is made");
     let last_allow = text.rfind("(allow file").expect("it opens");
     assert!(text.find("; Names").expect("names") > last_allow);
     assert!(text.find("; What is closed.").expect("covers") > last_allow);
@@ -243,10 +243,10 @@ fn what_closes_comes_after_what_opens() {
 fn a_path_that_the_language_cannot_say_is_an_error() {
     let odd = Cover::Hide(raw("/Users/ada/project one/a\n(allow default)"));
     let error = profile(&cell(Tier::Seatbelt, Network::Off, true), &command(vec![odd]), MARKED, None);
-    assert!(error.unwrap_err().to_string().contains("rename it"));
+    assert!(error.expect_err("refused").to_string().contains("rename it"));
     let error = profile(&cell(Tier::Seatbelt, Network::Proxy, true), &command(Vec::new()), MARKED, None);
-    assert!(error.unwrap_err().to_string().contains("nobody listens"));
+    assert!(error.expect_err("refused").to_string().contains("nobody listens"));
     let many = (0..9000).map(|n| Cover::Hide(raw(&format!("/Users/ada/project one/{n:0100}")))).collect();
     let error = profile(&cell(Tier::Seatbelt, Network::Off, true), &command(many), MARKED, None);
-    assert!(error.unwrap_err().to_string().contains("smaller folder"));
+    assert!(error.expect_err("refused").to_string().contains("smaller folder"));
 }

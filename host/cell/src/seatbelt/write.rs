@@ -64,15 +64,15 @@ mod tests {
 
     #[test]
     fn a_text_is_one_whatever_is_in_it() {
-        assert_eq!(quoted(r#"a "b\c"#).unwrap(), r#""a \"b\\c""#);
-        let refused = quoted("a\n(allow default)").unwrap_err();
+        assert_eq!(quoted(r#"a "b\c"#).expect("as it is made"), r#""a \"b\\c""#);
+        let refused = quoted("a\n(allow default)").expect_err("refused");
         assert!(refused.to_string().contains("rename it"), "{refused}");
     }
 
     #[test]
     fn a_path_has_to_be_a_whole_one() {
         assert!(subpath(Path::new("a")).is_err());
-        assert_eq!(literal(Path::new("/a b")).unwrap(), "(literal \"/a b\")");
+        assert_eq!(literal(Path::new("/a b")).expect("as it is made"), "(literal \"/a b\")");
     }
 
     #[test]

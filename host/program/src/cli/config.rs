@@ -54,7 +54,8 @@ pub(super) fn run(environment: &Environment, arguments: ConfigArguments) -> Resu
             .with_context(|| format!("{} is not written", path.display()))?;
     }
     if link {
-        let address = clients::link(client, &start).context("this client has no such address; use --write")?;
+        let address =
+            clients::link(client, &start).context("this client has no such address; use --write")?;
         check_program(environment).context("clients must not start this program where it is")?;
         terminal::print(&Shown::line(&address));
     } else if remove {
@@ -86,7 +87,9 @@ fn taken_out(path: &Path, removed: Removed) -> Result<Shown> {
     match removed {
         Removed::Nothing => Ok(Shown::line(&format!("{path} has no entry"))),
         Removed::Out { backup } => Ok(Shown::line(&format!("updated {path} (before: {})", backup.display()))),
-        Removed::Stays => anyhow::bail!("{path}: remove the entry \"{}\" by hand; nothing was changed", clients::ENTRY_NAME),
+        Removed::Stays => {
+            anyhow::bail!("{path}: remove the entry \"{}\" by hand; nothing was changed", clients::ENTRY_NAME)
+        }
     }
 }
 

@@ -50,20 +50,20 @@ fn an_existing_entry_gets_the_command_and_keeps_what_a_person_added() {
 #[test]
 fn the_entry_goes_and_the_rest_stays() {
     let before = "# mine\nmodel = 'x'\n\n[mcp_servers.other]\ncommand = \"npx\"\n";
-    let with = codex(before).unwrap();
-    assert_eq!(super::without(&with).unwrap().as_deref(), Some(before));
+    let with = codex(before).expect("valid TOML");
+    assert_eq!(super::without(&with).expect("valid TOML").as_deref(), Some(before));
     let deeper = format!("{with}\n[mcp_servers.scorpiox.env]\nA = '1'\n\n[last]\na = 1\n");
     let expected = format!("{before}\n[last]\na = 1\n");
-    assert_eq!(super::without(&deeper).unwrap().as_deref(), Some(expected.as_str()));
-    let alone = codex("").unwrap();
-    assert_eq!(super::without(&alone).unwrap().as_deref(), Some(""));
+    assert_eq!(super::without(&deeper).expect("valid TOML").as_deref(), Some(expected.as_str()));
+    let alone = codex("").expect("valid TOML");
+    assert_eq!(super::without(&alone).expect("valid TOML").as_deref(), Some(""));
     // Ways to write it that are not edited.
     for odd in ["mcp_servers.scorpiox.command = 'x'\n", "[mcp_servers]\nscorpiox = { command = 'x' }\n"] {
-        assert_eq!(super::without(odd).unwrap(), None, "{odd}");
+        assert_eq!(super::without(odd).expect("valid TOML"), None, "{odd}");
     }
     // A line in a text that looks like ours.
     let text = "a = \"\"\"\n[mcp_servers.scorpiox]\nb\n\"\"\"\n";
-    assert_eq!(super::without(text).unwrap(), None);
+    assert_eq!(super::without(text).expect("valid TOML"), None);
 }
 
 #[test]
