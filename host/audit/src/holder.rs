@@ -1,15 +1,15 @@
 //! Who holds a lock, where the system shows it.
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) use self::locks::holder;
 
 /// Nobody says so here.
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 pub(crate) fn holder(_: &std::fs::File) -> Option<String> {
     None
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod locks {
     use std::fs::File;
     use std::io::Read as _;

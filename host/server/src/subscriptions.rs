@@ -59,6 +59,7 @@ impl Wanted {
 
 impl Subscriptions {
     /// Acknowledges a subscription and keeps it; gives the ticket back with an error.
+    #[allow(clippy::result_large_err, reason = "locks are large on macOS")]
     pub(crate) fn open(
         &self,
         id: &Id<'_>,

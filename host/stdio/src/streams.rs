@@ -14,13 +14,19 @@ mod unix {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use signal_hook::consts::{SIGINT, SIGTERM};
 
-    /// The least that a pipe holds, in bytes: a page of memory.
-    const SMALLEST_PIPE: usize = 4096;
-
     /// How many bytes can be written without blocking. What is no pipe may block at once. A client can make a pipe
     /// smaller at any time, but not below a page.
+    #[cfg(target_os = "linux")]
     pub fn room_of(output: &OwnedFd) -> usize {
+        /// The least that a pipe holds, in bytes: a page of memory.
+        const SMALLEST_PIPE: usize = 4096;
         rustix::pipe::fcntl_getpipe_size(output).map_or(0, |room| room.min(SMALLEST_PIPE))
+    }
+
+    /// How many bytes can be written without blocking: nobody says so here.
+    #[cfg(not(target_os = "linux"))]
+    pub fn room_of(_: &OwnedFd) -> usize {
+        0
     }
 
     /// Takes standard input and output away from the rest of the process: what prints by

@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
@@ -107,8 +107,9 @@ impl Folder {
 
     /// A path that leads to this very folder while it is held, for what takes nothing but paths.
     #[cfg(target_os = "linux")]
-    pub fn alias(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
+    pub fn alias(&self) -> std::path::PathBuf {
+        use std::os::fd::AsRawFd as _;
+        format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
     }
 }
 
@@ -145,7 +146,7 @@ fn kind_of(stat: &Stat) -> Kind {
     }
 }
 
-#[allow(clippy::unnecessary_cast, reason = "the type is another one on other systems")]
+#[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "the types are others on other systems")]
 fn identity_of(stat: &Stat) -> Identity {
     (stat.st_dev as u64, stat.st_ino as u64)
 }

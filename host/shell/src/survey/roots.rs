@@ -21,13 +21,11 @@ impl Modes {
 #[cfg(unix)]
 mod unix {
     use std::collections::BTreeMap;
-    use std::fs::{self, File, Permissions};
+    use std::fs;
     use std::io;
-    use std::os::fd::AsRawFd;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::fs::MetadataExt;
     use std::path::{Path, PathBuf};
 
-    use rustix::fs::{CWD, Mode, OFlags, openat};
     use scorpiox_paths::Identity;
 
     /// What the owner needs of a folder.
@@ -63,16 +61,60 @@ mod unix {
         if !root.symlink_metadata().is_ok_and(|found| lacks(&found)) {
             return Ok(false);
         }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = File::from(openat(CWD, root, flags, Mode::empty())?);
-        let found = folder.metadata()?;
+        let held = Held::new(root)?;
+        let found = held.metadata()?;
         let is_same = (found.dev(), found.ino()) == identity;
         if !is_same || !lacks(&found) || found.uid() != rustix::process::geteuid().as_raw() {
             return Ok(false);
         }
-        // Of what was opened and looked at, whatever has its path by now.
-        let opened = format!("/proc/self/fd/{}", folder.as_raw_fd());
-        fs::set_permissions(opened, Permissions::from_mode((found.mode() | mode & OWNERS) & 0o7777))?;
+        held.set_mode((found.mode() | mode & OWNERS) & 0o7777)?;
         Ok(true)
+    }
+
+    /// A folder that need not be readable: what is looked at is what is changed, whatever has its path by now.
+    #[cfg(target_os = "linux")]
+    struct Held(fs::File);
+
+    #[cfg(target_os = "linux")]
+    impl Held {
+        fn new(path: &Path) -> io::Result<Self> {
+            use rustix::fs::{CWD, Mode, OFlags, openat};
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            Ok(Self(openat(CWD, path, flags, Mode::empty())?.into()))
+        }
+
+        fn metadata(&self) -> io::Result<fs::Metadata> {
+            self.0.metadata()
+        }
+
+        fn set_mode(&self, mode: u32) -> io::Result<()> {
+            use std::os::fd::AsRawFd as _;
+            use std::os::unix::fs::PermissionsExt as _;
+            let opened = format!("/proc/self/fd/{}", self.0.as_raw_fd());
+            fs::set_permissions(opened, fs::Permissions::from_mode(mode))
+        }
+    }
+
+    /// Elsewhere nothing holds a folder that cannot be read. What takes its place meanwhile, of the same owner, gets
+    /// the owner's rights.
+    #[cfg(not(target_os = "linux"))]
+    struct Held<'a>(&'a Path);
+
+    #[cfg(not(target_os = "linux"))]
+    impl<'a> Held<'a> {
+        #[allow(clippy::unnecessary_wraps)] // as where it is opened
+        fn new(path: &'a Path) -> io::Result<Self> {
+            Ok(Self(path))
+        }
+
+        fn metadata(&self) -> io::Result<fs::Metadata> {
+            self.0.symlink_metadata()
+        }
+
+        fn set_mode(&self, mode: u32) -> io::Result<()> {
+            use rustix::fs::{AtFlags, CWD, Mode, RawMode, chmodat};
+            let mode = Mode::from_raw_mode(RawMode::try_from(mode).unwrap_or_default());
+            Ok(chmodat(CWD, self.0, mode, AtFlags::SYMLINK_NOFOLLOW)?)
+        }
     }
 }
