@@ -18,7 +18,7 @@ use scorpiox_policy::quoted;
 use super::run::Waited;
 use super::{As, Request, Shell, ShellError, Wait};
 
-/// What a line begins with that names what a command could do.
+/// What a line begins with that says which try was successful, by its number.
 const COULD: &str = "scorpiox-could: ";
 /// Longest time for all of them.
 const TIME: Duration = Duration::from_secs(30);
@@ -60,13 +60,17 @@ impl Shell {
         let started = self.try_to_start(&none)?;
         let (tier, network) = (started.tier, started.cell.plan.spec.network);
         let areas: Vec<PathBuf> = started.cell.plan.areas.iter().map(|area| area.path.clone()).collect();
+        let spec = &started.cell.plan.spec;
+        let exposed = spec.exposed.iter().map(|exposed| &exposed.path).chain([&spec.scratch, &spec.home]);
+        let exposed: Vec<PathBuf> = exposed.map(|path| path.as_path().to_owned()).collect();
+        let private = private(&self.site().own_home, &exposed);
         drop(started);
         if tier == Tier::None {
             return Ok(Probed { tried: 0, could: Vec::new() });
         }
         let is_shown = |path: &Path| areas.iter().any(|area| path.starts_with(area));
         let made = Made::new(self, &is_shown);
-        let mut probes = usual(self.site().own_home.as_path(), &made);
+        let mut probes = usual(private.as_deref(), &made);
         if network == Network::Off {
             let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
             probes.push(Probe { what: "reach a server on this machine", script });
@@ -75,9 +79,12 @@ impl Shell {
             probes.extend(of_macos());
         }
         let mut script = String::new();
-        for Probe { what, script: tried } in &probes {
-            let _ =
-                writeln!(script, "if ( {tried} ) >/dev/null 2>&1 </dev/null; then echo '{COULD}{what}'; fi");
+        for (number, probe) in probes.iter().enumerate() {
+            let tried = &probe.script;
+            let _ = writeln!(
+                script,
+                "if ( {tried} ) >/dev/null 2>&1 </dev/null; then echo '{COULD}{number}'; fi"
+            );
         }
         let request = request(script);
         let mut waited = Waited::of(self.try_to_start(&request)?, SHOWN_CHARS);
@@ -89,7 +96,8 @@ impl Shell {
             }
         };
         let printed = waited.completed(&request, outcome).output.text;
-        let named = printed.lines().filter_map(|line| line.strip_prefix(COULD)).map(str::to_owned);
+        let numbers = printed.lines().filter_map(|line| line.strip_prefix(COULD)?.parse::<usize>().ok());
+        let named = numbers.filter_map(|number| Some(probes.get(number)?.what.to_owned()));
         let could = named.chain(made.found().map(|path| format!("make {}", path.display()))).collect();
         Ok(Probed { tried: probes.len() + made.paths.len(), could })
     }
@@ -146,21 +154,21 @@ impl Drop for Made {
     }
 }
 
+/// Something in the program's own folder that commands do not see, nor anything in it.
+fn private(own: &Path, exposed: &[PathBuf]) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(own).ok()?.flatten().map(|entry| entry.path());
+    entries.filter(|entry| !exposed.iter().any(|path| path.starts_with(entry))).min()
+}
+
+/// A script that opens a file or a folder.
+fn opened(path: &str) -> String {
+    format!("if [ -d {path} ]; then ls {path}/; else head -c 1 {path}; fi")
+}
+
 /// What is tried on every system. Folders are made where it is looked afterwards; those scripts fail, whatever came of it.
-fn usual(own: &Path, made: &Made) -> Vec<Probe> {
-    let own = quoted(own);
+fn usual(private: Option<&Path>, made: &Made) -> Vec<Probe> {
     let server = std::process::id();
     let mut probes = vec![
-        Probe {
-            what: "list this program's own folder",
-            script: format!("ls {own}/policy.toml || ls {own}/*"),
-        },
-        Probe {
-            what: "list this program's own folder by a link",
-            script: format!(
-                "ln -s {own} \"$TMPDIR/probe\"; ls \"$TMPDIR/probe\"/*; c=$?; rm \"$TMPDIR/probe\"; exit $c"
-            ),
-        },
         Probe { what: "send this program a signal", script: format!("kill -0 {server}") },
         Probe { what: "see this program's process", script: format!("ps -p {server} -o pid= | grep -q .") },
         Probe {
@@ -171,6 +179,12 @@ fn usual(own: &Path, made: &Made) -> Vec<Probe> {
                     .to_owned(),
         },
     ];
+    if let Some(private) = private.map(quoted) {
+        let link = "\"$TMPDIR/scorpiox-probe\"";
+        probes.push(Probe { what: "read what this program keeps", script: opened(&private) });
+        let script = format!("ln -s {private} {link}; ( {} ); c=$?; rm {link}; exit $c", opened(link));
+        probes.push(Probe { what: "read what this program keeps, by a link", script });
+    }
     for path in &made.paths {
         let path = quoted(path);
         probes.push(Probe { what: "make what it must not", script: format!("mkdir {path}; exit 1") });
@@ -197,4 +211,51 @@ fn of_macos() -> Vec<Probe> {
         ),
         probe("become somebody else", "sudo -n true"),
     ]
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Whether a script ends with 0 where nothing confines it.
+    #[allow(clippy::disallowed_methods)] // to see that it would be noticed
+    fn can(script: &str) -> bool {
+        let ran = std::process::Command::new("/bin/bash").args(["-c", script]).output();
+        ran.expect("bash runs").status.success()
+    }
+
+    #[test]
+    fn who_is_not_confined_can_do_what_is_tried() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("policy.toml"), "version = 1\n").expect("a file");
+        let made = Made { paths: vec![folder.path().join("made")] };
+        let private = private(folder.path(), &[]).expect("something");
+        let probes = usual(Some(&private), &made);
+        let could: Vec<_> = probes
+            .iter()
+            .filter(|probe| {
+                let tmpdir = quoted(folder.path());
+                probe.what != "read a disk" && can(&format!("TMPDIR={tmpdir}; {}", probe.script))
+            })
+            .map(|probe| probe.what)
+            .collect();
+        let expected = [
+            "send this program a signal",
+            "see this program's process",
+            "read what this program keeps",
+            "read what this program keeps, by a link",
+        ];
+        assert_eq!(could, expected);
+        assert!(made.found().eq(&made.paths), "a folder that was made is found");
+        drop(made);
+        assert!(!folder.path().join("made").exists(), "and removed");
+    }
+
+    #[test]
+    fn what_commands_see_is_not_tried() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("output")).expect("a folder");
+        let exposed = [folder.path().join("output/project")];
+        assert_eq!(private(folder.path(), &exposed), None);
+    }
 }
