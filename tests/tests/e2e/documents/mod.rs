@@ -29,6 +29,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/extending.md", "it builds the whole program"),
     ("docs/extending.md", "it builds the whole program"),
     ("docs/operations.md", "it searches the web"),
+    ("docs/packaging.md", "it builds the program for each system"),
     ("docs/performance.md", "they need the build and tools for developers"),
     ("docs/plugins.md", "it asks a person at a terminal"),
     ("docs/plugins.md", "it needs a key of minisign's"),
@@ -71,6 +72,11 @@ fn clients() {
 #[test]
 fn operations() {
     runs("docs/operations.md", "");
+}
+
+#[test]
+fn packaging() {
+    runs("docs/packaging.md", "");
 }
 
 #[test]
@@ -123,6 +129,7 @@ fn every_document_is_run() {
         "deployment",
         "extending",
         "operations",
+        "packaging",
         "performance",
         "plugins",
         "policy",
