@@ -22,6 +22,20 @@ fi
 
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine
 target=x86_64-pc-windows-gnu
+
+# Commands run in Git's bash there, which does not run under Wine. In its place are another shell that reads the same
+# language, and the programs that tests call.
+git=$WINEPREFIX/drive_c/Program\ Files/Git shells=$PWD/target/windows-shell
+if [ ! -e "$git/bin/bash.exe" ]; then
+    cargo install --quiet --locked --target $target --root "$shells" --no-default-features --features minimal brush-shell@0.4.0
+    cargo install --quiet --locked --target $target --root "$shells" --no-default-features \
+        --features cat,echo,head,seq,sleep,touch,tr,true coreutils@0.12.0
+    mkdir -p "$git/bin" "$git/usr/bin"
+    for name in cat echo head seq sleep touch tr true; do
+        cp "$shells/bin/coreutils.exe" "$git/usr/bin/$name.exe"
+    done
+    cp "$shells/bin/brush.exe" "$git/bin/bash.exe"
+fi
 # Those that are empty on Windows, or for its own tests have nothing there.
 crates=(windows paths home executor text rpc settings transcript plugin terminal store store-conformance audit proxy
     policy rules operator cell)
