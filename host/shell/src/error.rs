@@ -30,6 +30,11 @@ pub enum ShellError {
          what `scorpiox-code doctor` prints."
     )]
     DidNotHold(String),
+    /// A sandbox was built, and the command that tries it did not come to its end.
+    #[error(
+        "Commands are refused: the sandbox could not be tried, since the command that tries it ended early: {0}"
+    )]
+    NotTried(String),
     /// The policy asks for something that cannot be enforced.
     #[error("{0}")]
     Unenforceable(String),
@@ -126,6 +131,7 @@ impl ShellError {
                 | Self::NotGranted(_)
                 | Self::NoTier(_)
                 | Self::DidNotHold(_)
+                | Self::NotTried(_)
                 | Self::Unenforceable(_)
                 | Self::Rule { .. }
                 | Self::TooManyTasks(_)

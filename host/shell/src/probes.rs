@@ -20,6 +20,8 @@ use super::{As, Request, Shell, ShellError, Wait};
 
 /// What a line begins with that says which try was successful, by its number.
 const COULD: &str = "scorpiox-could: ";
+/// What the last line says: all of them were tried.
+const DONE: &str = "scorpiox-done";
 /// Longest time for all of them.
 const TIME: Duration = Duration::from_secs(30);
 /// All that is printed is shown.
@@ -86,6 +88,7 @@ impl Shell {
                 "if ( {tried} ) >/dev/null 2>&1 </dev/null; then echo '{COULD}{number}'; fi"
             );
         }
+        let _ = writeln!(script, "echo {DONE}");
         let request = request(script);
         let mut waited = Waited::of(self.try_to_start(&request)?, SHOWN_CHARS);
         let cancel = Cancel::default();
@@ -96,6 +99,9 @@ impl Shell {
             }
         };
         let printed = waited.completed(&request, outcome).output.text;
+        if printed.lines().next_back() != Some(DONE) {
+            return Err(Arc::new(ShellError::NotTried(printed)));
+        }
         let numbers = printed.lines().filter_map(|line| line.strip_prefix(COULD)?.parse::<usize>().ok());
         let named = numbers.filter_map(|number| Some(probes.get(number)?.what.to_owned()));
         let could = named.chain(made.found().map(|path| format!("make {}", path.display()))).collect();

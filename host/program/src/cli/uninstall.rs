@@ -126,6 +126,8 @@ impl Plan {
         for path in &self.go {
             if path.symlink_metadata().is_ok_and(|about| about.is_dir()) {
                 remove_folder(path);
+            } else if cfg!(windows) && *path == environment.binary {
+                put_aside(path);
             } else {
                 let _ = fs::remove_file(path);
             }
@@ -137,6 +139,16 @@ impl Plan {
         let _ = fs::remove_dir(&environment.own_home);
         terminal::print(&Shown::line("Removed."));
         Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+/// Windows keeps the file of a program that runs, but lets it go elsewhere.
+fn put_aside(program: &Path) {
+    let name = format!("scorpiox-code-removed-{}.exe", std::process::id());
+    let aside = env::temp_dir().join(name);
+    if fs::rename(program, &aside).is_ok() {
+        let said = format!("{} runs now, so Windows keeps it: remove it when you like", aside.display());
+        terminal::print(&Shown::line(&said));
     }
 }
 
