@@ -107,7 +107,7 @@ fn server_capabilities(revision: Revision) -> Value {
 
 /// What one finds the tools by, in the words that one searches with. Some clients show no more than
 /// this of a server until its tools are searched for, and of this 150 characters.
-const SUBJECTS: [(&str, &str); 10] = [
+const SUBJECTS: &[(&str, &str)] = &[
     ("Bash", "shell commands in a sandbox"),
     ("BackgroundBash", "background tasks"),
     ("ReadDocs", "web pages"),
