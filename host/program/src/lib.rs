@@ -8,5 +8,3 @@
 //! Invariant: nothing is decided here. What a command prints is asked of the crate that decides it for a client.
 
 pub mod cli;
-#[cfg(test)]
-mod layers;

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use windows_sys::Win32::Foundation::{ERROR_LOCK_VIOLATION, HANDLE};
 /// With it a folder can be opened, too.
 pub use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_BACKUP_SEMANTICS;
+/// With it a file goes when it is closed.
+pub use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_DELETE_ON_CLOSE;
 /// With it a link is opened itself, and not what it leads to.
 pub use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_OPEN_REPARSE_POINT;
 use windows_sys::Win32::Storage::FileSystem::{
