@@ -15,6 +15,7 @@ use super::plan::Plan;
 const SYSTEM_PATH: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /// Where the package managers of macOS put programs.
+#[cfg(not(windows))]
 const MACOS_PATH: [&str; 2] = ["/opt/homebrew/bin", "/opt/local/bin"];
 
 /// What makes programs ask nobody and draw nothing.

@@ -10,7 +10,7 @@ use crate::client::{Client, Era};
 use crate::session::Session;
 use crate::steps::{Outcome, Steps, contains, equal};
 
-const TOOLS: &[&str] = &[
+const TOOLS: [&str; 13] = [
     "Bash",
     "ReadImage",
     "ReadDocs",
