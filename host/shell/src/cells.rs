@@ -167,19 +167,19 @@ pub(super) struct Rules {
 fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) -> Result<Ready, ShellError> {
     let min_tier = plan::tier(policy.shell.min_tier.value);
     let writable = site.writable(policy);
+    // Only the operator's own file says so, and never for a profile that promises that nothing changes.
+    let may_go_without = policy.shell.allow_unsandboxed.value && !profile.is_read_only();
     let mut tried = Vec::new();
     for tier in TIERS.iter().copied().filter(|tier| *tier >= min_tier) {
         match build(site, profile, places, &writable, tier) {
             Ok(ready) => return Ok(ready),
             // In no tier, and not without one.
-            Err(error @ (ShellError::Cell(CellError::NoSandbox) | ShellError::Rule { .. })) => {
-                return Err(error);
-            }
+            Err(error @ ShellError::Rule { .. }) => return Err(error),
+            Err(error @ ShellError::Cell(CellError::NoSandbox)) if !may_go_without => return Err(error),
             Err(error) => tried.push((tier, error.to_string())),
         }
     }
-    // Only the operator's own file says so, and never for a profile that promises that nothing changes.
-    if policy.shell.allow_unsandboxed.value && !profile.is_read_only() {
+    if may_go_without {
         return build(site, profile, places, &writable, Tier::None);
     }
     Err(ShellError::NoTier(NoTier { min_tier, tried }))
