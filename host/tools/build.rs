@@ -1,5 +1,8 @@
 //! Finds the components that `make build` prepared before the host is compiled.
 
+#[path = "../../scripts/built.rs"]
+mod built;
+
 use std::env;
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +10,7 @@ use std::path::PathBuf;
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     // Native code is for the system that this is built for.
-    let folder = components(&manifest);
+    let folder = built::components();
     let crates = manifest.join("../../tools-wasm");
     // A new crate changes the lock file; the folder itself holds what is built, which changes all the time.
     println!("cargo::rerun-if-changed={}", crates.join("Cargo.lock").display());
@@ -32,15 +35,4 @@ fn main() {
         println!("cargo::rustc-env=SCORPIOX_HASH_{name}={hash}");
     }
     println!("cargo::rustc-env=SCORPIOX_COMPONENTS={}", folder.display());
-}
-
-/// What was built before, for the system that this is built for, or what the build says.
-fn components(manifest: &std::path::Path) -> PathBuf {
-    println!("cargo::rerun-if-env-changed=SCORPIOX_BUILD_COMPONENTS");
-    if let Some(folder) = env::var_os("SCORPIOX_BUILD_COMPONENTS") {
-        return folder.into();
-    }
-    let [host, target] = ["HOST", "TARGET"].map(|name| env::var(name).unwrap_or_default());
-    let folder = if host == target { "components".to_owned() } else { format!("components-{target}") };
-    manifest.join("../../target").join(folder)
 }

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scorpiox_audit::Uses;
-use scorpiox_cell::{Network, Tier};
+use scorpiox_cell::{Network, RawPath, Tier};
 use scorpiox_executor::Cancel;
 use scorpiox_home::instance;
 use scorpiox_policy::quoted;
 
 use super::run::Waited;
-use super::{As, Request, Shell, ShellError, Wait};
+use super::{As, DEFAULT_PROFILE, Request, Shell, ShellError, Wait};
 
 /// What a line begins with that says which try was successful, by its number.
 const COULD: &str = "scorpiox-could: ";
@@ -52,28 +52,20 @@ impl Shell {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(io("listening on this machine"))?;
         let port = listener.local_addr().map_err(io("listening on this machine"))?.port();
-        let request = |command: String| Request {
-            command,
-            run_as: As::Client { read_only: false },
-            timeout: Some(TIME),
-            uses: Uses::default(),
-        };
-        let none = request("true".to_owned());
-        let started = self.try_to_start(&none)?;
-        let (tier, network) = (started.tier, started.cell.plan.spec.network);
-        let areas: Vec<PathBuf> = started.cell.plan.areas.iter().map(|area| area.path.clone()).collect();
-        let spec = &started.cell.plan.spec;
+        let profile = self.profile(DEFAULT_PROFILE)?;
+        let cell = self.cells.get(self.site(), self.policy()?, &profile, &self.places()?)?;
+        let (tier, spec) = (cell.tier, &cell.plan.spec);
+        let areas: Vec<&Path> = cell.plan.areas.iter().map(|area| area.path.as_path()).collect();
         let exposed = spec.exposed.iter().map(|exposed| &exposed.path).chain([&spec.scratch, &spec.home]);
-        let exposed: Vec<PathBuf> = exposed.map(|path| path.as_path().to_owned()).collect();
+        let exposed: Vec<&Path> = exposed.map(RawPath::as_path).collect();
         let private = private(&self.site().own_home, &exposed);
-        drop(started);
         if tier == Tier::None {
             return Ok(Probed { tried: 0, could: Vec::new() });
         }
         let is_shown = |path: &Path| areas.iter().any(|area| path.starts_with(area));
         let made = Made::new(self, &is_shown);
         let mut probes = usual(private.as_deref(), &made);
-        if network == Network::Off {
+        if spec.network == Network::Off {
             let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
             probes.push(Probe { what: "reach a server on this machine", script });
         }
@@ -89,7 +81,8 @@ impl Shell {
             );
         }
         let _ = writeln!(script, "echo {DONE}");
-        let request = request(script);
+        let run_as = As::Client { read_only: false };
+        let request = Request { command: script, run_as, timeout: Some(TIME), uses: Uses::default() };
         let mut waited = Waited::of(self.try_to_start(&request)?, SHOWN_CHARS);
         let cancel = Cancel::default();
         let wait = Wait { cancel: &cancel, news: None, shown_chars: SHOWN_CHARS, until: None };
@@ -105,7 +98,7 @@ impl Shell {
         let numbers = printed.lines().filter_map(|line| line.strip_prefix(COULD)?.parse::<usize>().ok());
         let named = numbers.filter_map(|number| Some(probes.get(number)?.what.to_owned()));
         let could = named.chain(made.found().map(|path| format!("make {}", path.display()))).collect();
-        Ok(Probed { tried: probes.len() + made.paths.len(), could })
+        Ok(Probed { tried: probes.len(), could })
     }
 
     /// Whether the sandbox held when it was tried. Where the system's rules are not this program's own, it is tried
@@ -161,7 +154,7 @@ impl Drop for Made {
 }
 
 /// Something in the program's own folder that commands do not see, nor anything in it.
-fn private(own: &Path, exposed: &[PathBuf]) -> Option<PathBuf> {
+fn private(own: &Path, exposed: &[&Path]) -> Option<PathBuf> {
     let entries = std::fs::read_dir(own).ok()?.flatten().map(|entry| entry.path());
     entries.filter(|entry| !exposed.iter().any(|path| path.starts_with(entry))).min()
 }
@@ -261,7 +254,7 @@ mod tests {
     fn what_commands_see_is_not_tried() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("output")).expect("a folder");
-        let exposed = [folder.path().join("output/project")];
-        assert_eq!(private(folder.path(), &exposed), None);
+        let output = folder.path().join("output/project");
+        assert_eq!(private(folder.path(), &[&output]), None);
     }
 }

@@ -4,7 +4,6 @@ use std::ffi::CString;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -101,11 +100,6 @@ impl Cell {
     /// Commands end by themselves.
     #[allow(clippy::unused_self)] // as where there is something to end
     pub fn end(&self) {}
-
-    /// The folder that commands begin in.
-    pub fn workspace(&self) -> &Path {
-        self.spec.workspace.as_path()
-    }
 }
 
 /// What tells the commands of all servers apart.

@@ -1,0 +1,16 @@
+//! For build scripts: where `make build` put what it made before the host is compiled.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The folder of what was made for the system that this is built for, or the one that the build names.
+pub(crate) fn components() -> PathBuf {
+    println!("cargo::rerun-if-env-changed=SCORPIOX_BUILD_COMPONENTS");
+    if let Some(folder) = env::var_os("SCORPIOX_BUILD_COMPONENTS") {
+        return folder.into();
+    }
+    let [host, target] = ["HOST", "TARGET"].map(|name| env::var(name).unwrap_or_default());
+    let folder = if host == target { "components".to_owned() } else { format!("components-{target}") };
+    let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    Path::new(&manifest).join("../../target").join(folder)
+}
