@@ -32,6 +32,9 @@ case $target in
         ;;
 esac
 need_target "$target"
+# Where this was built is nobody's business, and no part of the program.
+flags=CARGO_TARGET_$(tr a-z- A-Z_ <<<"$target")_RUSTFLAGS
+export "$flags=--remap-path-prefix=$PWD=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates"
 if [ "${build[1]}" = zigbuild ]; then
     scripts/zig.sh target/tools/zig
     export PATH=$PWD/target/tools/zig/bin:$PATH

@@ -53,10 +53,11 @@ def mcpb(release, system, program):
     return {"manifest.json": (text(manifest), 0o644), entry: (program, 0o755)}
 
 
-def claude_code(release, system, program):
+def claude_code(release, system, program, readme):
     """A marketplace with one plugin of Claude Code, which brings the program."""
     marketplace = {
         "name": "scorpiox",
+        "description": DESCRIPTION,
         "owner": {"name": "scorpiox"},
         "plugins": [{"name": release.name, "source": "./plugin", "description": DESCRIPTION}],
     }
@@ -74,6 +75,7 @@ def claude_code(release, system, program):
     return {
         ".claude-plugin/marketplace.json": (text(marketplace), 0o644),
         "plugin/.claude-plugin/plugin.json": (text(plugin), 0o644),
+        "plugin/README.md": (readme, 0o644),
         f"plugin/bin/{system.program}": (program, 0o755),
     }
 

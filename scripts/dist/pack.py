@@ -79,7 +79,7 @@ def main():
         archives.archive(out / f"{NAME}-{release.version}-{built.name}.mcpb", manifests.mcpb(release, built, program), when)
         archives.archive(
             out / f"{NAME}-{release.version}-{built.name}-claude-code{built.archive}",
-            manifests.claude_code(release, built, program),
+            manifests.claude_code(release, built, program, texts["README.md"]),
             when,
         )
         if built.is_linux:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What `make dist` made, as those who get it see it: each package for this system is installed as a user would, and the
-# program in it answers a handshake. What is not there was not made; that nothing of this system was made is an error.
+# program in it answers a handshake and runs a command. Those for Windows are tried under Wine, if they were made. That
+# nothing was made for this system is an error.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -13,81 +14,92 @@ case $(uname -m) in
     *) echo "there are no packages for $(uname -m)" >&2; exit 1 ;;
 esac
 checks=0
-good() { checks=$((checks + 1)); printf 'ok    %s\n' "$1"; }
+# check WHAT COMMAND…: WHAT holds if COMMAND succeeds; nothing of what COMMAND writes is shown if it does.
+check() {
+    local what=$1
+    shift
+    "$@" >"$work/said" 2>&1 || { printf 'wrong %s\n' "$what" >&2; cat "$work/said" >&2; exit 1; }
+    checks=$((checks + 1))
+    printf 'ok    %s\n' "$what"
+}
 one() {
     local found
     found=$(compgen -G "$1") || { echo "there is no $1; run \`make dist\`" >&2; exit 1; }
     [ "$(wc -l <<<"$found")" = 1 ] || { echo "there are several: $found" >&2; exit 1; }
     printf '%s\n' "$found"
 }
+is_gone() { [ ! -e "$1" ]; }
 
-# A handshake, a list and a call, in a home of its own: answers PROGRAM ARGUMENT…
+# A handshake and a call, in a home of its own: answers TEXT PROGRAM ARGUMENT…, where TEXT is in the call's result.
 answers() {
+    local text=$1 said
+    shift
     mkdir -p "$work/home" "$work/project"
-    local said
     said=$(cd "$work/project" && printf '%s\n' \
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"dist","version":"1"}}}' \
         '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
-        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"Bash","arguments":{"command":"echo dist-$((40+2))"}}}' |
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"Bash","arguments":{"command":"echo dist-$((40+2))"}}}' \
+        '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"TaskManager","arguments":{"action":"list"}}}' |
         HOME=$work/home SCORPIOX_HOME=$work/home/.scorpiox timeout 60 "$@")
-    grep -q '"serverInfo":{"name":"scorpiox-code"' <<<"$said" && grep -q 'dist-42' <<<"$said" || {
-        printf 'no handshake, or no command: %s\n' "$said" >&2
-        exit 1
-    }
+    printf '%s\n' "$said"
+    grep -q '"serverInfo":{"name":"scorpiox-code"' <<<"$said" && grep -q "$text" <<<"$said" && grep -q '"id":3,"result"' <<<"$said"
 }
 
-(cd "$dist" && sha256sum --quiet --check SHA256SUMS) && good "the sums are those of the files"
+check "the sums are those of the files" bash -c 'cd "$1" && sha256sum --check SHA256SUMS' _ "$dist"
 if [ -e "$dist/SHA256SUMS.minisig" ]; then
-    minisign -V -q -p "${DIST_PUBLIC_KEY:?names the public key}" -m "$dist/SHA256SUMS" && good "the sums are signed"
+    check "the sums are signed" minisign -V -q -p "${DIST_PUBLIC_KEY:?names the public key}" -m "$dist/SHA256SUMS"
 fi
 
 mkdir "$work/archive"
 tar -xzf "$(one "$dist/scorpiox-code-*-$name.tar.gz")" -C "$work/archive"
 program=$(one "$work/archive/*/scorpiox-code")
-answers "$program" && good "the archive's program answers"
+check "the archive's program answers" answers dist-42 "$program"
+check "it tests itself" env HOME="$work/home" SCORPIOX_HOME="$work/home/.scorpiox" "$program" self-test
 folder=$(dirname "$program")
-bash -n "$folder/completions/scorpiox-code.bash"
 # shellcheck disable=SC2016 # for the shell that is started
-bash --norc -c '. "$1"; COMP_WORDS=(scorpiox-code pol); COMP_CWORD=1; _scorpiox-code scorpiox-code pol scorpiox-code; [ "${COMPREPLY[*]}" = policy ]' \
-    _ "$folder/completions/scorpiox-code.bash" && good "bash completes a command"
-if command -v man >/dev/null; then
-    man --warnings -l "$folder/man/scorpiox-code.1" >"$work/page" 2>"$work/warnings"
-    grep -q "serves the Model Context Protocol" "$work/page" && [ ! -s "$work/warnings" ] && good "the manual's page is one"
-fi
+check "bash completes a command" bash --norc -c '
+    . "$1"
+    function=$(complete -p scorpiox-code | sed "s/.*-F \([^ ]*\).*/\1/")
+    COMP_WORDS=(scorpiox-code pol) COMP_CWORD=1
+    "$function" scorpiox-code pol scorpiox-code
+    [ "${COMPREPLY[*]}" = policy ]' _ "$folder/completions/scorpiox-code.bash"
+scripts/need.sh man man-db
+# shellcheck disable=SC2016 # for the shell that is started
+check "the manual's pages have no faults" bash -c '
+    for page in "$1"/*.1; do
+        man --warnings -l "$page" >"$2" 2>"$3" && grep -q NAME "$2" && [ ! -s "$3" ] || { cat "$3"; exit 1; }
+    done' _ "$folder/man" "$work/page" "$work/warnings"
 
 scripts/need.sh dpkg-deb dpkg
 package=$(one "$dist/scorpiox-code_*_$debian.deb")
-dpkg-deb --info "$package" >/dev/null
+check "the package for Debian is one" dpkg-deb --info "$package"
 dpkg-deb --extract "$package" "$work/deb"
-answers "$work/deb/usr/bin/scorpiox-code" && good "the program of the package for Debian answers"
+check "its program answers" answers dist-42 "$work/deb/usr/bin/scorpiox-code"
 if [ "$(id -u)" = 0 ]; then
     # Beside what is installed: nothing of this machine changes.
     mkdir -p "$work/root/var/lib/dpkg"/{info,updates}
     : >"$work/root/var/lib/dpkg/status"
-    dpkg --root="$work/root" --force-depends --force-not-root --force-script-chrootless --install "$package" >/dev/null 2>"$work/dpkg" || {
-        cat "$work/dpkg" >&2
-        exit 1
-    }
-    answers "$work/root/usr/bin/scorpiox-code" && good "dpkg installs it"
-    dpkg --root="$work/root" --force-script-chrootless --purge scorpiox-code >/dev/null 2>"$work/dpkg"
-    [ ! -e "$work/root/usr/bin/scorpiox-code" ] && good "dpkg removes it"
+    dpkg=(dpkg "--root=$work/root" --force-depends --force-not-root --force-script-chrootless)
+    check "dpkg installs it" "${dpkg[@]}" --install "$package"
+    check "what dpkg installed answers" answers dist-42 "$work/root/usr/bin/scorpiox-code"
+    check "dpkg removes it" "${dpkg[@]}" --purge scorpiox-code
+    check "and nothing of it stays" is_gone "$work/root/usr/bin/scorpiox-code"
 fi
 
 scripts/need.sh rpm rpm
 scripts/need.sh cpio cpio
 package=$(one "$dist/scorpiox-code-*.$(uname -m).rpm")
-rpm -K --nosignature "$package" >/dev/null && good "the sums in the package for Fedora are right"
+check "the sums in the package for Fedora are right" rpm -K --nosignature "$package"
 mkdir "$work/rpm"
 (cd "$work/rpm" && rpm2cpio "$package" | cpio -idm --quiet)
-answers "$work/rpm/usr/bin/scorpiox-code" && good "the program of the package for Fedora answers"
+check "the program of the package for Fedora answers" answers dist-42 "$work/rpm/usr/bin/scorpiox-code"
 
 # The validators of those who read them, at these versions.
-node=tests/clients/node/node_modules/.bin
 bundle=$(one "$dist/scorpiox-code-*-$name.mcpb")
-mkdir "$work/npm"
 npm install --silent --no-audit --no-fund --prefix "$work/npm" @anthropic-ai/mcpb@2.1.2 >/dev/null
-"$work/npm/node_modules/.bin/mcpb" unpack "$bundle" "$work/mcpb" >/dev/null
-"$work/npm/node_modules/.bin/mcpb" validate "$work/mcpb/manifest.json" >/dev/null && good "the bundle's manifest is valid"
+mcpb=$work/npm/node_modules/.bin/mcpb
+check "the bundle can be unpacked" "$mcpb" unpack "$bundle" "$work/mcpb"
+check "the bundle's manifest is valid" "$mcpb" validate "$work/mcpb/manifest.json"
 started=$(python3 - "$work/mcpb" "$work/project" <<'PYTHON'
 import json, sys
 folder, workspace = sys.argv[1:]
@@ -97,32 +109,39 @@ print("\n".join(word.replace("${__dirname}", folder).replace("${user_config.work
 PYTHON
 )
 mapfile -t words <<<"$started"
-answers "${words[@]}" && good "the bundle's program answers, as its manifest starts it"
-answers "${words[0]}" --workspace '${user_config.workspace}' && good "and with a field that nobody filled in"
+check "the bundle's program answers, as its manifest starts it" answers dist-42 "${words[@]}"
+# shellcheck disable=SC2016 # as a client leaves it
+check "and with a field that nobody filled in" answers dist-42 "${words[0]}" --workspace '${user_config.workspace}'
 
-mkdir "$work/claude"
+# Claude Code itself, as the tests of agents have it.
+agents=tests/clients/agents/node_modules/@anthropic-ai
+claude=$PWD/$(compgen -G "$agents/claude-code-$name/claude") || {
+    version=$(sed -n 's/.*"@anthropic-ai\/claude-code": "\(.*\)".*/\1/p' tests/clients/agents/package.json)
+    npm install --silent --no-audit --no-fund --prefix "$work/npm" "@anthropic-ai/claude-code-$name@$version" >/dev/null
+    claude=$work/npm/node_modules/@anthropic-ai/claude-code-$name/claude
+}
+mkdir "$work/claude" "$work/claude-home"
 tar -xzf "$(one "$dist/scorpiox-code-*-$name-claude-code.tar.gz")" -C "$work/claude"
-plugin=$(one "$work/claude/*/plugin")
-answers "$plugin/bin/scorpiox-code" && good "the program of the plugin for Claude Code answers"
-claude=tests/clients/agents/node_modules/.bin/claude
-if [ -x "$claude" ]; then
-    "$claude" plugin validate "$(dirname "$plugin")" >/dev/null && "$claude" plugin validate "$plugin" >/dev/null && good "Claude Code takes it"
-fi
+market=$(dirname "$(one "$work/claude/*/plugin")")
+in_claude() { (cd "$work/project" && HOME=$work/claude-home timeout 120 "$claude" "$@"); }
+is_connected() { in_claude mcp list | tee "$work/list" && grep -q "scorpiox.*Connected" "$work/list"; }
+check "Claude Code takes the marketplace" in_claude plugin validate --strict "$market"
+check "its plugin directory takes the plugin" in_claude plugin validate --profile directory "$market/plugin"
+check "Claude Code adds the marketplace" in_claude plugin marketplace add "$market"
+check "Claude Code installs the plugin" in_claude plugin install scorpiox-code@scorpiox
+check "Claude Code connects to its program" is_connected
 
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check 'cyclonedx-python-lib[json-validation]==11.5.0'
-"$work/venv/bin/python" - "$dist"/*.cdx.json <<'PYTHON'
+check "the lists of crates are CycloneDX 1.6" "$work/venv/bin/python" -c '
 import sys
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 for path in sys.argv[1:]:
     wrong = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(path).read())
     if wrong:
-        sys.exit(f"{path}: {wrong}")
-PYTHON
-good "the lists of crates are CycloneDX 1.6"
-
-python3 - "$dist" <<'PYTHON'
+        sys.exit(f"{path}: {wrong}")' "$dist"/*.cdx.json
+check "server.json names the bundles with their sums" python3 -c '
 import hashlib, json, pathlib, sys
 folder = pathlib.Path(sys.argv[1])
 server = json.loads((folder / "server.json").read_text())
@@ -130,8 +149,16 @@ assert len(server["description"]) <= 100 and server["packages"], server
 for package in server["packages"]:
     file = folder / package["identifier"].rsplit("/", 1)[1]
     assert "mcp" in package["identifier"]
-    assert package["fileSha256"] == hashlib.sha256(file.read_bytes()).hexdigest(), file
-PYTHON
-good "server.json names the bundles with their sums"
+    assert package["fileSha256"] == hashlib.sha256(file.read_bytes()).hexdigest(), file' "$dist"
+
+if compgen -G "$dist/scorpiox-code-*-windows-x64.zip" >/dev/null; then
+    # shellcheck source=tests/windows/wine.sh
+    . tests/windows/wine.sh
+    python3 -m zipfile -e "$(one "$dist/scorpiox-code-*-windows-x64.zip")" "$work/windows"
+    check "the archive for Windows answers" answers allow_unsandboxed "$wine" "$work/windows/scorpiox-code.exe"
+    check "the bundle for Windows can be unpacked" "$mcpb" unpack "$(one "$dist/scorpiox-code-*-windows-x64.mcpb")" "$work/mcpb-windows"
+    check "its manifest is valid" "$mcpb" validate "$work/mcpb-windows/manifest.json"
+    check "its program answers" answers allow_unsandboxed "$wine" "$work/mcpb-windows/server/scorpiox-code.exe"
+fi
 
 printf '%d checks\n' "$checks"
