@@ -4,7 +4,6 @@ Reads target/TARGET/release/scorpiox-code of each TARGET, and writes everything 
 program gives the same bytes: times are those of the last commit, owners are root, and names are sorted.
 """
 
-import hashlib
 import json
 import os
 import pathlib
@@ -93,9 +92,7 @@ def main():
     (out / "SHA256SUMS").write_text(sums)
     key = os.environ.get("DIST_KEY")
     if key:
-        comment = f"{NAME} {release.version} sha256={hashlib.sha256(sums.encode()).hexdigest()}"
-        command = ["minisign", "-S", "-s", key, "-m", out / "SHA256SUMS", "-t", comment]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([ROOT / "scripts/dist/sign.sh", key, out, f"{NAME} {release.version}"], check=True)
     else:
         print("dist: SHA256SUMS is not signed; DIST_KEY names the key of minisign to sign it with", file=sys.stderr)
     for path in sorted(out.iterdir()):

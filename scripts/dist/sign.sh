@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# sign.sh KEY FOLDER RELEASE: signs FOLDER/SHA256SUMS with minisign's secret key in the file KEY. The signed comment names
+# RELEASE and the sums' own sum.
+set -euo pipefail
+key=$1 sums=$2/SHA256SUMS release=$3
+digest=$(sha256sum "$sums" | cut -d' ' -f1)
+minisign -S -s "$key" -m "$sums" -t "$release sha256=$digest" >/dev/null
