@@ -32,9 +32,9 @@ case $target in
         ;;
 esac
 need_target "$target"
-# Where this was built is nobody's business, and no part of the program.
-flags=CARGO_TARGET_$(tr a-z- A-Z_ <<<"$target")_RUSTFLAGS
-export "$flags=--remap-path-prefix=$PWD=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates"
+# shellcheck source=scripts/no-paths.sh
+. scripts/no-paths.sh
+without_paths "$target"
 if [ "${build[1]}" = zigbuild ]; then
     scripts/zig.sh target/tools/zig
     export PATH=$PWD/target/tools/zig/bin:$PATH
@@ -47,6 +47,7 @@ fi
 mkdir -p "$out"
 if [ -n "$helper" ]; then
     need_target "$helper"
+    without_paths "$helper"
     "${build[@]}" --quiet --profile helper -p scorpiox-helper --bin scorpiox-cell --target "$helper"
     cmp -s "target/$helper/helper/scorpiox-cell" "$out/helper" || cp "target/$helper/helper/scorpiox-cell" "$out/helper"
 else

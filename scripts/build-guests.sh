@@ -10,6 +10,11 @@ folder=$1
 target=wasm32-unknown-unknown
 choice_file=target/guest-toolchain
 
+# shellcheck source=scripts/no-paths.sh
+. scripts/no-paths.sh
+# Beside the flags of .cargo/config.toml, which a variable would take the place of.
+flags="target.$target.rustflags=[$([ ${#no_paths[@]} = 0 ] || printf "'%s'," "${no_paths[@]}")]"
+
 say() { printf 'guests: %s\n' "$1" >&2; }
 
 have_target() {
@@ -55,7 +60,8 @@ build_debian() {
         exit 1
     fi
     RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$linker \
-        /usr/bin/cargo build -Z build-std=std,panic_abort --release --target $target --manifest-path "$folder/Cargo.toml"
+        /usr/bin/cargo build -Z build-std=std,panic_abort --release --target $target --config "$flags" \
+        --manifest-path "$folder/Cargo.toml"
 }
 
 mkdir -p target
@@ -67,7 +73,7 @@ fi
 case $toolchain in
 active)
     say "$folder with the active toolchain, $(rustc --version)"
-    cargo build --quiet --release --target $target --manifest-path "$folder/Cargo.toml"
+    cargo build --quiet --release --target $target --config "$flags" --manifest-path "$folder/Cargo.toml"
     ;;
 debian)
     say "$folder with Debian's toolchain, $(/usr/bin/rustc --version)"

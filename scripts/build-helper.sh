@@ -6,6 +6,10 @@ set -euo pipefail
 image=$1
 target=$(uname -m)-unknown-linux-musl
 
+# shellcheck source=scripts/no-paths.sh
+. scripts/no-paths.sh
+without_paths "$target"
+
 have_target() { [ -e "$(rustc --print sysroot)/lib/rustlib/$target/lib" ]; }
 
 mkdir -p "$(dirname "$image")"

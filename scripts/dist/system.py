@@ -78,7 +78,7 @@ Version: {release.version}
 Architecture: {architecture}
 Maintainer: {MAINTAINER}
 Installed-Size: {size}
-Depends: libc6 (>= 2.28), libgcc-s1 | libgcc1
+Depends: libc6 (>= 2.28)
 Recommends: bash, ca-certificates
 Suggests: bubblewrap
 Section: utils
@@ -123,7 +123,7 @@ Version: {release.version}
 Release: 1
 Summary: {SUMMARY}
 License: MIT OR Apache-2.0
-Requires: glibc >= 2.28, libgcc
+Requires: glibc >= 2.28
 Recommends: bash, ca-certificates
 AutoReqProv: no
 %description

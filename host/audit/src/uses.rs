@@ -11,6 +11,8 @@ use crate::ClientName;
 
 /// Different uses of one call that are kept; the rest is counted.
 const MAX_USES: usize = 32;
+/// Refusals that are told to who called; the rest is counted.
+const MAX_TOLD: usize = 3;
 /// Longest text of a use, in bytes.
 const MAX_BYTES: usize = 200;
 /// Longest text that is taken over before it is cleaned: others may have chosen it.
@@ -131,6 +133,18 @@ impl Uses {
         self.lock().uses.iter().map(line).collect()
     }
 
+    /// What was refused, as sentences for who called: at most a few, and then how many more.
+    pub fn refusals(&self) -> Vec<String> {
+        let noted = self.lock();
+        let mut refused = noted.uses.iter().filter_map(Use::refusal);
+        let mut sentences: Vec<_> = refused.by_ref().take(MAX_TOLD).collect();
+        let more = refused.count() as u64 + noted.left_out_denied;
+        if more > 0 {
+            sentences.push(format!("It refused {more} more; the audit has them all."));
+        }
+        sentences
+    }
+
     /// The most memory that the guest took, in bytes; 0 where there was none.
     pub fn memory(&self) -> u64 {
         self.0.memory.load(Ordering::Relaxed)
@@ -166,6 +180,20 @@ impl Uses {
 }
 
 impl Use {
+    fn refusal(&self) -> Option<String> {
+        let Self { capability, what, why: Some(why), rule, .. } = self else { return None };
+        let decides = match rule.as_str() {
+            APPROVAL => "what was approved decides that",
+            BUILT_IN => "this server always refuses that",
+            _ => {
+                return Some(format!(
+                    "This server refused {capability} {what}: {why} ({rule} decides that)."
+                ));
+            }
+        };
+        Some(format!("This server refused {capability} {what}: {why} ({decides})."))
+    }
+
     fn push(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"capability\":");
         push_string(out, self.capability);
@@ -235,6 +263,27 @@ mod tests {
                 {"capability": "store", "allowed": true, "rule": "built-in"},
                 {"capability": "web", "what": "10.0.0.1:80", "allowed": false, "why": "is private[31m", "rule": "built-in"},
             ])
+        );
+    }
+
+    #[test]
+    fn refusals_are_told_with_what_decides() {
+        let uses = Uses::default();
+        uses.allowed("web", "example.com:443", APPROVAL);
+        assert!(uses.refusals().is_empty());
+        uses.denied("files", "read /srv", "it is not granted", APPROVAL);
+        uses.denied("files", "read /srv", "it is not granted", APPROVAL);
+        uses.denied("web", "example.net:443", "`deny` has it", "policy.toml line 3");
+        uses.denied("web", "10.0.0.1:80", "it is private", BUILT_IN);
+        uses.denied("web", "10.0.0.2:80", "it is private", BUILT_IN);
+        assert_eq!(
+            uses.refusals(),
+            [
+                "This server refused files read /srv: it is not granted (what was approved decides that).",
+                "This server refused web example.net:443: `deny` has it (policy.toml line 3 decides that).",
+                "This server refused web 10.0.0.1:80: it is private (this server always refuses that).",
+                "It refused 1 more; the audit has them all.",
+            ]
         );
     }
 

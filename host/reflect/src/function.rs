@@ -29,8 +29,8 @@ pub enum Outcome {
         /// Of the output schema.
         structured: Option<Value>,
     },
-    /// The `err` of its result, as text.
-    Refused(String),
+    /// The `err` of its result, as text where it carries anything.
+    Refused(Option<String>),
 }
 
 impl Function {
@@ -81,7 +81,8 @@ impl Function {
     pub fn outcome(&self, results: &[Val]) -> Result<Outcome, Unexpected> {
         let value = match (&self.result, results.first()) {
             (Some(Shape::Result(_, err)), Some(Val::Result(Err(value)))) => {
-                return Ok(Outcome::Refused(text(&payload(err.as_deref(), value.as_deref())?)));
+                let value = payload(err.as_deref(), value.as_deref())?;
+                return Ok(Outcome::Refused((!value.is_null()).then(|| text(&value))));
             }
             (Some(Shape::Result(ok, _)), Some(Val::Result(Ok(value)))) => {
                 payload(ok.as_deref(), value.as_deref())?

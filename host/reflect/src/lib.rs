@@ -11,7 +11,8 @@
 //! | `u64`, `s64` | integer; beyond 2⁵³ − 1 a string of digits, since many clients read numbers as doubles |
 //! | `f32`, `f64` | number, or `"NaN"`, `"Infinity"`, `"-Infinity"` |
 //! | `char` | string of one character |
-//! | `list<t>`, `tuple<…>` | array |
+//! | `list<u8>` | string of base64 |
+//! | other `list<t>`, `tuple<…>` | array |
 //! | `record` | object |
 //! | `option<t>` | absent or `null`; inside of another option `{"some": …}` |
 //! | `enum` | string |

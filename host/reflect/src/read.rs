@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value};
 use wasmtime::component::Val;
 
@@ -86,6 +89,12 @@ impl Shape {
             Self::F64 => Val::Float64(to_f64(value).ok_or_else(wrong)?),
             Self::Char => Val::Char(one_char(value).ok_or_else(wrong)?),
             Self::String => Val::String(value.as_str().ok_or_else(wrong)?.to_owned()),
+            Self::Bytes(length) => {
+                let bytes =
+                    bytes(value).filter(|bytes| length.is_none_or(|length| length as usize == bytes.len()));
+                let items = bytes.ok_or_else(wrong)?.into_iter().map(Val::U8).collect();
+                if length.is_some() { Val::FixedLengthList(items) } else { Val::List(items) }
+            }
             Self::List(item, length) => {
                 let values = value.as_array().ok_or_else(wrong)?;
                 if length.is_some_and(|length| length as usize != values.len()) {
@@ -156,6 +165,8 @@ impl fmt::Display for Shape {
             Self::F64 => f.write_str(r#"a number, "NaN", "Infinity" or "-Infinity""#),
             Self::Char => f.write_str("a text of one character"),
             Self::String => f.write_str("a text"),
+            Self::Bytes(None) => f.write_str("bytes in base64"),
+            Self::Bytes(Some(length)) => write!(f, "{length} bytes in base64"),
             Self::List(_, None) => f.write_str("an array"),
             Self::List(_, Some(length)) => write!(f, "an array of {length} items"),
             Self::Map(..) => f.write_str("an array of [key, value]"),
@@ -194,6 +205,15 @@ fn narrow(value: f64) -> Option<f32> {
 fn one_char(value: &Value) -> Option<char> {
     let mut chars = value.as_str()?.chars();
     chars.next().filter(|_| chars.next().is_none())
+}
+
+/// The bytes of base64, with or without its padding.
+fn bytes(value: &Value) -> Option<Vec<u8>> {
+    const BASE64: GeneralPurpose = GeneralPurpose::new(
+        &STANDARD,
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    );
+    BASE64.decode(value.as_str()?).ok()
 }
 
 fn name_among(names: &[String], value: &Value) -> Option<String> {

@@ -28,6 +28,7 @@ impl Shape {
             }
             Self::Char => json!({ "type": "string", "minLength": 1, "maxLength": 1 }),
             Self::String => json!({ "type": "string" }),
+            Self::Bytes(length) => bytes(*length),
             Self::List(item, None) => json!({ "type": "array", "items": item.schema() }),
             Self::List(item, Some(length)) => {
                 json!({ "type": "array", "items": item.schema(), "minItems": length, "maxItems": length })
@@ -56,6 +57,15 @@ impl Shape {
 
 fn integer(minimum: i64, maximum: i64) -> Value {
     json!({ "type": "integer", "minimum": minimum, "maximum": maximum })
+}
+
+/// Base64 with its padding: four characters for each three bytes that are begun.
+fn bytes(length: Option<u32>) -> Value {
+    let mut schema = json!({ "type": "string", "contentEncoding": "base64" });
+    if let Some(length) = length {
+        schema["maxLength"] = json!(u64::from(length).div_ceil(3) * 4);
+    }
+    schema
 }
 
 fn nullable(schema: &Value) -> Value {

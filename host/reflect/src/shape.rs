@@ -19,6 +19,8 @@ pub enum Shape {
     F64,
     Char,
     String,
+    /// A list of `u8`; how many, where that is fixed.
+    Bytes(Option<u32>),
     /// Values of one shape; how many, where that is fixed.
     List(Box<Shape>, Option<u32>),
     Map(Box<Shape>, Box<Shape>),
@@ -107,7 +109,9 @@ impl Shape {
             Type::Float64 => Self::F64,
             Type::Char => Self::Char,
             Type::String => Self::String,
+            Type::List(list) if matches!(list.ty(), Type::U8) => Self::Bytes(None),
             Type::List(list) => Self::List(boxed(&list.ty(), "[]")?, None),
+            Type::FixedLengthList(list) if matches!(list.ty(), Type::U8) => Self::Bytes(Some(list.len())),
             Type::FixedLengthList(list) => Self::List(boxed(&list.ty(), "[]")?, Some(list.len())),
             Type::Map(map) => Self::Map(boxed(&map.key(), "[].key")?, boxed(&map.value(), "[].value")?),
             Type::Record(record) => Self::Record(

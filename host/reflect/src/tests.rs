@@ -32,6 +32,7 @@ fn shape() -> impl Strategy<Value = Shape> {
             Shape::F64,
             Shape::Char,
             Shape::String,
+            Shape::Bytes(None),
         ]),
         names(1..5).prop_map(Shape::Enum),
         names(1..5).prop_map(Shape::Flags),
@@ -48,7 +49,10 @@ fn shape() -> impl Strategy<Value = Shape> {
             })
         };
         prop_oneof![
-            boxed().prop_map(|item| Shape::List(item, None)),
+            boxed().prop_map(|item| match *item {
+                Shape::U8 => Shape::Bytes(None),
+                _ => Shape::List(item, None),
+            }),
             boxed().prop_map(Shape::Option),
             vec(inner.clone(), 1..4).prop_map(Shape::Tuple),
             named(1).prop_map(|fields: Vec<(String, Shape)>| {
@@ -79,6 +83,10 @@ fn value(shape: &Shape) -> BoxedStrategy<Val> {
         Shape::F64 => prop::num::f64::ANY.prop_map(Val::Float64).boxed(),
         Shape::Char => any::<char>().prop_map(Val::Char).boxed(),
         Shape::String => any::<String>().prop_map(Val::String).boxed(),
+        Shape::Bytes(None) => vec(value(&Shape::U8), 0..9).prop_map(Val::List).boxed(),
+        Shape::Bytes(Some(length)) => {
+            vec(value(&Shape::U8), *length as usize).prop_map(Val::FixedLengthList).boxed()
+        }
         Shape::List(item, None) => vec(value(item), 0..4).prop_map(Val::List).boxed(),
         Shape::List(item, Some(length)) => {
             vec(value(item), *length as usize).prop_map(Val::FixedLengthList).boxed()
@@ -171,6 +179,7 @@ fn wat_type(shape: &Shape, definitions: &mut String, count: &mut usize) -> Strin
         Shape::F64 => (false, "f64".to_owned()),
         Shape::Char => (false, "char".to_owned()),
         Shape::String => (false, "string".to_owned()),
+        Shape::Bytes(_) => (false, "(list u8)".to_owned()),
         Shape::List(item, _) => (false, format!("(list {})", sub(item))),
         Shape::Map(key, item) => (false, format!("(map {} {})", sub(key), sub(item))),
         Shape::Record(fields) => {
@@ -316,6 +325,9 @@ fn what_does_not_fit_is_named() {
             json!([[true, "a"], [true, 7]]),
             "x[1][1]: expected a text, found 7",
         ),
+        (Shape::Bytes(None), json!([1, 2]), "x: expected bytes in base64, found [1,2]"),
+        (Shape::Bytes(None), json!("a!"), r#"x: expected bytes in base64, found "a!""#),
+        (Shape::Bytes(Some(3)), json!("aGk="), r#"x: expected 3 bytes in base64, found "aGk=""#),
         (
             Shape::Enum(vec!["red".into(), "blue".into()]),
             json!("green"),
@@ -335,6 +347,19 @@ fn what_does_not_fit_is_named() {
     for (shape, value, expected) in cases {
         assert_eq!(read(&shape, &value), expected);
     }
+}
+
+#[test]
+fn bytes_are_base64_with_padding_or_without() {
+    let bytes = Val::List(b"hi".iter().copied().map(Val::U8).collect());
+    assert_eq!(Shape::Bytes(None).write(&bytes).expect("a value"), json!("aGk="));
+    for text in ["aGk=", "aGk"] {
+        assert_eq!(Shape::Bytes(None).read(&json!(text), Path::Root), Ok(bytes.clone()));
+    }
+    assert_eq!(
+        Shape::Bytes(Some(32)).schema(),
+        json!({"type": "string", "contentEncoding": "base64", "maxLength": 44})
+    );
 }
 
 fn field(name: &str, shape: Shape) -> Field {
@@ -369,7 +394,9 @@ fn a_result_is_the_tools_own() {
     let given = Outcome::Given { text: "7".to_owned(), structured: Some(json!({"result": 7})) };
     assert_eq!(function.outcome(&[ok]), Ok(given));
     let err = Val::Result(Err(Some(Box::new(Val::String("no such file".to_owned())))));
-    assert_eq!(function.outcome(&[err]), Ok(Outcome::Refused("no such file".to_owned())));
+    assert_eq!(function.outcome(&[err]), Ok(Outcome::Refused(Some("no such file".to_owned()))));
+    let silent = Function::new(Vec::new(), Some(Shape::Result(None, None)));
+    assert_eq!(silent.outcome(&[Val::Result(Err(None))]), Ok(Outcome::Refused(None)));
     assert_eq!(function.output_schema().expect("a schema")["required"], json!(["result"]));
     let nothing = Function::new(Vec::new(), None);
     assert_eq!(nothing.outcome(&[]), Ok(Outcome::Given { text: "Done.".to_owned(), structured: None }));

@@ -1,5 +1,7 @@
 //! Values as JSON.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use wasmtime::component::Val;
 
@@ -30,6 +32,7 @@ impl Shape {
             (Self::F64, Val::Float64(value)) => from_f64(*value),
             (Self::Char, Val::Char(value)) => value.to_string().into(),
             (Self::String, Val::String(value)) => value.as_str().into(),
+            (Self::Bytes(_), Val::List(values) | Val::FixedLengthList(values)) => bytes(values)?,
             (Self::List(item, _), Val::List(values) | Val::FixedLengthList(values)) => {
                 Value::Array(values.iter().map(|value| item.write(value)).collect::<Result<_, _>>()?)
             }
@@ -57,6 +60,12 @@ impl Shape {
             (_, other) => return Err(unexpected(other)),
         })
     }
+}
+
+fn bytes(values: &[Val]) -> Result<Value, Unexpected> {
+    let byte = |value: &Val| if let Val::U8(byte) = value { Ok(*byte) } else { Err(unexpected(value)) };
+    let bytes = values.iter().map(byte).collect::<Result<Vec<_>, _>>()?;
+    Ok(STANDARD.encode(bytes).into())
 }
 
 fn unexpected(value: &Val) -> Unexpected {

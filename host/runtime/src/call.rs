@@ -240,7 +240,8 @@ fn run<T>(
         Ok(value) => Ok((value, state)),
         Err(error) => {
             tracing::debug!(component = &*component.name, "call failed: {error:?}");
-            Err(Fault::from_run(&error, &component.limits, state.meter.memory_refused))
+            let fault = Fault::from_run(&error, &component.limits, state.meter.memory_refused);
+            Err(fault.after(state.wasi.map(|wasi| wasi.said()).unwrap_or_default()))
         }
     }
 }

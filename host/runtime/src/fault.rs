@@ -53,6 +53,14 @@ pub enum Fault {
     /// The guest ended itself: an internal error of the tool.
     #[error("the tool failed internally ({0})")]
     Trap(String),
+    /// The guest was stopped or ended itself, and had printed something before.
+    #[error("{fault}")]
+    Printed {
+        /// What happened.
+        fault: Box<Fault>,
+        /// The end of what it printed.
+        said: String,
+    },
     /// As many calls of the component run as may.
     #[error("{0} calls of this plugin are running, which is the limit; try again when one has ended")]
     Busy(u32),
@@ -97,10 +105,30 @@ impl Fault {
             Self::Output { .. } => "output",
             Self::Stack => "stack",
             Self::Trap(_) => "trap",
+            Self::Printed { fault, .. } => fault.kind(),
             Self::Busy(_) => "busy",
             Self::Unusable(_) => "unusable",
             Self::Unread(_) | Self::Database(_) => "database",
         }
+    }
+
+    /// What the guest printed before, if it is the guest that ended.
+    pub fn said(&self) -> Option<&str> {
+        if let Self::Printed { said, .. } = self { Some(said) } else { None }
+    }
+
+    /// The same, after the guest printed this.
+    pub(super) fn after(self, said: String) -> Self {
+        let is_guests = matches!(
+            self,
+            Self::Deadline(_)
+                | Self::Waited(_)
+                | Self::Exited(_)
+                | Self::Memory(_)
+                | Self::Stack
+                | Self::Trap(_)
+        );
+        if is_guests && !said.is_empty() { Self::Printed { fault: Box::new(self), said } } else { self }
     }
 
     /// What a guest's failed run means.

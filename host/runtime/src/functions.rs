@@ -177,7 +177,9 @@ impl Exported {
                 let structured = structured.map(|value| value.to_string());
                 Ok(ToolResult { content: vec![Content::Text(text)], structured })
             }
-            Outcome::Refused(text) => Err(ToolError::Failed(text)),
+            Outcome::Refused(reason) => Err(ToolError::Failed(
+                reason.unwrap_or_else(|| format!("{} failed and gave no reason.", self.name)),
+            )),
         })
     }
 }

@@ -9,9 +9,6 @@ use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolRe
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
 use scorpiox_capabilities::wasi::{Program, WasiState};
 
-/// Longest text of a failure, in characters, from its end.
-const MAX_FAILURE_CHARS: usize = 8000;
-
 /// Whether an export is what a program starts with.
 pub(super) fn is_program(export: &str) -> bool {
     export.starts_with("wasi:cli/run@")
@@ -92,9 +89,6 @@ pub(super) fn outcome(
         }
         return Ok(Ok(ToolResult { content: vec![Content::Text(printed)], structured: None }));
     }
-    let said = [printed, wasi.stderr.text().0].join("\n");
-    let said = said.trim();
-    let skipped = said.chars().count().saturating_sub(MAX_FAILURE_CHARS);
-    let said: String = said.chars().skip(skipped).collect();
+    let said = wasi.said();
     Ok(Err(ToolError::Failed(format!("The program ended with exit code {code}.\n{said}"))))
 }

@@ -17,7 +17,11 @@ pub enum CallError {
     #[error("{0}")]
     Tool(Failure),
     /// The tool's component broke, or was stopped.
-    #[error("{tool} has no result: {fault}. {}", if *.has_effects { "What it stored was not kept." } else { "Nothing was changed." })]
+    #[error(
+        "{tool} has no result: {fault}. {}{}",
+        if *.has_effects { "What it stored was not kept." } else { "Nothing was changed." },
+        fault.said().map_or_else(String::new, |said| format!("\nBefore that it printed:\n{said}"))
+    )]
     Fault {
         /// The tool, as the client knows it.
         tool: String,

@@ -275,6 +275,15 @@ fn bound(scope: &Scope<'_>, tool: &Tool) {
 /// Why a call has no result, for the model. Also of a call that was ended for it that it took too long; native
 /// tools say so themselves, where it fits what they say.
 fn sentence(scope: &Scope<'_>, tool: &Tool, error: &CallError) -> String {
+    let mut sentence = without_refusals(scope, tool, error);
+    // Its author may have made anything of a refusal. The program's own tools say themselves what was refused.
+    if matches!(tool.kind, Kind::Plugin { .. }) && !error.is_refusal() {
+        sentence.extend(scope.uses.refusals().iter().flat_map(|refusal| ["\n", refusal]));
+    }
+    sentence
+}
+
+fn without_refusals(scope: &Scope<'_>, tool: &Tool, error: &CallError) -> String {
     let is_overdue = scope.cancel().reason() == Some(Reason::Overdue);
     match scope.session.answer_within() {
         Some(within) if is_overdue && !matches!(tool.kind, Kind::Native(_)) => format!(

@@ -126,6 +126,7 @@ impl<'a> Guarded<'a> {
     /// Where a path leads, if something may be done there.
     fn place(&self, dir: &OpenDir, path: &str, follow: bool, write: bool) -> FsResult<Place> {
         if write && dir.perms.write_not_permitted() {
+            self.guard.is_to_read(&real_path(&handle(dir)?)?);
             return Err(ErrorCode::NotPermitted.into());
         }
         let place = Place::find(&handle(dir)?, path, follow).inspect_err(|error| {

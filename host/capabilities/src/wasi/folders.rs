@@ -26,13 +26,20 @@ pub(super) struct Guard {
     /// The folders, resolved, and whether they may be written.
     roots: Vec<(PathBuf, bool)>,
     rules: Option<(Arc<Shell>, Places)>,
+    /// A plan is active, so that no folder may be written.
+    is_planning: bool,
     /// What may not be changed in them, looked for before the first change of a call.
     unwritable: OnceLock<Unwritable>,
 }
 
 /// Opens what was granted and is there.
 pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
-    let mut guard = Guard { plugin: source.name.clone(), uses: source.uses.clone(), ..Guard::default() };
+    let mut guard = Guard {
+        plugin: source.name.clone(),
+        uses: source.uses.clone(),
+        is_planning: source.read_only,
+        ..Guard::default()
+    };
     let Some(shell) = &source.shell else { return guard };
     let operator = shell.operator();
     let site = operator.site();
@@ -110,6 +117,17 @@ impl Guard {
                 false
             }
         }
+    }
+
+    /// Notes that something below a folder was to be changed, which is there to be read.
+    pub(super) fn is_to_read(&self, folder: &Path) {
+        let (why, rule) = if self.is_planning {
+            ("a plan is active, and nothing is changed meanwhile", BUILT_IN)
+        } else {
+            ("the folder was granted to be read", APPROVAL)
+        };
+        self.uses.denied("files", format_args!("write {}", folder.display()), why, rule);
+        tracing::warn!(plugin = self.plugin, "refused: a change below {}: {why}", folder.display());
     }
 
     /// Notes a path that leads out of the folders.

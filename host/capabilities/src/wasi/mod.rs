@@ -46,6 +46,9 @@ const MAX_RANDOM_BYTES: u64 = 1024 * 1024;
 /// Most of what is kept of standard error, and of standard output where that is no result.
 const MAX_SAID_BYTES: usize = 64 * 1024;
 
+/// Most of what an error repeats of it.
+const MAX_SAID_CHARS: usize = 8000;
+
 /// What a program is started with.
 #[derive(Debug, Default)]
 pub struct Program {
@@ -125,6 +128,14 @@ impl WasiState {
     /// The same for a program, before it was started.
     pub fn start(&mut self, program: Program) {
         *self = Self::new(Arc::clone(&self.source), program);
+    }
+
+    /// The end of all that was printed, for an error.
+    pub fn said(&self) -> String {
+        let said = [self.stdout.text().0, self.stderr.text().0].join("\n");
+        let said = said.trim();
+        let skipped = said.chars().count().saturating_sub(MAX_SAID_CHARS);
+        said.chars().skip(skipped).collect()
     }
 
     /// Tells the operator what was printed.

@@ -123,6 +123,7 @@ impl Guest for Outsider {
     }
 
     fn leave(code: u8) {
+        let _ = stderr::get_stderr().blocking_write_and_flush(b"it leaves\n");
         exit::exit_with_code(code);
     }
 

@@ -238,6 +238,27 @@ fn a_folder_within_a_folder_opens_nothing_that_is_closed() {
 }
 
 #[test]
+fn a_refusal_reaches_the_model() {
+    let program = workspace();
+    let root = program.workspace().canonical().display().to_string();
+    let (_program, mut server) = outsider(program, READS);
+    let mut told = |function: &str, arguments: Value| {
+        let result = server.call(&format!("outsider.{function}"), arguments);
+        assert_eq!(result["isError"], true);
+        result["content"][0]["text"].as_str().expect("a text").to_owned()
+    };
+    let written = told("write-file", json!({"path": "notes/a.txt", "text": "x"}));
+    assert_eq!(written.lines().count(), 2, "once: {written}");
+    let line = format!("This server refused files write {root}: the folder was granted to be read");
+    assert!(written.starts_with("not-permitted\n") && written.contains(&line), "{written}");
+    assert!(written.ends_with("(what was approved decides that)."), "{written}");
+    let away = told("read-file", path("/etc/passwd"));
+    assert!(away.contains("leads out of the folders that were granted"), "{away}");
+    // What has nothing to do with a refusal has no word of one.
+    assert_eq!(told("read-file", path("nothing.txt")).lines().count(), 1);
+}
+
+#[test]
 fn what_programs_start_with_at_home_is_not_written_by_a_grant_of_home() {
     let program = workspace();
     for name in ["home/.ssh/x", "home/.config/x", "home/notes/x"] {

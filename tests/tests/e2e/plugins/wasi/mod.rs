@@ -19,11 +19,12 @@ fn outsider(program: Program, manifest: &str) -> (Program, Started) {
     with(program, "outsider", manifest)
 }
 
-/// What a function of it gave: its result, or its error.
+/// What a function of it gave: its result, or its own error, without what the server says of refusals.
 fn try_to(server: &mut Started, function: &str, arguments: Value) -> Result<Value, String> {
     let result = server.call(&format!("outsider.{function}"), arguments);
     if result["isError"] == true {
-        return Err(result["content"][0]["text"].as_str().expect("a text").to_owned());
+        let text = result["content"][0]["text"].as_str().expect("a text");
+        return Err(text.split("\nThis server refused").next().unwrap_or_default().to_owned());
     }
     Ok(result["structuredContent"]["result"].clone())
 }

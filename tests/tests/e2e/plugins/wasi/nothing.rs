@@ -91,6 +91,7 @@ fn a_guest_that_ends_itself_ends_one_call() {
     let (_program, mut server) = outsider(Program::new(), "");
     let left = try_to(&mut server, "leave", json!({"code": 3})).expect_err("it left");
     assert!(left.contains("the tool ended itself with exit code 3"), "{left}");
+    assert!(left.ends_with("\nBefore that it printed:\nit leaves"), "{left}");
     let hoard = try_to(&mut server, "hoard", json!({})).expect_err("it is stopped");
     assert!(hoard.contains("failed internally"), "{hoard}");
     assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!([])));

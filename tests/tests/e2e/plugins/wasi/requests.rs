@@ -77,6 +77,10 @@ fn the_operators_policy_holds_for_approved_hosts_too() {
     let (_program, mut server) = outsider(program("deny = [\"127.0.0.0/8\"]\n"), &manifest(&authority));
     let refused = try_to(&mut server, "request", request("GET", &authority, "/", "")).expect_err("refused");
     assert!(refused.contains("HttpRequestDenied"), "{refused}");
+    let told = server.call("outsider.request", request("GET", &authority, "/", ""));
+    let told = told["content"][0]["text"].as_str().expect("a text").to_owned();
+    let line = format!("This server refused web {authority}: ");
+    assert!(told.contains(&line) && told.contains("policy.toml line "), "{told}");
     let closed = Program::new();
     let (_closed, mut server) = outsider(closed, &manifest(&authority));
     let refused = try_to(&mut server, "request", request("GET", &authority, "/", "")).expect_err("private");
