@@ -1,5 +1,6 @@
 //! What a person approved of a component that others ship.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,10 @@ pub struct Approved {
     pub env: Vec<String>,
     /// Hosts that requests may go to.
     pub hosts: Option<Arc<[HostRule]>>,
+    /// Whether it may keep data of its own.
+    pub store: bool,
+    /// What its manifest sets, for `wasi:config`.
+    pub config: BTreeMap<String, String>,
     /// Whether the clock goes.
     pub clock: bool,
     /// Whether random numbers are random.

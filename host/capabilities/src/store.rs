@@ -26,6 +26,13 @@ pub struct StoreCtx {
     quota: u64,
 }
 
+impl StoreCtx {
+    /// What the component may keep, in bytes.
+    pub(super) fn quota(&self) -> u64 {
+        self.quota
+    }
+}
+
 impl Provided for StoreCtx {
     const NAME: &'static str = "store";
     const MAY: &'static str = "keep its own data for this workspace";

@@ -16,6 +16,8 @@ const MAX_TEXT_CHARS: usize = 2000;
 const MAX_WHY_CHARS: usize = 500;
 /// Longest path, host, profile or name of a variable.
 const MAX_VALUE_CHARS: usize = 500;
+/// Most values of `config`.
+const MAX_CONFIG: usize = 64;
 /// As long as a tool's description may be.
 const MAX_COMMENT_CHARS: usize = 4096;
 /// Most folders to read, to write, hosts, or variables: a person looks at each.
@@ -41,6 +43,9 @@ pub struct Manifest {
     /// What a call of it may use.
     #[serde(default)]
     pub limits: Limits,
+    /// Values that it is given as `wasi:config`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub config: BTreeMap<String, String>,
     /// What is to be said of its functions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, ToolNote>,
@@ -150,6 +155,16 @@ impl Manifest {
             }
         }
         self.check_lists()?;
+        if self.config.len() > MAX_CONFIG {
+            return Err(wrong(
+                format!("config has {} values", self.config.len()),
+                format!("the limit is {MAX_CONFIG}"),
+            ));
+        }
+        for (name, value) in &self.config {
+            single("a name in config", name, MAX_VALUE_CHARS)?;
+            plain(&format!("config.{name}"), value, MAX_TEXT_CHARS)?;
+        }
         for (name, note) in &self.tools {
             single("a tool's name", name, MAX_VERSION_CHARS * 2)?;
             single(&format!("tools.{name}.title"), note.title.as_deref().unwrap_or_default(), 200)?;

@@ -215,6 +215,7 @@ fn bare(stem: &str, component: PathBuf, about: &Metadata, found_at: SystemTime) 
         component: format!("{stem}.wasm"),
         capabilities: crate::Asks::default(),
         limits: crate::Limits::default(),
+        config: std::collections::BTreeMap::new(),
         tools: std::collections::BTreeMap::new(),
         comments: std::collections::BTreeMap::new(),
     };

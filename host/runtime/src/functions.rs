@@ -228,9 +228,9 @@ impl Found<'_> {
     }
 }
 
-/// The name that a function of an interface has as a tool.
+/// The name that a function of an interface has as a tool. A resource's own functions need no resource.
 pub fn tool_name(interface: &str, function: &str) -> String {
-    format!("{}.{function}", short_name(interface))
+    format!("{}.{}", short_name(interface), function.strip_prefix("[static]").unwrap_or(function))
 }
 
 /// `add` of `docs:adder/add@0.1.0`.

@@ -8,6 +8,8 @@ use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
 use super::limits::Meter;
+use scorpiox_capabilities::store::StoreCtx;
+use scorpiox_capabilities::view::{HasCtx as _, View};
 use scorpiox_capabilities::wasi::{HasWasi, Program, WasiSource, WasiState};
 use scorpiox_capabilities::{Contexts, HasContexts};
 
@@ -35,6 +37,11 @@ impl HasWasi for CallState {
             ))
         };
         self.wasi.get_or_insert_with(nothing)
+    }
+
+    fn kept(&mut self) -> Option<View<'_, StoreCtx>> {
+        let approved = self.contexts.call.approved.as_ref();
+        approved.is_some_and(|approved| approved.store).then(|| self.view())
     }
 }
 

@@ -1,4 +1,4 @@
-//! WASI 0.2 and `wasi:http`, for components that others ship.
+//! WASI 0.2, `wasi:http`, `wasi:config`, `wasi:logging` and `wasi:keyvalue`, for components that others ship.
 //!
 //! All of it is linked, so that what ordinary compilers make can start; none of it reaches anything
 //! that was not approved. Without a grant there are no folders, no variables, no hosts, a clock that
@@ -9,8 +9,11 @@
 //! Invariant: each function with a path in it is in [`files`], which decides about the place that the
 //! path leads to, in a folder that is held open, before anything is done there.
 
+mod config;
 mod files;
 mod folders;
+mod keyvalue;
+mod logging;
 mod requests;
 mod sink;
 mod source;
@@ -34,6 +37,8 @@ use wasmtime_wasi_io::IoView;
 pub use folders::Unwritable;
 pub use source::WasiSource;
 
+use crate::store::StoreCtx;
+use crate::view::View;
 use files::GuardedFiles;
 use folders::Guard;
 use requests::Requests;
@@ -70,6 +75,8 @@ pub struct WasiState {
     guard: Guard,
     /// Listings of folders that are open: each is held whole.
     listings: u32,
+    /// Lines that were logged.
+    lines: u32,
     /// What was printed.
     pub stdout: Sink,
     /// What was complained about.
@@ -119,6 +126,7 @@ impl WasiState {
             requests: Requests::new(&source),
             guard,
             listings: 0,
+            lines: 0,
             stdout,
             stderr,
             source,
@@ -150,6 +158,9 @@ impl WasiState {
 pub trait HasWasi: IoView + WasiView + WasiHttpView + 'static {
     /// The WASI of the call.
     fn wasi(&mut self) -> &mut WasiState;
+
+    /// What the component keeps, if that was approved.
+    fn kept(&mut self) -> Option<View<'_, StoreCtx>>;
 }
 
 impl IoView for WasiState {
@@ -173,6 +184,10 @@ impl WasiHttpView for WasiState {
 impl HasWasi for WasiState {
     fn wasi(&mut self) -> &mut WasiState {
         self
+    }
+
+    fn kept(&mut self) -> Option<View<'_, StoreCtx>> {
+        None
     }
 }
 
@@ -199,7 +214,10 @@ pub fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     link_sockets(l)?;
     http::outgoing_handler::add_to_linker::<T, WasiHttp>(l, T::http)?;
     http::types::add_to_linker::<T, WasiHttp>(l, &http::types::LinkOptions::default(), T::http)?;
-    requests::link_bounded(l)
+    requests::link_bounded(l)?;
+    config::link(l)?;
+    logging::link(l)?;
+    keyvalue::link(l)
 }
 
 fn link_cli<T: HasWasi>(l: &mut Linker<T>) -> wasmtime::Result<()> {

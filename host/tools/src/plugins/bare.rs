@@ -11,6 +11,8 @@ use wasmtime_wasi::{WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
+use scorpiox_capabilities::store::StoreCtx;
+use scorpiox_capabilities::view::View;
 use scorpiox_capabilities::wasi::{HasWasi, Program, WasiSource, WasiState, is_wasi, link};
 
 /// Memory that any component may be given, in bytes.
@@ -25,6 +27,10 @@ pub(super) struct Bare {
 impl HasWasi for Bare {
     fn wasi(&mut self) -> &mut WasiState {
         &mut self.wasi
+    }
+
+    fn kept(&mut self) -> Option<View<'_, StoreCtx>> {
+        None
     }
 }
 

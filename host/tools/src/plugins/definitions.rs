@@ -11,7 +11,7 @@ const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 /// Deepest nesting of a schema. Parsers of clients refuse the whole list at 128 levels.
 const MAX_SCHEMA_DEPTH: usize = 64;
 /// Most tools of a plugin.
-const MAX_TOOLS: usize = 64;
+pub(super) const MAX_TOOLS: usize = 64;
 
 /// A definition that clients are not given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,24 +82,30 @@ pub(super) fn check(definitions: &[Value]) -> Result<(), BadDefinition> {
     }
     let mut names = Vec::new();
     for definition in definitions {
-        let name = definition["name"].as_str().unwrap_or_default();
-        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || !name.chars().all(fits) {
-            let shown: String = name.chars().take(MAX_NAME_CHARS).collect();
-            return Err(BadDefinition::Name(format!("{:?}", shown.escape_debug().to_string())));
-        }
+        let name = check_one(definition)?;
         if names.contains(&name) {
             return Err(BadDefinition::Twice(name.to_owned()));
         }
         names.push(name);
-        text(name, "title", definition, MAX_TITLE_CHARS)?;
-        text(name, "description", definition, MAX_DESCRIPTION_CHARS)?;
-        schema(name, "input_schema", definition)?;
-        if !definition["output_schema"].is_null() {
-            schema(name, "output_schema", definition)?;
-        }
     }
     Ok(())
+}
+
+/// Looks at the definition of one tool; its name.
+pub(super) fn check_one(definition: &Value) -> Result<&str, BadDefinition> {
+    let name = definition["name"].as_str().unwrap_or_default();
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || !name.chars().all(fits) {
+        let shown: String = name.chars().take(MAX_NAME_CHARS).collect();
+        return Err(BadDefinition::Name(format!("{:?}", shown.escape_debug().to_string())));
+    }
+    text(name, "title", definition, MAX_TITLE_CHARS)?;
+    text(name, "description", definition, MAX_DESCRIPTION_CHARS)?;
+    schema(name, "input_schema", definition)?;
+    if !definition["output_schema"].is_null() {
+        schema(name, "output_schema", definition)?;
+    }
+    Ok(name)
 }
 
 fn text(tool: &str, member: &'static str, definition: &Value, most: usize) -> Result<(), BadDefinition> {

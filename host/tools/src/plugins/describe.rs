@@ -11,7 +11,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
 use super::bare;
-use super::definitions::{BadDefinition, check};
+use super::definitions::{BadDefinition, MAX_TOOLS, check, check_one};
 use super::grants::{GRANTABLE, Ungrantable, grants};
 use scorpiox_capabilities::wasi::is_wasi;
 use scorpiox_runtime::{CodeCache, Exported, Functions};
@@ -37,6 +37,9 @@ pub enum Undescribed {
     /// It needs an interface that this program does not have.
     #[error("it imports {0}, which this version of scorpiox-code does not provide; a newer one may")]
     UnknownImport(String),
+    /// It is built for a WASI that this program does not have.
+    #[error("it is built for WASI 0.3, and this version of scorpiox-code has 0.2; build it for that ({0})")]
+    NewerWasi(String),
     /// It exports an interface of another version.
     #[error("it exports {0}, but this program supports {TOOL_INTERFACE}; build it against that version")]
     OtherVersion(String),
@@ -96,10 +99,15 @@ pub fn describe(
     manifest: &Manifest,
     cache: &CodeCache,
 ) -> Result<Described, Undescribed> {
-    let compiled = compile(engine, bytes, cache)?;
+    let compiled = compile(engine, bytes, cache).map_err(|error| match error {
+        Undescribed::NoComponent(why) if names_newer_wasi(bytes) => Undescribed::NewerWasi(why),
+        error => error,
+    })?;
     check_imports(engine, &compiled, &manifest.capabilities)?;
-    let linker = bare::linked(engine, &compiled)
-        .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
+    let linker = bare::linked(engine, &compiled).map_err(|error| match newer_wasi(engine, &compiled) {
+        Some(import) => Undescribed::NewerWasi(format!("it imports {import}")),
+        None => Undescribed::UnknownImport(format!("something: {error:#}")),
+    })?;
     let exports_tool = compiled.get_export_index(None, TOOL_INTERFACE).is_some();
     let other = compiled.component_type();
     let other = other
@@ -151,6 +159,21 @@ fn compile(engine: &Engine, bytes: &[u8], cache: &CodeCache) -> Result<Compiled,
     compiled.map_err(|error| Undescribed::NoComponent(error.to_string()))
 }
 
+/// The first import of WASI 0.3.
+fn newer_wasi(engine: &Engine, compiled: &Compiled) -> Option<String> {
+    let ty = compiled.component_type();
+    let mut names = ty.imports(engine).map(|(name, _)| name);
+    names.find(|name| is_wasi(name) && name.contains("@0.3.")).map(str::to_owned)
+}
+
+/// Whether interfaces of WASI 0.3 are named in a component.
+fn names_newer_wasi(bytes: &[u8]) -> bool {
+    let names = bytes.split(|byte| !(byte.is_ascii_alphanumeric() || b":/@.-".contains(byte)));
+    names.into_iter().any(|name| {
+        name.windows(5).any(|part| part == b"wasi:") && name.windows(5).any(|part| part == b"@0.3.")
+    })
+}
+
 fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<(), Undescribed> {
     let (granted, _) = grants(asks, &Pins::new())?;
     for (name, _) in compiled.component_type().imports(engine).filter(|(name, _)| !is_wasi(name)) {
@@ -168,10 +191,22 @@ fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<()
 }
 
 fn reflect(engine: &Engine, compiled: &Compiled, comments: &BTreeMap<String, String>) -> Described {
-    let (functions, refused) = Functions::of(engine, compiled);
+    let (functions, mut refused) = Functions::of(engine, compiled);
     let comment = |exported: &Exported| comments.get(&exported.name).map_or("", String::as_str);
-    let tools = functions.iter().map(|exported| definition(exported, comment(exported)));
-    Described { tools: tools.collect(), refused }
+    let mut tools = Vec::new();
+    for exported in functions.iter() {
+        let definition = definition(exported, comment(exported));
+        // One that cannot be a tool costs the plugin nothing but itself.
+        match check_one(&definition) {
+            Err(why) => refused.push((exported.name.clone(), why.to_string())),
+            Ok(_) if tools.len() == MAX_TOOLS => {
+                let why = format!("the {MAX_TOOLS} before it are as many as a plugin may have");
+                refused.push((exported.name.clone(), why));
+            }
+            Ok(_) => tools.push(definition),
+        }
+    }
+    Described { tools, refused }
 }
 
 fn definition(exported: &Exported, description: &str) -> Value {

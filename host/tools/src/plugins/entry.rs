@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
+use scorpiox_capabilities::approved::Approved;
 use scorpiox_executor::Cancel;
 use scorpiox_plugin::{
     Approval, Asks, Fingerprint, Installed, Limits, Pins, PluginFolder, PluginName, Status,
@@ -144,6 +145,7 @@ pub fn held_to(
     cache: &CodeCache,
 ) -> Result<Component, Ungrantable> {
     let (grants, approved) = grants(capabilities, folders)?;
+    let approved = Approved { config: installed.manifest.config.clone(), ..approved };
     let (cache, pinned, source) = (cache.clone(), fingerprint.clone(), installed.clone());
     let load = move |engine: &Engine, cancel: &Cancel| {
         cache.load(engine, &pinned, cancel, || Ok(source.read_component()?.into()))

@@ -1,5 +1,6 @@
 //! What an approved plugin is linked with, and held to.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -79,6 +80,8 @@ pub fn grants(asks: &Asks, pins: &Pins) -> Result<(Vec<Capability>, Approved), U
         folders: folders(asks, pins),
         env: asks.env.as_ref().map(|env| env.names.clone()).unwrap_or_default(),
         hosts: hosts(asks)?,
+        store: asks.store.is_some(),
+        config: BTreeMap::new(), // it is the manifest's
         clock: asks.clock.is_some(),
         random: asks.random.is_some(),
         profile: asks.shell.as_ref().map(|shell| shell.profile.clone()),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use scorpiox_tests::{Program, Started};
 use serde_json::json;
 
-use super::{install, refused, source};
+use super::{install, listed, refused, source};
 
 /// A component of one function `give` with this result; its memory begins with `data`, which is
 /// what it returns a pointer to, and its core code is `body`.
@@ -102,4 +102,47 @@ fn a_component_of_many_instances_and_memories_is_bounded() {
     } else {
         assert!(err.contains("raw cannot be a plugin"), "{err}");
     }
+}
+
+/// A component that exports one function under many names.
+fn exporting(imports: &str, names: impl IntoIterator<Item = String>) -> Vec<u8> {
+    let exports: String = names.into_iter().map(|name| format!("(export \"{name}\" (func $give))")).collect();
+    let text = format!(
+        "(component {imports}
+            (core module $code (func (export \"give\") (result i32) i32.const 7))
+            (core instance $code (instantiate $code))
+            (func $give (result u32) (canon lift (core func $code \"give\")))
+            {exports})"
+    );
+    wat::parse_str(text).expect("a component")
+}
+
+#[test]
+fn what_cannot_be_a_tool_costs_only_itself() {
+    let long = "x".repeat(60);
+    let names = std::iter::once(long.clone()).chain((0..70).map(|n| format!("give{n}")));
+    let program = Program::new();
+    let source = source(&program, "raw", "", &exporting("", names));
+    install(&program, &source);
+    let (_, shown, _) = program.run(&["plugin", "show", "raw"]);
+    let text = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("{long} cannot be a tool: ")), "{shown}");
+    assert!(
+        text.contains("give64 cannot be a tool: the 64 before it are as many as a plugin may have"),
+        "{shown}"
+    );
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    assert_eq!(listed(&mut server).len(), 64);
+    assert_eq!(server.call("raw.give63", json!({}))["structuredContent"], json!({"result": 7}));
+}
+
+#[test]
+fn a_newer_wasi_is_named() {
+    let program = Program::new();
+    let clock =
+        "(import \"wasi:clocks/monotonic-clock@0.3.0\" (instance (export \"now\" (func (result u64)))))";
+    let source = source(&program, "raw", "", &exporting(clock, ["give".to_owned()]));
+    let (added, _, err) = program.run(&["plugin", "add", &source]);
+    assert!(!added.success() && err.contains("raw cannot be a plugin: it is built for WASI 0.3"), "{err}");
 }

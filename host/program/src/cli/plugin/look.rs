@@ -110,6 +110,10 @@ impl Look {
                 let _ = writeln!(text, "  {}{row}", if index == 0 { "" } else { "  " });
             }
         }
+        for (index, (name, value)) in manifest.config.iter().enumerate() {
+            text.push_str(if index == 0 { "\nIts settings\n" } else { "" });
+            rows(&mut text, "  ", &format!("{name} = {value:?}"), MAX_ROWS);
+        }
         // Last, right above the question.
         text.push('\n');
         text.push_str(&self.asks());

@@ -4,6 +4,7 @@
 mod exchanged;
 #[cfg(unix)] // links, pipes and sockets
 mod files;
+mod keeping;
 mod nothing;
 mod programs;
 mod requests;
@@ -21,7 +22,12 @@ fn outsider(program: Program, manifest: &str) -> (Program, Started) {
 
 /// What a function of it gave: its result, or its own error, without what the server says of refusals.
 fn try_to(server: &mut Started, function: &str, arguments: Value) -> Result<Value, String> {
-    let result = server.call(&format!("outsider.{function}"), arguments);
+    try_of(server, "outsider", function, arguments)
+}
+
+/// The same of another component.
+fn try_of(server: &mut Started, plugin: &str, function: &str, arguments: Value) -> Result<Value, String> {
+    let result = server.call(&format!("{plugin}.{function}"), arguments);
     if result["isError"] == true {
         let text = result["content"][0]["text"].as_str().expect("a text");
         return Err(text.split("\nThis server refused").next().unwrap_or_default().to_owned());

@@ -1,0 +1,61 @@
+//! `wasi:logging`: lines in the operator's log, bounded as those of every guest.
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::{ComponentType, Lift, Linker};
+
+use super::HasWasi;
+use crate::log::one_line;
+
+/// The interface by the names that components import it by.
+const NAMES: [&str; 2] = ["wasi:logging/logging", "wasi:logging/logging@0.1.0-draft"];
+/// Most lines of one call.
+const MAX_LINES: u32 = 100;
+
+#[derive(Debug, Clone, Copy, ComponentType, Lift)]
+#[component(enum)]
+#[repr(u8)]
+#[allow(dead_code, reason = "guests make them")]
+enum Level {
+    #[component(name = "trace")]
+    Trace,
+    #[component(name = "debug")]
+    Debug,
+    #[component(name = "info")]
+    Info,
+    #[component(name = "warn")]
+    Warn,
+    #[component(name = "error")]
+    Error,
+    #[component(name = "critical")]
+    Critical,
+}
+
+/// Puts it into a linker.
+pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    for name in NAMES {
+        linker.instance(name)?.func_wrap(
+            "log",
+            |mut store: StoreContextMut<'_, T>, (level, context, message): (Level, String, String)| {
+                let wasi = store.data_mut().wasi();
+                wasi.lines += 1;
+                if wasi.lines <= MAX_LINES {
+                    write(&wasi.source.name, level, &context, &message);
+                }
+                Ok(())
+            },
+        )?;
+    }
+    Ok(())
+}
+
+fn write(plugin: &str, level: Level, context: &str, message: &str) {
+    let line = if context.is_empty() { message.to_owned() } else { format!("{context}: {message}") };
+    let line = one_line(&line);
+    match level {
+        Level::Trace => tracing::trace!(target: "guest", "plugin/{plugin}: {line}"),
+        Level::Debug => tracing::debug!(target: "guest", "plugin/{plugin}: {line}"),
+        Level::Info => tracing::info!(target: "guest", "plugin/{plugin}: {line}"),
+        Level::Warn => tracing::warn!(target: "guest", "plugin/{plugin}: {line}"),
+        Level::Error | Level::Critical => tracing::error!(target: "guest", "plugin/{plugin}: {line}"),
+    }
+}
