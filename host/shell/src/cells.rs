@@ -168,13 +168,17 @@ fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) 
     let min_tier = plan::tier(policy.shell.min_tier.value);
     let writable = site.writable(policy);
     // Only the operator's own file says so, and never for a profile that promises that nothing changes.
-    let may_go_without = policy.shell.allow_unsandboxed.value && !profile.is_read_only();
+    let goes_without = policy.shell.allow_unsandboxed.value;
+    let may_go_without = goes_without && !profile.is_read_only();
     let mut tried = Vec::new();
     for tier in TIERS.iter().copied().filter(|tier| *tier >= min_tier) {
         match build(site, profile, places, &writable, tier) {
             Ok(ready) => return Ok(ready),
             // In no tier, and not without one.
             Err(error @ ShellError::Rule { .. }) => return Err(error),
+            Err(ShellError::Cell(CellError::NoSandbox)) if goes_without && !may_go_without => {
+                return Err(ShellError::NothingHolds(profile.name.to_string()));
+            }
             Err(error @ ShellError::Cell(CellError::NoSandbox)) if !may_go_without => return Err(error),
             Err(error) => tried.push((tier, error.to_string())),
         }

@@ -24,6 +24,12 @@ pub enum ShellError {
     /// No sandbox that the policy allows can be built here.
     #[error("{0}")]
     NoTier(NoTier),
+    /// There is no sandbox here, and the profile promises what only one can keep.
+    #[error(
+        "the command was not run: profile {0} lets commands change nothing, as an active plan does, and without a \
+         sandbox nothing holds them to that"
+    )]
+    NothingHolds(String),
     /// A sandbox was built, and does not hold.
     #[error(
         "Commands are refused: the sandbox did not hold when it was tried: a command could {0}. Please report this with \

@@ -10,21 +10,22 @@ use std::process::{Child, Command};
 use std::ptr;
 use std::time::Duration;
 
-use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
+use windows_sys::Win32::Foundation::{ERROR_MORE_DATA, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, TH32CS_SNAPTHREAD, THREADENTRY32, Thread32First, Thread32Next,
 };
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_ACTIVE_PROCESS,
     JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION, JOB_OBJECT_LIMIT_JOB_MEMORY, JOB_OBJECT_LIMIT_JOB_TIME,
-    JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE, JOBOBJECT_BASIC_ACCOUNTING_INFORMATION,
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectBasicAccountingInformation,
+    JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE, JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectBasicProcessIdList,
     JobObjectExtendedLimitInformation, QueryInformationJobObject, SetInformationJobObject,
     TerminateJobObject,
 };
 use windows_sys::Win32::System::Threading::{
     CREATE_NO_WINDOW, CREATE_SUSPENDED, OpenThread, ResumeThread, THREAD_SUSPEND_RESUME,
 };
+
+use crate::process;
 
 /// What the processes of a job have together, at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,23 +110,41 @@ impl Job {
         Ok(())
     }
 
-    /// How many of its processes run.
+    /// How many of its processes run, without the one that a hidden console has of its own.
     #[allow(unsafe_code)]
     pub fn processes(&self) -> io::Result<u32> {
-        let mut counted = JOBOBJECT_BASIC_ACCOUNTING_INFORMATION::default();
-        let bytes = u32::try_from(size_of::<JOBOBJECT_BASIC_ACCOUNTING_INFORMATION>()).unwrap_or_default();
+        // Two numbers of 32 bits stand before the list.
+        let mut list = [0_usize; 1 + MOST_LISTED];
+        let bytes = u32::try_from(size_of_val(&list)).unwrap_or_default();
         // SAFETY: the handle is open, and as many bytes are writable as are said to be.
         let asked = unsafe {
             QueryInformationJobObject(
                 self.0.as_raw_handle(),
-                JobObjectBasicAccountingInformation,
-                (&raw mut counted).cast(),
+                JobObjectBasicProcessIdList,
+                list.as_mut_ptr().cast(),
                 bytes,
                 ptr::null_mut(),
             )
         };
-        if asked == 0 { Err(io::Error::last_os_error()) } else { Ok(counted.ActiveProcesses) }
+        if asked == 0 {
+            let error = io::Error::last_os_error();
+            let is_longer = error.raw_os_error() == Some(ERROR_MORE_DATA.cast_signed());
+            return if is_longer { Ok(u32::try_from(MOST_LISTED).unwrap_or(u32::MAX)) } else { Err(error) };
+        }
+        let listed = (list[0] >> 32).min(MOST_LISTED);
+        let numbers = list[1..=listed].iter().filter_map(|number| u32::try_from(*number).ok());
+        let commands = numbers.filter(|number| !is_console(*number)).count();
+        Ok(u32::try_from(commands).unwrap_or(u32::MAX))
     }
+}
+
+/// Most processes of a job that are looked at one by one.
+const MOST_LISTED: usize = 1024;
+
+/// Whether a process is what Windows starts beside a program with a hidden console.
+fn is_console(number: u32) -> bool {
+    process::image(number)
+        .is_ok_and(|image| image.file_name().is_some_and(|name| name.eq_ignore_ascii_case("conhost.exe")))
 }
 
 /// Lets a process run that was started suspended: it has one thread by then.

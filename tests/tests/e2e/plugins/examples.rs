@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
-use super::templates::make;
+use super::languages::make;
 use super::{install, listed, refused};
 
 fn folder(language: &str) -> PathBuf {

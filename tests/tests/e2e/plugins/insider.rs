@@ -66,9 +66,12 @@ fn files_pages_and_commands_are_narrowed_to_what_was_approved() {
     let refused = fail(&mut server, "fetch", json!({"url": "http://127.0.0.1:1/"}));
     assert!(refused.contains("none of the hosts that were approved"), "{refused}");
     assert!(fail(&mut server, "render", json!({"url": site.url("/")})).contains("plugins have no browser"));
-    assert_eq!(give(&mut server, "run-command", json!({"command": "echo hi"})), json!("hi\n"));
-    // The profile of the approval, not of the client's own commands. On Windows nothing confines them.
-    if cfg!(not(windows)) {
+    // The profile of the approval, not of the client's own commands.
+    if cfg!(windows) {
+        let refused = fail(&mut server, "run-command", json!({"command": "echo hi"}));
+        assert!(refused.contains("without a sandbox nothing holds them to that"), "{refused}");
+    } else {
+        assert_eq!(give(&mut server, "run-command", json!({"command": "echo hi"})), json!("hi\n"));
         give(&mut server, "run-command", json!({"command": "touch made.txt || true"}));
         assert!(!program.workspace().join("made.txt").exists());
     }

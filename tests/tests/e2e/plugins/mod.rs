@@ -4,12 +4,15 @@
 mod approval;
 mod changed;
 mod costly;
+#[cfg(unix)] // make, and the languages' tools
 mod examples;
 mod hostile;
 mod impostor;
 mod insider;
 mod judged;
 mod kinds;
+#[cfg(unix)] // make, and the languages' tools
+mod languages;
 #[cfg(unix)] // modes and links
 mod ledger;
 #[cfg(unix)] // modes

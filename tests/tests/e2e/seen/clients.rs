@@ -49,7 +49,13 @@ fn results_call_tools_by_the_names_that_the_client_knows() {
     assert!(text(&missing).contains("scorpiox_ListBgTasks shows the tasks"), "{missing}");
     let entered = server.text("scorpiox_PlanMode", json!({"action": "enter", "goal": "look"}));
     assert!(entered.contains("call scorpiox_PlanMode with action"), "{entered}");
-    let ran = server.text("scorpiox_Bash", json!({"command": "echo Bash BackgroundBash"}));
+    let ran = server.call("scorpiox_Bash", json!({"command": "echo Bash BackgroundBash"}));
+    if cfg!(windows) {
+        // Nothing but a sandbox keeps a command from changing things.
+        assert!(text(&ran).contains("without a sandbox nothing holds them to that"), "{ran}");
+        return;
+    }
+    let ran = text(&ran);
     assert!(ran.starts_with("Bash BackgroundBash\n"), "what is printed stays: {ran}");
     assert!(ran.contains("scorpiox_PlanMode with action exit"), "{ran}");
 }
