@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use crate::instance;
 use crate::system::{check, check_folder, unfollowed};
 
-pub use crate::system::{check_use, folder, open_unfollowed, options, sync_folder};
+pub use crate::system::{check_use, folder, name_new, open_unfollowed, options, sync_folder};
 
 /// How a file ends that is being written.
 const DRAFT: &str = "new";

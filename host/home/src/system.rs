@@ -3,20 +3,21 @@
 #[cfg(unix)]
 pub(crate) use self::unix::{check, check_folder, unfollowed};
 #[cfg(unix)]
-pub use self::unix::{check_use, folder, open_unfollowed, options, sync_folder};
+pub use self::unix::{check_use, folder, name_new, open_unfollowed, options, sync_folder};
 #[cfg(windows)]
 pub(crate) use self::windows::{check, check_folder, unfollowed};
 #[cfg(windows)]
-pub use self::windows::{check_use, folder, open_unfollowed, options, sync_folder};
+pub use self::windows::{check_use, folder, name_new, open_unfollowed, options, sync_folder};
 
 #[cfg(unix)]
 mod unix {
-    use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+    use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
     use std::io;
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
     use std::path::Path;
 
-    use rustix::fs::OFlags;
+    use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
+    use rustix::io::Errno;
 
     /// Makes a folder, and those that lead to it, where there are none: nobody else can look into what is made.
     pub fn folder(path: &Path) -> io::Result<()> {
@@ -50,6 +51,18 @@ mod unix {
         Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
     }
 
+    /// Gives a finished file its name; `AlreadyExists` where that is taken.
+    pub fn name_new(draft: &Path, path: &Path) -> io::Result<()> {
+        match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
+            // Some file systems have no such rename.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                fs::hard_link(draft, path)?;
+                fs::remove_file(draft)
+            }
+            renamed => Ok(renamed?),
+        }
+    }
+
     /// Makes sure that the names in a folder outlast a loss of power.
     pub fn sync_folder(path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
@@ -77,13 +90,13 @@ mod unix {
 #[cfg(windows)]
 mod windows {
     use std::fs::{self, File, OpenOptions};
-    use std::io;
+    use std::io::{self, ErrorKind};
     use std::os::windows::fs::OpenOptionsExt as _;
     use std::os::windows::io::AsHandle as _;
     use std::path::Path;
 
     use scorpiox_windows::access;
-    use scorpiox_windows::file::{FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT};
+    use scorpiox_windows::file::{FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT, rename_new};
 
     /// Makes a folder, and those that lead to it, where there are none. Who can look into what is made, the folder
     /// says that it is made in: a person's own folder lets nobody else.
@@ -117,6 +130,15 @@ mod windows {
         /// `FILE_ADD_FILE` and `FILE_ADD_SUBDIRECTORY`.
         const ADD: u32 = 0x2 | 0x4;
         OpenOptions::new().access_mode(ADD).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(folder).map(drop)
+    }
+
+    /// Gives a finished file its name; `AlreadyExists` where that is taken. A second name would not do: the first
+    /// could not go while the file is open.
+    pub fn name_new(draft: &Path, path: &Path) -> io::Result<()> {
+        rename_new(draft, path).map_err(|error| {
+            // A name that is in use at this moment is refused by another error.
+            if path.symlink_metadata().is_ok() { ErrorKind::AlreadyExists.into() } else { error }
+        })
     }
 
     /// Makes sure that the names in a folder outlast a loss of power: the file systems of Windows write those down by

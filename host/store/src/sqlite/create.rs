@@ -8,7 +8,7 @@
 //! process; <https://www.sqlite.org/howtocorrupt.html>, section 2.2).
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -87,7 +87,7 @@ pub(super) fn file(path: &Path) -> Result<(), StoreError> {
     if draft.has_log() {
         return Err(StoreError::Full);
     }
-    match name(&draft.0, path) {
+    match private::name_new(&draft.0, path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(StoreError::from_io(&error, path)),
         _ => Ok(()),
     }
@@ -115,24 +115,4 @@ impl Drop for Draft {
             let _ = fs::remove_file(self.beside(suffix));
         }
     }
-}
-
-/// Gives a file its name; fails when the name is taken.
-#[cfg(target_os = "linux")]
-fn name(draft: &Path, path: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
-        // Some file systems have no such rename.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => fs::hard_link(draft, path),
-        renamed => Ok(renamed?),
-    }
-}
-
-/// Gives a file its name; fails when the name is taken.
-#[cfg(not(target_os = "linux"))]
-fn name(draft: &Path, path: &Path) -> io::Result<()> {
-    fs::hard_link(draft, path).map_err(|error| {
-        // Windows refuses a name that is in use at this moment by another error.
-        if path.symlink_metadata().is_ok() { ErrorKind::AlreadyExists.into() } else { error }
-    })
 }
