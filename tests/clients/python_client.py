@@ -143,7 +143,7 @@ async def cancel_steps(client: Client, session: Session, steps: Steps) -> None:
     with write_lock(session.state):
         with steps.step("hears of progress while a call waits, and cancels it"):
             progress = await cancel_at_first_progress(client)
-            equal(progress, [(1, "Waiting for another server to finish writing")])
+            equal(progress, [(1, "Waiting for others to finish writing")])
         with steps.step("is answered at once while the lock is held"):
             await look(client, "1 task,", "write the report")
         with steps.step("cancels another call just before the lock is released"):

@@ -129,7 +129,7 @@ async function look(adapter, ...parts) {
 }
 
 async function cancelSteps(adapter, session, steps, revision) {
-  const message = revision >= '2025-03-26' ? { message: 'Waiting for another server to finish writing' } : {};
+  const message = revision >= '2025-03-26' ? { message: 'Waiting for others to finish writing' } : {};
   await withLock(session, async () => {
     await steps.step('hears of progress while a call waits, and cancels it', async () => {
       assert.deepEqual(await cancelAtFirstProgress(adapter), [{ progress: 1, ...message }]);

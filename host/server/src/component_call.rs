@@ -32,7 +32,7 @@ pub(super) fn run(
 ) -> Result<Finished<Result<WasmResult, ToolError>>, CallError> {
     let &Invocation { tool, arguments, client, room } = invocation;
     let progress = scope.progress.clone();
-    let on_wait = Arc::new(move || progress.report("Waiting for another server to finish writing"));
+    let on_wait = Arc::new(move || progress.report("Waiting for others to finish writing"));
     let mut setup = scope.setup_for(scope.uses.clone(), on_wait);
     setup.room = room;
     if component.grants.contains(&Capability::Progress) {

@@ -4,13 +4,13 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Somebody else writes, or committed after this transaction read; run it again.
-    #[error("another server is writing at the same time")]
+    #[error("somebody else is writing at the same time")]
     Conflict,
     /// The call was cancelled while it waited for another writer.
-    #[error("cancelled while waiting for another server to finish writing")]
+    #[error("cancelled while waiting for others to finish writing")]
     Cancelled,
-    /// Another server kept the write lock for too long.
-    #[error("another server has been writing for {0} s; try again")]
+    /// Others, of this server or of another, kept the write lock for too long.
+    #[error("others have been writing for {0} s; try again")]
     Busy(u64),
     /// No space is left.
     #[error("the disk is full")]

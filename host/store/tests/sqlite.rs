@@ -1,6 +1,9 @@
 //! What belongs to the SQLite file alone.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use scorpiox_executor::Cancel;
 use scorpiox_store::{Durability, Mode, SqliteStore, Store, StoreError, Transaction};
@@ -123,4 +126,32 @@ fn a_transaction_keeps_its_state_when_the_store_is_gone() {
     transaction.set(SPACE, "k", b"v", u64::MAX).expect("set");
     transaction.commit().expect("commit");
     assert_eq!(changes.changed(), Ok(true));
+}
+
+/// Others begin again at once when they have written, and hold the lock nearly all the time.
+#[test]
+fn every_writer_of_a_process_gets_its_turn() {
+    const HELD: Duration = Duration::from_millis(5);
+    let (_folder, store) = store();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let writer = begin(&store, Mode::Write);
+                    thread::sleep(HELD);
+                    drop(writer);
+                }
+            });
+        }
+        let slowest = (0..50).map(|_| {
+            let start = Instant::now();
+            drop(begin(&store, Mode::Write));
+            start.elapsed()
+        });
+        let slowest = slowest.max().expect("a time");
+        done.store(true, Ordering::Relaxed);
+        // In its order it waits for eight of them.
+        assert!(slowest < Duration::from_secs(2), "{slowest:?}");
+    });
 }

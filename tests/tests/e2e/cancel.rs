@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const NEWEST: &str = "2025-11-25";
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", NEWEST, "2026-07-28"];
 const PROGRESS: &str = "notifications/progress";
-const WAITING: &str = "Waiting for another server to finish writing";
+const WAITING: &str = "Waiting for others to finish writing";
 /// Longest time for a request that has nothing to wait for.
 const AT_ONCE: Duration = Duration::from_millis(if cfg!(windows) { 1000 } else { 100 }); // Wine is slow
 

@@ -1,6 +1,6 @@
 //! A workspace in a SQLite file, which the servers of one machine use at once.
 //!
-//! The file has a write-ahead log: a reader's snapshot is SQLite's, and the writer is who holds its write lock.
+//! The file has a write-ahead log: a reader's snapshot is SQLite's, and the writer is who holds its write lock, which those of one process ask for in turn.
 //! (In the instants where the log is set up, cleaned up, or recovered after a process was killed, reads can
 //! conflict, too.)
 
@@ -18,6 +18,7 @@ mod timers;
 mod transaction;
 mod usage;
 
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -80,6 +81,16 @@ impl Store for SqliteStore {
         cancel: &Cancel,
         on_wait: &mut dyn FnMut(),
     ) -> Result<Box<dyn Transaction>, StoreError> {
+        let mut is_told = false;
+        let on_wait = &mut || {
+            if !mem::replace(&mut is_told, true) {
+                on_wait();
+            }
+        };
+        let mut turn = match mode {
+            Mode::Write => Some(self.pool.writers.turn(cancel, on_wait)?),
+            Mode::ReadFirst => None,
+        };
         let mut idle = None;
         let begun = retry_while_locked(cancel, on_wait, || {
             let connection = match idle.take() {
@@ -87,7 +98,7 @@ impl Store for SqliteStore {
                 None => self.pool.connection()?,
             };
             match self.pool.begin(&connection, mode) {
-                Ok(()) => Ok(SqliteTransaction::new(&self.pool, connection)),
+                Ok(()) => Ok(SqliteTransaction::new(&self.pool, connection, turn.take())),
                 Err(error) => {
                     idle = Some(connection);
                     Err(error)
@@ -98,9 +109,13 @@ impl Store for SqliteStore {
     }
 
     fn try_begin(&self, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
+        let turn = match mode {
+            Mode::Write => Some(self.pool.writers.try_turn().ok_or(StoreError::Conflict)?),
+            Mode::ReadFirst => None,
+        };
         let connection = self.pool.connection()?;
         match self.pool.begin(&connection, mode) {
-            Ok(()) => Ok(Box::new(SqliteTransaction::new(&self.pool, connection))),
+            Ok(()) => Ok(Box::new(SqliteTransaction::new(&self.pool, connection, turn))),
             Err(error) => {
                 if error == StoreError::Conflict {
                     self.pool.give_back(connection);

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::Durability;
 use super::create::{self, FORMAT};
+use crate::wait::Writers;
 use crate::{Mode, StoreError};
 
 /// Connections that are kept open while nothing uses them.
@@ -21,11 +22,12 @@ pub(super) struct Pool {
     pub(super) path: PathBuf,
     durability: Durability,
     idle: Mutex<Vec<Connection>>,
+    pub(super) writers: Writers,
 }
 
 impl Pool {
     pub(super) fn new(path: PathBuf, durability: Durability) -> Self {
-        Self { path, durability, idle: Mutex::default() }
+        Self { path, durability, idle: Mutex::default(), writers: Writers::default() }
     }
 
     pub(super) fn error(&self, error: &rusqlite::Error) -> StoreError {

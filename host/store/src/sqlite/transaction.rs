@@ -7,6 +7,7 @@ use rusqlite::{CachedStatement, Connection};
 use super::pool::Pool;
 use super::seen::Seen;
 use crate::StoreError;
+use crate::wait::Turn;
 
 #[derive(Debug)]
 pub(super) struct SqliteTransaction {
@@ -16,6 +17,8 @@ pub(super) struct SqliteTransaction {
     /// Of namespaces of which it changed the size.
     pub(super) usages: Vec<Usage>,
     pub(super) seen: Seen,
+    /// Goes after the connection is given back, so that the next writer finds the lock free.
+    _turn: Option<Turn>,
 }
 
 /// How much a namespace uses, and used before this transaction, in bytes.
@@ -30,12 +33,13 @@ pub(super) struct Usage {
 
 impl SqliteTransaction {
     /// What has begun on `connection`.
-    pub(super) fn new(pool: &Arc<Pool>, connection: Connection) -> Self {
+    pub(super) fn new(pool: &Arc<Pool>, connection: Connection, turn: Option<Turn>) -> Self {
         Self {
             connection: Some(connection),
             pool: Arc::clone(pool),
             usages: Vec::new(),
             seen: Seen::default(),
+            _turn: turn,
         }
     }
 

@@ -143,7 +143,7 @@ async fn cancels_at_first_progress(client: &mut Client, with_message: bool) -> O
     let progress = client.progress().await?;
     call.cancel(Some("user pressed stop".to_owned())).await?;
     equal(progress.progress, 1.0)?;
-    let expected = with_message.then_some("Waiting for another server to finish writing");
+    let expected = with_message.then_some("Waiting for others to finish writing");
     equal(progress.message.as_deref(), expected)
 }
 
