@@ -30,6 +30,9 @@ use changes::SqliteChanges;
 use pool::Pool;
 use transaction::SqliteTransaction;
 
+/// How often Windows may refuse a file before that is taken for its answer: for some half a second.
+const MAX_REFUSED: u32 = 24;
+
 /// What a committed transaction survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -92,18 +95,31 @@ impl Store for SqliteStore {
             Mode::ReadFirst => None,
         };
         let mut idle = None;
+        let mut refused = 0;
         let begun = retry_while_locked(cancel, on_wait, || {
             let connection = match idle.take() {
-                Some(connection) => connection,
-                None => self.pool.connection()?,
+                Some(connection) => Ok(connection),
+                None => self.pool.connection(),
             };
-            match self.pool.begin(&connection, mode) {
-                Ok(()) => Ok(SqliteTransaction::new(&self.pool, connection, turn.take())),
-                Err(error) => {
-                    idle = Some(connection);
-                    Err(error)
-                }
+            let error = match connection {
+                Ok(connection) => match self.pool.begin(&connection, mode) {
+                    Ok(()) => return Ok(SqliteTransaction::new(&self.pool, connection, turn.take())),
+                    Err(StoreError::Conflict) => {
+                        idle = Some(connection);
+                        return Err(StoreError::Conflict);
+                    }
+                    Err(error) => error,
+                },
+                Err(error) => error,
+            };
+            // For an instant such a file can be another's alone: of who gives it its name, or looks into it for
+            // viruses. SQLite reads it then, and would go on with reading it alone.
+            if cfg!(windows) && matches!(error, StoreError::ReadOnly(_)) && refused < MAX_REFUSED {
+                refused += 1;
+                self.pool.close_idle();
+                return Err(StoreError::Conflict);
             }
+            Err(error)
         });
         Ok(Box::new(begun?))
     }

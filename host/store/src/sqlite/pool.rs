@@ -63,10 +63,19 @@ impl Pool {
         }
     }
 
+    /// Closes the connections that nothing uses.
+    pub(super) fn close_idle(&self) {
+        self.idle.lock().clear();
+    }
+
     /// A new connection to the file, which is there.
     pub(super) fn open(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| self.error(&e))?;
+        // A file that is another's alone for an instant is opened for reading alone, by SQLite.
+        if cfg!(windows) && connection.is_readonly(rusqlite::MAIN_DB).map_err(|e| self.error(&e))? {
+            return Err(StoreError::ReadOnly(self.path.display().to_string()));
+        }
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         self.prepare(&connection)?;
         Ok(connection)
