@@ -24,7 +24,11 @@ case $target in
         scripts/need.sh x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64
         build=(cargo build) exe=.exe strip=x86_64-w64-mingw32-strip
         ;;
-    *-apple-darwin) build=(cargo zigbuild) strip=target/tools/zig-strip ;;
+    *-apple-darwin)
+        build=(cargo zigbuild) strip=target/tools/zig-strip
+        # The two libraries of the system that zig does not describe, and the oldest macOS that runs the program.
+        export SDKROOT=$PWD/scripts/macos-sdk MACOSX_DEPLOYMENT_TARGET=11.0
+        ;;
     *-linux-gnu) build=(cargo zigbuild) built_for=$target.$glibc helper=${target%-gnu}-musl strip=target/tools/zig-strip ;;
     *)
         echo "build-for: no way is known to build for $target" >&2
