@@ -177,7 +177,7 @@ fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) 
             // In no tier, and not without one.
             Err(error @ ShellError::Rule { .. }) => return Err(error),
             Err(ShellError::Cell(CellError::NoSandbox)) if goes_without && !may_go_without => {
-                return Err(ShellError::NothingHolds(profile.name.to_string()));
+                return Err(ShellError::NothingHolds(profile.name.clone()));
             }
             Err(error @ ShellError::Cell(CellError::NoSandbox)) if !may_go_without => return Err(error),
             Err(error) => tried.push((tier, error.to_string())),
