@@ -164,6 +164,9 @@ fn thousands() -> usize {
 /// Calls after which a server has what it keeps.
 const WARM_UP: usize = 1000;
 
+/// Rounds of calls, of which one has to leave nothing behind.
+const ROUNDS: usize = 3;
+
 /// Memory that a thousand calls may leave behind, in KiB; what a server keeps in all is not more than twice that.
 const LEFT_BY_A_THOUSAND: usize = 204;
 
@@ -207,15 +210,24 @@ fn calls_leave_nothing_behind(tier: &str, calls: usize) {
         server.child.id()
     };
     let pid = run(WARM_UP.min(calls));
-    let before = holdings(pid);
-    run(calls);
     let left = (calls / 1000).max(2) * LEFT_BY_A_THOUSAND;
-    let settled = comes_true(Duration::from_secs(5), || {
-        let after = holdings(pid);
-        after[..4].iter().zip(&before[..4]).all(|(after, before)| after <= before)
-            && after[4] <= before[4] + left
-    });
-    assert!(settled, "{tier}: before {before:?}, after {:?}", holdings(pid));
+    // What calls leave behind grows with each round. An allocator that once needs more, since the machine is
+    // busy and calls meet in another way, keeps that and does not grow again.
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        let before = holdings(pid);
+        run(calls);
+        let settled = comes_true(Duration::from_secs(5), || {
+            let after = holdings(pid);
+            after[..4].iter().zip(&before[..4]).all(|(after, before)| after <= before)
+                && after[4] <= before[4] + left
+        });
+        if settled {
+            return;
+        }
+        rounds.push((before, holdings(pid)));
+    }
+    panic!("{tier}: each round left something behind: {rounds:?}");
 }
 
 /// A small file system over a folder, taken away when dropped.
