@@ -23,7 +23,7 @@ use scorpiox_capabilities::Contexts;
 use scorpiox_capabilities::setup::{Grantee, Setup};
 use scorpiox_capabilities::skills::SkillView;
 use scorpiox_capabilities::view::CallCtx;
-use scorpiox_capabilities::wasi::{Program, WasiSource, WasiState};
+use scorpiox_wasi::{Program, WasiSource, WasiState};
 
 /// The engine. It starts with the first call.
 #[derive(Default)]

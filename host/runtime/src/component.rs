@@ -21,7 +21,7 @@ use crate::bindings::timed::TimedPre;
 
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::approved::Approved;
-use scorpiox_capabilities::wasi;
+use scorpiox_wasi as wasi;
 
 /// Where a component's code comes from.
 pub enum Binary {

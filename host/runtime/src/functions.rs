@@ -11,7 +11,7 @@ use wasmtime::{Engine, Store};
 use super::{CallState, program};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
-use scorpiox_capabilities::wasi::{HasWasi as _, Program, is_wasi};
+use scorpiox_wasi::{HasWasi as _, Program, is_wasi};
 
 /// The exported functions that can be tools.
 pub struct Functions(Vec<Exported>);

@@ -4,7 +4,7 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Lift, Linker};
 
 use super::HasWasi;
-use crate::log::one_line;
+use scorpiox_capabilities::log::one_line;
 
 /// The interface by the names that components import it by.
 const NAMES: [&str; 2] = ["wasi:logging/logging", "wasi:logging/logging@0.1.0-draft"];

@@ -9,7 +9,7 @@ use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-use crate::log::one_line;
+use scorpiox_capabilities::log::one_line;
 
 /// Most bytes of one write.
 const WRITE_BYTES: usize = 64 * 1024;

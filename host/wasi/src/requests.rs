@@ -15,7 +15,7 @@ use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::{HasWasi, WasiSource};
-use crate::web::Web;
+use scorpiox_capabilities::web::Web;
 
 /// Largest body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;

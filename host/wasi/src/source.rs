@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use scorpiox_audit::Uses;
 
-use crate::approved::Approved;
-use crate::web::Web;
+use scorpiox_capabilities::approved::Approved;
+use scorpiox_capabilities::web::Web;
 use scorpiox_shell::Shell;
 
 /// What the WASI of a call is made from.
