@@ -10,6 +10,7 @@ mod programs;
 mod requests;
 #[cfg(unix)] // paths that begin with /
 mod roots;
+mod services;
 mod waiting;
 
 use scorpiox_tests::{Program, Started};
