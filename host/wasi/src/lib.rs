@@ -17,6 +17,7 @@ mod keyvalue;
 mod logging;
 mod place;
 mod requests;
+pub mod secrets;
 mod sink;
 mod source;
 mod still;
@@ -142,7 +143,7 @@ impl WasiState {
 
     /// The end of all that was printed, for an error.
     pub fn said(&self) -> String {
-        let said = [self.stdout.text().0, self.stderr.text().0].join("\n");
+        let said = self.source.secrets.redacted([self.stdout.text().0, self.stderr.text().0].join("\n"));
         let said = said.trim();
         let skipped = said.chars().count().saturating_sub(MAX_SAID_CHARS);
         said.chars().skip(skipped).collect()
@@ -151,7 +152,7 @@ impl WasiState {
     /// Tells the operator what was printed.
     pub fn log(&self, tool: &str) {
         for sink in [&self.stdout, &self.stderr] {
-            sink.log(tool);
+            sink.log(tool, &self.source.secrets);
         }
     }
 }

@@ -39,6 +39,8 @@ pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
                 let wasi = store.data_mut().wasi();
                 wasi.lines += 1;
                 if wasi.lines <= MAX_LINES {
+                    let hide = |text: String| wasi.source.secrets.redacted(text);
+                    let (context, message) = (hide(context), hide(message));
                     write(&wasi.source.name, level, &context, &message);
                 }
                 Ok(())
