@@ -14,7 +14,7 @@ pub mod files;
 pub mod granted;
 pub mod log;
 mod progress;
-mod rules;
+pub mod rules;
 pub mod sampling;
 pub mod setup;
 pub mod shell;
@@ -22,7 +22,6 @@ pub mod skills;
 pub mod store;
 pub mod timer;
 pub mod view;
-pub mod wasi;
 pub mod web;
 
 pub use assembly::{Capability, Contexts, HasContexts};

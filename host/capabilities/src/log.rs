@@ -19,7 +19,7 @@ fn breaks(c: char) -> bool {
 }
 
 /// What a guest wrote, as a line of the log.
-pub(super) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let begin = text.char_indices().take_while(|(at, _)| *at < MAX_LINE_BYTES);
     let line: String = begin.map(|(_, c)| if breaks(c) { ' ' } else { c }).collect();
     readable(&line).into_owned()

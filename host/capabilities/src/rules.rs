@@ -10,7 +10,7 @@ use scorpiox_policy::{DenySet, FilesPolicy, HostRule, Places, WebPolicy, WebVerd
 
 /// The rule for a file: the one that closes it, or the one that opens its folder. `granted` are folders that were
 /// opened beside those of the policy.
-pub(crate) fn of_file(policy: &FilesPolicy, path: &Path, granted: &[PathBuf], places: &Places) -> String {
+pub fn of_file(policy: &FilesPolicy, path: &Path, granted: &[PathBuf], places: &Places) -> String {
     if let Some(outer) = &policy.outer
         && outer.check(path, places).is_err()
     {

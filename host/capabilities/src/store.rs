@@ -28,7 +28,7 @@ pub struct StoreCtx {
 
 impl StoreCtx {
     /// What the component may keep, in bytes.
-    pub(super) fn quota(&self) -> u64 {
+    pub fn quota(&self) -> u64 {
         self.quota
     }
 }

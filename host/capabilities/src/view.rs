@@ -46,7 +46,7 @@ impl CallCtx {
     }
 
     /// Notes that a capability was used, which the program gives its own components and a person others.
-    pub(super) fn use_of(&self, capability: &'static str) {
+    pub fn use_of(&self, capability: &'static str) {
         self.uses.once(capability, if self.approved.is_some() { APPROVAL } else { BUILT_IN });
     }
 }

@@ -1,6 +1,6 @@
 //! What a plugin wants to touch, and why. Approved, the same is what it may touch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,9 @@ pub struct WebAsk {
     pub why: String,
     /// Which.
     pub hosts: Vec<String>,
+    /// What the host adds to requests: by host and header, the value with `${KEY}` for secrets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// Commands under a profile of the operator's policy.
@@ -161,7 +164,11 @@ impl Asks {
             Ask::new("files", &files.why).with("read", &files.read).with("write", &files.write)
         }));
         lines.extend(env.as_ref().map(|env| Ask::new("env", &env.why).with("variables", &env.names)));
-        lines.extend(web.as_ref().map(|web| Ask::new("web", &web.why).with("hosts", &web.hosts)));
+        lines.extend(web.as_ref().map(|web| {
+            let added: Vec<_> =
+                web.templates().map(|(host, name, text)| format!("{host}: {name}: {text}")).collect();
+            Ask::new("web", &web.why).with("hosts", &web.hosts).with("headers that this program adds", &added)
+        }));
         lines.extend(shell.as_ref().map(|shell| {
             Ask::new("shell", &shell.why).with("profile", std::slice::from_ref(&shell.profile))
         }));

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`Manifest`] is a plugin's own word, [`Asks`] what it wants to touch; [`PluginFolder`]
 //! finds plugins in the program's own folder; [`Decisions`] keeps what was decided about them;
-//! [`Status`] joins the two.
+//! [`Status`] joins the two; [`Secrets`] are what a person gave a plugin beside that.
 //!
 //! Invariants:
 //! - What was approved is stored whole, with the fingerprints of the files it was approved for.
@@ -15,17 +15,23 @@
 mod asks;
 mod decisions;
 mod fingerprint;
+mod headers;
 mod manifest;
 mod name;
 mod plugin_folder;
+mod secrets;
 mod status;
 
 pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WORKSPACE, WebAsk};
 pub use decisions::{Approval, Decision, Decisions, DecisionsError, Pins, Record};
 pub use fingerprint::{Fingerprint, Stamps};
+pub use headers::{Template, fits_header};
 pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError, ToolNote};
 pub use name::{NameError, PluginName};
 pub use plugin_folder::{
     Installed, MANIFEST, MAX_COMPONENT_BYTES, PluginFolder, SIGNATURE, read_file, read_signature,
+};
+pub use secrets::{
+    MAX_SECRET_BYTES, SecretName, SecretNameError, SecretValue, SecretValueError, Secrets, SecretsError,
 };
 pub use status::{Change, Status};

@@ -6,7 +6,9 @@ use scorpiox_text::is_deceptive;
 use serde::{Deserialize, Serialize};
 
 use crate::asks::{Asks, Limits};
+use crate::headers;
 use crate::name::PluginName;
+use crate::secrets::SecretName;
 
 /// Largest manifest, in bytes.
 pub const MAX_MANIFEST_BYTES: usize = 64 * 1024;
@@ -18,6 +20,8 @@ const MAX_WHY_CHARS: usize = 500;
 const MAX_VALUE_CHARS: usize = 500;
 /// Most values of `config`.
 const MAX_CONFIG: usize = 64;
+/// Most secrets: a person sets each.
+const MAX_SECRETS: usize = 16;
 /// As long as a tool's description may be.
 const MAX_COMMENT_CHARS: usize = 4096;
 /// Most folders to read, to write, hosts, or variables: a person looks at each.
@@ -46,6 +50,9 @@ pub struct Manifest {
     /// Values that it is given as `wasi:config`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, String>,
+    /// Values that a person sets, with what each is for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<SecretName, String>,
     /// What is to be said of its functions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, ToolNote>,
@@ -103,7 +110,7 @@ fn explained(error: &toml::de::Error) -> String {
     }
 }
 
-fn wrong(what: impl Into<String>, fix: impl Into<String>) -> ManifestError {
+pub(crate) fn wrong(what: impl Into<String>, fix: impl Into<String>) -> ManifestError {
     ManifestError::Value { what: what.into(), fix: fix.into() }
 }
 
@@ -165,6 +172,7 @@ impl Manifest {
             single("a name in config", name, MAX_VALUE_CHARS)?;
             plain(&format!("config.{name}"), value, MAX_TEXT_CHARS)?;
         }
+        self.check_secrets()?;
         for (name, note) in &self.tools {
             single("a tool's name", name, MAX_VERSION_CHARS * 2)?;
             single(&format!("tools.{name}.title"), note.title.as_deref().unwrap_or_default(), 200)?;
@@ -176,6 +184,27 @@ impl Manifest {
             plain(&format!("comments.{name}"), comment, MAX_COMMENT_CHARS)?;
         }
         Ok(())
+    }
+
+    fn check_secrets(&self) -> Result<(), ManifestError> {
+        if self.secrets.len() > MAX_SECRETS {
+            let what = format!("secrets has {} names", self.secrets.len());
+            return Err(wrong(what, format!("the limit is {MAX_SECRETS}")));
+        }
+        for (name, what_for) in &self.secrets {
+            single(&format!("secrets.{name}"), what_for, MAX_WHY_CHARS)?;
+            if what_for.trim().is_empty() {
+                return Err(wrong(
+                    format!("secrets.{name} is empty"),
+                    "say what for: a person decides by it",
+                ));
+            }
+            if self.config.contains_key(name.as_str()) {
+                let fix = "take one of them out: both would be the same value of wasi:config";
+                return Err(wrong(format!("{name} is in config and in secrets"), fix));
+            }
+        }
+        self.capabilities.web.as_ref().map_or(Ok(()), |web| headers::check(web, &self.secrets))
     }
 
     fn check_lists(&self) -> Result<(), ManifestError> {

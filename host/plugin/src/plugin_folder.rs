@@ -27,6 +27,7 @@ const MAX_SIGNATURE_BYTES: u64 = 4096;
 /// The folder of all plugins.
 #[derive(Debug, Clone)]
 pub struct PluginFolder {
+    own_home: PathBuf,
     folder: PathBuf,
 }
 
@@ -50,7 +51,12 @@ pub struct Installed {
 impl PluginFolder {
     /// The one of a program's own folder.
     pub fn new(own_home: &Path) -> Self {
-        Self { folder: own_home.join("plugins") }
+        Self { own_home: own_home.to_owned(), folder: own_home.join("plugins") }
+    }
+
+    /// The program's own folder.
+    pub fn own_home(&self) -> &Path {
+        &self.own_home
     }
 
     /// Waits until nobody else adds, approves or removes a plugin. Held for as long as the file is,
@@ -216,6 +222,7 @@ fn bare(stem: &str, component: PathBuf, about: &Metadata, found_at: SystemTime) 
         capabilities: crate::Asks::default(),
         limits: crate::Limits::default(),
         config: std::collections::BTreeMap::new(),
+        secrets: std::collections::BTreeMap::new(),
         tools: std::collections::BTreeMap::new(),
         comments: std::collections::BTreeMap::new(),
     };

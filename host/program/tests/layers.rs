@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The crates of `host/`, from the bottom. Each may use those of the layers before its own, and none beside it.
-const LAYERS: [&[&str]; 13] = [
+const LAYERS: [&[&str]; 14] = [
     &["bed", "macos", "windows"],
     &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "text"],
     &["proxy", "transcript"],
@@ -29,6 +29,7 @@ const LAYERS: [&[&str]; 13] = [
     &["operator", "web"],
     &["shell"],
     &["capabilities"],
+    &["wasi"],
     &["runtime"],
     &["tools"],
     &["server"],

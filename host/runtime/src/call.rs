@@ -23,7 +23,8 @@ use scorpiox_capabilities::Contexts;
 use scorpiox_capabilities::setup::{Grantee, Setup};
 use scorpiox_capabilities::skills::SkillView;
 use scorpiox_capabilities::view::CallCtx;
-use scorpiox_capabilities::wasi::{Program, WasiSource, WasiState};
+use scorpiox_wasi::secrets::Secrets;
+use scorpiox_wasi::{Program, WasiSource, WasiState};
 
 /// The engine. It starts with the first call.
 #[derive(Default)]
@@ -213,6 +214,7 @@ fn run<T>(
     loaded: &Loaded,
     body: impl FnOnce(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
 ) -> Result<(T, CallState), Fault> {
+    let secrets = component.secrets.as_ref().map(|read| read()).transpose().map_err(Fault::Secret)?;
     let grantee = Grantee {
         name: &component.name,
         approved: component.approved.as_ref(),
@@ -221,7 +223,7 @@ fn run<T>(
     };
     let state = CallState {
         contexts: Contexts::new(setup, &grantee, transaction),
-        wasi: loaded.waits.then(|| wasi(component, setup)),
+        wasi: loaded.waits.then(|| wasi(component, setup, secrets.unwrap_or_default())),
         meter: Meter::new(&component.limits, component.is_shipped()),
     };
     let mut store = Store::new(loaded.template.engine(), state);
@@ -247,10 +249,11 @@ fn run<T>(
 }
 
 /// The WASI of a call.
-fn wasi(component: &Component, setup: &Setup) -> Box<WasiState> {
+fn wasi(component: &Component, setup: &Setup, secrets: Secrets) -> Box<WasiState> {
     let source = WasiSource {
         name: component.name.strip_prefix("plugin/").unwrap_or(&component.name).to_owned(),
         approved: component.approved.clone().unwrap_or_default(),
+        secrets: Arc::new(secrets),
         web: Some(Arc::clone(&setup.web)),
         shell: Some(Arc::clone(&setup.shell)),
         uses: setup.uses.clone(),

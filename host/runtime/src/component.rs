@@ -21,7 +21,8 @@ use crate::bindings::timed::TimedPre;
 
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::approved::Approved;
-use scorpiox_capabilities::wasi;
+use scorpiox_wasi as wasi;
+use scorpiox_wasi::secrets::ReadSecrets;
 
 /// Where a component's code comes from.
 pub enum Binary {
@@ -49,6 +50,8 @@ pub struct Component {
     pub limits: Limits,
     /// What a person approved, of a component that others ship.
     pub approved: Option<Arc<Approved>>,
+    /// What a person set for it, read anew for each call.
+    pub secrets: Option<Box<ReadSecrets>>,
     /// Most calls of it that run at once.
     pub most_calls: u32,
     running: Places,
@@ -88,6 +91,7 @@ impl Component {
             grants,
             limits,
             approved: None,
+            secrets: None,
             most_calls: u32::MAX,
             running: Places::default(),
             binary,

@@ -64,6 +64,9 @@ pub enum Fault {
     /// As many calls of the component run as may.
     #[error("{0} calls of this plugin are running, which is the limit; try again when one has ended")]
     Busy(u32),
+    /// Something is missing that a person has to set.
+    #[error("{0}")]
+    Secret(String),
     /// The component cannot be run at all.
     #[error("the tool's component cannot be started: {0}")]
     Unusable(String),
@@ -107,6 +110,7 @@ impl Fault {
             Self::Trap(_) => "trap",
             Self::Printed { fault, .. } => fault.kind(),
             Self::Busy(_) => "busy",
+            Self::Secret(_) => "secret",
             Self::Unusable(_) => "unusable",
             Self::Unread(_) | Self::Database(_) => "database",
         }

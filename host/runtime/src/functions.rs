@@ -2,16 +2,19 @@
 
 use std::collections::HashSet;
 
+use bytes::Bytes;
+use http::Request;
 use scorpiox_reflect::{Function, Outcome};
 use serde_json::{Map, Value};
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Instance, InstancePre, Val};
 use wasmtime::{Engine, Store};
 
-use super::{CallState, program};
+use super::fault::Stop;
+use super::{CallState, program, service};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
-use scorpiox_capabilities::wasi::{HasWasi as _, Program, is_wasi};
+use scorpiox_wasi::{HasWasi as _, Program, is_wasi};
 
 /// The exported functions that can be tools.
 pub struct Functions(Vec<Exported>);
@@ -29,13 +32,21 @@ enum Kind {
     Function(Function),
     /// A whole program, which takes words and prints.
     Program,
+    /// What answers requests over HTTP.
+    Service,
 }
 
 /// A call whose arguments were read.
 struct Prepared<'a> {
     exported: &'a Exported,
-    values: Vec<Val>,
-    program: Option<Program>,
+    given: Given,
+}
+
+/// What a call is given.
+enum Given {
+    Values(Vec<Val>),
+    Program(Program),
+    Request(Request<Bytes>),
 }
 
 type Called = Result<ToolResult, ToolError>;
@@ -51,6 +62,9 @@ impl Functions {
                 ComponentItem::ComponentFunc(_) => found.add(None, export, export.to_owned(), &item.ty),
                 ComponentItem::ComponentInstance(_) if has_wasi && program::is_program(export) => {
                     found.add_program(export);
+                }
+                ComponentItem::ComponentInstance(_) if has_wasi && service::is_service(export) => {
+                    found.add_service(export);
                 }
                 // What componentize-py starts its interpreter with, while it builds.
                 ComponentItem::ComponentInstance(_) if export == "exports" => {}
@@ -83,15 +97,19 @@ impl Functions {
         name: &str,
         arguments: &str,
     ) -> wasmtime::Result<Called> {
-        let prepared = match self.prepare(name, arguments) {
-            Ok(prepared) => prepared,
+        let (exported, values) = match self.prepare(name, arguments) {
+            Ok(Prepared { exported, given: Given::Values(values) }) => (exported, values),
+            Ok(Prepared { exported, .. }) => {
+                return Err(wasmtime::Error::msg(format!("{} needs WASI", exported.name)));
+            }
             Err(error) => return Ok(Err(error)),
         };
         let instance = template.instantiate(&mut *store)?;
-        let function = prepared.exported.function(&instance, store)?;
-        let mut results = prepared.exported.results();
-        function.call(&mut *store, &prepared.values, &mut results)?;
-        prepared.exported.outcome(&results)
+        let function = exported.function(&instance, store)?;
+        let mut results = exported.results();
+        let called = function.call(&mut *store, &values, &mut results);
+        given(called, &results, &exported.name)?;
+        exported.outcome(&results)
     }
 
     /// The same, for a component whose functions of the host may wait.
@@ -103,18 +121,28 @@ impl Functions {
         arguments: &str,
         output_bytes: usize,
     ) -> wasmtime::Result<Called> {
-        let Prepared { exported, values, program } = match self.prepare(name, arguments) {
+        let Prepared { exported, given: input } = match self.prepare(name, arguments) {
             Ok(prepared) => prepared,
             Err(error) => return Ok(Err(error)),
         };
-        let is_program = program.is_some();
-        if let Some(program) = program {
-            store.data_mut().wasi().start(Program { output_bytes: Some(output_bytes), ..program });
-        }
+        let is_program = matches!(input, Given::Program(_));
+        let values = match input {
+            Given::Request(request) => {
+                let instance = template.instantiate_async(&mut *store).await?;
+                let handle = exported.function(&instance, store)?;
+                return service::call(store, &handle, request, output_bytes).await;
+            }
+            Given::Program(program) => {
+                store.data_mut().wasi().start(Program { output_bytes: Some(output_bytes), ..program });
+                Vec::new()
+            }
+            Given::Values(values) => values,
+        };
         let instance = template.instantiate_async(&mut *store).await?;
         let function = exported.function(&instance, store)?;
         let mut results = exported.results();
         let called = function.call_async(&mut *store, &values, &mut results).await;
+        let called = given(called, &results, &exported.name);
         if is_program {
             return program::outcome(called, &results, store.data_mut().wasi());
         }
@@ -128,13 +156,14 @@ impl Functions {
             .ok_or_else(|| ToolError::NotFound(format!("There is no function {name} in this component.")))?;
         let invalid = |why: String| ToolError::InvalidInput(format!("{why}."));
         let arguments = members(arguments).map_err(invalid)?;
-        let (values, program) = match &exported.kind {
+        let given = match &exported.kind {
             Kind::Function(function) => {
-                (function.arguments(&arguments).map_err(|error| invalid(error.to_string()))?, None)
+                Given::Values(function.arguments(&arguments).map_err(|error| invalid(error.to_string()))?)
             }
-            Kind::Program => (Vec::new(), Some(program::read(arguments).map_err(invalid)?)),
+            Kind::Program => Given::Program(program::read(arguments).map_err(invalid)?),
+            Kind::Service => Given::Request(service::read(&arguments).map_err(invalid)?),
         };
-        Ok(Prepared { exported, values, program })
+        Ok(Prepared { exported, given })
     }
 }
 
@@ -144,6 +173,7 @@ impl Exported {
         match &self.kind {
             Kind::Function(function) => function.input_schema(),
             Kind::Program => program::input_schema(),
+            Kind::Service => service::input_schema(),
         }
     }
 
@@ -152,6 +182,7 @@ impl Exported {
         match &self.kind {
             Kind::Function(function) => function.output_schema(),
             Kind::Program => None,
+            Kind::Service => Some(service::output_schema()),
         }
     }
 
@@ -160,8 +191,9 @@ impl Exported {
         let count = match &self.kind {
             Kind::Function(function) => function.result_count(),
             Kind::Program => 1,
+            Kind::Service => 0,
         };
-        vec![Val::Bool(false); count]
+        vec![not_given(); count]
     }
 
     fn function(&self, instance: &Instance, store: &mut Store<CallState>) -> wasmtime::Result<Func> {
@@ -182,6 +214,23 @@ impl Exported {
             )),
         })
     }
+}
+
+/// Stands where a result is to come: no flag has an empty name.
+fn not_given() -> Val {
+    Val::Flags(vec![String::new()])
+}
+
+/// A function that gave its result gave it, even if it fails when it cleans up afterwards: that goes to the log.
+/// One without results has given nothing before its end.
+fn given(called: wasmtime::Result<()>, results: &[Val], function: &str) -> wasmtime::Result<()> {
+    let Err(error) = called else { return Ok(()) };
+    let is_cancelled = matches!(error.downcast_ref::<Stop>(), Some(Stop::Cancelled(_)));
+    if is_cancelled || results.is_empty() || results.contains(&not_given()) {
+        return Err(error);
+    }
+    tracing::warn!("{function} gave its result, and failed when it cleaned up: {error:#}");
+    Ok(())
 }
 
 fn members(arguments: &str) -> Result<Map<String, Value>, String> {
@@ -211,6 +260,10 @@ impl Found<'_> {
 
     fn add_program(&mut self, interface: &str) {
         self.take(Some(interface), "run", "run".to_owned(), Ok(Kind::Program));
+    }
+
+    fn add_service(&mut self, interface: &str) {
+        self.take(Some(interface), service::HANDLE, service::NAME.to_owned(), Ok(Kind::Service));
     }
 
     fn take(&mut self, interface: Option<&str>, export: &str, name: String, kind: Result<Kind, String>) {

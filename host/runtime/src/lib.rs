@@ -15,6 +15,7 @@ mod limits;
 mod loading;
 mod pool;
 mod program;
+mod service;
 mod state;
 mod ticker;
 mod wait;

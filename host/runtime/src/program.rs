@@ -7,7 +7,7 @@ use wasmtime_wasi::I32Exit;
 
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
-use scorpiox_capabilities::wasi::{Program, WasiState};
+use scorpiox_wasi::{Program, WasiState};
 
 /// Whether an export is what a program starts with.
 pub(super) fn is_program(export: &str) -> bool {

@@ -10,8 +10,8 @@ use wasmtime_wasi_io::IoView;
 use super::limits::Meter;
 use scorpiox_capabilities::store::StoreCtx;
 use scorpiox_capabilities::view::{HasCtx as _, View};
-use scorpiox_capabilities::wasi::{HasWasi, Program, WasiSource, WasiState};
 use scorpiox_capabilities::{Contexts, HasContexts};
+use scorpiox_wasi::{HasWasi, Program, WasiSource, WasiState};
 
 /// The data of a call's store.
 pub struct CallState {

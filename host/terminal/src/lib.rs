@@ -4,11 +4,13 @@
 //! What is said to them is the business of the commands.
 
 mod io;
+mod secret;
 mod shown;
 mod table;
 mod typed;
 
 pub use io::{ask, can_ask, complain, is_unread, print};
+pub use secret::read_secret;
 pub use shown::{Shown, columns, fitted, one_line, rows, visible, width, wrapped};
 pub use table::Table;
 pub use typed::forget_input;

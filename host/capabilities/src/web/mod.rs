@@ -79,7 +79,7 @@ impl Web {
     }
 
     /// Notes each host that is decided about, with its rule.
-    pub(crate) fn watch(self: Arc<Self>, only: Option<Arc<[HostRule]>>, uses: Uses) -> Watch {
+    pub fn watch(self: Arc<Self>, only: Option<Arc<[HostRule]>>, uses: Uses) -> Watch {
         Arc::new(move |host, port, decided| {
             let rule = self.policy().map_or_else(
                 |_| BUILT_IN.to_owned(),

@@ -19,13 +19,14 @@ use super::environment::Environment;
 /// What can be made again.
 const MADE: [&str; 3] = ["cache", "run", "tmp"];
 /// What was decided and stored, with what each is.
-const KEPT: [(&str, &str); 11] = [
+const KEPT: [(&str, &str); 12] = [
     ("policy.toml", "the policy"),
     ("policy.seen", "that there was one"),
     ("workspaces", "which folders were worked on"),
     ("plugins", "plugins"),
     ("plugins.json", "what was decided about them"),
     ("plugins.lock", "its lock"),
+    ("secrets", "secrets of plugins"),
     ("audit", "what tools did"),
     ("state", "tasks, plans and what plugins stored"),
     ("output", "whole outputs of commands"),

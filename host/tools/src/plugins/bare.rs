@@ -13,7 +13,7 @@ use wasmtime_wasi_io::IoView;
 
 use scorpiox_capabilities::store::StoreCtx;
 use scorpiox_capabilities::view::View;
-use scorpiox_capabilities::wasi::{HasWasi, Program, WasiSource, WasiState, is_wasi, link};
+use scorpiox_wasi::{HasWasi, Program, WasiSource, WasiState, is_wasi, link};
 
 /// Memory that any component may be given, in bytes.
 const MEMORY_BYTES: usize = scorpiox_runtime::MAX_MEMORY_BYTES;

@@ -13,8 +13,8 @@ use wasmtime::component::Component as Compiled;
 use super::bare;
 use super::definitions::{BadDefinition, MAX_TOOLS, check, check_one};
 use super::grants::{GRANTABLE, Ungrantable, grants};
-use scorpiox_capabilities::wasi::is_wasi;
 use scorpiox_runtime::{CodeCache, Exported, Functions};
+use scorpiox_wasi::is_wasi;
 
 const PACKAGE: &str = "scorpiox:tool/";
 const VERSION: &str = "@0.1.0";

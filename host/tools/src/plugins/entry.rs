@@ -12,6 +12,7 @@ use scorpiox_policy::Refusal;
 use wasmtime::Engine;
 
 use super::grants::{Ungrantable, grants, limits};
+use super::secrets;
 use crate::{Definition, Kind, Marks, Tool};
 use scorpiox_runtime::{Binary, CodeCache, Component};
 
@@ -87,7 +88,7 @@ impl Entry {
             (_, Some(tools)) => Ok(tools.clone()),
             (None, None) => Ok(Vec::new()),
             (Some((installed, Ok(()))), None) => {
-                let tools = self.make(installed, cache)?;
+                let tools = self.make(installed, plugins, cache)?;
                 Ok(known.tools.insert(tools).clone())
             }
         }
@@ -103,10 +104,18 @@ impl Entry {
         })
     }
 
-    fn make(&self, installed: &Installed, cache: &CodeCache) -> Result<Vec<Arc<Tool>>, String> {
+    fn make(
+        &self,
+        installed: &Installed,
+        plugins: &PluginFolder,
+        cache: &CodeCache,
+    ) -> Result<Vec<Arc<Tool>>, String> {
         let definitions: Vec<Definition> =
             serde_json::from_str(self.approval.tools.get()).map_err(|error| error.to_string())?;
-        Ok(tools(&self.name, self.component(installed, cache)?, definitions))
+        let mut component = self.component(installed, cache)?;
+        let secrets = secrets::reader(installed, &self.approval.capabilities, plugins.own_home());
+        component.secrets = secrets.map_err(|error| error.to_string())?;
+        Ok(tools(&self.name, component, definitions))
     }
 
     fn component(&self, installed: &Installed, cache: &CodeCache) -> Result<Component, String> {

@@ -112,6 +112,7 @@ fn hosts(asks: &Asks) -> Result<Option<std::sync::Arc<[HostRule]>>, Ungrantable>
     let rules = web.hosts.iter().map(|host| HostRule::parse(host, Source::Builtin));
     let rules: Result<Vec<_>, _> = rules.collect();
     let rules = rules.map_err(|error| Ungrantable { name: "web", why: error.to_string() })?;
+    super::secrets::check(asks, &rules)?;
     Ok(Some(rules.into()))
 }
 

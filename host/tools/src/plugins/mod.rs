@@ -11,6 +11,7 @@ mod describe;
 mod entry;
 mod grants;
 mod offer;
+mod secrets;
 
 pub use comments::comments;
 pub use definitions::BadDefinition;
@@ -18,3 +19,4 @@ pub use describe::{Described, Undescribed, describe};
 pub use entry::{held_to, namespace, tools};
 pub use grants::{Ungrantable, grants, limits, pins};
 pub use offer::{NotThere, Plugins, candidate};
+pub use secrets::untried;

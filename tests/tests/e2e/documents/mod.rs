@@ -32,6 +32,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/packaging.md", "it builds the program for each system"),
     ("docs/performance.md", "they need the build and tools for developers"),
     ("docs/plugins.md", "it asks a person at a terminal"),
+    ("docs/plugins.md", "it asks a person at a terminal"),
     ("docs/plugins.md", "it needs a key of minisign's"),
     ("docs/skills.md", "a skill's component is built elsewhere"),
     ("docs/troubleshooting.md", "it searches the web"),

@@ -277,6 +277,17 @@ fn a_call_of_a_plugin_that_waits_says_so() {
 /// Runs the program at a terminal where somebody types `before` at once, and `answer` to the question:
 /// whether it succeeded, and the screen.
 fn at_a_terminal(program: &Program, arguments: &[&str], before: &str, answer: &str) -> (bool, String) {
+    answering("[y/N] ", program, arguments, before, answer)
+}
+
+/// The same, where the question ends otherwise.
+pub(super) fn answering(
+    question: &str,
+    program: &Program,
+    arguments: &[&str],
+    before: &str,
+    answer: &str,
+) -> (bool, String) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&person).and_then(|()| unlockpt(&person)).expect("it can be opened");
@@ -289,7 +300,7 @@ fn at_a_terminal(program: &Program, arguments: &[&str], before: &str, answer: &s
     let mut child = command.args(arguments).stdin(input).stdout(output).spawn().expect("it starts");
     drop(command);
     let mut screen = Vec::new();
-    while !String::from_utf8_lossy(&screen).contains("[y/N] ") {
+    while !String::from_utf8_lossy(&screen).contains(question) {
         assert!(read_within(&mut person, &mut screen), "{}", String::from_utf8_lossy(&screen));
     }
     person.write_all(answer.as_bytes()).expect("types");

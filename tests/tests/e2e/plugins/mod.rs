@@ -18,6 +18,7 @@ mod ledger;
 #[cfg(unix)] // modes
 mod many;
 mod raw;
+mod secrets;
 mod signed;
 #[cfg(unix)] // links and pipes
 mod skills;

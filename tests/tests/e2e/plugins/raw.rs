@@ -146,3 +146,64 @@ fn a_newer_wasi_is_named() {
     let (added, _, err) = program.run(&["plugin", "add", &source]);
     assert!(!added.success() && err.contains("raw cannot be a plugin: it is built for WASI 0.3"), "{err}");
 }
+
+/// A component that counts its calls in the store, and does something when it cleans up after its result.
+fn cleaning_up(after: &str) -> Vec<u8> {
+    let text = format!(
+        "(component
+            (import \"scorpiox:tool/store@0.1.0\" (instance $store
+                (type $e (variant
+                    (case \"quota-exceeded\" u64) (case \"too-large\" string) (case \"unavailable\" string)))
+                (export \"error\" (type $error (eq $e)))
+                (export \"increment\"
+                    (func (param \"key\" string) (param \"delta\" s64) (result (result s64 (error $error)))))))
+            (core module $memory
+                (memory (export \"memory\") 1)
+                (data (i32.const 0) \"count\")
+                (func (export \"realloc\") (param i32 i32 i32 i32) (result i32) i32.const 1024))
+            (core instance $memory (instantiate $memory))
+            (core func $increment (canon lower (func $store \"increment\")
+                (memory (core memory $memory \"memory\")) (realloc (core func $memory \"realloc\"))))
+            (core module $code
+                (import \"host\" \"increment\" (func $increment (param i32 i32 i64 i32)))
+                (import \"host\" \"memory\" (memory 1))
+                (func (export \"give\") (result i32)
+                    (call $increment (i32.const 0) (i32.const 5) (i64.const 1) (i32.const 64))
+                    (i32.load (i32.const 72)))
+                (func (export \"fail\") (result i32)
+                    (call $increment (i32.const 0) (i32.const 5) (i64.const 1) (i32.const 64))
+                    unreachable)
+                (func (export \"after\") (param i32) {after}))
+            (core instance $host
+                (export \"increment\" (func $increment))
+                (export \"memory\" (memory $memory \"memory\")))
+            (core instance $code (instantiate $code (with \"host\" (instance $host))))
+            (func (export \"give\") (result u32)
+                (canon lift (core func $code \"give\") (post-return (core func $code \"after\"))))
+            (func (export \"fail\") (result u32)
+                (canon lift (core func $code \"fail\") (post-return (core func $code \"after\")))))"
+    );
+    wat::parse_str(text).expect("a component")
+}
+
+#[test]
+fn a_result_that_was_given_stays_when_cleaning_up_fails() {
+    const KEEPS: &str = "[capabilities.store]\nwhy = \"counts\"\n[limits]\ncpu_seconds = 1\n";
+    for after in ["unreachable", "(loop $again br $again)"] {
+        let program = Program::new().with("SCORPIOX_LOG", "warn");
+        install(&program, &source(&program, "raw", KEEPS, &cleaning_up(after)));
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        for count in 1..3 {
+            // What it stored was kept with its result.
+            let answer = server.call("raw.give", json!({}));
+            assert_eq!(answer["structuredContent"], json!({ "result": count }), "{after}: {answer}");
+        }
+        // Without a result nothing stays.
+        assert!(refused(&server.call("raw.fail", json!({}))).contains("failed internally"));
+        assert_eq!(server.call("raw.give", json!({}))["structuredContent"], json!({ "result": 3 }));
+        let (given, out, said) = program.run(&["call", "raw.give", "{}"]);
+        assert!(given.success() && out.contains('4'), "{out}{said}");
+        assert!(said.contains("give gave its result, and failed when it cleaned up"), "{said}");
+    }
+}

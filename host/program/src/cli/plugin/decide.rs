@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_audit::{APPROVAL, BUILT_IN, Outcome, Uses};
 use scorpiox_executor::Cancel;
 use scorpiox_plugin::{
-    Approval, Decision, Decisions, Fingerprint, Installed, PluginFolder, PluginName, Record,
+    Approval, Decision, Decisions, Fingerprint, Installed, PluginFolder, PluginName, Record, Secrets,
 };
 use scorpiox_policy::{Approve, Policy, Refusal, Source};
 use scorpiox_store::{Mode, SqliteStore, Store};
@@ -95,7 +95,7 @@ impl Judged {
 /// recorded as refusals of `what`.
 pub(super) fn judge(environment: &Environment, what: &str, look: &Look, yes: Option<&str>) -> Result<Judged> {
     let (name, hash) = (&look.installed.name, look.hash());
-    let before = replaced(&Decisions::read(&environment.own_home)?, look);
+    let before = replaced(environment, look)?;
     terminal::print(&Shown::text(&(look.text() + &before)));
     if let Some(judged) = judged_by_policy(environment, what, look)? {
         return Ok(judged);
@@ -166,14 +166,15 @@ pub(super) fn refused_by_policy(environment: &Environment, what: &str, look: &Lo
 }
 
 /// What is in the place that a plugin would take: nothing of the two need be the same author's.
-fn replaced(decisions: &Decisions, look: &Look) -> String {
+fn replaced(environment: &Environment, look: &Look) -> Result<String> {
+    let decisions = Decisions::read(&environment.own_home)?;
     let Some(Record { decided_at, decision: Decision::Approved(approval) }) =
         decisions.get(&look.installed.name)
     else {
-        return String::new();
+        return Ok(String::new());
     };
     if approval.component == look.component && approval.manifest == look.installed.manifest_fingerprint {
-        return String::new();
+        return Ok(String::new());
     }
     let had: Vec<_> = approval.capabilities.lines().iter().map(|ask| ask.name).collect();
     let asks = look.installed.manifest.capabilities.lines();
@@ -186,10 +187,10 @@ fn replaced(decisions: &Decisions, look: &Look) -> String {
         days => format!("{days} days ago"),
     };
     let name = &look.installed.name;
-    let said = format!(
-        "It takes the place, and the stored data, of the {name} that was approved {when}; new: {new}"
-    );
-    format!("\n{}\n", wrapped(&said, columns() - 2).join("\n  "))
+    let has_secrets = Secrets::read(&environment.own_home, name)?.names().next().is_some();
+    let takes = if has_secrets { "the stored data and the secrets" } else { "the stored data" };
+    let said = format!("It takes the place, and {takes}, of the {name} that was approved {when}; new: {new}");
+    Ok(format!("\n{}\n", wrapped(&said, columns() - 2).join("\n  ")))
 }
 
 /// Leaves a line in the audit of what was decided about a plugin, before it holds. The rule is the one of the policy that
@@ -282,7 +283,14 @@ impl Recorder {
 pub(super) fn approved(environment: &Environment, what: &str, look: &Look) -> Result<ExitCode> {
     recorded(environment, what, &look.installed.name, Some(look))?;
     keep(environment, look)?;
-    terminal::print(&Shown::line(&format!("{} is approved.", look.installed.name)));
+    let name = &look.installed.name;
+    terminal::print(&Shown::line(&format!("{name} is approved.")));
+    // What cannot be read is said by the first call.
+    let kept = Secrets::read(&environment.own_home, name).unwrap_or_default();
+    for key in look.installed.manifest.secrets.keys().filter(|key| kept.get(key).is_none()) {
+        let next = format!("It needs a secret: `scorpiox-code plugin secret set {name} {key}` sets it.");
+        terminal::print(&Shown::line(&next));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -350,8 +358,9 @@ pub(super) fn remove(environment: &Environment, name: &PluginName, purge: bool) 
         gone.with_context(|| format!("{} cannot be removed", path.display()))?;
         removed = true;
     }
+    let had_secrets = Secrets::forget(&environment.own_home, name)?;
     let stored = if purge { forget_data(environment, name)? } else { 0 };
-    if !removed && !decided && stored == 0 {
+    if !removed && !decided && !had_secrets && stored == 0 {
         bail!("there is no plugin {name}");
     }
     let data = match stored {

@@ -114,6 +114,10 @@ impl Look {
             text.push_str(if index == 0 { "\nIts settings\n" } else { "" });
             rows(&mut text, "  ", &format!("{name} = {value:?}"), MAX_ROWS);
         }
+        for (index, (name, what_for)) in manifest.secrets.iter().enumerate() {
+            text.push_str(if index == 0 { "\nIts secrets, which you set\n" } else { "" });
+            rows(&mut text, "  ", &format!("{name}: {what_for}"), MAX_ROWS);
+        }
         // Last, right above the question.
         text.push('\n');
         text.push_str(&self.asks());

@@ -5,6 +5,7 @@ mod decide;
 mod list;
 mod look;
 mod new;
+mod secret;
 mod test;
 mod why;
 
@@ -18,6 +19,7 @@ use scorpiox_plugin::PluginName;
 use super::environment::Environment;
 pub(super) use look::closed;
 use new::Language;
+use secret::SecretCommand;
 use why::Subject;
 
 #[derive(Subcommand)]
@@ -87,7 +89,10 @@ pub(super) enum PluginCommand {
         /// What to do with it: a path for files, a URL or host for web, a variable for env
         argument: Option<String>,
     },
-    /// Delete a plugin and its approval; its stored data stays
+    /// Set, list and delete secrets, which no command shows
+    #[command(subcommand)]
+    Secret(SecretCommand),
+    /// Delete a plugin, its approval and its secrets; its stored data stays
     Remove {
         /// The plugin
         #[arg(value_parser = name)]
@@ -120,6 +125,7 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Why { name, capability, argument } => {
             why::run(environment, &name, capability, argument.as_deref())
         }
+        PluginCommand::Secret(command) => secret::run(environment, command),
         PluginCommand::Remove { name, purge } => decide::remove(environment, &name, purge),
     }
 }

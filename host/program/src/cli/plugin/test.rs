@@ -20,7 +20,7 @@ use crate::cli::environment::Environment;
 use scorpiox_operator::Operator;
 use scorpiox_runtime::CodeCache;
 use scorpiox_tools::Tool;
-use scorpiox_tools::plugins::{self, held_to};
+use scorpiox_tools::plugins::{self, held_to, untried};
 
 /// What its lines are called.
 const TEST: &str = "plugin test";
@@ -43,6 +43,7 @@ pub(super) fn run(
     let cache = CodeCache::new(&environment.own_home);
     let asked = (&manifest.capabilities, &look.folders);
     let mut component = held_to(&look.installed, &look.component, asked, &manifest.limits, &cache)?;
+    component.secrets = untried(&look.installed, &manifest.capabilities)?;
     // What an installed plugin of that name stored is not its.
     let prefix = format!("{}.", manifest.name);
     let tool = tool.strip_prefix(&prefix).unwrap_or(tool);

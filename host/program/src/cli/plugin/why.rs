@@ -14,10 +14,10 @@ use super::look::{closed, standing};
 use crate::cli::environment::Environment;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_capabilities::granted::decide;
-use scorpiox_capabilities::wasi::Unwritable;
 use scorpiox_operator::Operator;
 use scorpiox_shell::Shell;
 use scorpiox_tools::plugins::{grants, pins};
+use scorpiox_wasi::Unwritable;
 
 /// What a plugin can be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

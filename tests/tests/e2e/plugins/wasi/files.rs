@@ -38,7 +38,7 @@ fn a_folder_to_read_is_read_and_not_written() {
     let (_program, mut server) = outsider(program, READS);
     let mut go = |function: &str, arguments| try_to(&mut server, function, arguments);
     let root = root.canonical().display().to_string();
-    assert_eq!(go("folders", json!({})), Ok(json!([root, "."])));
+    assert_eq!(go("folders", json!({})), Ok(json!([root, "/", "."])));
     assert_eq!(go("working-folder", json!({})), Ok(json!(root)));
     assert_eq!(go("read-file", path("notes/a.txt")), Ok(json!("text")));
     assert_eq!(go("read-file", path(&format!("{root}/notes/a.txt"))), Ok(json!("text")));
@@ -253,6 +253,8 @@ fn a_refusal_reaches_the_model() {
     assert!(written.starts_with("not-permitted\n") && written.contains(&line), "{written}");
     assert!(written.ends_with("(what was approved decides that)."), "{written}");
     let away = told("read-file", path("/etc/passwd"));
+    assert!(away.contains(&format!("refused files read /etc: it has only {root} ")), "{away}");
+    let away = told("read-file", path("../secret.txt"));
     assert!(away.contains("leads out of the folders that were granted"), "{away}");
     // What has nothing to do with a refusal has no word of one.
     assert_eq!(told("read-file", path("nothing.txt")).lines().count(), 1);

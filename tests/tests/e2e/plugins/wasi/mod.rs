@@ -8,6 +8,9 @@ mod keeping;
 mod nothing;
 mod programs;
 mod requests;
+#[cfg(unix)] // paths that begin with /
+mod roots;
+mod services;
 mod waiting;
 
 use scorpiox_tests::{Program, Started};

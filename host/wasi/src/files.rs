@@ -4,17 +4,13 @@
 //! was granted. That folder is held open, what the last part is called in it is decided about, and
 //! then it is acted upon there without following a link: what is exchanged in between is not reached.
 //! Reading and writing what is open, and looking at names, times and sizes, is wasmtime's own.
+//!
+//! A [`Way`] is a resource of its own kind in the place of a descriptor: what does not know it cannot
+//! take it for a folder.
 
-use std::fs::File as StdFile;
-use std::io;
-use std::path::{Component, Path, PathBuf};
-
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, OpenOptions};
-use wasmtime::component::{HasData, Resource, ResourceTable};
-use wasmtime_wasi::filesystem::{
-    Descriptor, Dir as OpenDir, File as OpenFile, OpenMode, WasiFilesystemCtx, WasiFilesystemCtxView,
-};
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode,
     Filesize, Host, HostDescriptor, HostDirectoryEntryStream, MetadataHashValue, NewTimestamp, OpenFlags,
@@ -22,212 +18,12 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
-use super::folders::Guard;
-
-/// Links that are followed one after the other.
-const MAX_LINKS: u32 = 40;
-
-/// Names the state that is behind the interface.
-pub(super) struct GuardedFiles;
-
-impl HasData for GuardedFiles {
-    type Data<'a> = Guarded<'a>;
-}
-
-/// The files of one call.
-pub(super) struct Guarded<'a> {
-    view: WasiFilesystemCtxView<'a>,
-    guard: &'a Guard,
-    listings: &'a mut u32,
-}
+use super::folders::Preopen;
+use super::guarded::{Guarded, Opened, Seen};
+use super::way::{Way, WayListing};
 
 /// Listings of folders that a call may have open.
 const MAX_LISTINGS: u32 = 16;
-
-/// Where a path leads to.
-struct Place {
-    folder: Dir,
-    /// In the folder; `.` for the folder itself.
-    name: String,
-    /// The whole path, without links.
-    real: PathBuf,
-}
-
-impl Place {
-    fn find(from: &Dir, path: &str, follow: bool) -> Result<Self, ErrorCode> {
-        let mut path = PathBuf::from(path);
-        for _ in 0..MAX_LINKS {
-            if path.is_absolute() {
-                return Err(ErrorCode::NotPermitted);
-            }
-            let (parent, name) = split(&path)?;
-            let is_here = parent.as_os_str().is_empty();
-            let folder = if is_here { from.try_clone()? } else { from.open_dir(&parent)? };
-            let at = real_path(&folder)?;
-            let Some(name) = name else { return Ok(Self { folder, name: ".".to_owned(), real: at }) };
-            match folder.read_link_contents(&name) {
-                Ok(target) if follow => path = parent.join(target),
-                _ => return Ok(Self { real: at.join(&name), folder, name }),
-            }
-        }
-        Err(ErrorCode::Loop)
-    }
-}
-
-/// The folder and the name in it; no name for a path that ends in `.` or `..`.
-fn split(path: &Path) -> Result<(PathBuf, Option<String>), ErrorCode> {
-    match path.components().next_back() {
-        Some(Component::Normal(name)) => {
-            let name = name.to_str().ok_or(ErrorCode::IllegalByteSequence)?;
-            Ok((path.parent().unwrap_or(Path::new("")).to_owned(), Some(name.to_owned())))
-        }
-        Some(_) => Ok((path.to_owned(), None)),
-        None => Err(ErrorCode::NoEntry),
-    }
-}
-
-/// Where a folder that is open is now.
-fn real_path(folder: &Dir) -> io::Result<PathBuf> {
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::fd::AsRawFd as _;
-        std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()))
-    }
-    #[cfg(windows)]
-    {
-        use std::os::windows::io::AsHandle as _;
-        scorpiox_windows::file::path(folder.as_handle())
-    }
-    #[cfg(not(any(target_os = "linux", windows)))]
-    {
-        use std::os::unix::ffi::OsStringExt as _;
-        let path = rustix::fs::getpath(folder)?;
-        Ok(PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes())))
-    }
-}
-
-impl<'a> Guarded<'a> {
-    pub(super) fn new(
-        ctx: &'a mut WasiFilesystemCtx,
-        table: &'a mut ResourceTable,
-        guard: &'a Guard,
-        listings: &'a mut u32,
-    ) -> Self {
-        Self { view: WasiFilesystemCtxView { ctx, table }, guard, listings }
-    }
-
-    fn dir(&self, fd: &Resource<Descriptor>) -> FsResult<OpenDir> {
-        match self.view.table.get(fd)? {
-            Descriptor::Dir(dir) => Ok(dir.clone()),
-            Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
-        }
-    }
-
-    /// Where a path leads, if something may be done there.
-    fn place(&self, dir: &OpenDir, path: &str, follow: bool, write: bool) -> FsResult<Place> {
-        if write && dir.perms.write_not_permitted() {
-            self.guard.is_to_read(&real_path(&handle(dir)?)?);
-            return Err(ErrorCode::NotPermitted.into());
-        }
-        let place = Place::find(&handle(dir)?, path, follow).inspect_err(|error| {
-            if matches!(error, ErrorCode::NotPermitted | ErrorCode::Access | ErrorCode::Loop) {
-                self.guard.leads_out(write);
-            }
-        })?;
-        if self.guard.allows(&place.real, write) { Ok(place) } else { Err(ErrorCode::NotPermitted.into()) }
-    }
-
-    /// The folder of a place that may be changed, as a resource, and the name in it.
-    fn changed(&mut self, fd: &Resource<Descriptor>, path: &str) -> FsResult<(Held, String, PathBuf)> {
-        let dir = self.dir(fd)?;
-        let place = self.place(&dir, path, false, true)?;
-        let folder = OpenDir::new(place.folder.into_std_file(), dir.perms, dir.open_mode, true);
-        let held = self.view.table.push(Descriptor::Dir(folder))?;
-        Ok((Held(held.rep()), place.name, place.real))
-    }
-
-    /// The folder of a place that may be looked at, as a resource, and the name in it.
-    fn seen(&mut self, fd: &Resource<Descriptor>, path: &str, flags: PathFlags) -> FsResult<(Held, String)> {
-        let dir = self.dir(fd)?;
-        let place = self.place(&dir, path, flags.contains(PathFlags::SYMLINK_FOLLOW), false)?;
-        let folder = OpenDir::new(place.folder.into_std_file(), dir.perms, dir.open_mode, true);
-        let held = self.view.table.push(Descriptor::Dir(folder))?;
-        Ok((Held(held.rep()), place.name))
-    }
-
-    fn release(&mut self, held: &Held) -> FsResult<()> {
-        self.view.table.delete(Resource::<Descriptor>::new_own(held.0))?;
-        Ok(())
-    }
-
-    fn open(
-        &self,
-        fd: &Resource<Descriptor>,
-        path: &str,
-        follow: bool,
-        create: OpenFlags,
-        flags: DescriptorFlags,
-    ) -> FsResult<Descriptor> {
-        let unsupported = DescriptorFlags::FILE_INTEGRITY_SYNC
-            | DescriptorFlags::DATA_INTEGRITY_SYNC
-            | DescriptorFlags::REQUESTED_WRITE_SYNC;
-        if flags.intersects(unsupported) {
-            return Err(ErrorCode::Unsupported.into());
-        }
-        let changes = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE;
-        let write = flags.contains(DescriptorFlags::WRITE) || create.intersects(changes);
-        if create.contains(OpenFlags::DIRECTORY) && create.intersects(changes) {
-            return Err(ErrorCode::Invalid.into());
-        }
-        let dir = self.dir(fd)?;
-        let place = self.place(&dir, path, follow, write)?;
-        let read = flags.contains(DescriptorFlags::READ) || !write;
-        let mode = if write { OpenMode::WRITE } else { OpenMode::empty() };
-        let mode = if read { mode | OpenMode::READ } else { mode };
-        let file = place.folder.open_with(&place.name, &options(read, write, create))?.into_std();
-        let about = file.metadata()?;
-        if about.is_dir() {
-            Ok(Descriptor::Dir(OpenDir::new(file, dir.perms, mode, true)))
-        } else if create.contains(OpenFlags::DIRECTORY) {
-            Err(ErrorCode::NotDirectory.into())
-        } else if about.is_file() {
-            Ok(Descriptor::File(OpenFile::new(file, dir.perms, mode, true)))
-        } else {
-            // A pipe or a device could keep the call waiting, or do what no file does.
-            Err(ErrorCode::NotPermitted.into())
-        }
-    }
-}
-
-/// A resource that stands for a folder while something is done in it.
-struct Held(u32);
-
-impl Held {
-    fn fd(&self) -> Resource<Descriptor> {
-        Resource::new_borrow(self.0)
-    }
-}
-
-fn handle(dir: &OpenDir) -> io::Result<Dir> {
-    Ok(Dir::from_std_file(StdFile::try_clone(&dir.dir)?))
-}
-
-fn options(read: bool, write: bool, create: OpenFlags) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(read).write(write).follow(FollowSymlinks::No);
-    options.truncate(create.contains(OpenFlags::TRUNCATE));
-    if create.contains(OpenFlags::CREATE) {
-        let new = create.contains(OpenFlags::EXCLUSIVE);
-        options.create(!new).create_new(new);
-    }
-    // A pipe without a writer would be waited for.
-    #[cfg(unix)]
-    cap_std::fs::OpenOptionsExt::custom_flags(
-        &mut options,
-        i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0),
-    );
-    options
-}
 
 impl Host for Guarded<'_> {
     fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
@@ -242,6 +38,20 @@ impl Host for Guarded<'_> {
     }
 }
 
+impl preopens::Host for Guarded<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+        let mut all = Vec::new();
+        for (preopen, name) in self.guard.preopens() {
+            let fd = match preopen {
+                Preopen::Folder(dir) => self.view.table.push(Descriptor::Dir(dir))?,
+                Preopen::Way(way) => Resource::new_own(self.view.table.push(way)?.rep()),
+            };
+            all.push((fd, name));
+        }
+        Ok(all)
+    }
+}
+
 impl HostDescriptor for Guarded<'_> {
     async fn open_at(
         &mut self,
@@ -252,8 +62,10 @@ impl HostDescriptor for Guarded<'_> {
         flags: DescriptorFlags,
     ) -> FsResult<Resource<Descriptor>> {
         let follow = path_flags.contains(PathFlags::SYMLINK_FOLLOW);
-        let opened = self.open(&fd, &path, follow, open_flags, flags)?;
-        Ok(self.view.table.push(opened)?)
+        match self.open(&fd, &path, follow, open_flags, flags)? {
+            Opened::Real(opened) => Ok(self.view.table.push(opened)?),
+            Opened::Way(way) => self.push_way(way),
+        }
     }
 
     async fn create_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
@@ -351,7 +163,10 @@ impl HostDescriptor for Guarded<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<DescriptorStat> {
-        let (held, name) = self.seen(&fd, &path, path_flags)?;
+        let (held, name) = match self.seen(&fd, &path, path_flags)? {
+            Seen::In(held, name) => (held, name),
+            Seen::Way(_) => return Ok(Way::stat()),
+        };
         let stat = self.view.stat_at(held.fd(), PathFlags::empty(), name).await;
         self.release(&held)?;
         stat
@@ -363,14 +178,19 @@ impl HostDescriptor for Guarded<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
-        let (held, name) = self.seen(&fd, &path, path_flags)?;
+        let (held, name) = match self.seen(&fd, &path, path_flags)? {
+            Seen::In(held, name) => (held, name),
+            Seen::Way(way) => return Ok(way.hash()),
+        };
         let hash = self.view.metadata_hash_at(held.fd(), PathFlags::empty(), name).await;
         self.release(&held)?;
         hash
     }
 
     async fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
-        let (held, name) = self.seen(&fd, &path, PathFlags::empty())?;
+        let Seen::In(held, name) = self.seen(&fd, &path, PathFlags::empty())? else {
+            return Err(ErrorCode::Invalid.into());
+        };
         let target = self.view.readlink_at(held.fd(), name).await;
         self.release(&held)?;
         target
@@ -383,6 +203,7 @@ impl HostDescriptor for Guarded<'_> {
         fd: Resource<Descriptor>,
         offset: Filesize,
     ) -> FsResult<Resource<DynInputStream>> {
+        self.real(&fd)?;
         self.view.read_via_stream(fd, offset)
     }
 
@@ -391,10 +212,12 @@ impl HostDescriptor for Guarded<'_> {
         fd: Resource<Descriptor>,
         offset: Filesize,
     ) -> FsResult<Resource<DynOutputStream>> {
+        self.real(&fd)?;
         self.view.write_via_stream(fd, offset)
     }
 
     fn append_via_stream(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<DynOutputStream>> {
+        self.real(&fd)?;
         self.view.append_via_stream(fd)
     }
 
@@ -405,26 +228,36 @@ impl HostDescriptor for Guarded<'_> {
         length: Filesize,
         advice: Advice,
     ) -> FsResult<()> {
+        self.real(&fd)?;
         self.view.advise(fd, offset, length, advice).await
     }
 
     async fn sync_data(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
+        self.real(&fd)?;
         self.view.sync_data(fd).await
     }
 
     async fn sync(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
+        self.real(&fd)?;
         self.view.sync(fd).await
     }
 
     async fn get_flags(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorFlags> {
+        if self.way(&fd).is_some() {
+            return Ok(Way::flags());
+        }
         self.view.get_flags(fd).await
     }
 
     async fn get_type(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorType> {
+        if self.way(&fd).is_some() {
+            return Ok(DescriptorType::Directory);
+        }
         self.view.get_type(fd).await
     }
 
     async fn set_size(&mut self, fd: Resource<Descriptor>, size: Filesize) -> FsResult<()> {
+        self.real(&fd)?;
         self.view.set_size(fd, size).await
     }
 
@@ -434,6 +267,7 @@ impl HostDescriptor for Guarded<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
+        self.real(&fd)?;
         self.view.set_times(fd, accessed, modified).await
     }
 
@@ -443,6 +277,7 @@ impl HostDescriptor for Guarded<'_> {
         length: Filesize,
         offset: Filesize,
     ) -> FsResult<(Vec<u8>, bool)> {
+        self.real(&fd)?;
         self.view.read(fd, length, offset).await
     }
 
@@ -452,6 +287,7 @@ impl HostDescriptor for Guarded<'_> {
         buffer: Vec<u8>,
         offset: Filesize,
     ) -> FsResult<Filesize> {
+        self.real(&fd)?;
         self.view.write(fd, buffer, offset).await
     }
 
@@ -459,12 +295,18 @@ impl HostDescriptor for Guarded<'_> {
         if *self.listings >= MAX_LISTINGS {
             return Err(ErrorCode::InsufficientMemory.into());
         }
-        let listing = self.view.read_directory(fd).await?;
+        let listing = match self.way(&fd).map(|way| way.listing(self.guard.roots())) {
+            Some(listing) => Resource::new_own(self.view.table.push(listing)?.rep()),
+            None => self.view.read_directory(fd).await?,
+        };
         *self.listings += 1;
         Ok(listing)
     }
 
     async fn stat(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorStat> {
+        if self.way(&fd).is_some() {
+            return Ok(Way::stat());
+        }
         self.view.stat(fd).await
     }
 
@@ -473,14 +315,24 @@ impl HostDescriptor for Guarded<'_> {
         a: Resource<Descriptor>,
         b: Resource<Descriptor>,
     ) -> wasmtime::Result<bool> {
-        self.view.is_same_object(a, b).await
+        match (self.way(&a), self.way(&b)) {
+            (None, None) => self.view.is_same_object(a, b).await,
+            (one, other) => Ok(one == other),
+        }
     }
 
     async fn metadata_hash(&mut self, fd: Resource<Descriptor>) -> FsResult<MetadataHashValue> {
+        if let Some(way) = self.way(&fd) {
+            return Ok(way.hash());
+        }
         self.view.metadata_hash(fd).await
     }
 
     fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
+        if self.way(&fd).is_some() {
+            self.view.table.delete(Resource::<Way>::new_own(fd.rep()))?;
+            return Ok(());
+        }
         HostDescriptor::drop(&mut self.view, fd)
     }
 }
@@ -490,11 +342,18 @@ impl HostDirectoryEntryStream for Guarded<'_> {
         &mut self,
         stream: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
+        if let Ok(listing) = self.view.table.get_mut(&Resource::<WayListing>::new_borrow(stream.rep())) {
+            return Ok(listing.next());
+        }
         self.view.read_directory_entry(stream).await
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
         *self.listings = self.listings.saturating_sub(1);
+        if self.view.table.get(&Resource::<WayListing>::new_borrow(stream.rep())).is_ok() {
+            self.view.table.delete(Resource::<WayListing>::new_own(stream.rep()))?;
+            return Ok(());
+        }
         HostDirectoryEntryStream::drop(&mut self.view, stream)
     }
 }

@@ -9,7 +9,8 @@ use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-use crate::log::one_line;
+use crate::secrets::Secrets;
+use scorpiox_capabilities::log::one_line;
 
 /// Most bytes of one write.
 const WRITE_BYTES: usize = 64 * 1024;
@@ -39,8 +40,8 @@ impl Sink {
     }
 
     /// Tells the operator what was written.
-    pub(super) fn log(&self, tool: &str) {
-        let (text, _) = self.text();
+    pub(super) fn log(&self, tool: &str, secrets: &Secrets) {
+        let text = secrets.redacted(self.text().0);
         for line in text.lines().take(MAX_LINES) {
             tracing::info!(target: "guest", "{tool}: {}", one_line(line));
         }

@@ -6,8 +6,8 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Linker, LinkerInstance, Lower, Resource, ResourceType};
 
 use super::HasWasi;
-use crate::store::StoreCtx;
-use crate::view::View;
+use scorpiox_capabilities::store::StoreCtx;
+use scorpiox_capabilities::view::View;
 
 /// The versions that components are built with; they differ in the type of a cursor alone.
 const DRAFT: &str = "0.2.0-draft";

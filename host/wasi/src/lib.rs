@@ -12,12 +12,16 @@
 mod config;
 mod files;
 mod folders;
+mod guarded;
 mod keyvalue;
 mod logging;
+mod place;
 mod requests;
+pub mod secrets;
 mod sink;
 mod source;
 mod still;
+mod way;
 
 use std::sync::Arc;
 
@@ -25,7 +29,6 @@ use scorpiox_audit::APPROVAL;
 use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::cli::WasiCliView as _;
 use wasmtime_wasi::clocks::WasiClocksView as _;
-use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView as _};
 use wasmtime_wasi::p2::bindings::{self as p2, cli, clocks, filesystem, random, sockets};
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::sockets::WasiSocketsView as _;
@@ -37,11 +40,11 @@ use wasmtime_wasi_io::IoView;
 pub use folders::Unwritable;
 pub use source::WasiSource;
 
-use crate::store::StoreCtx;
-use crate::view::View;
-use files::GuardedFiles;
 use folders::Guard;
+use guarded::{Guarded, GuardedFiles};
 use requests::Requests;
+use scorpiox_capabilities::store::StoreCtx;
+use scorpiox_capabilities::view::View;
 use sink::Sink;
 
 /// Files, streams, requests and timers that a call may have at once.
@@ -140,7 +143,7 @@ impl WasiState {
 
     /// The end of all that was printed, for an error.
     pub fn said(&self) -> String {
-        let said = [self.stdout.text().0, self.stderr.text().0].join("\n");
+        let said = self.source.secrets.redacted([self.stdout.text().0, self.stderr.text().0].join("\n"));
         let said = said.trim();
         let skipped = said.chars().count().saturating_sub(MAX_SAID_CHARS);
         said.chars().skip(skipped).collect()
@@ -149,7 +152,7 @@ impl WasiState {
     /// Tells the operator what was printed.
     pub fn log(&self, tool: &str) {
         for sink in [&self.stdout, &self.stderr] {
-            sink.log(tool);
+            sink.log(tool, &self.source.secrets);
         }
     }
 }
@@ -206,11 +209,8 @@ pub fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     random::insecure::add_to_linker::<T, WasiRandom>(l, |state| state.ctx().ctx.random())?;
     random::insecure_seed::add_to_linker::<T, WasiRandom>(l, |state| state.ctx().ctx.random())?;
     link_cli(l)?;
-    filesystem::preopens::add_to_linker::<T, WasiFilesystem>(l, T::filesystem)?;
-    filesystem::types::add_to_linker::<T, GuardedFiles>(l, |state| {
-        let WasiState { ctx, table, guard, listings, .. } = state.wasi();
-        files::Guarded::new(ctx.filesystem(), table, guard, listings)
-    })?;
+    filesystem::preopens::add_to_linker::<T, GuardedFiles>(l, guarded)?;
+    filesystem::types::add_to_linker::<T, GuardedFiles>(l, guarded)?;
     link_sockets(l)?;
     http::outgoing_handler::add_to_linker::<T, WasiHttp>(l, T::http)?;
     http::types::add_to_linker::<T, WasiHttp>(l, &http::types::LinkOptions::default(), T::http)?;
@@ -218,6 +218,11 @@ pub fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     config::link(l)?;
     logging::link(l)?;
     keyvalue::link(l)
+}
+
+fn guarded<T: HasWasi>(state: &mut T) -> Guarded<'_> {
+    let WasiState { ctx, table, guard, listings, .. } = state.wasi();
+    Guarded::new(ctx.filesystem(), table, guard, listings)
 }
 
 fn link_cli<T: HasWasi>(l: &mut Linker<T>) -> wasmtime::Result<()> {

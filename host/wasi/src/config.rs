@@ -1,4 +1,4 @@
-//! `wasi:config`: the values that `plugin.toml` sets, which were approved with it.
+//! `wasi:config`: the values that `plugin.toml` sets, which were approved with it, and the secrets that a person set.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Linker, Lower};
@@ -27,12 +27,14 @@ pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     for name in NAMES {
         let mut interface = linker.instance(name)?;
         interface.func_wrap("get", |mut store: StoreContextMut<'_, T>, (key,): (String,)| {
-            let value = store.data_mut().wasi().source.approved.config.get(&key).cloned();
+            let source = &store.data_mut().wasi().source;
+            let value = source.secrets.config.get(&key).or_else(|| source.approved.config.get(&key)).cloned();
             Ok::<(One,), _>((Ok(value),))
         })?;
         interface.func_wrap("get-all", |mut store: StoreContextMut<'_, T>, (): ()| {
-            let values = &store.data_mut().wasi().source.approved.config;
-            let all = values.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+            let source = &store.data_mut().wasi().source;
+            let values = source.approved.config.iter().chain(&source.secrets.config);
+            let all = values.map(|(key, value)| (key.clone(), value.clone())).collect();
             Ok::<(All,), _>((Ok(all),))
         })?;
     }

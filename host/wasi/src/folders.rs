@@ -1,22 +1,35 @@
 //! The folders of a call, and what in them stays closed.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
 use scorpiox_paths::Folder;
 use scorpiox_policy::{FileDenial, Places};
 use wasmtime_wasi::WasiCtxBuilder;
-use wasmtime_wasi::filesystem::FsPerms;
+use wasmtime_wasi::filesystem::{Dir as OpenDir, FsPerms, OpenMode};
 
 use super::WasiSource;
-use crate::approved::FolderPath;
-use crate::granted::decide;
-use crate::rules;
+use super::way::Way;
+use scorpiox_capabilities::approved::FolderPath;
+use scorpiox_capabilities::granted::decide;
+use scorpiox_capabilities::rules;
 use scorpiox_shell::{Area, Shell, Special};
+
+/// Folders that a refusal names.
+const MAX_NAMED: usize = 3;
 
 /// Most files in a folder that is moved.
 const MAX_MOVED: usize = 20_000;
+
+/// Folders right below `/` that machines have, and projects seldom. A path that begins with one, where the workspace
+/// has no such folder, is taken for an absolute one: the C library of WASI gives the host both alike.
+const OF_MACHINES: [&str; 14] = [
+    "dev", "etc", "home", "mnt", "opt", "proc", "root", "srv", "sys", "tmp", "usr", "var", "Users", "Volumes",
+];
 
 /// Decides about places in the folders of a call.
 #[derive(Default)]
@@ -25,6 +38,10 @@ pub(super) struct Guard {
     uses: Uses,
     /// The folders, resolved, and whether they may be written.
     roots: Vec<(PathBuf, bool)>,
+    /// The same, open.
+    opened: Vec<OpenDir>,
+    /// Where paths without a beginning lead: the workspace, if it was granted.
+    start: Option<OpenDir>,
     rules: Option<(Arc<Shell>, Places)>,
     /// A plan is active, so that no folder may be written.
     is_planning: bool,
@@ -50,7 +67,10 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
             return guard;
         }
     };
-    for folder in &source.approved.folders {
+    // The first one is where some programs begin.
+    let (first, others): (Vec<_>, Vec<_>) =
+        source.approved.folders.iter().partition(|folder| folder.path == FolderPath::Workspace);
+    for folder in first.into_iter().chain(others) {
         let (path, held) = match folder.path.open(&site.workspace) {
             Ok(opened) => opened,
             Err(error) => {
@@ -67,25 +87,41 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
             continue;
         }
         let write = folder.write && !source.read_only;
-        let perms = if write { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
-        let shown = path.display().to_string();
         // The folder that was reached, whatever takes its place meanwhile.
         let place = place(&held, &path);
-        let mut opened = builder.preopened_dir(&place, &shown, perms).map(drop);
-        if opened.is_ok() && folder.path == FolderPath::Workspace {
-            // Paths without a beginning are of the workspace.
-            opened = builder.initial_cwd(&shown).preopened_dir(&place, ".", perms).map(drop);
-        }
+        let opened = open_dir(&place, write).and_then(|dir| {
+            if folder.path == FolderPath::Workspace {
+                builder.initial_cwd(path.display().to_string());
+                guard.start = Some(open_dir(&place, write)?);
+            }
+            Ok(dir)
+        });
         match opened {
-            Ok(()) => guard.roots.push((path, write)),
-            Err(error) => tracing::warn!(plugin = source.name, "{shown} cannot be opened: {error}"),
+            Ok(dir) => {
+                guard.roots.push((path, write));
+                guard.opened.push(dir);
+            }
+            Err(error) => {
+                tracing::warn!(plugin = source.name, "{} cannot be opened: {error}", path.display());
+            }
         }
     }
     guard.rules = Some((Arc::clone(shell), places));
     guard
 }
 
-/// By what path the builder opens a folder that is held.
+fn open_dir(place: &Path, write: bool) -> io::Result<OpenDir> {
+    let dir = Dir::open_ambient_dir(place, ambient_authority())?.into_std_file();
+    let (perms, mode) = if write {
+        (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE)
+    } else {
+        (FsPerms::ReadOnly, OpenMode::READ)
+    };
+    // Only regular files and folders are opened, which answer soon.
+    Ok(OpenDir::new(dir, perms, mode, true))
+}
+
+/// By what path a folder is opened again that is held.
 fn place(held: &Folder, path: &Path) -> PathBuf {
     #[cfg(target_os = "linux")]
     {
@@ -99,7 +135,86 @@ fn place(held: &Folder, path: &Path) -> PathBuf {
     }
 }
 
+/// What a guest begins with.
+pub(super) enum Preopen {
+    /// A folder that was granted.
+    Folder(OpenDir),
+    /// What leads to those.
+    Way(Way),
+}
+
 impl Guard {
+    /// What a guest begins with, and what each is called. The C library of WASI takes `.` and `/` for one, and
+    /// then the last: paths without a beginning are of the workspace, if that was granted.
+    pub(super) fn preopens(&self) -> Vec<(Preopen, String)> {
+        let named = |((path, _), dir): (&(PathBuf, bool), &OpenDir)| {
+            (Preopen::Folder(dir.clone()), path.display().to_string())
+        };
+        let mut all: Vec<_> = self.roots.iter().zip(&self.opened).map(named).collect();
+        // Elsewhere absolute paths have more than one beginning.
+        if cfg!(unix) && !all.is_empty() {
+            all.push((Preopen::Way(Way::root()), "/".to_owned()));
+        }
+        all.extend(self.start.iter().map(|start| (Preopen::Folder(start.clone()), ".".to_owned())));
+        all
+    }
+
+    /// The folders, resolved, and whether they may be written.
+    pub(super) fn roots(&self) -> &[(PathBuf, bool)] {
+        &self.roots
+    }
+
+    /// A folder by its number in [`Self::roots`].
+    pub(super) fn opened(&self, index: usize) -> Option<OpenDir> {
+        self.opened.get(index).cloned()
+    }
+
+    /// The beginning of a path that is of the machine and not of the workspace, where it was given to the folder that
+    /// paths without a beginning lead to.
+    pub(super) fn of_machine<'p>(&self, from: &OpenDir, path: &'p str) -> Option<&'p str> {
+        let start = self.start.as_ref().filter(|start| Arc::ptr_eq(&start.dir, &from.dir))?;
+        let Some(Component::Normal(first)) = Path::new(path).components().next() else { return None };
+        let first = first.to_str()?;
+        let leads = |(root, _): &(PathBuf, bool)| {
+            root.components().nth(1).is_some_and(|part| part.as_os_str() == first)
+        };
+        if !cfg!(unix) || !(OF_MACHINES.contains(&first) || self.roots.iter().any(leads)) {
+            return None;
+        }
+        let workspace = Dir::from_std_file(start.dir.try_clone().ok()?);
+        let is_absent = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        workspace.symlink_metadata(first).is_err_and(|error| is_absent(&error)).then_some(first)
+    }
+
+    /// Notes an absolute path that lies in no folder that was granted.
+    pub(super) fn lies_outside(&self, path: &Path, write: bool) {
+        self.outside(path, write, &format!("it has only {}", self.named()));
+    }
+
+    /// The same of a path that may have been meant for the workspace.
+    pub(super) fn lies_at_machine(&self, first: &str, path: &str, write: bool) {
+        let workspace = self.roots.first().map_or(Path::new("/"), |(path, _)| path);
+        let meant = workspace.join(first);
+        let why = format!("it has only {}; if it means the workspace: {}", self.named(), meant.display());
+        self.outside(&Path::new("/").join(path), write, &why);
+    }
+
+    fn outside(&self, path: &Path, write: bool, why: &str) {
+        let what = if write { "write" } else { "read" };
+        let folder = path.parent().unwrap_or(path);
+        self.uses.denied("files", format_args!("{what} {}", folder.display()), why, APPROVAL);
+        tracing::warn!(plugin = self.plugin, "refused: {what} below {}: {why}", folder.display());
+    }
+
+    /// The folders, for a sentence.
+    fn named(&self) -> String {
+        let mut names: Vec<_> =
+            self.roots.iter().take(MAX_NAMED).map(|(path, _)| path.display().to_string()).collect();
+        let more = self.roots.len().saturating_sub(MAX_NAMED);
+        names.extend((more > 0).then(|| format!("{more} more")));
+        names.join(", ")
+    }
+
     /// Whether something may be done at a path, which is absolute and passes through no link. Says on
     /// the operator's log why not.
     pub(super) fn allows(&self, path: &Path, write: bool) -> bool {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use http_body_util::{BodyExt as _, Limited};
-use scorpiox_audit::{APPROVAL, Uses};
+use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
 use scorpiox_policy::HostRule;
 use scorpiox_web::{Exchange, WebError};
 use tokio::sync::Semaphore;
@@ -15,7 +15,8 @@ use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::{HasWasi, WasiSource};
-use crate::web::Web;
+use crate::secrets::{self, Secrets};
+use scorpiox_capabilities::web::Web;
 
 /// Largest body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
@@ -88,6 +89,7 @@ pub(super) struct Requests {
     plugin: String,
     web: Option<Arc<Web>>,
     hosts: Option<Arc<[HostRule]>>,
+    secrets: Arc<Secrets>,
     uses: Uses,
     places: Arc<Semaphore>,
 }
@@ -101,6 +103,7 @@ impl Requests {
             plugin: source.name.clone(),
             web: source.web.clone(),
             hosts: source.approved.hosts.clone(),
+            secrets: Arc::clone(&source.secrets),
             uses: source.uses.clone(),
             places: Arc::new(Semaphore::new(MAX_WAITING)),
         }
@@ -120,17 +123,18 @@ impl WasiHttpHooks for Requests {
     ) -> Box<dyn Future<Output = Sent> + Send> {
         let (plugin, web, hosts) = (self.plugin.clone(), self.web.clone(), self.hosts.clone());
         let (uses, places) = (self.uses.clone(), Arc::clone(&self.places));
+        let secrets = Arc::clone(&self.secrets);
         Box::new(async move {
             let _place = places.try_acquire().map_err(|_| Error::ConnectionLimitReached)?;
             let (Some(web), Some(hosts)) = (web, hosts) else {
                 let why = "no hosts were approved for this plugin";
-                let (uri, https) = (request.uri(), Some("https"));
-                let port = uri.port_u16().unwrap_or(if uri.scheme_str() == https { 443 } else { 80 });
-                uses.denied("web", format_args!("{}:{port}", uri.host().unwrap_or_default()), why, APPROVAL);
-                tracing::warn!(plugin, "a request was refused: {why}");
-                return Err(Error::HttpRequestDenied);
+                return Err(denied(&plugin, &uses, request.uri(), why, APPROVAL));
             };
-            let (parts, body) = request.into_parts();
+            let (mut parts, body) = request.into_parts();
+            if let Err(unsent) = secrets::add(&secrets.headers, &parts.method, &parts.uri, &mut parts.headers)
+            {
+                return Err(denied(&plugin, &uses, &parts.uri, &unsent.to_string(), BUILT_IN));
+            }
             let body = Limited::new(body, MAX_BODY_BYTES).collect().await;
             let body = body.map_err(|_| Error::HttpRequestBodySize(Some(MAX_BODY_BYTES as u64)))?;
             let exchange = Exchange {
@@ -151,6 +155,13 @@ impl WasiHttpHooks for Requests {
             Ok((answer, Box::new(async { Ok(()) }) as Ending))
         })
     }
+}
+
+fn denied(plugin: &str, uses: &Uses, uri: &http::Uri, why: &str, rule: &str) -> Error {
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+    uses.denied("web", format_args!("{}:{port}", uri.host().unwrap_or_default()), why, rule);
+    tracing::warn!(plugin, "a request was refused: {why}");
+    Error::HttpRequestDenied
 }
 
 fn refused(plugin: &str, error: &WebError) -> Error {

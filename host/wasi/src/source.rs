@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use scorpiox_audit::Uses;
 
-use crate::approved::Approved;
-use crate::web::Web;
+use crate::secrets::Secrets;
+use scorpiox_capabilities::approved::Approved;
+use scorpiox_capabilities::web::Web;
 use scorpiox_shell::Shell;
 
 /// What the WASI of a call is made from.
@@ -19,6 +20,8 @@ pub struct WasiSource {
     pub web: Option<Arc<Web>>,
     /// The workspace and the policy; without them no folder is opened.
     pub shell: Option<Arc<Shell>>,
+    /// What a person set.
+    pub secrets: Arc<Secrets>,
     /// Told of what is decided.
     pub uses: Uses,
     /// Whether nothing may be changed at the moment.
@@ -31,6 +34,7 @@ impl WasiSource {
         Self {
             name: name.to_owned(),
             approved: Arc::default(),
+            secrets: Arc::default(),
             web: None,
             shell: None,
             read_only: true,

@@ -4,7 +4,7 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Lift, Linker};
 
 use super::HasWasi;
-use crate::log::one_line;
+use scorpiox_capabilities::log::one_line;
 
 /// The interface by the names that components import it by.
 const NAMES: [&str; 2] = ["wasi:logging/logging", "wasi:logging/logging@0.1.0-draft"];
@@ -39,6 +39,8 @@ pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
                 let wasi = store.data_mut().wasi();
                 wasi.lines += 1;
                 if wasi.lines <= MAX_LINES {
+                    let hide = |text: String| wasi.source.secrets.redacted(text);
+                    let (context, message) = (hide(context), hide(message));
                     write(&wasi.source.name, level, &context, &message);
                 }
                 Ok(())

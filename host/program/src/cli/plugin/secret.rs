@@ -1,0 +1,125 @@
+//! The secrets of plugins: set and taken out by a person, and never shown.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use clap::Subcommand;
+use scorpiox_plugin::{
+    Installed, MAX_SECRET_BYTES, PluginFolder, PluginName, SecretName, SecretValue, Secrets, fits_header,
+};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+
+use super::decide::recorded;
+use crate::cli::environment::Environment;
+
+#[derive(Subcommand)]
+pub(in crate::cli) enum SecretCommand {
+    /// Set a secret: typed without being shown, or from standard input
+    Set {
+        /// The plugin
+        #[arg(value_parser = super::name)]
+        name: PluginName,
+        /// The secret, as [secrets] of plugin.toml names it
+        #[arg(value_parser = key)]
+        key: SecretName,
+    },
+    /// List the names of a plugin's secrets, and which are missing
+    List {
+        /// The plugin
+        #[arg(value_parser = super::name)]
+        name: PluginName,
+    },
+    /// Delete a secret
+    Remove {
+        /// The plugin
+        #[arg(value_parser = super::name)]
+        name: PluginName,
+        /// The secret
+        #[arg(value_parser = key)]
+        key: SecretName,
+    },
+}
+
+pub(super) fn run(environment: &Environment, command: SecretCommand) -> Result<ExitCode> {
+    match command {
+        SecretCommand::Set { name, key } => set(environment, &name, key),
+        SecretCommand::List { name } => list(environment, &name),
+        SecretCommand::Remove { name, key } => remove(environment, &name, &key),
+    }
+}
+
+fn key(key: &str) -> Result<SecretName, String> {
+    SecretName::try_from(key.to_owned()).map_err(|error| error.to_string())
+}
+
+fn set(environment: &Environment, name: &PluginName, key: SecretName) -> Result<ExitCode> {
+    let plugin = find(environment, name)?;
+    let secrets = &plugin.manifest.secrets;
+    let Some(what_for) = secrets.get(&key) else {
+        let known: Vec<_> = secrets.keys().map(SecretName::as_str).collect();
+        let known = if known.is_empty() {
+            "it has none".to_owned()
+        } else {
+            format!("its secrets: {}", known.join(", "))
+        };
+        bail!("{name} has no secret {key}; {known}");
+    };
+    let read = terminal::read_secret(&format!("{what_for}\n{key} (not shown): "), MAX_SECRET_BYTES)
+        .context("nothing was set")?;
+    let value = String::from_utf8(read).map_err(|_| anyhow!("the value is no UTF-8; nothing was set"))?;
+    let value = SecretValue::try_from(value)?;
+    let web = plugin.manifest.capabilities.web.as_ref();
+    let is_header = web.is_some_and(|web| web.secrets().contains(&key));
+    ensure!(
+        !is_header || fits_header(value.reveal()),
+        "the value has control characters, or others than ASCII, and {key} is a part of a header; nothing was set"
+    );
+    recorded(environment, "plugin secret set", name, None)?;
+    change(environment, name, |secrets| secrets.set(key.clone(), value))?;
+    terminal::print(&Shown::line(&format!("{key} of {name} is set.")));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
+    let plugin = find(environment, name)?;
+    let kept = Secrets::read(&environment.own_home, name)?;
+    let mut text = String::new();
+    for (key, what_for) in &plugin.manifest.secrets {
+        let state = if kept.get(key).is_some() { "set" } else { "missing" };
+        let _ = writeln!(text, "{key}  {state}: {what_for}");
+    }
+    for key in kept.names().filter(|key| !plugin.manifest.secrets.contains_key(key)) {
+        let _ = writeln!(
+            text,
+            "{key}  set, and no longer used; `scorpiox-code plugin secret remove {name} {key}`"
+        );
+    }
+    if text.is_empty() {
+        let _ = writeln!(text, "{name} has no secrets");
+    }
+    terminal::print(&Shown::text(&text));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn remove(environment: &Environment, name: &PluginName, key: &SecretName) -> Result<ExitCode> {
+    let kept = Secrets::read(&environment.own_home, name)?;
+    ensure!(kept.get(key).is_some(), "{key} of {name} is not set");
+    recorded(environment, "plugin secret remove", name, None)?;
+    change(environment, name, |secrets| _ = secrets.remove(key))?;
+    terminal::print(&Shown::line(&format!("{key} of {name} is removed.")));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Changes the secrets while nobody else changes something about plugins.
+fn change(environment: &Environment, name: &PluginName, change: impl FnOnce(&mut Secrets)) -> Result<()> {
+    let plugins = PluginFolder::new(&environment.own_home);
+    let _alone = plugins.lock().context("cannot wait for other processes that change plugins")?;
+    Ok(Secrets::change(&environment.own_home, name, change)?)
+}
+
+fn find(environment: &Environment, name: &PluginName) -> Result<Installed> {
+    let found = PluginFolder::new(&environment.own_home).find(name);
+    found.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))
+}

@@ -1,0 +1,166 @@
+//! The secrets of a plugin, as its calls are given them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use http::{HeaderName, HeaderValue};
+use scorpiox_plugin::{Asks, Installed, PluginName, SecretName, Secrets as Kept, Template};
+use scorpiox_policy::{HostPattern, HostRule, Source};
+use scorpiox_wasi::secrets::{ReadSecrets, SecretHeader, Secrets};
+
+use super::grants::Ungrantable;
+
+/// A header that is asked for, read.
+struct Asked {
+    host: HostRule,
+    name: HeaderName,
+    template: Template,
+}
+
+/// What is given to a plugin's calls.
+struct Reader {
+    plugin: PluginName,
+    /// The program's own folder; none for a plugin that is only tried.
+    own_home: Option<PathBuf>,
+    names: BTreeSet<SecretName>,
+    headers: Vec<Asked>,
+}
+
+/// Whether the headers that a plugin asks for can be added: each to one host, which it may reach.
+pub(super) fn check(asks: &Asks, hosts: &[HostRule]) -> Result<(), Ungrantable> {
+    for Asked { host, .. } in asked(asks)? {
+        let is_listed = |rule: &HostRule| rule.meet(&host).is_some();
+        if !hosts.iter().any(is_listed) {
+            let why = format!("headers are for {host}, which `hosts` does not have; add it there");
+            return Err(Ungrantable { name: "web", why });
+        }
+    }
+    Ok(())
+}
+
+fn asked(asks: &Asks) -> Result<Vec<Asked>, Ungrantable> {
+    let refused = |why: String| Ungrantable { name: "web", why };
+    let one = |(host, name, text): (&str, &str, &str)| {
+        let rule = HostRule::parse(host, Source::Builtin).map_err(|error| refused(error.to_string()))?;
+        if matches!(rule.pattern, HostPattern::Below(_)) {
+            return Err(refused(format!("headers are for {host}, which is more than one host; name each")));
+        }
+        let header = HeaderName::from_bytes(name.as_bytes());
+        let header = header.map_err(|_| refused(format!("{name:?} is no name of a header")))?;
+        Ok(Asked { host: rule, name: header, template: Template::parse(text).map_err(refused)? })
+    };
+    asks.web.iter().flat_map(|web| web.templates()).map(one).collect()
+}
+
+/// What reads the secrets of an approved plugin, if it has any.
+pub(super) fn reader(
+    installed: &Installed,
+    asks: &Asks,
+    own_home: &Path,
+) -> Result<Option<Box<ReadSecrets>>, Ungrantable> {
+    read_by(installed, asks, Some(own_home.to_owned()))
+}
+
+/// The same for a plugin that is tried: what was set for one of its name is not its.
+pub fn untried(installed: &Installed, asks: &Asks) -> Result<Option<Box<ReadSecrets>>, Ungrantable> {
+    read_by(installed, asks, None)
+}
+
+fn read_by(
+    installed: &Installed,
+    asks: &Asks,
+    own_home: Option<PathBuf>,
+) -> Result<Option<Box<ReadSecrets>>, Ungrantable> {
+    let names: BTreeSet<_> = installed.manifest.secrets.keys().cloned().collect();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let reader = Reader { plugin: installed.name.clone(), own_home, names, headers: asked(asks)? };
+    Ok(Some(Box::new(move || reader.read())))
+}
+
+impl Reader {
+    fn read(&self) -> Result<Secrets, String> {
+        let plugin = &self.plugin;
+        let Some(own_home) = &self.own_home else {
+            return Err(format!(
+                "{plugin} needs secrets, and a trial has none; install it, and set them with \
+                 `scorpiox-code plugin secret set {plugin} {}`",
+                self.names.first().map_or("KEY", SecretName::as_str)
+            ));
+        };
+        let kept = Kept::read(own_home, plugin).map_err(|error| error.to_string())?;
+        let missing: Vec<_> = self.names.iter().filter(|name| kept.get(name).is_none()).collect();
+        if let Some(first) = missing.first() {
+            let all = missing.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(format!(
+                "plugin {plugin} needs the user to set {all} first; the command for it: \
+                 `scorpiox-code plugin secret set {plugin} {first}`"
+            ));
+        }
+        let headers = self.headers.iter().map(|asked| self.header(asked, &kept)).collect::<Result<_, _>>()?;
+        let hidden: BTreeSet<_> = self.headers.iter().flat_map(|asked| asked.template.secrets()).collect();
+        let value = |name: &SecretName| {
+            let value = kept.get(name).map_or("", |value| value.reveal());
+            (name.to_string(), value.to_owned())
+        };
+        Ok(Secrets {
+            config: self.names.iter().filter(|name| !hidden.contains(name)).map(value).collect(),
+            headers,
+            values: self.names.iter().map(value).collect(),
+        })
+    }
+
+    fn header(&self, asked: &Asked, kept: &Kept) -> Result<SecretHeader, String> {
+        let value = asked.template.fill(kept).and_then(|text| HeaderValue::from_str(&text).ok());
+        let Some(mut value) = value else {
+            let plugin = &self.plugin;
+            let name = asked.template.secrets().next().map_or("KEY", SecretName::as_str);
+            return Err(format!(
+                "a secret of {plugin} cannot be a part of the header {}; set it again with \
+                 `scorpiox-code plugin secret set {plugin} {name}`",
+                asked.name
+            ));
+        };
+        value.set_sensitive(true);
+        Ok(SecretHeader { host: asked.host.clone(), name: asked.name.clone(), value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scorpiox_plugin::Manifest;
+
+    use super::*;
+
+    fn asks(web: &str) -> Asks {
+        let text = format!(
+            "name = \"a\"\ncomponent = \"a.wasm\"\n[secrets]\nKEY = \"x\"\n[capabilities.web]\nwhy = \"x\"\n{web}"
+        );
+        Manifest::parse(&text).expect("a manifest").capabilities
+    }
+
+    fn checked(web: &str) -> Result<(), String> {
+        let asks = asks(web);
+        super::super::grants(&asks, &scorpiox_plugin::Pins::new())
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn headers_are_for_one_host_that_may_be_reached() {
+        let header = |host: &str| format!("headers = {{ \"{host}\" = {{ X-Key = \"${{KEY}}\" }} }}");
+        let with = |hosts: &str, host: &str| checked(&format!("hosts = [{hosts}]\n{}", header(host)));
+        assert_eq!(with("\"api.example.com\"", "api.example.com"), Ok(()));
+        assert_eq!(with("\"*.example.com\"", "api.example.com"), Ok(()));
+        for (hosts, host, expected) in [
+            ("\"example.com\"", "api.example.com", "which `hosts` does not have"),
+            ("\"api.example.com\"", "api.example.com:8443", "which `hosts` does not have"),
+            ("\"*.example.com\"", "*.example.com", "which is more than one host"),
+            ("\"api.example.com\"", "https://api.example.com/", "is an address of a page"),
+        ] {
+            let error = with(hosts, host).expect_err("refused");
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

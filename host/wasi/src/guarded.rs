@@ -1,0 +1,235 @@
+//! The files of one call: what each resource stands for, and whether something may be done at a path from there.
+
+use std::fs::File as StdFile;
+use std::io;
+use std::path::PathBuf;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+use wasmtime::component::{HasData, Resource, ResourceTable};
+use wasmtime_wasi::filesystem::{
+    Descriptor, Dir as OpenDir, File as OpenFile, OpenMode, WasiFilesystemCtx, WasiFilesystemCtxView,
+};
+use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
+
+use super::folders::Guard;
+use super::place::{Place, real_path};
+use super::way::{Leads, Way};
+
+/// Names the state that is behind the interface.
+pub(super) struct GuardedFiles;
+
+impl HasData for GuardedFiles {
+    type Data<'a> = Guarded<'a>;
+}
+
+/// The files of one call.
+pub(super) struct Guarded<'a> {
+    pub(super) view: WasiFilesystemCtxView<'a>,
+    pub(super) guard: &'a Guard,
+    pub(super) listings: &'a mut u32,
+}
+
+impl<'a> Guarded<'a> {
+    pub(super) fn new(
+        ctx: &'a mut WasiFilesystemCtx,
+        table: &'a mut ResourceTable,
+        guard: &'a Guard,
+        listings: &'a mut u32,
+    ) -> Self {
+        Self { view: WasiFilesystemCtxView { ctx, table }, guard, listings }
+    }
+
+    fn dir(&self, fd: &Resource<Descriptor>) -> FsResult<OpenDir> {
+        match self.view.table.get(fd)? {
+            Descriptor::Dir(dir) => Ok(dir.clone()),
+            Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
+        }
+    }
+
+    /// The folder on the way that a resource stands for, if it does.
+    pub(super) fn way(&self, fd: &Resource<Descriptor>) -> Option<&Way> {
+        self.view.table.get(&Resource::<Way>::new_borrow(fd.rep())).ok()
+    }
+
+    /// Refuses what only a file or a folder of the machine has.
+    pub(super) fn real(&self, fd: &Resource<Descriptor>) -> FsResult<()> {
+        if self.way(fd).is_some() { Err(ErrorCode::NotPermitted.into()) } else { Ok(()) }
+    }
+
+    pub(super) fn push_way(&mut self, way: Way) -> FsResult<Resource<Descriptor>> {
+        let held = self.view.table.push(way)?;
+        Ok(Resource::new_own(held.rep()))
+    }
+
+    /// Where a path begins: in a folder that was granted, or on the way to one.
+    fn begin(&self, fd: &Resource<Descriptor>, path: &str, write: bool) -> FsResult<Begin> {
+        let Some(way) = self.way(fd) else {
+            let dir = self.dir(fd)?;
+            let Some(first) = self.guard.of_machine(&dir, path) else {
+                return Ok(Begin::In(dir, path.to_owned()));
+            };
+            self.guard.lies_at_machine(first, path, write);
+            // As a path of the workspace it leads to nothing.
+            return Err(if write { ErrorCode::NotPermitted } else { ErrorCode::NoEntry }.into());
+        };
+        if path.is_empty() {
+            return Err(ErrorCode::NoEntry.into());
+        }
+        match way.lead(path, self.guard.roots()) {
+            Leads::Into(index, rest) => {
+                let dir = self.guard.opened(index).ok_or(ErrorCode::NoEntry)?;
+                let rest = rest.to_str().ok_or(ErrorCode::IllegalByteSequence)?;
+                Ok(Begin::In(dir, if rest.is_empty() { "." } else { rest }.to_owned()))
+            }
+            Leads::Along(way) if !write => Ok(Begin::Along(way)),
+            Leads::Along(way) => {
+                self.guard.lies_outside(way.path(), write);
+                Err(ErrorCode::NotPermitted.into())
+            }
+            Leads::Elsewhere(path) => {
+                self.guard.lies_outside(&path, write);
+                Err(ErrorCode::NotPermitted.into())
+            }
+        }
+    }
+
+    /// Where a path leads, if something may be done there.
+    fn place(&self, dir: &OpenDir, path: &str, follow: bool, write: bool) -> FsResult<Place> {
+        if write && dir.perms.write_not_permitted() {
+            self.guard.is_to_read(&real_path(&handle(dir)?)?);
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        let place = Place::find(&handle(dir)?, path, follow).inspect_err(|error| {
+            if matches!(error, ErrorCode::NotPermitted | ErrorCode::Access | ErrorCode::Loop) {
+                self.guard.leads_out(write);
+            }
+        })?;
+        if self.guard.allows(&place.real, write) { Ok(place) } else { Err(ErrorCode::NotPermitted.into()) }
+    }
+
+    /// The folder of a place that may be changed, as a resource, and the name in it.
+    pub(super) fn changed(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+    ) -> FsResult<(Held, String, PathBuf)> {
+        let Begin::In(dir, path) = self.begin(fd, path, true)? else {
+            return Err(ErrorCode::NotPermitted.into());
+        };
+        let place = self.place(&dir, &path, false, true)?;
+        let folder = OpenDir::new(place.folder.into_std_file(), dir.perms, dir.open_mode, true);
+        let held = self.view.table.push(Descriptor::Dir(folder))?;
+        Ok((Held(held.rep()), place.name, place.real))
+    }
+
+    /// The folder of a place that may be looked at, as a resource, and the name in it.
+    pub(super) fn seen(&mut self, fd: &Resource<Descriptor>, path: &str, flags: PathFlags) -> FsResult<Seen> {
+        let (dir, path) = match self.begin(fd, path, false)? {
+            Begin::In(dir, path) => (dir, path),
+            Begin::Along(way) => return Ok(Seen::Way(way)),
+        };
+        let place = self.place(&dir, &path, flags.contains(PathFlags::SYMLINK_FOLLOW), false)?;
+        let folder = OpenDir::new(place.folder.into_std_file(), dir.perms, dir.open_mode, true);
+        let held = self.view.table.push(Descriptor::Dir(folder))?;
+        Ok(Seen::In(Held(held.rep()), place.name))
+    }
+
+    pub(super) fn release(&mut self, held: &Held) -> FsResult<()> {
+        self.view.table.delete(Resource::<Descriptor>::new_own(held.0))?;
+        Ok(())
+    }
+
+    pub(super) fn open(
+        &self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        follow: bool,
+        create: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Opened> {
+        let unsupported = DescriptorFlags::FILE_INTEGRITY_SYNC
+            | DescriptorFlags::DATA_INTEGRITY_SYNC
+            | DescriptorFlags::REQUESTED_WRITE_SYNC;
+        if flags.intersects(unsupported) {
+            return Err(ErrorCode::Unsupported.into());
+        }
+        let changes = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE;
+        let write = flags.contains(DescriptorFlags::WRITE) || create.intersects(changes);
+        if create.contains(OpenFlags::DIRECTORY) && create.intersects(changes) {
+            return Err(ErrorCode::Invalid.into());
+        }
+        let (dir, path) = match self.begin(fd, path, write)? {
+            Begin::In(dir, path) => (dir, path),
+            Begin::Along(way) => return Ok(Opened::Way(way)),
+        };
+        let place = self.place(&dir, &path, follow, write)?;
+        let read = flags.contains(DescriptorFlags::READ) || !write;
+        let mode = if write { OpenMode::WRITE } else { OpenMode::empty() };
+        let mode = if read { mode | OpenMode::READ } else { mode };
+        let file = place.folder.open_with(&place.name, &options(read, write, create))?.into_std();
+        let about = file.metadata()?;
+        if about.is_dir() {
+            Ok(Opened::Real(Descriptor::Dir(OpenDir::new(file, dir.perms, mode, true))))
+        } else if create.contains(OpenFlags::DIRECTORY) {
+            Err(ErrorCode::NotDirectory.into())
+        } else if about.is_file() {
+            Ok(Opened::Real(Descriptor::File(OpenFile::new(file, dir.perms, mode, true))))
+        } else {
+            // A pipe or a device could keep the call waiting, or do what no file does.
+            Err(ErrorCode::NotPermitted.into())
+        }
+    }
+}
+
+/// Where a path begins.
+enum Begin {
+    /// In a folder that was granted; and the path from there.
+    In(OpenDir, String),
+    /// It leads to a folder on the way to one, and there is nothing to change.
+    Along(Way),
+}
+
+/// What was opened.
+pub(super) enum Opened {
+    Real(Descriptor),
+    Way(Way),
+}
+
+/// What is looked at.
+pub(super) enum Seen {
+    /// Something in a folder, by its name there.
+    In(Held, String),
+    Way(Way),
+}
+
+/// A resource that stands for a folder while something is done in it.
+pub(super) struct Held(u32);
+
+impl Held {
+    pub(super) fn fd(&self) -> Resource<Descriptor> {
+        Resource::new_borrow(self.0)
+    }
+}
+
+fn handle(dir: &OpenDir) -> io::Result<Dir> {
+    Ok(Dir::from_std_file(StdFile::try_clone(&dir.dir)?))
+}
+
+fn options(read: bool, write: bool, create: OpenFlags) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(read).write(write).follow(FollowSymlinks::No);
+    options.truncate(create.contains(OpenFlags::TRUNCATE));
+    if create.contains(OpenFlags::CREATE) {
+        let new = create.contains(OpenFlags::EXCLUSIVE);
+        options.create(!new).create_new(new);
+    }
+    // A pipe without a writer would be waited for.
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0),
+    );
+    options
+}

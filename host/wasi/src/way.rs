@@ -1,0 +1,151 @@
+//! The folders on the way to those that were granted, from `/` on: a guest can list them and go through
+//! them. They hold nothing else, whatever lies there on the machine, and nobody can write in them.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, MetadataHashValue,
+};
+
+/// Such a folder, as a resource in the place of a descriptor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Way(PathBuf);
+
+/// What is left of a listing of one.
+pub(super) struct WayListing(Vec<String>);
+
+/// Where a path leads from there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Leads {
+    /// Into a granted folder, by its number; and the path that is left.
+    Into(usize, PathBuf),
+    /// To another folder on the way.
+    Along(Way),
+    /// To nothing that was granted.
+    Elsewhere(PathBuf),
+}
+
+impl Way {
+    /// The beginning of all absolute paths.
+    pub(super) fn root() -> Self {
+        Self(PathBuf::from("/"))
+    }
+
+    /// Where a path leads. Of folders in each other the inner one counts. The granted folders are reached by
+    /// no link, so that a path can be followed by its parts alone.
+    pub(super) fn lead(&self, path: &str, granted: &[(PathBuf, bool)]) -> Leads {
+        let mut at = self.0.clone();
+        let mut found = None;
+        let mut parts = Path::new(path).components();
+        while let Some(part) = parts.next() {
+            match part {
+                Component::CurDir => {}
+                Component::Normal(name) => at.push(name),
+                // The granted folder itself knows where that leads.
+                Component::ParentDir if found.is_some() => break,
+                Component::ParentDir => _ = at.pop(),
+                Component::RootDir | Component::Prefix(_) => return Leads::Elsewhere(path.into()),
+            }
+            if let Some(index) = granted.iter().position(|(root, _)| *root == at) {
+                found = Some((index, parts.as_path().to_owned()));
+            }
+        }
+        match found {
+            Some((index, rest)) => Leads::Into(index, rest),
+            None if granted.iter().any(|(root, _)| root.starts_with(&at)) => Leads::Along(Self(at)),
+            None => Leads::Elsewhere(at),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The names in it, of what leads to a granted folder.
+    pub(super) fn listing(&self, granted: &[(PathBuf, bool)]) -> WayListing {
+        let next = |root: &PathBuf| {
+            let name = root.strip_prefix(&self.0).ok()?.components().next()?;
+            Some(name.as_os_str().to_str()?.to_owned())
+        };
+        let names: BTreeSet<_> = granted.iter().filter_map(|(root, _)| next(root)).collect();
+        WayListing(names.into_iter().rev().collect())
+    }
+
+    pub(super) fn flags() -> DescriptorFlags {
+        DescriptorFlags::READ
+    }
+
+    pub(super) fn stat() -> DescriptorStat {
+        DescriptorStat {
+            type_: DescriptorType::Directory,
+            link_count: 1,
+            size: 0,
+            data_access_timestamp: None,
+            data_modification_timestamp: None,
+            status_change_timestamp: None,
+        }
+    }
+
+    /// The same for the same folder.
+    pub(super) fn hash(&self) -> MetadataHashValue {
+        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        MetadataHashValue { lower: hasher.finish(), upper: u64::MAX }
+    }
+}
+
+impl WayListing {
+    pub(super) fn next(&mut self) -> Option<DirectoryEntry> {
+        self.0.pop().map(|name| DirectoryEntry { type_: DescriptorType::Directory, name })
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn granted() -> Vec<(PathBuf, bool)> {
+        [("/home/u/work", true), ("/home/u/work/in", false), ("/data", false)]
+            .map(|(p, w)| (p.into(), w))
+            .into()
+    }
+
+    fn lead(from: &str, path: &str) -> Leads {
+        Way(from.into()).lead(path, &granted())
+    }
+
+    #[test]
+    fn paths_lead_into_granted_folders_or_along_or_elsewhere() {
+        let into = |index, rest: &str| Leads::Into(index, rest.into());
+        assert_eq!(lead("/", "home/u/work/a/b"), into(0, "a/b"));
+        assert_eq!(lead("/home", "u/work"), into(0, ""));
+        assert_eq!(lead("/", "home/u/work/in/x"), into(1, "x"), "the inner one");
+        assert_eq!(lead("/", "home/u/work/../../x"), into(0, "../../x"), "which that folder refuses");
+        assert_eq!(lead("/", "./home/../data/a"), into(2, "a"));
+        let along =
+            [("/", ".", "/"), ("/", "..", "/"), ("/", "home/u", "/home/u"), ("/home/u", "../..", "/")];
+        for (from, path, at) in along {
+            assert_eq!(lead(from, path), Leads::Along(Way(at.into())), "{from} {path}");
+        }
+        for (from, path, at) in [
+            ("/", "etc/passwd", "/etc/passwd"),
+            ("/home", "u/working", "/home/u/working"),
+            ("/home", "/data", "/data"),
+        ] {
+            assert_eq!(lead(from, path), Leads::Elsewhere(at.into()), "{from} {path}");
+        }
+    }
+
+    #[test]
+    fn a_folder_on_the_way_lists_what_leads_on_and_nothing_else() {
+        let names = |at: &str| {
+            let mut listing = Way(at.into()).listing(&granted());
+            std::iter::from_fn(|| listing.next()).map(|entry| entry.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names("/"), ["data", "home"]);
+        assert_eq!(names("/home/u"), ["work"]);
+        assert!(names("/etc").is_empty());
+    }
+}
