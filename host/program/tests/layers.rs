@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The crates of `host/`, from the bottom. Each may use those of the layers before its own, and none beside it.
 const LAYERS: [&[&str]; 13] = [
-    &["bed", "macos", "windows"],
+    &["anatomy", "bed", "macos", "windows"],
     &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "text"],
     &["proxy", "transcript"],
     &[
@@ -31,7 +31,7 @@ const LAYERS: [&[&str]; 13] = [
     &["capabilities"],
     &["runtime"],
     &["tools"],
-    &["server"],
+    &["author", "server"],
     &["stdio"],
     &["program"],
 ];

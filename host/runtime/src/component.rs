@@ -1,12 +1,14 @@
 //! A component that is ready to run.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_audit::BUILT_IN;
 use scorpiox_definitions::TOOL_INTERFACE;
 use scorpiox_executor::{Cancel, Reason};
+use scorpiox_plugin::ImageType;
 use wasmtime::Engine;
 use wasmtime::component::{Component as Compiled, InstancePre, Linker};
 
@@ -49,6 +51,8 @@ pub struct Component {
     pub limits: Limits,
     /// What a person approved, of a component that others ship.
     pub approved: Option<Arc<Approved>>,
+    /// Functions whose bytes are an image, and of which kind.
+    pub images: BTreeMap<String, ImageType>,
     /// Most calls of it that run at once.
     pub most_calls: u32,
     running: Places,
@@ -88,6 +92,7 @@ impl Component {
             grants,
             limits,
             approved: None,
+            images: BTreeMap::new(),
             most_calls: u32::MAX,
             running: Places::default(),
             binary,

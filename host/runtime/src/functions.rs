@@ -2,15 +2,16 @@
 
 use std::collections::HashSet;
 
+use scorpiox_plugin::ImageType;
 use scorpiox_reflect::{Function, Outcome};
 use serde_json::{Map, Value};
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Instance, InstancePre, Val};
 use wasmtime::{Engine, Store};
 
-use super::{CallState, program};
+use super::{CallState, Component, program};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
-use crate::bindings::any_tool::scorpiox::tool::types::Content;
+use crate::bindings::any_tool::scorpiox::tool::types::{Content, Image};
 use scorpiox_capabilities::wasi::{HasWasi as _, Program, is_wasi};
 
 /// The exported functions that can be tools.
@@ -80,6 +81,7 @@ impl Functions {
         &self,
         template: &InstancePre<CallState>,
         store: &mut Store<CallState>,
+        component: &Component,
         name: &str,
         arguments: &str,
     ) -> wasmtime::Result<Called> {
@@ -91,7 +93,7 @@ impl Functions {
         let function = prepared.exported.function(&instance, store)?;
         let mut results = prepared.exported.results();
         function.call(&mut *store, &prepared.values, &mut results)?;
-        prepared.exported.outcome(&results)
+        prepared.exported.outcome(&results, component.images.get(name).copied())
     }
 
     /// The same, for a component whose functions of the host may wait.
@@ -99,9 +101,9 @@ impl Functions {
         &self,
         template: &InstancePre<CallState>,
         store: &mut Store<CallState>,
+        component: &Component,
         name: &str,
         arguments: &str,
-        output_bytes: usize,
     ) -> wasmtime::Result<Called> {
         let Prepared { exported, values, program } = match self.prepare(name, arguments) {
             Ok(prepared) => prepared,
@@ -109,7 +111,10 @@ impl Functions {
         };
         let is_program = program.is_some();
         if let Some(program) = program {
-            store.data_mut().wasi().start(Program { output_bytes: Some(output_bytes), ..program });
+            store
+                .data_mut()
+                .wasi()
+                .start(Program { output_bytes: Some(component.limits.output_bytes), ..program });
         }
         let instance = template.instantiate_async(&mut *store).await?;
         let function = exported.function(&instance, store)?;
@@ -119,7 +124,7 @@ impl Functions {
             return program::outcome(called, &results, store.data_mut().wasi());
         }
         called?;
-        exported.outcome(&results)
+        exported.outcome(&results, component.images.get(name).copied())
     }
 
     fn prepare(&self, name: &str, arguments: &str) -> Result<Prepared<'_>, ToolError> {
@@ -155,6 +160,11 @@ impl Exported {
         }
     }
 
+    /// Whether it gives bytes, which may be an image.
+    pub fn gives_bytes(&self) -> bool {
+        matches!(&self.kind, Kind::Function(function) if function.gives_bytes())
+    }
+
     /// Room for its results.
     fn results(&self) -> Vec<Val> {
         let count = match &self.kind {
@@ -170,8 +180,11 @@ impl Exported {
             .ok_or_else(|| wasmtime::Error::msg(format!("{} is no longer exported", self.name)))
     }
 
-    fn outcome(&self, results: &[Val]) -> wasmtime::Result<Called> {
+    fn outcome(&self, results: &[Val], image: Option<ImageType>) -> wasmtime::Result<Called> {
         let Kind::Function(function) = &self.kind else { return Ok(Err(ToolError::Cancelled)) };
+        if let Some((image, bytes)) = image.zip(function.bytes(results)) {
+            return Ok(self.shown(image, bytes));
+        }
         Ok(match function.outcome(results)? {
             Outcome::Given { text, structured } => {
                 let structured = structured.map(|value| value.to_string());
@@ -181,6 +194,22 @@ impl Exported {
                 reason.unwrap_or_else(|| format!("{} failed and gave no reason.", self.name)),
             )),
         })
+    }
+}
+
+impl Exported {
+    /// Bytes as the image that they were said to be.
+    fn shown(&self, image: ImageType, data: Vec<u8>) -> Called {
+        let mime_type = image.name().to_owned();
+        if !image.begins(&data) {
+            let begin: String = data.iter().take(8).map(|byte| format!(" {byte:02x}")).collect();
+            let length = data.len();
+            return Err(ToolError::Failed(format!(
+                "{} gave {length} bytes that are no {mime_type}; they begin with:{begin}.",
+                self.name
+            )));
+        }
+        Ok(ToolResult { content: vec![Content::Image(Image { data, mime_type })], structured: None })
     }
 }
 

@@ -12,6 +12,7 @@
 mod config;
 mod files;
 mod folders;
+mod interfaces;
 mod keyvalue;
 mod logging;
 mod requests;
@@ -35,6 +36,7 @@ use wasmtime_wasi_http::{WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
 pub use folders::Unwritable;
+pub use interfaces::{Linked, linked};
 pub use source::WasiSource;
 
 use crate::store::StoreCtx;

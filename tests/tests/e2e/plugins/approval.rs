@@ -276,17 +276,23 @@ fn a_call_of_a_plugin_that_waits_says_so() {
 
 /// Runs the program at a terminal where somebody types `before` at once, and `answer` to the question:
 /// whether it succeeded, and the screen.
-fn at_a_terminal(program: &Program, arguments: &[&str], before: &str, answer: &str) -> (bool, String) {
+pub(super) fn at_a_terminal(
+    program: &Program,
+    arguments: &[&str],
+    before: &str,
+    answer: &str,
+) -> (bool, String) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&person).and_then(|()| unlockpt(&person)).expect("it can be opened");
     let name = ptsname(&person, Vec::new()).expect("a name").into_string().expect("UTF-8");
     let open = || fs::File::options().read(true).write(true).open(&name).expect("opens");
     let mut person = fs::File::from(person);
-    let (input, output) = (open(), open());
+    let (input, output, errors) = (open(), open(), open());
     person.write_all(before.as_bytes()).expect("types");
     let mut command = program.command();
-    let mut child = command.args(arguments).stdin(input).stdout(output).spawn().expect("it starts");
+    let mut child =
+        command.args(arguments).stdin(input).stdout(output).stderr(errors).spawn().expect("it starts");
     drop(command);
     let mut screen = Vec::new();
     while !String::from_utf8_lossy(&screen).contains("[y/N] ") {
