@@ -161,7 +161,8 @@ fn tools(text: &mut String, functions: &[String]) {
     for name in functions.iter().take(MAX_FUNCTIONS) {
         let rename =
             if is_tool_name(name) { "" } else { "# rename = \"\"  # its own name cannot be a tool's\n" };
-        let key = toml::Value::from(one_line(name, MAX_NAME));
+        let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let key = if is_bare { name.clone() } else { toml::Value::from(name.as_str()).to_string() };
         let _ = write!(text, "# [tools.{key}]\n{rename}# read_only = true\n");
     }
 }

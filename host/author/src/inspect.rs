@@ -9,7 +9,7 @@ use scorpiox_anatomy::{Anatomy, Kind, Module};
 use scorpiox_plugin::{Asks, MAX_TOOL_NAME_CHARS, is_tool_name};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, rows, size, wrapped};
-use scorpiox_tools::plugins::{Import, check_anatomy, import, name, own_comments};
+use scorpiox_tools::plugins::{Import, Undescribed, check_anatomy, import, name, own_comments};
 
 use crate::file;
 
@@ -159,9 +159,12 @@ fn tools(anatomy: &Anatomy) -> String {
 fn verdict(anatomy: &Anatomy, path: &Path) -> String {
     let said = match check_anatomy(anatomy, &Asks::default()) {
         Ok(()) => format!("It can be added: `scorpiox-code plugin add {}`.", path.display()),
-        Err(why) => {
-            format!("It cannot be added as it is: {why}. `scorpiox-code plugin init` drafts a plugin.toml.")
+        Err(why @ Undescribed::NotAskedFor { .. }) => {
+            format!(
+                "It cannot be added as it is: {why}. `scorpiox-code plugin init FILE` drafts a plugin.toml."
+            )
         }
+        Err(why) => format!("It cannot be a plugin: {why}."),
     };
     format!("\n{}\n", sentence(&said))
 }

@@ -10,7 +10,8 @@ use scorpiox_anatomy::{Anatomy, Export, FUNCTION, INSTANCE, Module};
 use wasmparser::component_types::ComponentEntityType;
 use wasmparser::types::{Types, TypesRef};
 use wasmparser::{
-    Encoding, ExternalKind, KnownCustom, Parser, Payload, ValidPayload, Validator, WasmFeatures,
+    ComponentTypeRef, Encoding, ExternalKind, KnownCustom, Parser, Payload, TypeBounds, ValidPayload,
+    Validator, WasmFeatures,
 };
 
 use crate::docs;
@@ -35,6 +36,8 @@ pub(crate) fn run(bytes: &[u8]) -> Result<Vec<u8>> {
 struct Reading {
     anatomy: Anatomy,
     imports: Vec<String>,
+    /// Imports that only give a type its name: nobody has to provide them.
+    named_types: Vec<String>,
     exports: Vec<String>,
     producers: BTreeSet<String>,
 }
@@ -91,7 +94,10 @@ impl Reading {
             }
             Payload::ComponentImportSection(imports) if is_outermost => {
                 for import in imports.clone() {
-                    self.imports.push(import?.name.name.to_owned());
+                    let import = import?;
+                    let is_name = matches!(import.ty, ComponentTypeRef::Type(TypeBounds::Eq(_)));
+                    let list = if is_name { &mut self.named_types } else { &mut self.imports };
+                    list.push(import.name.name.to_owned());
                 }
             }
             Payload::ComponentExportSection(exports) if is_outermost => {
@@ -101,7 +107,9 @@ impl Reading {
             }
             _ => {}
         }
-        for (count, what) in [(self.imports.len(), "imports"), (self.exports.len(), "exports")] {
+        for (count, what) in
+            [(self.imports.len() + self.named_types.len(), "imports"), (self.exports.len(), "exports")]
+        {
             ensure!(count <= MAX_ITEMS, "it has more than {MAX_ITEMS} {what}");
         }
         Ok(())
@@ -147,7 +155,8 @@ impl Reading {
     fn finish(mut self, types: TypesRef<'_>) -> Result<Anatomy> {
         self.anatomy.producers = self.producers.into_iter().collect();
         if self.anatomy.module.is_none() {
-            let mut signatures = Signatures::new(types, &self.imports, &self.exports);
+            let named: Vec<_> = self.named_types.iter().chain(&self.imports).cloned().collect();
+            let mut signatures = Signatures::new(types, &named, &self.exports);
             let mut left = MAX_FUNCTIONS;
             for name in &self.exports {
                 let item = types.component_item_for_export(name).context("an export has no type")?;
@@ -227,6 +236,23 @@ mod tests {
             unfit: None,
         };
         assert_eq!(functions, [(None, &expected)]);
+    }
+
+    #[test]
+    fn an_import_that_only_names_a_type_is_none() {
+        let found = anatomy(
+            r#"(component
+                (type $e (enum "words" "lines"))
+                (import "unit" (type $unit (eq $e)))
+                (import "thing" (type (sub resource)))
+                (core module $m (func (export "f") (param i32)))
+                (core instance $i (instantiate $m))
+                (func $f (param "of" $unit) (canon lift (core func $i "f")))
+                (export "count" (func $f)))"#,
+        );
+        assert_eq!(found.imports, ["thing"]);
+        let (_, function) = found.functions().next().expect("a function");
+        assert_eq!(function.wit, "func(of: unit)");
     }
 
     #[test]

@@ -154,7 +154,9 @@ pub fn describe(
     cache: &CodeCache,
 ) -> Result<Described, Undescribed> {
     let compiled = compile(engine, bytes, cache)?;
-    check_imports(compiled.component_type().imports(engine).map(|(name, _)| name), &manifest.capabilities)?;
+    let imports: Vec<_> =
+        compiled.component_type().imports(engine).map(|(name, _)| name.to_owned()).collect();
+    check_imports(imports.iter().map(String::as_str), &manifest.capabilities)?;
     let linker = bare::linked(engine, &compiled)
         .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
     let exports_tool = compiled.get_export_index(None, TOOL_INTERFACE).is_some();

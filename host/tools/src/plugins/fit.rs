@@ -87,19 +87,24 @@ pub(super) fn check_version<'a>(mut exports: impl Iterator<Item = &'a str>) -> R
     exports.find(is_other).map_or(Ok(()), |other| Err(Undescribed::OtherVersion(other.to_owned())))
 }
 
-/// Refuses imports that are not there, or not asked for.
+/// Refuses imports that are not there, and then those that are not asked for, which their author can.
 pub(super) fn check_imports<'a>(
-    names: impl Iterator<Item = &'a str>,
+    names: impl Iterator<Item = &'a str> + Clone,
     asks: &Asks,
 ) -> Result<(), Undescribed> {
     let (granted, _) = grants(asks, &Pins::new())?;
-    for name in names {
+    for name in names.clone() {
         match import(name) {
-            Import::Free | Import::By(_) => {}
-            Import::Needs(ask) if granted.iter().any(|capability| capability.name() == ask) => {}
-            Import::Needs(ask) => return Err(Undescribed::NotAskedFor { interface: name.to_owned(), ask }),
+            Import::Free | Import::By(_) | Import::Needs(_) => {}
             Import::NewerWasi => return Err(Undescribed::NewerWasi(format!("it imports {name}"))),
             Import::Unknown => return Err(Undescribed::UnknownImport(name.to_owned())),
+        }
+    }
+    for name in names {
+        if let Import::Needs(ask) = import(name)
+            && !granted.iter().any(|capability| capability.name() == ask)
+        {
+            return Err(Undescribed::NotAskedFor { interface: name.to_owned(), ask });
         }
     }
     Ok(())
@@ -145,13 +150,13 @@ pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
         }
     }
     let idle = asked.iter().filter(|ask| !used.iter().any(|(used, _)| used == *ask)).map(|ask| {
-        format!("plugin.toml asks for {ask}, and the component imports nothing that uses it: take [capabilities.{ask}] out.")
+        format!("plugin.toml asks for {ask}, and no import of the component uses it: take [capabilities.{ask}] out.")
     });
     let closed = used.iter().filter(|(ask, _)| !asked.contains(ask));
     let closed: Vec<_> = closed.map(|(ask, name)| format!("{ask} ({name})")).collect();
     let closed = (!closed.is_empty()).then(|| {
         format!(
-            "The component can use what plugin.toml does not ask for: {}. So it reaches nothing of that; where it has \
+            "The component can use what plugin.toml does not ask for: {}. It does not reach any of that; where it has \
              to, write [capabilities.…] for it.",
             closed.join(", ")
         )
@@ -193,6 +198,8 @@ mod tests {
         assert!(newer.contains("WASI 0.3") && newer.contains("wasi:clocks/monotonic-clock@0.3.0"), "{newer}");
         let unasked = refusal(&["scorpiox:tool/store@0.1.0"], &one);
         assert!(unasked.contains("[capabilities.store] with why"), "{unasked}");
+        let both = refusal(&["scorpiox:tool/store@0.1.0", "foo:bar/baz"], &one);
+        assert!(both.starts_with("it imports foo:bar/baz, which"), "{both}");
         assert!(refusal(&["scorpiox:tool/store@0.2.0"], &one).contains("scorpiox:tool/store@0.2.0"));
         let other = refusal(&[], &[("scorpiox:tool/tool@0.2.0", INSTANCE, true)]);
         assert!(
@@ -227,9 +234,9 @@ mod tests {
         assert_eq!(
             notes(&component(&imports, &[]), &asks),
             [
-                "plugin.toml asks for store, and the component imports nothing that uses it: take [capabilities.store] out.",
-                "The component can use what plugin.toml does not ask for: files (wasi:filesystem/types@0.2.0). So it \
-                 reaches nothing of that; where it has to, write [capabilities.…] for it.",
+                "plugin.toml asks for store, and no import of the component uses it: take [capabilities.store] out.",
+                "The component can use what plugin.toml does not ask for: files (wasi:filesystem/types@0.2.0). It \
+                 does not reach any of that; where it has to, write [capabilities.…] for it.",
             ]
         );
         assert!(

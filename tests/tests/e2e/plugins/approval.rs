@@ -102,7 +102,7 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
             &component(),
             "asks for capabilities.web: hosts = [\"*\"] would be every host",
         ),
-        ("[tools.multiply]\ndescription = \"x\"\n", &component(), "the component has no such tool"),
+        ("[tools.multiply]\ndescription = \"x\"\n", &component(), "the component has no such function"),
     ];
     for (manifest, bytes, expected) in cases {
         let source = source(&program, "kinds", manifest, bytes);
