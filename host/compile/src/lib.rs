@@ -14,10 +14,12 @@ use std::io::{Read as _, Seek as _};
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
+use scorpiox_anatomy::Anatomy;
 use scorpiox_cell::CellError;
 use scorpiox_cell::worker::{Bounds, Work, WorkEnd, run};
 
 pub use code::{Code, hash};
+pub use scorpiox_anatomy::Comment;
 
 /// The compiler, packed.
 static COMPILER: &[u8] = include_bytes!(env!("SCORPIOX_COMPILER"));
@@ -28,6 +30,11 @@ pub const COMPILER_NAME: &str = env!("SCORPIOX_COMPILER_HASH");
 /// What the work on one component may take. A whole Python takes 12 s of processor time and 330 MiB.
 pub const BOUNDS: Bounds =
     Bounds { cpu_seconds: 120, time: Duration::from_mins(5), memory: 1024 * MIB, output: 512 * MIB };
+
+/// What looking into one may take. The largest file there may be (128 MiB) is read in a second; types that grow from few
+/// bytes end at one of these.
+pub const INSPECT_BOUNDS: Bounds =
+    Bounds { cpu_seconds: 20, time: Duration::from_secs(60), memory: 512 * MIB, output: 16 * MIB };
 
 const MIB: u64 = 1024 * 1024;
 
@@ -73,24 +80,26 @@ pub fn compile(component: &[u8], stop: impl Fn() -> bool) -> Result<Code, Compil
     Code::checked(made, component)
 }
 
-/// The component of a core module that has its types in it.
+/// What a component or a core module is made of. Nothing of it is compiled.
+pub fn inspect(bytes: &[u8], stop: impl Fn() -> bool) -> Result<Anatomy, CompileError> {
+    let made = work("inspect", bytes, INSPECT_BOUNDS, stop).map_err(|error| match error {
+        CompileError::Time(_) | CompileError::Memory(_) | CompileError::Output(_) => CompileError::Refused(
+            "only looking into it takes more time, memory or room than it may; its types are too large"
+                .to_owned(),
+        ),
+        error => error,
+    })?;
+    let made = whole(made)?;
+    serde_json::from_slice(&made).map_err(|error| CompileError::Failed(error.to_string()))
+}
+
+/// The component of a core module that has its types in it, or was built for WASI preview 1.
 pub fn encode(module: &[u8], stop: impl Fn() -> bool) -> Result<Vec<u8>, CompileError> {
     whole(work("encode", module, BOUNDS, stop)?)
 }
 
 /// Files of a package of WIT: their names and texts.
 pub type Package = Vec<(String, String)>;
-
-/// A function's doc comment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comment {
-    /// The interface that the function is in, if it is in one.
-    pub interface: Option<String>,
-    /// The function.
-    pub function: String,
-    /// What is said.
-    pub text: String,
-}
 
 /// The doc comments of the functions that the worlds of the first package export; the others are packages that
 /// it uses.

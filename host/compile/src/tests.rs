@@ -78,3 +78,15 @@ fn it_ends_when_nobody_wants_it() {
     assert!(!error.is_lasting());
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn what_is_in_it_is_said_without_compiling() {
+    let found = inspect(&large(1000), never).expect("an anatomy");
+    assert_eq!((found.module, found.modules, found.exports.len()), (None, 1, 0));
+    assert!(found.code_bytes > 1000, "{found:?}");
+    let module = wat::parse_str("(module (func (export \"a\")))").expect("a module");
+    let found = inspect(&module, never).expect("an anatomy");
+    assert!(found.module.is_some() && found.exports[0].name == "a", "{found:?}");
+    let error = inspect(b"\0asm\x0d\0\x01\0\xff", never).expect_err("an error");
+    assert!(matches!(&error, CompileError::Refused(why) if !why.is_empty()), "{error:?}");
+}

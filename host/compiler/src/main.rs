@@ -10,7 +10,10 @@
 mod build;
 mod comments;
 mod compile;
+mod docs;
 mod encode;
+mod inspect;
+mod signature;
 mod worker;
 
 use std::process::ExitCode;

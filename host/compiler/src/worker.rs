@@ -46,6 +46,7 @@ fn work(entered: &mut Entered) -> anyhow::Result<()> {
             entered.output.write_all(&code)?;
         }
         "encode" => entered.output.write_all(&crate::encode::encode(&input)?)?,
+        "inspect" => entered.output.write_all(&crate::inspect::run(&input)?)?,
         "comments" => entered.output.write_all(&crate::comments::run(&input)?)?,
         task => anyhow::bail!("there is no task {task}"),
     }

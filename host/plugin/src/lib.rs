@@ -21,13 +21,14 @@ mod name;
 mod plugin_folder;
 mod secrets;
 mod status;
+mod tool_note;
 
 pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WORKSPACE, WebAsk};
 pub use decisions::{Approval, Decision, Decisions, DecisionsError, Pins, Record};
 pub use fingerprint::{Fingerprint, Stamps};
 pub use headers::{Template, fits_header};
-pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError, ToolNote};
-pub use name::{NameError, PluginName};
+pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError};
+pub use name::{MAX_TOOL_NAME_CHARS, NameError, PluginName, is_tool_name};
 pub use plugin_folder::{
     Installed, MANIFEST, MAX_COMPONENT_BYTES, PluginFolder, SIGNATURE, read_file, read_signature,
 };
@@ -35,3 +36,4 @@ pub use secrets::{
     MAX_SECRET_BYTES, SecretName, SecretNameError, SecretValue, SecretValueError, Secrets, SecretsError,
 };
 pub use status::{Change, Status};
+pub use tool_note::{ImageType, ToolNote};

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::asks::{Asks, Limits};
 use crate::headers;
-use crate::name::PluginName;
+use crate::name::{MAX_TOOL_NAME_CHARS, PluginName, is_tool_name};
 use crate::secrets::SecretName;
+use crate::tool_note::ToolNote;
 
 /// Largest manifest, in bytes.
 pub const MAX_MANIFEST_BYTES: usize = 64 * 1024;
@@ -26,6 +27,8 @@ const MAX_SECRETS: usize = 16;
 const MAX_COMMENT_CHARS: usize = 4096;
 /// Most folders to read, to write, hosts, or variables: a person looks at each.
 const MAX_LIST: usize = 32;
+/// Most functions in `select`: no plugin has more tools.
+const MAX_SELECTED: usize = 64;
 
 /// What `plugin.toml` says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +44,9 @@ pub struct Manifest {
     pub description: String,
     /// The component's file, beside this one.
     pub component: String,
+    /// The functions that become tools, if not all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub select: Option<Vec<String>>,
     /// What it wants to touch.
     #[serde(default)]
     pub capabilities: Asks,
@@ -59,24 +65,6 @@ pub struct Manifest {
     /// What its types' comments say of its functions, put here when it is installed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub comments: BTreeMap<String, String>,
-}
-
-/// What a component's types cannot say about a function.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ToolNote {
-    /// A name for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it does, for the model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// Changes nothing.
-    pub read_only: bool,
-    /// May destroy something that exists.
-    pub destructive: bool,
-    /// Calling it twice is the same as once.
-    pub idempotent: bool,
 }
 
 /// A manifest that cannot be used.
@@ -137,6 +125,25 @@ impl Manifest {
         Self::parse(&text).map(|_| text)
     }
 
+    /// The text of a manifest, with another name in the place of its own.
+    pub fn with_name(text: &str, name: &PluginName) -> Result<String, ManifestError> {
+        #[derive(Deserialize)]
+        struct Named {
+            name: toml::Spanned<String>,
+        }
+        Self::parse(text)?;
+        let named: Named = toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error)))?;
+        let mut text = text.to_owned();
+        // A name needs no escapes.
+        text.replace_range(named.name.span(), &format!("\"{name}\""));
+        let is_it = Self::parse(&text)?.name == *name;
+        if is_it {
+            Ok(text)
+        } else {
+            Err(wrong(format!("its name cannot be made {name}"), "change it there"))
+        }
+    }
+
     fn check(&self) -> Result<(), ManifestError> {
         let component = &self.component;
         if component.is_empty() || component.starts_with('.') || component.contains(['/', '\\', '\0']) {
@@ -173,15 +180,40 @@ impl Manifest {
             plain(&format!("config.{name}"), value, MAX_TEXT_CHARS)?;
         }
         self.check_secrets()?;
+        self.check_tools()
+    }
+
+    fn check_tools(&self) -> Result<(), ManifestError> {
         for (name, note) in &self.tools {
-            single("a tool's name", name, MAX_VERSION_CHARS * 2)?;
+            single("a tool's name", name, MAX_VALUE_CHARS)?;
             single(&format!("tools.{name}.title"), note.title.as_deref().unwrap_or_default(), 200)?;
             let description = note.description.as_deref().unwrap_or_default();
             plain(&format!("tools.{name}.description"), description, MAX_TEXT_CHARS)?;
+            if let Some(rename) = note.rename.as_deref().filter(|rename| !is_tool_name(rename)) {
+                let fix = format!(
+                    "write 1 to {MAX_TOOL_NAME_CHARS} letters, digits, hyphens, underscores and dots"
+                );
+                return Err(wrong(format!("tools.{name}.rename is {rename:?}"), fix));
+            }
+            if self.select.iter().flatten().any(|selected| selected == name) && note.skip {
+                let fix = "take it out of one of the two";
+                return Err(wrong(format!("select has {name:?}, and tools.{name}.skip leaves it out"), fix));
+            }
         }
         for (name, comment) in &self.comments {
-            single("a function's name", name, MAX_VERSION_CHARS * 2)?;
+            single("a function's name", name, MAX_VALUE_CHARS)?;
             plain(&format!("comments.{name}"), comment, MAX_COMMENT_CHARS)?;
+        }
+        let Some(select) = &self.select else { return Ok(()) };
+        if select.is_empty() || select.len() > MAX_SELECTED {
+            let fix = format!("name 1 to {MAX_SELECTED} functions, or leave it out, and all become tools");
+            return Err(wrong(format!("select has {} names", select.len()), fix));
+        }
+        for (index, name) in select.iter().enumerate() {
+            single("a name in select", name, MAX_VALUE_CHARS)?;
+            if select[..index].contains(name) {
+                return Err(wrong(format!("select has {name:?} twice"), "write it once"));
+            }
         }
         Ok(())
     }
@@ -386,6 +418,46 @@ read_only = true
         ] {
             assert_eq!(error(&with(line)), expected);
         }
+    }
+
+    #[test]
+    fn tools_are_renamed_skipped_and_selected_by_names_that_clients_take() {
+        let with = |line: &str| format!("name = \"a\"\ncomponent = \"a.wasm\"\n{line}");
+        let text = with(
+            "select = [\"one\", \"b.two\"]\n[tools.one]\nrename = \"first\"\n[tools.three]\nskip = true",
+        );
+        let manifest = Manifest::parse(&text).expect("a manifest");
+        assert_eq!(manifest.tools["one"].rename.as_deref(), Some("first"));
+        assert!(manifest.tools["three"].skip && manifest.select.expect("a list").len() == 2);
+        let long = "x".repeat(40);
+        for (line, expected) in [
+            ("select = []", "select has 0 names; name 1 to 64 functions"),
+            ("select = [\"a\", \"a\"]", "select has \"a\" twice"),
+            ("select = [\"a\"]\n[tools.a]\nskip = true", "select has \"a\", and tools.a.skip leaves it out"),
+            ("[tools.a]\nrename = \"a b\"", "tools.a.rename is \"a b\"; write 1 to 39 letters"),
+            ("[tools.a]\nrename = \"\"", "tools.a.rename is \"\""),
+            (&format!("[tools.a]\nrename = \"{long}\""), "write 1 to 39 letters"),
+            ("[tools.a]\nimage = \"image/bmp\"", "expected one of `image/png`"),
+        ] {
+            let error = error(&with(line));
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn another_name_takes_the_place_of_its_own_alone() {
+        let name = PluginName::try_from("other".to_owned()).expect("a name");
+        for text in [
+            WHOLE.to_owned(),
+            WHOLE.replace("name = \"weather\"", "name='weather' # name = \"weather\""),
+            WHOLE.replace("name = \"weather\"", "\"name\" = \"\"\"weather\"\"\""),
+        ] {
+            let renamed = Manifest::with_name(&text, &name).expect("a manifest");
+            let expected = Manifest { name: name.clone(), ..Manifest::parse(&text).expect("a manifest") };
+            assert_eq!(Manifest::parse(&renamed).expect("a manifest"), expected);
+            assert!(renamed.contains("description = \"The weather of a place.\""), "{renamed}");
+        }
+        assert!(Manifest::with_name("name = 1", &name).is_err());
     }
 
     #[test]

@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 /// Longest name: with a tool's name behind it, it fits the 64 characters that clients take.
 const MAX_CHARS: usize = 24;
 
+/// Longest name of a tool within its plugin: with the plugin's name it has at most 64 characters.
+pub const MAX_TOOL_NAME_CHARS: usize = 39;
+
+/// Whether this can be the name of a tool within its plugin: all clients take it, and people read it as it is.
+pub fn is_tool_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && name.chars().count() <= MAX_TOOL_NAME_CHARS && name.chars().all(fits)
+}
+
 /// A plugin's name: a lowercase letter, then lowercase letters, digits and hyphens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -219,6 +219,7 @@ fn bare(stem: &str, component: PathBuf, about: &Metadata, found_at: SystemTime) 
         version: String::new(),
         description: String::new(),
         component: format!("{stem}.wasm"),
+        select: None,
         capabilities: crate::Asks::default(),
         limits: crate::Limits::default(),
         config: std::collections::BTreeMap::new(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The crates of `host/`, from the bottom. Each may use those of the layers before its own, and none beside it.
 const LAYERS: [&[&str]; 14] = [
-    &["bed", "macos", "windows"],
+    &["anatomy", "bed", "macos", "windows"],
     &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "text"],
     &["proxy", "transcript"],
     &[
@@ -32,7 +32,7 @@ const LAYERS: [&[&str]; 14] = [
     &["wasi"],
     &["runtime"],
     &["tools"],
-    &["server"],
+    &["author", "server"],
     &["stdio"],
     &["program"],
 ];

@@ -98,6 +98,21 @@ impl Function {
         Ok(Outcome::Given { text, structured })
     }
 
+    /// Whether it gives bytes when it succeeds.
+    pub fn gives_bytes(&self) -> bool {
+        matches!(self.given(), Some(Shape::Bytes(_)))
+    }
+
+    /// The bytes that a call gave, if it gives bytes and succeeded.
+    pub fn bytes(&self, results: &[Val]) -> Option<Vec<u8>> {
+        let value = match (&self.result, results.first()?) {
+            (Some(Shape::Result(..)), Val::Result(Ok(value))) => value.as_deref()?,
+            (_, value) => value,
+        };
+        let (Val::List(values) | Val::FixedLengthList(values)) = value else { return None };
+        values.iter().map(|value| if let Val::U8(byte) = value { Some(*byte) } else { None }).collect()
+    }
+
     /// The shape of what a call gives when it succeeds.
     fn given(&self) -> Option<&Shape> {
         match self.result.as_ref()? {

@@ -443,3 +443,20 @@ fn types_that_grow_from_few_bytes_make_no_tool() {
     let deep = functions(&nested(80)).remove(0).expect_err("an error");
     assert_eq!(deep.to_string(), "its types are nested deeper than 64 levels");
 }
+
+#[test]
+fn bytes_are_taken_from_a_result_that_succeeded_and_from_no_other() {
+    let bytes = Val::List(vec![Val::U8(1), Val::U8(255)]);
+    let plain = Function::new(Vec::new(), Some(Shape::Bytes(None)));
+    assert!(plain.gives_bytes());
+    assert_eq!(plain.bytes(&[bytes.clone()]), Some(vec![1, 255]));
+    let fallible = Shape::Result(Some(Box::new(Shape::Bytes(None))), Some(Box::new(Shape::Bytes(None))));
+    let fallible = Function::new(Vec::new(), Some(fallible));
+    assert!(fallible.gives_bytes());
+    let ok = Val::Result(Ok(Some(Box::new(bytes.clone()))));
+    assert_eq!(fallible.bytes(&[ok]), Some(vec![1, 255]));
+    let err = Val::Result(Err(Some(Box::new(bytes))));
+    assert_eq!(fallible.bytes(&[err]), None);
+    assert!(!Function::new(Vec::new(), Some(Shape::String)).gives_bytes());
+    assert!(!Function::new(Vec::new(), None).gives_bytes());
+}

@@ -81,15 +81,14 @@ impl Runtime {
                     tool.scorpiox_tool_tool().call_call(store, name, arguments)
                 }
                 Calls::Functions(functions) if !loaded.waits => {
-                    functions.call(&loaded.template, store, name, arguments)
+                    functions.call(&loaded.template, store, component, name, arguments)
                 }
                 Calls::WaitingTool(tool) => waiting(component, setup, async {
                     let tool = tool.instantiate_async(&mut *store).await?;
                     tool.scorpiox_tool_tool().call_call(store, name, arguments).await
                 }),
                 Calls::Functions(functions) => {
-                    let most = component.limits.output_bytes;
-                    let call = functions.call_waiting(&loaded.template, store, name, arguments, most);
+                    let call = functions.call_waiting(&loaded.template, store, component, name, arguments);
                     waiting(component, setup, call)
                 }
             },

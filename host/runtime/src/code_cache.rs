@@ -59,6 +59,11 @@ impl CodeCache {
         Self { folder: own_home.join("cache/components") }
     }
 
+    /// Whether code of a component was kept, so that nothing has to be compiled, unless the code is damaged.
+    pub fn has(&self, fingerprint: &Fingerprint) -> bool {
+        !self.find(fingerprint).is_empty()
+    }
+
     /// The code of a component: what was kept, or compiled now from what `read` gives, which must
     /// have the fingerprint.
     pub fn load<'a>(

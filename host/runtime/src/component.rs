@@ -1,12 +1,14 @@
 //! A component that is ready to run.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_audit::BUILT_IN;
 use scorpiox_definitions::TOOL_INTERFACE;
 use scorpiox_executor::{Cancel, Reason};
+use scorpiox_plugin::ImageType;
 use wasmtime::Engine;
 use wasmtime::component::{Component as Compiled, InstancePre, Linker};
 
@@ -52,6 +54,8 @@ pub struct Component {
     pub approved: Option<Arc<Approved>>,
     /// What a person set for it, read anew for each call.
     pub secrets: Option<Box<ReadSecrets>>,
+    /// Functions whose bytes are an image, and of which kind.
+    pub images: BTreeMap<String, ImageType>,
     /// Most calls of it that run at once.
     pub most_calls: u32,
     running: Places,
@@ -92,6 +96,7 @@ impl Component {
             limits,
             approved: None,
             secrets: None,
+            images: BTreeMap::new(),
             most_calls: u32::MAX,
             running: Places::default(),
             binary,

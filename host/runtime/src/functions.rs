@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use http::Request;
+use scorpiox_plugin::ImageType;
 use scorpiox_reflect::{Function, Outcome};
 use serde_json::{Map, Value};
 use wasmtime::component::types::ComponentItem;
@@ -11,9 +12,9 @@ use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Ins
 use wasmtime::{Engine, Store};
 
 use super::fault::Stop;
-use super::{CallState, program, service};
+use super::{CallState, Component, program, service};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
-use crate::bindings::any_tool::scorpiox::tool::types::Content;
+use crate::bindings::any_tool::scorpiox::tool::types::{Content, Image};
 use scorpiox_wasi::{HasWasi as _, Program, is_wasi};
 
 /// The exported functions that can be tools.
@@ -94,6 +95,7 @@ impl Functions {
         &self,
         template: &InstancePre<CallState>,
         store: &mut Store<CallState>,
+        component: &Component,
         name: &str,
         arguments: &str,
     ) -> wasmtime::Result<Called> {
@@ -109,7 +111,7 @@ impl Functions {
         let mut results = exported.results();
         let called = function.call(&mut *store, &values, &mut results);
         given(called, &results, &exported.name)?;
-        exported.outcome(&results)
+        exported.outcome(&results, component.images.get(name).copied())
     }
 
     /// The same, for a component whose functions of the host may wait.
@@ -117,15 +119,16 @@ impl Functions {
         &self,
         template: &InstancePre<CallState>,
         store: &mut Store<CallState>,
+        component: &Component,
         name: &str,
         arguments: &str,
-        output_bytes: usize,
     ) -> wasmtime::Result<Called> {
         let Prepared { exported, given: input } = match self.prepare(name, arguments) {
             Ok(prepared) => prepared,
             Err(error) => return Ok(Err(error)),
         };
         let is_program = matches!(input, Given::Program(_));
+        let output_bytes = component.limits.output_bytes;
         let values = match input {
             Given::Request(request) => {
                 let instance = template.instantiate_async(&mut *store).await?;
@@ -147,7 +150,7 @@ impl Functions {
             return program::outcome(called, &results, store.data_mut().wasi());
         }
         called?;
-        exported.outcome(&results)
+        exported.outcome(&results, component.images.get(name).copied())
     }
 
     fn prepare(&self, name: &str, arguments: &str) -> Result<Prepared<'_>, ToolError> {
@@ -186,6 +189,11 @@ impl Exported {
         }
     }
 
+    /// Whether it gives bytes, which may be an image.
+    pub fn gives_bytes(&self) -> bool {
+        matches!(&self.kind, Kind::Function(function) if function.gives_bytes())
+    }
+
     /// Room for its results.
     fn results(&self) -> Vec<Val> {
         let count = match &self.kind {
@@ -202,8 +210,11 @@ impl Exported {
             .ok_or_else(|| wasmtime::Error::msg(format!("{} is no longer exported", self.name)))
     }
 
-    fn outcome(&self, results: &[Val]) -> wasmtime::Result<Called> {
+    fn outcome(&self, results: &[Val], image: Option<ImageType>) -> wasmtime::Result<Called> {
         let Kind::Function(function) = &self.kind else { return Ok(Err(ToolError::Cancelled)) };
+        if let Some((image, bytes)) = image.zip(function.bytes(results)) {
+            return Ok(self.shown(image, bytes));
+        }
         Ok(match function.outcome(results)? {
             Outcome::Given { text, structured } => {
                 let structured = structured.map(|value| value.to_string());
@@ -213,6 +224,20 @@ impl Exported {
                 reason.unwrap_or_else(|| format!("{} failed and gave no reason.", self.name)),
             )),
         })
+    }
+
+    /// Bytes as the image that they were said to be.
+    fn shown(&self, image: ImageType, data: Vec<u8>) -> Called {
+        let mime_type = image.name().to_owned();
+        if !image.begins(&data) {
+            let begin: String = data.iter().take(8).map(|byte| format!(" {byte:02x}")).collect();
+            let length = data.len();
+            return Err(ToolError::Failed(format!(
+                "{} gave {length} bytes that are no {mime_type}; they begin with:{begin}.",
+                self.name
+            )));
+        }
+        Ok(ToolResult { content: vec![Content::Image(Image { data, mime_type })], structured: None })
     }
 }
 

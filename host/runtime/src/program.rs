@@ -10,7 +10,7 @@ use crate::bindings::any_tool::scorpiox::tool::types::Content;
 use scorpiox_wasi::{Program, WasiState};
 
 /// Whether an export is what a program starts with.
-pub(super) fn is_program(export: &str) -> bool {
+pub fn is_program(export: &str) -> bool {
     export.starts_with("wasi:cli/run@")
 }
 

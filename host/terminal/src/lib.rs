@@ -8,9 +8,11 @@ mod secret;
 mod shown;
 mod table;
 mod typed;
+mod working;
 
 pub use io::{ask, can_ask, complain, is_unread, print};
 pub use secret::read_secret;
 pub use shown::{Shown, columns, fitted, one_line, rows, visible, width, wrapped};
 pub use table::Table;
 pub use typed::forget_input;
+pub use working::{Working, size};

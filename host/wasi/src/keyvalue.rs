@@ -45,6 +45,14 @@ struct Keys<Cursor> {
 type Guest<V> = wasmtime::Result<(Result<V, Error>,)>;
 type In = Resource<Bucket>;
 
+/// The names of its interfaces.
+pub(super) fn names() -> impl Iterator<Item = String> {
+    let [stores, batches] =
+        ["store", "batch"].map(|interface| [DRAFT, DRAFT_2].map(|version| (interface, version)));
+    let all = stores.into_iter().chain(batches).chain([("atomics", DRAFT)]);
+    all.map(|(interface, version)| format!("wasi:keyvalue/{interface}@{version}"))
+}
+
 /// Puts all of it into a linker.
 pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     for version in [DRAFT, DRAFT_2] {

@@ -13,6 +13,7 @@ mod config;
 mod files;
 mod folders;
 mod guarded;
+mod interfaces;
 mod keyvalue;
 mod logging;
 mod place;
@@ -38,6 +39,7 @@ use wasmtime_wasi_http::{WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
 pub use folders::Unwritable;
+pub use interfaces::{Linked, linked};
 pub use source::WasiSource;
 
 use folders::Guard;

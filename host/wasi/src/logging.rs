@@ -7,7 +7,7 @@ use super::HasWasi;
 use scorpiox_capabilities::log::one_line;
 
 /// The interface by the names that components import it by.
-const NAMES: [&str; 2] = ["wasi:logging/logging", "wasi:logging/logging@0.1.0-draft"];
+pub(super) const NAMES: [&str; 2] = ["wasi:logging/logging", "wasi:logging/logging@0.1.0-draft"];
 /// Most lines of one call.
 const MAX_LINES: u32 = 100;
 

@@ -9,10 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
+use scorpiox_anatomy::{Anatomy, Comment};
 use scorpiox_compile::Package;
 use scorpiox_plugin::read_file;
 
-use scorpiox_runtime::tool_name;
+use scorpiox_runtime::{is_program, tool_name};
 
 /// Most bytes of all files together, and most files: the WIT of all of WASI is a tenth of it.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -21,14 +22,34 @@ const MAX_FILES: usize = 1000;
 /// The comments of the functions that the worlds in a folder of WIT export, by the functions' names as tools.
 pub fn comments(wit: &Path) -> Result<BTreeMap<String, String>> {
     let found = scorpiox_compile::comments(&packages(wit)?, || false)?;
-    let named = |comment: scorpiox_compile::Comment| {
-        let name = match &comment.interface {
-            Some(interface) => tool_name(interface, &comment.function),
-            None => comment.function,
-        };
-        (name, comment.text)
-    };
     Ok(found.into_iter().map(named).collect())
+}
+
+/// The comments that a component itself has of the functions that it exports, by the functions' names as tools.
+pub fn own_comments(anatomy: &Anatomy) -> BTreeMap<String, String> {
+    let exported: Vec<String> =
+        anatomy.functions().map(|(interface, function)| name(interface, &function.name)).collect();
+    let mut comments = BTreeMap::new();
+    for (name, text) in
+        anatomy.comments.iter().cloned().map(named).filter(|(name, _)| exported.contains(name))
+    {
+        // What stands first is of the world, which is the nearest to the component.
+        comments.entry(name).or_insert(text);
+    }
+    comments
+}
+
+fn named(comment: Comment) -> (String, String) {
+    (name(comment.interface.as_deref(), &comment.function), comment.text)
+}
+
+/// The name that an exported function has as a tool, if `plugin.toml` gives it no other.
+pub fn name(interface: Option<&str>, function: &str) -> String {
+    match interface {
+        Some(interface) if is_program(interface) => "run".to_owned(),
+        Some(interface) => tool_name(interface, function),
+        None => function.to_owned(),
+    }
 }
 
 /// The folder's own package, and those that it uses, in `deps`: folders, or single files.
@@ -86,6 +107,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
+    use scorpiox_anatomy::{Export, Function};
+
     use super::*;
 
     #[test]
@@ -110,6 +133,40 @@ mod tests {
         let expected = [("greet", "Says hello.\n\nLoudly."), ("sums.add", "Adds.")];
         let expected = expected.map(|(name, text)| (name.to_owned(), text.to_owned()));
         assert_eq!(comments(folder.path()).expect("comments"), expected.into());
+    }
+
+    #[test]
+    fn a_component_has_comments_of_what_it_exports() {
+        let comment = |interface: Option<&str>, function: &str, text: &str| Comment {
+            interface: interface.map(str::to_owned),
+            function: function.to_owned(),
+            text: text.to_owned(),
+        };
+        let function = |name: &str| Function { name: name.to_owned(), wit: "func()".to_owned(), unfit: None };
+        let export = |name: &str, kind: &str, functions| Export {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            functions,
+        };
+        let anatomy = Anatomy {
+            exports: vec![
+                export("greet", "func", vec![function("greet")]),
+                export("a:b/sums@1.0.0", "instance", vec![function("add")]),
+            ],
+            comments: vec![
+                comment(None, "greet", "Says hello."),
+                comment(None, "imported", "Not of this one."),
+                comment(Some("sums"), "add", "Adds."),
+                comment(Some("sums"), "add", "Something else."),
+            ],
+            ..Anatomy::default()
+        };
+        let expected = [("greet", "Says hello."), ("sums.add", "Adds.")];
+        assert_eq!(
+            own_comments(&anatomy),
+            expected.map(|(name, text)| (name.to_owned(), text.to_owned())).into()
+        );
+        assert_eq!(name(Some("wasi:cli/run@0.2.0"), "run"), "run");
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! What strangers say of their tools, before clients and people read it.
 
+use scorpiox_plugin::{MAX_TOOL_NAME_CHARS as MAX_NAME_CHARS, is_tool_name};
 use scorpiox_rpc::message::nested_beyond;
 use serde_json::Value;
 
-/// Longest name of a tool within its plugin: with the plugin's name it has at most 64 characters.
-const MAX_NAME_CHARS: usize = 39;
 const MAX_TITLE_CHARS: usize = 100;
 const MAX_DESCRIPTION_CHARS: usize = 4096;
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
@@ -94,8 +93,7 @@ pub(super) fn check(definitions: &[Value]) -> Result<(), BadDefinition> {
 /// Looks at the definition of one tool; its name.
 pub(super) fn check_one(definition: &Value) -> Result<&str, BadDefinition> {
     let name = definition["name"].as_str().unwrap_or_default();
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || !name.chars().all(fits) {
+    if !is_tool_name(name) {
         let shown: String = name.chars().take(MAX_NAME_CHARS).collect();
         return Err(BadDefinition::Name(format!("{:?}", shown.escape_debug().to_string())));
     }

@@ -1,31 +1,31 @@
 //! What a component is, asked while it may do nothing.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
+use scorpiox_anatomy::Kind;
 use scorpiox_definitions::{TOOL_INTERFACE, read};
 use scorpiox_executor::Cancel;
-use scorpiox_plugin::{Asks, Fingerprint, Manifest, Pins, ToolNote};
+use scorpiox_plugin::{Fingerprint, Manifest};
 use serde_json::{Value, json};
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
-use super::bare;
 use super::definitions::{BadDefinition, MAX_TOOLS, check, check_one};
-use super::grants::{GRANTABLE, Ungrantable, grants};
+use super::fit::{check_imports, check_version};
+use super::grants::Ungrantable;
+use super::{bare, choice};
 use scorpiox_runtime::{CodeCache, Exported, Functions};
 use scorpiox_wasi::is_wasi;
 
-const PACKAGE: &str = "scorpiox:tool/";
-const VERSION: &str = "@0.1.0";
-
 /// What a component turned out to be.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Described {
     /// The definitions of its tools, as JSON.
     pub tools: Vec<Value>,
     /// Functions that can be no tool, with the reason.
     pub refused: Vec<(String, String)>,
+    /// Functions that `plugin.toml` leaves out, with the reason.
+    pub skipped: Vec<(String, &'static str)>,
 }
 
 /// A component that cannot be a plugin.
@@ -40,6 +40,9 @@ pub enum Undescribed {
     /// It is built for a WASI that this program does not have.
     #[error("it is built for WASI 0.3, and this version of scorpiox-code has 0.2; build it for that ({0})")]
     NewerWasi(String),
+    /// There is nothing in it to call; says why, and what to do.
+    #[error("{0}")]
+    NoFunction(String),
     /// It exports an interface of another version.
     #[error("it exports {0}, but this program supports {TOOL_INTERFACE}; build it against that version")]
     OtherVersion(String),
@@ -67,20 +70,71 @@ pub enum Undescribed {
         /// What is in the way.
         why: String,
     },
-    /// Its manifest describes what it does not have.
-    #[error("plugin.toml has [tools.{name}], but the component has no such tool; its tools: {}", .known.join(", "))]
+    /// Its manifest names what it does not have.
+    #[error("plugin.toml has {what}, and the component has no such function; {known}")]
     NoSuchTool {
-        /// What is described.
-        name: String,
+        /// What is named, and where.
+        what: String,
         /// What there is.
-        known: Vec<String>,
+        known: String,
     },
+    /// Its manifest wants a tool of what can be none.
+    #[error("plugin.toml has {what}, but {name} cannot be a tool: {why}")]
+    CannotBeTool {
+        /// Where it is named.
+        what: String,
+        /// What is named.
+        name: String,
+        /// What is in the way.
+        why: String,
+    },
+    /// Two functions would be one tool.
+    #[error(
+        "{first} and {second} would both be the tool {name}; give one of them another name with `rename`"
+    )]
+    SameName {
+        /// The tool.
+        name: String,
+        /// One function.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// What is to be an image is none.
+    #[error(
+        "plugin.toml has image in [tools.{0}], but the function gives no list<u8> or result<list<u8>, _>; take it out"
+    )]
+    NoImage(String),
+    /// Its manifest leaves nothing.
+    #[error("plugin.toml leaves none of its {0} functions as a tool; see `select` and `skip`")]
+    AllSkipped(usize),
     /// It could not say what its tools are.
     #[error("it failed when it was asked for its tools: {0}")]
     Failed(String),
 }
 
 impl Described {
+    /// Takes one more tool. A name that two have would be only one of them.
+    fn add(&mut self, definition: Value) -> Result<(), Undescribed> {
+        let function = |tool: &Value| {
+            let name = tool.get(choice::FUNCTION).unwrap_or(&tool["name"]);
+            name.as_str().unwrap_or_default().to_owned()
+        };
+        let same = |tool: &&Value| tool["name"] == definition["name"];
+        let is_renamed = |tool: &Value| tool.get(choice::FUNCTION).is_some();
+        match self.tools.iter().find(same).filter(|tool| is_renamed(tool) || is_renamed(&definition)) {
+            Some(first) => Err(Undescribed::SameName {
+                name: definition["name"].as_str().unwrap_or_default().to_owned(),
+                first: function(first),
+                second: function(&definition),
+            }),
+            None => {
+                self.tools.push(definition);
+                Ok(())
+            }
+        }
+    }
+
     /// The definitions as one text, always the same for the same definitions.
     pub fn text(&self) -> String {
         Value::Array(self.tools.clone()).to_string()
@@ -99,114 +153,111 @@ pub fn describe(
     manifest: &Manifest,
     cache: &CodeCache,
 ) -> Result<Described, Undescribed> {
-    let compiled = compile(engine, bytes, cache).map_err(|error| match error {
-        Undescribed::NoComponent(why) if names_newer_wasi(bytes) => Undescribed::NewerWasi(why),
-        error => error,
-    })?;
-    check_imports(engine, &compiled, &manifest.capabilities)?;
-    let linker = bare::linked(engine, &compiled).map_err(|error| match newer_wasi(engine, &compiled) {
-        Some(import) => Undescribed::NewerWasi(format!("it imports {import}")),
-        None => Undescribed::UnknownImport(format!("something: {error:#}")),
-    })?;
+    let compiled = compile(engine, bytes, cache)?;
+    let imports: Vec<_> =
+        compiled.component_type().imports(engine).map(|(name, _)| name.to_owned()).collect();
+    check_imports(imports.iter().map(String::as_str), &manifest.capabilities)?;
+    let linker = bare::linked(engine, &compiled)
+        .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
     let exports_tool = compiled.get_export_index(None, TOOL_INTERFACE).is_some();
-    let other = compiled.component_type();
-    let other = other
-        .exports(engine)
-        .map(|(name, _)| name)
-        .find(|name| name.starts_with(PACKAGE) && name.contains("/tool@") && *name != TOOL_INTERFACE);
-    if let Some(other) = other {
-        return Err(Undescribed::OtherVersion(other.to_owned()));
-    }
-    let mut described = if exports_tool {
+    check_version(compiled.component_type().exports(engine).map(|(name, _)| name))?;
+    let described = if exports_tool {
         let has_wasi = compiled.component_type().imports(engine).any(|(name, _)| is_wasi(name));
         let read = if has_wasi { bare::tools(engine, &compiled, &linker) } else { read(engine, &compiled) };
         let tools = read.map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
-        Described { tools: tools.as_array().cloned().unwrap_or_default(), refused: Vec::new() }
+        listed(tools.as_array().cloned().unwrap_or_default(), manifest)?
     } else {
-        reflect(engine, &compiled, &manifest.comments)
+        reflect(engine, &compiled, manifest)?
     };
-    if let (true, Some((name, why))) = (described.tools.is_empty(), described.refused.first()) {
-        return Err(Undescribed::NoneFits { name: name.clone(), why: why.clone() });
+    if described.tools.is_empty() {
+        return Err(match (described.skipped.len(), described.refused.first()) {
+            (0, Some((name, why))) => Undescribed::NoneFits { name: name.clone(), why: why.clone() },
+            (0, None) => BadDefinition::None.into(),
+            (skipped, _) => Undescribed::AllSkipped(skipped),
+        });
     }
-    note(&mut described.tools, manifest)?;
     check(&described.tools)?;
     Ok(described)
 }
 
 /// Compiles it, or takes what was kept of that.
 fn compile(engine: &Engine, bytes: &[u8], cache: &CodeCache) -> Result<Compiled, Undescribed> {
-    const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
-    const MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
-    let no = |why: &str| Err(Undescribed::NoComponent(why.to_owned()));
-    match bytes.first_chunk() {
-        Some(&COMPONENT) => {}
-        Some(&MODULE) => {
-            return no(
-                "it is a core module, not a component; `scorpiox-code plugin add` makes one of it where it can",
-            );
-        }
-        _ if bytes.starts_with(b"\x7fELF") => {
-            return no(
-                "it is compiled code; what is compiled elsewhere is not run, only WebAssembly components are",
-            );
-        }
-        _ if bytes.is_empty() => return no("it is empty"),
-        _ => return no("it is not a WebAssembly component"),
-    }
+    check_kind(bytes)?;
     // Who waits for it can end the program.
     let cancel = Cancel::default();
     let compiled = cache.load(engine, &Fingerprint::of(bytes), &cancel, || Ok(Cow::Borrowed(bytes)));
     compiled.map_err(|error| Undescribed::NoComponent(error.to_string()))
 }
 
-/// The first import of WASI 0.3.
-fn newer_wasi(engine: &Engine, compiled: &Compiled) -> Option<String> {
-    let ty = compiled.component_type();
-    let mut names = ty.imports(engine).map(|(name, _)| name);
-    names.find(|name| is_wasi(name) && name.contains("@0.3.")).map(str::to_owned)
+/// Refuses what is no component.
+pub fn check_kind(bytes: &[u8]) -> Result<(), Undescribed> {
+    let why = match Kind::of(bytes) {
+        Kind::Component => return Ok(()),
+        Kind::Module => {
+            "it is a core module, not a component; `scorpiox-code plugin add` makes one of it where it can"
+        }
+        Kind::Native => {
+            "it is compiled code; what is compiled elsewhere is not run, only WebAssembly components are"
+        }
+        Kind::Empty => "it is empty",
+        Kind::Text | Kind::Other => "it is not a WebAssembly component",
+    };
+    Err(Undescribed::NoComponent(why.to_owned()))
 }
 
-/// Whether interfaces of WASI 0.3 are named in a component.
-fn names_newer_wasi(bytes: &[u8]) -> bool {
-    let names = bytes.split(|byte| !(byte.is_ascii_alphanumeric() || b":/@.-".contains(byte)));
-    names.into_iter().any(|name| {
-        name.windows(5).any(|part| part == b"wasi:") && name.windows(5).any(|part| part == b"@0.3.")
-    })
+/// The tools of a component that says itself what they are.
+fn listed(definitions: Vec<Value>, manifest: &Manifest) -> Result<Described, Undescribed> {
+    let name = |definition: &Value| definition["name"].as_str().unwrap_or_default().to_owned();
+    let names: Vec<String> = definitions.iter().map(name).collect();
+    choice::check_names(manifest, &names, &[])?;
+    let mut described = Described::default();
+    for (mut definition, function) in definitions.into_iter().zip(names) {
+        if manifest.tools.get(&function).is_some_and(|note| note.image.is_some()) {
+            return Err(Undescribed::NoImage(function));
+        }
+        match choice::chosen(manifest, &function) {
+            Err(why) => described.skipped.push((function, why)),
+            Ok(_) => {
+                // These are the manifest's to say.
+                if let Some(members) = definition.as_object_mut() {
+                    members.retain(|name, _| name != choice::FUNCTION && name != choice::IMAGE);
+                }
+                choice::note(&mut definition, manifest, &function);
+                described.add(definition)?;
+            }
+        }
+    }
+    Ok(described)
 }
 
-fn check_imports(engine: &Engine, compiled: &Compiled, asks: &Asks) -> Result<(), Undescribed> {
-    let (granted, _) = grants(asks, &Pins::new())?;
-    for (name, _) in compiled.component_type().imports(engine).filter(|(name, _)| !is_wasi(name)) {
-        let own = name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_suffix(VERSION));
-        if own == Some("types") {
+/// The tools of a component's functions.
+fn reflect(engine: &Engine, compiled: &Compiled, manifest: &Manifest) -> Result<Described, Undescribed> {
+    let (functions, refused) = Functions::of(engine, compiled);
+    let names: Vec<String> = functions.iter().map(|exported| exported.name.clone()).collect();
+    choice::check_names(manifest, &names, &refused)?;
+    let mut described = Described { refused, ..Described::default() };
+    for exported in functions.iter() {
+        let name = &exported.name;
+        if let Err(why) = choice::chosen(manifest, name) {
+            described.skipped.push((name.clone(), why));
             continue;
         }
-        let capability = GRANTABLE.into_iter().find(|capability| Some(capability.name()) == own);
-        let capability = capability.ok_or_else(|| Undescribed::UnknownImport(name.to_owned()))?;
-        if !granted.contains(&capability) {
-            return Err(Undescribed::NotAskedFor { interface: name.to_owned(), ask: capability.name() });
+        if manifest.tools.get(name).is_some_and(|note| note.image.is_some()) && !exported.gives_bytes() {
+            return Err(Undescribed::NoImage(name.clone()));
         }
-    }
-    Ok(())
-}
-
-fn reflect(engine: &Engine, compiled: &Compiled, comments: &BTreeMap<String, String>) -> Described {
-    let (functions, mut refused) = Functions::of(engine, compiled);
-    let comment = |exported: &Exported| comments.get(&exported.name).map_or("", String::as_str);
-    let mut tools = Vec::new();
-    for exported in functions.iter() {
-        let definition = definition(exported, comment(exported));
+        let mut definition = definition(exported, manifest.comments.get(name).map_or("", String::as_str));
+        choice::note(&mut definition, manifest, name);
         // One that cannot be a tool costs the plugin nothing but itself.
         match check_one(&definition) {
-            Err(why) => refused.push((exported.name.clone(), why.to_string())),
-            Ok(_) if tools.len() == MAX_TOOLS => {
+            Err(why) => described.refused.push((name.clone(), why.to_string())),
+            Ok(_) if described.tools.len() == MAX_TOOLS => {
                 let why = format!("the {MAX_TOOLS} before it are as many as a plugin may have");
-                refused.push((exported.name.clone(), why));
+                described.refused.push((name.clone(), why));
             }
-            Ok(_) => tools.push(definition),
+            Ok(_) => described.add(definition)?,
         }
     }
-    Described { tools, refused }
+    Ok(described)
 }
 
 fn definition(exported: &Exported, description: &str) -> Value {
@@ -219,26 +270,4 @@ fn definition(exported: &Exported, description: &str) -> Value {
         // Nobody knows what it does, so that clients should think the worst.
         "hints": { "read_only": false, "destructive": true, "idempotent": false, "open_world": true },
     })
-}
-
-/// Puts in what the manifest says of the tools.
-fn note(tools: &mut [Value], manifest: &Manifest) -> Result<(), Undescribed> {
-    for (name, note) in &manifest.tools {
-        let Some(tool) = tools.iter_mut().find(|tool| tool["name"] == **name) else {
-            let known = tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect();
-            return Err(Undescribed::NoSuchTool { name: name.clone(), known });
-        };
-        let ToolNote { title, description, read_only, destructive, idempotent } = note;
-        if let Some(title) = title {
-            tool["title"] = json!(title);
-        }
-        if let Some(description) = description {
-            tool["description"] = json!(description);
-        }
-        let reaches_out = manifest.capabilities.web.is_some() || manifest.capabilities.shell.is_some();
-        tool["hints"] = json!({
-            "read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": reaches_out
-        });
-    }
-    Ok(())
 }

@@ -6,9 +6,10 @@ use parking_lot::Mutex;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_executor::Cancel;
 use scorpiox_plugin::{
-    Approval, Asks, Fingerprint, Installed, Limits, Pins, PluginFolder, PluginName, Status,
+    Approval, Asks, Fingerprint, ImageType, Installed, Limits, Pins, PluginFolder, PluginName, Status,
 };
 use scorpiox_policy::Refusal;
+use serde::Deserialize;
 use wasmtime::Engine;
 
 use super::grants::{Ungrantable, grants, limits};
@@ -110,12 +111,10 @@ impl Entry {
         plugins: &PluginFolder,
         cache: &CodeCache,
     ) -> Result<Vec<Arc<Tool>>, String> {
-        let definitions: Vec<Definition> =
-            serde_json::from_str(self.approval.tools.get()).map_err(|error| error.to_string())?;
         let mut component = self.component(installed, cache)?;
         let secrets = secrets::reader(installed, &self.approval.capabilities, plugins.own_home());
         component.secrets = secrets.map_err(|error| error.to_string())?;
-        Ok(tools(&self.name, component, definitions))
+        tools(&self.name, component, self.approval.tools.get()).map_err(|error| error.to_string())
     }
 
     fn component(&self, installed: &Installed, cache: &CodeCache) -> Result<Component, String> {
@@ -125,18 +124,39 @@ impl Entry {
     }
 }
 
-/// The tools of a plugin by their whole names.
-pub fn tools(plugin: &PluginName, component: Component, definitions: Vec<Definition>) -> Vec<Arc<Tool>> {
+/// What a definition says to the host alone.
+#[derive(Deserialize)]
+struct Called {
+    /// The function's own name, where the tool has another one.
+    function: Option<String>,
+    /// Of which kind the image is that it gives.
+    image: Option<ImageType>,
+}
+
+/// The tools of a plugin by their whole names, from their definitions, which are JSON.
+pub fn tools(
+    plugin: &PluginName,
+    mut component: Component,
+    definitions: &str,
+) -> serde_json::Result<Vec<Arc<Tool>>> {
+    let called: Vec<Called> = serde_json::from_str(definitions)?;
+    let definitions: Vec<Definition> = serde_json::from_str(definitions)?;
+    let function = |definition: &Definition, called: &Called| {
+        called.function.clone().unwrap_or_else(|| definition.name.to_string())
+    };
+    let inner: Vec<String> =
+        definitions.iter().zip(&called).map(|(tool, called)| function(tool, called)).collect();
+    let images = inner.iter().zip(&called).filter_map(|(inner, called)| Some((inner.clone(), called.image?)));
+    component.images = images.collect();
     let component = Arc::new(component);
-    let tool = |definition: Definition| {
-        let inner = definition.name.to_string();
-        let full = format!("{plugin}.{inner}");
+    let tool = |(definition, inner): (Definition, String)| {
+        let full = format!("{plugin}.{}", definition.name);
         let definition = Definition { name: full.clone().into(), ..definition };
         let component = Arc::clone(&component);
         let kind = Kind::Plugin { component, listed: definition.digest(), definition, inner };
         Arc::new(Tool { name: full.into(), kind, marks: Marks::default() })
     };
-    definitions.into_iter().map(tool).collect()
+    Ok(definitions.into_iter().zip(inner).map(tool).collect())
 }
 
 /// Under what a plugin's data is kept.

@@ -5,18 +5,21 @@
 //! Files and decisions are `scorpiox-plugin`'s.
 
 mod bare;
+mod choice;
 mod comments;
 mod definitions;
 mod describe;
 mod entry;
+mod fit;
 mod grants;
 mod offer;
 mod secrets;
 
-pub use comments::comments;
+pub use comments::{comments, name, own_comments};
 pub use definitions::BadDefinition;
-pub use describe::{Described, Undescribed, describe};
+pub use describe::{Described, Undescribed, check_kind, describe};
 pub use entry::{held_to, namespace, tools};
+pub use fit::{Import, check_anatomy, import, notes};
 pub use grants::{Ungrantable, grants, limits, pins};
 pub use offer::{NotThere, Plugins, candidate};
 pub use secrets::untried;

@@ -14,12 +14,19 @@ fn blocks(language: &str) -> Vec<(String, Block)> {
     found
 }
 
-/// A component with one function, `forecast`, that the manifests of documents may name.
+/// A component with the functions that the manifests of documents name.
 const COMPONENT: &str = r#"(component
-    (core module $module (func (export "forecast")))
+    (core module $module
+        (memory (export "memory") 1)
+        (func (export "do"))
+        (func (export "draw") (result i32) i32.const 0))
     (core instance $instance (instantiate $module))
-    (func $forecast (canon lift (core func $instance "forecast")))
-    (export "forecast" (func $forecast)))"#;
+    (func $do (canon lift (core func $instance "do")))
+    (func $draw (result (list u8))
+        (canon lift (core func $instance "draw") (memory (core memory $instance "memory"))))
+    (export "forecast" (func $do))
+    (export "debug" (func $do))
+    (export "draw-the-map-of-all-places-and-their-weather" (func $draw)))"#;
 
 #[test]
 fn toml_in_documents_can_be_used() {

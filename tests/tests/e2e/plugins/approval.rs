@@ -102,7 +102,7 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
             &component(),
             "asks for capabilities.web: hosts = [\"*\"] would be every host",
         ),
-        ("[tools.multiply]\ndescription = \"x\"\n", &component(), "the component has no such tool"),
+        ("[tools.multiply]\ndescription = \"x\"\n", &component(), "the component has no such function"),
     ];
     for (manifest, bytes, expected) in cases {
         let source = source(&program, "kinds", manifest, bytes);
@@ -276,7 +276,12 @@ fn a_call_of_a_plugin_that_waits_says_so() {
 
 /// Runs the program at a terminal where somebody types `before` at once, and `answer` to the question:
 /// whether it succeeded, and the screen.
-fn at_a_terminal(program: &Program, arguments: &[&str], before: &str, answer: &str) -> (bool, String) {
+pub(super) fn at_a_terminal(
+    program: &Program,
+    arguments: &[&str],
+    before: &str,
+    answer: &str,
+) -> (bool, String) {
     answering("[y/N] ", program, arguments, before, answer)
 }
 
@@ -294,10 +299,11 @@ pub(super) fn answering(
     let name = ptsname(&person, Vec::new()).expect("a name").into_string().expect("UTF-8");
     let open = || fs::File::options().read(true).write(true).open(&name).expect("opens");
     let mut person = fs::File::from(person);
-    let (input, output) = (open(), open());
+    let (input, output, errors) = (open(), open(), open());
     person.write_all(before.as_bytes()).expect("types");
     let mut command = program.command();
-    let mut child = command.args(arguments).stdin(input).stdout(output).spawn().expect("it starts");
+    let mut child =
+        command.args(arguments).stdin(input).stdout(output).stderr(errors).spawn().expect("it starts");
     drop(command);
     let mut screen = Vec::new();
     while !String::from_utf8_lossy(&screen).contains(question) {

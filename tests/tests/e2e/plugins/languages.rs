@@ -82,3 +82,122 @@ fn python() {
 fn javascript() {
     comes_alive("js");
 }
+
+/// The world of a first change: it keeps something, and reads a file.
+const CHANGED_WORLD: &str = "package example:plugin;
+
+world plugin {
+    import scorpiox:tool/store@0.1.0;
+    import scorpiox:tool/files@0.1.0;
+
+    /// Counts its calls, and the bytes of a file.
+    export remember: func(path: string) -> result<tuple<s64, u32>, string>;
+}
+";
+
+const CHANGED_MANIFEST: &str = "name = \"demo\"
+component = \"component.wasm\"
+[capabilities.store]
+why = \"counts its calls\"
+[capabilities.files]
+read = [\"workspace\"]
+why = \"counts the bytes of a file\"
+";
+
+/// The source of a template, after the first change of somebody who has read the page for authors.
+fn changed(language: &str) -> (&'static str, &'static str) {
+    match language {
+        "rust" => (
+            "src/lib.rs",
+            "wit_bindgen::generate!({ world: \"plugin\", generate_all });
+             use scorpiox::tool::{files, store};
+             struct Plugin;
+             impl Guest for Plugin {
+                 fn remember(path: String) -> Result<(i64, u32), String> {
+                     let calls = store::increment(\"calls\", 1).map_err(|error| format!(\"{error:?}\"))?;
+                     let bytes = files::read(&path, 1000).map_err(|error| format!(\"{error:?}\"))?;
+                     Ok((calls, bytes.len() as u32))
+                 }
+             }
+             export!(Plugin);
+            ",
+        ),
+        "python" => (
+            "app.py",
+            "import wit_world
+from wit_world.imports import files, store
+
+
+class WitWorld(wit_world.WitWorld):
+    def remember(self, path: str) -> tuple[int, int]:
+        return store.increment(\"calls\", 1), len(files.read(path, 1000))
+",
+        ),
+        _ => (
+            "plugin.js",
+            "import { read } from \"scorpiox:tool/files@0.1.0\";
+             import { increment } from \"scorpiox:tool/store@0.1.0\";
+             export function remember(path) {
+                 return [increment(\"calls\", 1n), read(path, 1000n).length];
+             }
+            ",
+        ),
+    }
+}
+
+/// A first change to stored data and files works without another flag.
+fn takes_its_first_change(language: &str) {
+    let program = Program::new();
+    let (made, out, err) = program.run(&["plugin", "new", "--lang", language, "demo"]);
+    assert!(made.success(), "{out}{err}");
+    let (source, text) = changed(language);
+    for (path, text) in [("wit/world.wit", CHANGED_WORLD), ("plugin.toml", CHANGED_MANIFEST), (source, text)]
+    {
+        program.put(&format!("workspace/demo/{path}"), text);
+    }
+    program.put("workspace/notes.txt", "twelve bytes");
+    make(&program.workspace().join("demo"));
+    super::install(&program, "demo");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    for calls in 1..=2 {
+        let result = server.call("demo.remember", json!({"path": "notes.txt"}));
+        assert_eq!(result["structuredContent"], json!({"result": [calls, 12]}), "{result}");
+    }
+}
+
+#[test]
+fn rust_takes_its_first_change() {
+    takes_its_first_change("rust");
+}
+
+#[test]
+fn python_takes_its_first_change() {
+    takes_its_first_change("python");
+}
+
+#[test]
+fn javascript_takes_its_first_change() {
+    takes_its_first_change("js");
+}
+
+#[test]
+fn an_ordinary_program() {
+    let program = Program::new();
+    let (made, out, err) = program.run(&["plugin", "new", "--lang", "program", "demo"]);
+    assert!(made.success() && out.contains("a tool demo.run"), "{out}{err}");
+    make(&program.workspace().join("demo"));
+    super::install(&program, "demo");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    assert_eq!(listed(&mut server), ["demo.run"]);
+    for (arguments, expected) in [
+        (json!({"stdin": "one two\nthree"}), "3\n"),
+        (json!({"stdin": "one two\nthree", "args": ["lines"]}), "2\n"),
+        (json!({"stdin": "Grüße", "args": ["characters"]}), "5\n"),
+    ] {
+        assert_eq!(server.call("demo.run", arguments)["content"][0]["text"], expected);
+    }
+    let failed = server.call("demo.run", json!({"args": ["pages"]}));
+    assert!(refused(&failed).contains("\"pages\" cannot be counted"), "{failed}");
+}

@@ -3,6 +3,7 @@
 #[cfg(unix)] // terminals, and attacks by commands
 mod approval;
 mod changed;
+mod chosen;
 mod costly;
 #[cfg(unix)] // make, and the languages' tools
 mod examples;
@@ -15,6 +16,7 @@ mod kinds;
 mod languages;
 #[cfg(unix)] // modes and links
 mod ledger;
+mod looked_into;
 #[cfg(unix)] // modes
 mod many;
 mod raw;

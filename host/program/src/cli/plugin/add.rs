@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use scorpiox_anatomy::Anatomy;
+use scorpiox_author::name_of;
 use scorpiox_home::{instance, private};
 use scorpiox_plugin::{
-    Decisions, Installed, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginFolder,
+    Asks, Decisions, Installed, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, PluginFolder,
     PluginName, SIGNATURE, Status, read_signature,
 };
 use scorpiox_terminal as terminal;
@@ -17,7 +19,7 @@ use scorpiox_terminal::Shown;
 use super::decide::{Judged, approved, is_still, judge, not_approved, recorded_unapproved, refused};
 use super::look::Look;
 use crate::cli::environment::Environment;
-use scorpiox_tools::plugins::comments;
+use scorpiox_tools::plugins::{check_anatomy, check_kind, comments, own_comments};
 
 /// What lines of it are called.
 const ADD: &str = "plugin add";
@@ -33,15 +35,20 @@ pub(super) struct Source {
     component_name: String,
     manifest: String,
     component: Vec<u8>,
+    /// What the component is made of.
+    pub(super) anatomy: Anatomy,
     signature: Option<String>,
 }
 
-pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> Result<ExitCode> {
-    let source = Source::read(path)?;
+/// What is added, and the name that it gets, if not its own.
+pub(super) type Named<'a> = (&'a Path, Option<&'a PluginName>);
+
+pub(super) fn run(environment: &Environment, named: Named<'_>, yes: Option<&str>) -> Result<ExitCode> {
+    let source = Source::read(named)?;
     let plugin_folder = PluginFolder::new(&environment.own_home);
     // In the order that leaves an approved version as it is until another one is.
     let staged = source.stage(&plugin_folder)?;
-    let look = Look::at(environment, staged.installed.clone())?;
+    let look = Look::at(environment, staged.installed.clone(), Some(&source.anatomy))?;
     let judged = judge(environment, ADD, &look, yes)?;
     if judged != Judged::Approved && runs(environment, &plugin_folder, &source.name)? {
         refused(environment, ADD, &look, judged);
@@ -71,9 +78,10 @@ pub(super) fn run(environment: &Environment, path: &Path, yes: Option<&str>) -> 
 }
 
 /// Prints what `--yes` takes for a plugin, and a policy's list: for who reviewed it, and tells others.
-pub(super) fn hash(environment: &Environment, path: &Path) -> Result<ExitCode> {
-    let staged = Source::read(path)?.stage(&PluginFolder::new(&environment.own_home))?;
-    let look = Look::at(environment, staged.installed.clone())?;
+pub(super) fn hash(environment: &Environment, named: Named<'_>) -> Result<ExitCode> {
+    let source = Source::read(named)?;
+    let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
+    let look = Look::at(environment, staged.installed.clone(), Some(&source.anatomy))?;
     terminal::print(&Shown::line(look.hash().as_str()));
     Ok(ExitCode::SUCCESS)
 }
@@ -86,49 +94,57 @@ fn runs(environment: &Environment, plugin_folder: &PluginFolder, name: &PluginNa
 }
 
 impl Source {
-    pub(super) fn read(path: &Path) -> Result<Self> {
+    pub(super) fn read((path, name): Named<'_>) -> Result<Self> {
         let about = path.metadata().map_err(|error| missing(path, &error))?;
-        if about.is_dir() { Self::from_folder(path) } else { Self::from_file(path) }
+        if about.is_dir() { Self::from_folder(path, name) } else { Self::bare(path, path, name) }
     }
 
-    fn from_folder(folder: &Path) -> Result<Self> {
+    fn from_folder(folder: &Path, name: Option<&PluginName>) -> Result<Self> {
         let path = folder.join(MANIFEST);
         if !path.exists() && folder.join(SKILL).exists() {
-            return Self::from_skill(folder);
+            return Self::from_skill(folder, name);
         }
-        let manifest = manifest_text(&path)?;
-        let parsed = Manifest::parse(&manifest)?;
-        let component = component(&folder.join(&parsed.component))?;
-        let manifest = commented(manifest, &folder.join(WIT));
-        let signature = read_signature(&folder.join(SIGNATURE)).with_context(|| SIGNATURE.to_owned())?;
-        Ok(Self { name: parsed.name, component_name: parsed.component, manifest, component, signature })
+        let mut manifest = manifest_text(&path)?;
+        if let Some(name) = name {
+            manifest = Manifest::with_name(&manifest, name)?;
+        }
+        let wit = folder.join(WIT);
+        let mut source =
+            Self::of(&manifest, &folder.join(&Manifest::parse(&manifest)?.component), Some(&wit))?;
+        source.signature = read_signature(&folder.join(SIGNATURE)).with_context(|| SIGNATURE.to_owned())?;
+        Ok(source)
     }
 
     /// A skill that brings nothing but a component, which has the skill's name.
-    fn from_skill(folder: &Path) -> Result<Self> {
+    fn from_skill(folder: &Path, name: Option<&PluginName>) -> Result<Self> {
         let is_component = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
         let found: Vec<_> =
             fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_component).collect();
         let [component] = found.as_slice() else {
             bail!("{} has {} components; one is needed, or a {MANIFEST}", folder.display(), found.len());
         };
-        Self::bare(&dunce::canonicalize(folder)?, component)
+        Self::bare(&dunce::canonicalize(folder)?, component, name)
     }
 
-    /// A component alone: it asks for nothing, and has its file's name.
-    fn from_file(path: &Path) -> Result<Self> {
-        Self::bare(path, path)
+    /// A component alone: it asks for nothing, and has its file's name, if it gets no other.
+    fn bare(named: &Path, path: &Path, name: Option<&PluginName>) -> Result<Self> {
+        let own = || {
+            name_of(named).with_context(|| {
+                format!("{} gives the plugin its name; give it another with --name", path.display())
+            })
+        };
+        let name = name.cloned().map_or_else(own, Ok)?;
+        Self::of(&format!("name = \"{name}\"\ncomponent = \"component.wasm\"\n"), path, None)
     }
 
-    fn bare(named: &Path, path: &Path) -> Result<Self> {
-        let file = named.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        let stem = file.split('.').next().unwrap_or_default().replace(['_', ' '], "-");
-        let name = PluginName::try_from(stem).with_context(|| {
-            format!("{} gives the plugin its name; rename the file, or write a plugin.toml", path.display())
-        })?;
-        let manifest = format!("name = \"{name}\"\ncomponent = \"component.wasm\"\n");
-        let (component_name, component) = ("component.wasm".to_owned(), component(path)?);
-        Ok(Self { name, component_name, manifest, component, signature: None })
+    /// A manifest with its component, which was found to be something that can run.
+    fn of(manifest: &str, path: &Path, wit: Option<&Path>) -> Result<Self> {
+        let Manifest { name, component: component_name, capabilities, .. } = Manifest::parse(manifest)?;
+        let component = component(path)?;
+        let cannot = || format!("{name} cannot be a plugin");
+        let anatomy = looked_into(&component, &capabilities).with_context(cannot)?;
+        let manifest = commented(manifest, wit, &anatomy);
+        Ok(Self { name, component_name, manifest, component, anatomy, signature: None })
     }
 
     /// The plugin in a folder of its own, beside the others and not one of them.
@@ -190,19 +206,27 @@ fn create(path: &Path) -> Result<()> {
     private::folder(path).with_context(|| path.display().to_string())
 }
 
-/// A manifest with the comments of the WIT that lies beside. Without them it works as well.
-fn commented(manifest: String, wit: &Path) -> String {
-    if !wit.is_dir() {
-        return manifest;
-    }
-    let added = comments(wit).and_then(|comments| Ok(Manifest::with_comments(&manifest, &comments)?));
+/// A manifest with the comments of the WIT that lies beside, or else of the component itself. Without them it works
+/// as well.
+fn commented(manifest: &str, wit: Option<&Path>, anatomy: &Anatomy) -> String {
+    let wit = wit.filter(|wit| wit.is_dir());
+    let found = wit.map_or_else(|| Ok(own_comments(anatomy)), comments);
+    let added = found.and_then(|comments| Ok(Manifest::with_comments(manifest, &comments)?));
     added.unwrap_or_else(|error| {
-        let wit = wit.display();
+        let place = wit.map_or_else(|| "the component".to_owned(), |wit| wit.display().to_string());
         terminal::complain(&format!(
-            "the comments in {wit} cannot be read, so the tools get no descriptions from them: {error:#}"
+            "the comments in {place} cannot be read, so the tools get no descriptions from them: {error:#}"
         ));
-        manifest
+        manifest.to_owned()
     })
+}
+
+/// What a component is made of, if that can run.
+pub(super) fn looked_into(component: &[u8], asks: &Asks) -> Result<Anatomy> {
+    check_kind(component)?;
+    let anatomy = scorpiox_compile::inspect(component, || false)?;
+    check_anatomy(&anatomy, asks)?;
+    Ok(anatomy)
 }
 
 /// What a person can do about a file that is not there.

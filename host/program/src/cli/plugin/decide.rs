@@ -34,7 +34,7 @@ pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<
 
 /// Shows a plugin that is installed, asks, and keeps the answer.
 fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
-    let look = Look::at(environment, installed)?;
+    let look = Look::at(environment, installed, None)?;
     match judge(environment, APPROVE, &look, yes)? {
         Judged::Approved => {
             let plugin_folder = PluginFolder::new(&environment.own_home);

@@ -5,19 +5,21 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
+use scorpiox_anatomy::Anatomy;
 use scorpiox_plugin::{
     Approval, Asks, Decisions, Fingerprint, Installed, Limits, Manifest, Pins, PluginFolder, PluginName,
     SIGNATURE, Stamps, Status, WORKSPACE,
 };
 use scorpiox_policy::Candidate;
 use scorpiox_terminal as terminal;
-use scorpiox_terminal::{Shown, columns, one_line, rows, wrapped};
+use scorpiox_terminal::{Shown, Working, columns, one_line, rows, size, wrapped};
 use wasmtime::Engine;
 
+use super::add::looked_into;
 use crate::cli::environment::Environment;
 use scorpiox_operator::Operator;
 use scorpiox_runtime::{CodeCache, pooled_config};
-use scorpiox_tools::plugins::{Described, candidate, describe, pins};
+use scorpiox_tools::plugins::{Described, candidate, describe, notes, pins};
 
 /// A plugin that was looked into.
 pub(super) struct Look {
@@ -28,6 +30,8 @@ pub(super) struct Look {
     /// Of the files before they were read, where they were old enough.
     pub(super) stamps: Option<Stamps>,
     pub(super) described: Described,
+    /// What who adds it should know.
+    pub(super) notes: Vec<String>,
     /// Where the folders that it asks for lead.
     pub(super) folders: Pins,
     pub(super) home: Option<PathBuf>,
@@ -37,19 +41,34 @@ pub(super) struct Look {
 const MAX_ROWS: usize = 12;
 
 impl Look {
-    /// Looks into a plugin, without giving it anything.
-    pub(super) fn at(environment: &Environment, installed: Installed) -> Result<Self> {
+    /// Looks into a plugin, without giving it anything. Who knows what its component is made of says so.
+    pub(super) fn at(
+        environment: &Environment,
+        installed: Installed,
+        anatomy: Option<&Anatomy>,
+    ) -> Result<Self> {
         let stamps = installed.settled_stamps().copied();
         let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
-        // As the server's, so that the code can be kept for it.
-        let engine = Engine::new(&pooled_config())?;
+        let (name, asks) = (&installed.manifest.name, &installed.manifest.capabilities);
+        let component = Fingerprint::of(&bytes);
         let cache = CodeCache::new(&environment.own_home);
-        let described = describe(&engine, &bytes, &installed.manifest, &cache)
-            .with_context(|| format!("{} cannot be a plugin", installed.manifest.name))?;
-        let folders = pins(&installed.manifest.capabilities, environment.home.as_deref())?;
+        let cannot = || format!("{name} cannot be a plugin");
+        let has_code = cache.has(&component);
+        if anatomy.is_none() && !has_code {
+            looked_into(&bytes, asks).with_context(cannot)?;
+        }
+        let described = {
+            let what = || format!("compiling {name} ({})", size(bytes.len() as u64));
+            let _working = (!has_code).then(|| Working::on(&what()));
+            // As the server's, so that the code can be kept for it.
+            let engine = Engine::new(&pooled_config())?;
+            describe(&engine, &bytes, &installed.manifest, &cache).with_context(cannot)?
+        };
+        let notes = anatomy.map(|anatomy| notes(anatomy, asks)).unwrap_or_default();
+        let folders = pins(asks, environment.home.as_deref())?;
         let signature = installed.read_signature().with_context(|| SIGNATURE.to_owned())?;
-        let (component, home) = (Fingerprint::of(&bytes), environment.home.clone());
-        Ok(Self { installed, component, signature, stamps, described, folders, home })
+        let home = environment.home.clone();
+        Ok(Self { installed, component, signature, stamps, described, notes, folders, home })
     }
 
     /// Of the plugin, the same on each machine: what a policy lists.
@@ -103,10 +122,11 @@ impl Look {
             rows(&mut text, "    ", title, 1);
             rows(&mut text, "    ", tool["description"].as_str().unwrap_or_default(), MAX_ROWS);
         }
-        for (name, why) in &self.described.refused {
-            for (index, row) in
-                wrapped(&format!("{name} cannot be a tool: {why}"), columns() - 4).iter().enumerate()
-            {
+        let refused =
+            self.described.refused.iter().map(|(name, why)| format!("{name} cannot be a tool: {why}"));
+        let skipped = self.described.skipped.iter().map(|(name, why)| format!("{name} is no tool: {why}"));
+        for line in refused.chain(skipped) {
+            for (index, row) in wrapped(&line, columns() - 4).iter().enumerate() {
                 let _ = writeln!(text, "  {}{row}", if index == 0 { "" } else { "  " });
             }
         }
@@ -117,6 +137,10 @@ impl Look {
         for (index, (name, what_for)) in manifest.secrets.iter().enumerate() {
             text.push_str(if index == 0 { "\nIts secrets, which you set\n" } else { "" });
             rows(&mut text, "  ", &format!("{name}: {what_for}"), MAX_ROWS);
+        }
+        for (index, note) in self.notes.iter().enumerate() {
+            text.push_str(if index == 0 { "\nNotes\n" } else { "" });
+            let _ = writeln!(text, "  {}", wrapped(note, columns() - 4).join("\n    "));
         }
         // Last, right above the question.
         text.push('\n');
@@ -271,7 +295,7 @@ pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitC
         .map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
     let rules = Operator::new(environment.site());
     let status = standing(&rules, name, &Status::of(&installed, decisions.get(name)));
-    let look = Look::at(environment, installed)?;
+    let look = Look::at(environment, installed, None)?;
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
     let _ = writeln!(text, "Hash of all of it: {}", look.hash());

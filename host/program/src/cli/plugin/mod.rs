@@ -4,7 +4,6 @@ mod add;
 mod decide;
 mod list;
 mod look;
-mod new;
 mod secret;
 mod test;
 mod why;
@@ -18,7 +17,7 @@ use scorpiox_plugin::PluginName;
 
 use super::environment::Environment;
 pub(super) use look::closed;
-use new::Language;
+use scorpiox_author::Language;
 use secret::SecretCommand;
 use why::Subject;
 
@@ -37,6 +36,9 @@ pub(super) enum PluginCommand {
     Add {
         /// A component (.wasm), or a folder with plugin.toml
         source: PathBuf,
+        /// Install it under this name, in place of its own
+        #[arg(long, value_name = "NAME", value_parser = name)]
+        name: Option<PluginName>,
         /// Approve without asking if the plugin has this hash, which its reviewer gave you
         #[arg(long, value_name = "HASH")]
         yes: Option<String>,
@@ -45,6 +47,25 @@ pub(super) enum PluginCommand {
     Hash {
         /// A component (.wasm), or a folder with plugin.toml
         source: PathBuf,
+        /// The name that it is to be installed under, if not its own
+        #[arg(long, value_name = "NAME", value_parser = name)]
+        name: Option<PluginName>,
+    },
+    /// Show what a WebAssembly file is, what it imports and exports, and which tools it would have
+    Inspect {
+        /// The file
+        file: PathBuf,
+    },
+    /// Draft a plugin.toml for a component, from what it imports and exports
+    Init {
+        /// A component (.wasm)
+        file: PathBuf,
+        /// The name of the plugin [default: the file's]
+        #[arg(long, value_name = "NAME", value_parser = name)]
+        name: Option<PluginName>,
+        /// Write into this folder, with a copy of the component [default: beside the component]
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
     },
     /// Approve a pending, denied or changed plugin
     Approve {
@@ -112,9 +133,15 @@ impl PluginCommand {
 
 pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<ExitCode> {
     match command {
-        PluginCommand::New { lang, name } => new::run(lang, &name),
-        PluginCommand::Add { source, yes } => add::run(environment, &source, yes.as_deref()),
-        PluginCommand::Hash { source } => add::hash(environment, &source),
+        PluginCommand::New { lang, name } => scorpiox_author::new(lang, &name).map(|()| ExitCode::SUCCESS),
+        PluginCommand::Add { source, name, yes } => {
+            add::run(environment, (&source, name.as_ref()), yes.as_deref())
+        }
+        PluginCommand::Hash { source, name } => add::hash(environment, (&source, name.as_ref())),
+        PluginCommand::Inspect { file } => scorpiox_author::inspect(&file),
+        PluginCommand::Init { file, name, out } => {
+            scorpiox_author::init(&file, name.as_ref(), out.as_deref()).map(|()| ExitCode::SUCCESS)
+        }
         PluginCommand::Approve { name, yes } => decide::approve(environment, &name, yes.as_deref()),
         PluginCommand::Deny { name } => decide::deny(environment, &name),
         PluginCommand::List => list::run(environment),

@@ -31,8 +31,9 @@ pub(super) fn run(
     tool: Option<&str>,
     arguments: &str,
 ) -> Result<ExitCode> {
-    let staged = Source::read(source)?.stage(&PluginFolder::new(&environment.own_home))?;
-    let look = Look::at(environment, staged.installed.clone())?;
+    let source = Source::read((source, None))?;
+    let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
+    let look = Look::at(environment, staged.installed.clone(), Some(&source.anatomy))?;
     let Some(tool) = tool else {
         terminal::print(&Shown::text(&look.text()));
         terminal::print(&Shown::text("\nIt can be added. Name a tool to call it.\n"));
@@ -52,8 +53,7 @@ pub(super) fn run(
     let parsed: Result<Map<String, Value>, _> = serde_json::from_str(arguments);
     let arguments = parsed.with_context(|| format!("the arguments are not a JSON object: {arguments}"))?;
     component.name = format!("plugin-trial/{}", manifest.name).into();
-    let definitions = serde_json::from_value(Value::Array(look.described.tools.clone()))?;
-    let tools = plugins::tools(&look.installed.name, component, definitions);
+    let tools = plugins::tools(&look.installed.name, component, &look.described.text())?;
     call(environment, tools, &format!("{prefix}{tool}"), &Value::Object(arguments))
 }
 

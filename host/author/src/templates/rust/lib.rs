@@ -1,6 +1,6 @@
 //! The functions of the world in wit/world.wit, each a tool.
 
-wit_bindgen::generate!({ world: "plugin" });
+wit_bindgen::generate!({ world: "plugin", generate_all });
 
 struct Plugin;
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
@@ -13,13 +12,15 @@ use scorpiox_terminal::Shown;
 
 /// What a plugin is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Language {
+pub enum Language {
     /// Built with cargo
     Rust,
     /// Built with componentize-py
     Python,
     /// Built with jco
     Js,
+    /// An ordinary program in Rust, built with cargo for WASI
+    Program,
 }
 
 /// One language's template: what its files say, and the words that the common ones need.
@@ -31,6 +32,8 @@ struct Template {
     pins: &'static str,
     /// An example of asking for something.
     capabilities: &'static str,
+    /// What it shares with other templates.
+    common: &'static [&'static [(&'static str, &'static str)]],
     files: &'static [(&'static str, &'static str)],
 }
 
@@ -40,10 +43,36 @@ macro_rules! template {
     };
 }
 
-const COMMON: &[(&str, &str)] = template![
+/// What plugins of functions have in common.
+const OF_FUNCTIONS: &[(&str, &str)] = template![
     "README.md" from "README.md",
     "plugin.toml" from "plugin.toml",
     "wit/world.wit" from "world.wit",
+];
+
+macro_rules! interfaces {
+    ($($name:literal),* $(,)?) => {
+        &[$((concat!("wit/deps/scorpiox-tool/", $name), include_str!(concat!("../../../wit/", $name)))),*]
+    };
+}
+
+/// The interfaces of this project that a plugin can import, and the one that it can export.
+const INTERFACES: &[(&str, &str)] = interfaces![
+    "ask.wit",
+    "clock.wit",
+    "files.wit",
+    "log.wit",
+    "sampling.wit",
+    "shell.wit",
+    "store.wit",
+    "tool.wit",
+    "web.wit",
+];
+
+/// What an ordinary program has.
+const OF_PROGRAM: &[(&str, &str)] = template![
+    "README.md" from "program/README.md",
+    "plugin.toml" from "program/plugin.toml",
 ];
 
 const RUST: Template = Template {
@@ -51,6 +80,7 @@ const RUST: Template = Template {
     source: "src/lib.rs",
     pins: "`Cargo.toml`, `Cargo.lock`",
     capabilities: include_str!("templates/rust/capabilities.toml"),
+    common: &[OF_FUNCTIONS, INTERFACES],
     files: template![
         "Makefile" from "rust/Makefile",
         "Cargo.toml" from "rust/Cargo.toml.txt",
@@ -65,6 +95,7 @@ const PYTHON: Template = Template {
     source: "app.py",
     pins: "`requirements.txt`",
     capabilities: include_str!("templates/capabilities.toml"),
+    common: &[OF_FUNCTIONS, INTERFACES],
     files: template![
         "Makefile" from "python/Makefile",
         "requirements.txt" from "python/requirements.txt",
@@ -78,6 +109,7 @@ const JS: Template = Template {
     source: "plugin.js",
     pins: "`package.json`, `package-lock.json`",
     capabilities: include_str!("templates/capabilities.toml"),
+    common: &[OF_FUNCTIONS, INTERFACES],
     files: template![
         "Makefile" from "js/Makefile",
         "package.json" from "js/package.json",
@@ -87,25 +119,44 @@ const JS: Template = Template {
     ],
 };
 
-/// Writes a template into a folder that has the plugin's name.
-pub(super) fn run(language: Language, name: &PluginName) -> Result<ExitCode> {
+const PROGRAM: Template = Template {
+    language: "Rust",
+    source: "src/main.rs",
+    pins: "`Cargo.toml`",
+    capabilities: include_str!("templates/program/capabilities.toml"),
+    common: &[OF_PROGRAM],
+    files: template![
+        "Makefile" from "program/Makefile",
+        "Cargo.toml" from "program/Cargo.toml.txt",
+        ".gitignore" from "rust/gitignore",
+        "src/main.rs" from "program/main.rs",
+    ],
+};
+
+/// Writes a template into a folder that has the plugin's name, and says what to do next.
+pub fn new(language: Language, name: &PluginName) -> Result<()> {
     let folder = Path::new(name.as_str());
     let template = match language {
         Language::Rust => RUST,
         Language::Python => PYTHON,
         Language::Js => JS,
+        Language::Program => PROGRAM,
     };
     template.write(folder, name)?;
-    let what = template.language;
+    let (what, source) = (template.language, template.source);
+    let (tool, arguments, change) = if language == Language::Program {
+        ("run", r#"{"stdin": "one two three"}"#, format!("{name}/{source}"))
+    } else {
+        ("count", r#"{"text": "one two three"}"#, format!("{name}/wit/world.wit and {name}/{source}"))
+    };
     terminal::print(&Shown::text(&format!(
-        "{name}/ is a plugin in {what}, with a tool {name}.count. What to do next:\n\
+        "{name}/ is a plugin in {what}, with a tool {name}.{tool}. What to do next:\n\
          \x20 make -C {name}\n\
          \x20 scorpiox-code plugin add {name}\n\
-         \x20 scorpiox-code call {name}.count '{{\"text\": \"one two three\"}}'\n\
-         Then change {name}/wit/world.wit and {name}/{}.\n",
-        template.source
+         \x20 scorpiox-code call {name}.{tool} '{arguments}'\n\
+         Then change {change}.\n"
     )));
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 impl Template {
@@ -118,7 +169,7 @@ impl Template {
                 folder.display()
             );
         }
-        for (path, text) in COMMON.iter().chain(self.files) {
+        for (path, text) in self.common.iter().copied().flatten().chain(self.files) {
             let path = folder.join(path);
             let parent = path.parent().context("no folder")?;
             fs::create_dir_all(parent).with_context(|| format!("{} cannot be created", parent.display()))?;
@@ -146,8 +197,9 @@ mod tests {
     #[test]
     fn manifests_can_be_used_with_their_examples_and_without() {
         let name = PluginName::try_from("demo".to_owned()).expect("a name");
-        let text = COMMON.iter().find(|(path, _)| *path == "plugin.toml").expect("a manifest").1;
-        for template in [RUST, PYTHON, JS] {
+        for template in [RUST, PYTHON, JS, PROGRAM] {
+            let mut common = template.common.iter().copied().flatten();
+            let text = common.find(|(path, _)| *path == "plugin.toml").expect("a manifest").1;
             let text = template.fill(text, &name);
             assert!(!text.contains("{{"), "{text}");
             let manifest = Manifest::parse(&text).expect("a manifest");
@@ -169,6 +221,7 @@ mod tests {
         fs::create_dir(&folder).expect("a folder");
         RUST.write(&folder, &name).expect("writes");
         assert!(folder.join("src/lib.rs").is_file() && folder.join("wit/world.wit").is_file());
+        assert!(folder.join("wit/deps/scorpiox-tool/files.wit").is_file());
         let error = JS.write(&folder, &name).expect_err("an error").to_string();
         assert!(error.ends_with("is not an empty folder; choose another name, or remove it"), "{error}");
         assert!(!folder.join("package.json").exists());

@@ -1,0 +1,233 @@
+//! What is in a file, for people.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use scorpiox_anatomy::{Anatomy, Kind, Module};
+use scorpiox_plugin::{Asks, MAX_TOOL_NAME_CHARS, is_tool_name};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::{Shown, columns, one_line, rows, size, wrapped};
+use scorpiox_tools::plugins::{Import, Undescribed, check_anatomy, import, name, own_comments};
+
+use crate::file;
+
+/// What a component exports that says itself what its tools are.
+const TOOL: &str = "scorpiox:tool/tool@";
+/// Rows of one text.
+const MAX_ROWS: usize = 12;
+/// Items of one list.
+const MAX_ITEMS: usize = 100;
+
+/// Shows what a file is. It need be nothing that this program can use.
+pub fn inspect(path: &Path) -> Result<ExitCode> {
+    let bytes = file::read(path)?;
+    let heading = |what: &str| {
+        let named = format!("{}: {what}, {}", path.display(), size(bytes.len() as u64));
+        format!("{}\n", wrapped(&named, columns()).join("\n  "))
+    };
+    let text = match Kind::of(&bytes) {
+        Kind::Component => {
+            let anatomy = looked_into(&bytes)?;
+            heading("a component") + &parts(&anatomy) + &component(&anatomy, path)
+        }
+        Kind::Module => {
+            let anatomy = looked_into(&bytes)?;
+            heading(module(&anatomy)) + &parts(&anatomy) + &of_module(&anatomy, &bytes, path)
+        }
+        Kind::Native => {
+            heading("code for a processor, and no WebAssembly") + "  What is compiled elsewhere is not run.\n"
+        }
+        Kind::Text => heading("a text, and no WebAssembly"),
+        Kind::Empty => heading("an empty file"),
+        Kind::Other => heading("no WebAssembly"),
+    };
+    terminal::print(&Shown::text(&text));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn looked_into(bytes: &[u8]) -> Result<Anatomy> {
+    scorpiox_compile::inspect(bytes, || false).context("it begins like WebAssembly, and cannot be read")
+}
+
+/// Which kind of core module it is.
+fn module(anatomy: &Anatomy) -> &'static str {
+    match anatomy.module.unwrap_or_default() {
+        Module { is_preview_one: true, is_command: true, .. } => {
+            "a core module, a program for WASI preview 1"
+        }
+        Module { is_preview_one: true, .. } => "a core module for WASI preview 1",
+        Module { has_types: true, .. } => "a core module that says its types",
+        Module { .. } => "a core module",
+    }
+}
+
+/// Sizes, and what made it.
+fn parts(anatomy: &Anatomy) -> String {
+    let Anatomy { modules, code_bytes, data_bytes, producers, .. } = anatomy;
+    let modules = match modules {
+        1 => "1 core module".to_owned(),
+        more => format!("{more} core modules"),
+    };
+    let mut text = format!("  {modules}, {} of code, {} of data\n", size(*code_bytes), size(*data_bytes));
+    rows(&mut text, "  ", &producers.join("\n"), MAX_ROWS);
+    text
+}
+
+/// Names of others, each on a row, with what this program says of it.
+fn list(heading: &str, all: impl ExactSizeIterator<Item = (String, String)>) -> String {
+    let mut text = format!("\n{heading}\n");
+    let count = all.len();
+    if count == 0 {
+        text.push_str("  nothing\n");
+    }
+    for (item, said) in all.take(MAX_ITEMS) {
+        let said = if said.is_empty() { said } else { format!("  ({said})") };
+        let room = columns().saturating_sub(2 + said.chars().count());
+        let _ = writeln!(text, "  {}{said}", one_line(&item, room));
+    }
+    if count > MAX_ITEMS {
+        let _ = writeln!(text, "  and {} more", count - MAX_ITEMS);
+    }
+    text
+}
+
+/// What an import is here, in a few words.
+fn said_of(name: &str) -> String {
+    match import(name) {
+        Import::Free => String::new(),
+        Import::By(ask) => format!("by capabilities.{ask}"),
+        Import::Needs(ask) => format!("needs capabilities.{ask}"),
+        Import::NewerWasi => "WASI 0.3, not there".to_owned(),
+        Import::Unknown => "not there".to_owned(),
+    }
+}
+
+fn component(anatomy: &Anatomy, path: &Path) -> String {
+    let imports = anatomy.imports.iter().map(|name| (name.clone(), said_of(name)));
+    let exports = anatomy.exports.iter().map(|export| (export.name.clone(), export.kind.clone()));
+    list("It imports", imports) + &list("It exports", exports) + &tools(anatomy) + &verdict(anatomy, path)
+}
+
+/// A core module's own, and those of the component that is made of it.
+fn of_module(anatomy: &Anatomy, bytes: &[u8], path: &Path) -> String {
+    let imports = anatomy.imports.iter().map(|name| (name.clone(), String::new()));
+    let exports = anatomy.exports.iter().map(|export| (export.name.clone(), export.kind.clone()));
+    let own = list("It imports", imports) + &list("It exports", exports);
+    let below = match file::anatomy(bytes) {
+        Ok(made) => {
+            "\n`scorpiox-code plugin add` makes a component of it.\n".to_owned() + &component(&made, path)
+        }
+        Err(why) => format!("\n{}\n", sentence(&format!("It cannot be a plugin: {why:#}"))),
+    };
+    own + &below
+}
+
+/// Which tools it would have.
+fn tools(anatomy: &Anatomy) -> String {
+    if anatomy.exports.iter().any(|export| export.name.starts_with(TOOL)) {
+        let said =
+            "It says itself what its tools are, when it runs: `scorpiox-code plugin test FILE` shows them.";
+        return format!("\n{}\n", sentence(said));
+    }
+    let comments = own_comments(anatomy);
+    let mut text = String::new();
+    for (interface, function) in anatomy.functions().take(MAX_ITEMS) {
+        let name = name(interface, &function.name);
+        text.push_str(if text.is_empty() { "\nIts tools\n" } else { "" });
+        let _ = writeln!(text, "  {}", one_line(&name, columns().saturating_sub(2)));
+        rows(&mut text, "    ", &function.wit, MAX_ROWS);
+        rows(&mut text, "    ", comments.get(&name).map_or("", String::as_str), MAX_ROWS);
+        let hindrance = function.unfit.clone().or_else(|| {
+            let why =
+                format!("its name is no tool's: it has not 1 to {MAX_TOOL_NAME_CHARS} letters; see `rename`");
+            (!is_tool_name(&name)).then_some(why)
+        });
+        if let Some(why) = hindrance {
+            let why = format!("cannot be a tool: {why}");
+            let _ = writeln!(text, "    {}", wrapped(&why, columns().saturating_sub(6)).join("\n      "));
+        }
+    }
+    if anatomy.functions().count() > MAX_ITEMS {
+        let _ = writeln!(text, "  and more functions");
+    }
+    text
+}
+
+/// Whether it can be a plugin.
+fn verdict(anatomy: &Anatomy, path: &Path) -> String {
+    let said = match check_anatomy(anatomy, &Asks::default()) {
+        Ok(()) => format!("It can be added: `scorpiox-code plugin add {}`.", path.display()),
+        Err(why @ Undescribed::NotAskedFor { .. }) => {
+            format!(
+                "It cannot be added as it is: {why}. `scorpiox-code plugin init FILE` drafts a plugin.toml."
+            )
+        }
+        Err(why) => format!("It cannot be a plugin: {why}."),
+    };
+    format!("\n{}\n", sentence(&said))
+}
+
+/// A sentence in rows. Names of others in it cannot look like more of them.
+fn sentence(text: &str) -> String {
+    wrapped(&text.replace('\n', "\\n"), columns()).join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use scorpiox_anatomy::{Export, Function};
+
+    use super::*;
+
+    #[test]
+    fn all_of_it_fits_the_terminal_whatever_its_names_are() {
+        let long = "x".repeat(300);
+        let function = |name: &str| Function {
+            name: name.to_owned(),
+            wit: format!("func(a: {})", vec!["tuple<u8, u8>"; 30].join(", ")),
+            unfit: Some("it has a resource".to_owned()),
+        };
+        let anatomy = Anatomy {
+            imports: vec![
+                format!("a:b/{long}"),
+                "wasi:filesystem/types@0.2.3".to_owned(),
+                "scorpiox:tool/store@0.1.0".to_owned(),
+            ],
+            exports: vec![Export {
+                name: long.clone(),
+                kind: "func".to_owned(),
+                functions: vec![function(&long), function("a\n\u{1b}[2Jb")],
+            }],
+            producers: vec![format!("language {long}")],
+            modules: 2,
+            ..Anatomy::default()
+        };
+        let text = parts(&anatomy)
+            + &list("It imports", anatomy.imports.iter().map(|name| (name.clone(), said_of(name))))
+            + &tools(&anatomy);
+        assert!(text.lines().all(|row| row.chars().count() <= 80), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+        for part in [
+            "(by capabilities.files)",
+            "(needs capabilities.store)",
+            "(not there)",
+            "2 core modules",
+            "cannot be a tool",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn core_modules_are_named_by_what_they_are_for() {
+        let of = |is_preview_one, is_command, has_types| {
+            let module = Some(Module { has_types, is_preview_one, is_command });
+            super::module(&Anatomy { module, ..Anatomy::default() })
+        };
+        assert_eq!(of(true, true, false), "a core module, a program for WASI preview 1");
+        assert_eq!(of(true, false, true), "a core module for WASI preview 1");
+        assert_eq!(of(false, false, true), "a core module that says its types");
+        assert_eq!(of(false, true, false), "a core module");
+    }
+}

@@ -1,0 +1,233 @@
+//! Types of functions as WIT, with the names that interfaces give them.
+
+use std::collections::{HashMap, HashSet};
+
+use scorpiox_anatomy::Function;
+use wasmparser::PrimitiveValType;
+use wasmparser::component_types::{
+    ComponentAnyTypeId, ComponentDefinedType as Defined, ComponentDefinedTypeId, ComponentEntityType,
+    ComponentFuncTypeId, ComponentValType,
+};
+use wasmparser::types::TypesRef;
+
+/// Longest text of a type. Types can be written in few bytes that would fill any memory when they are written out.
+const MAX_CHARS: usize = 1000;
+/// Deepest nesting that is written out.
+const MAX_DEPTH: u32 = 64;
+
+/// What is known of the types in a component.
+pub(crate) struct Signatures<'a> {
+    types: TypesRef<'a>,
+    /// What interfaces call their types.
+    names: HashMap<ComponentAnyTypeId, String>,
+}
+
+/// A text that grows up to a bound.
+struct Text<'s, 'a> {
+    signatures: &'s Signatures<'a>,
+    text: String,
+    depth: u32,
+}
+
+impl<'a> Signatures<'a> {
+    /// Of a component with these imports and exports.
+    pub(crate) fn new(types: TypesRef<'a>, imports: &[String], exports: &[String]) -> Self {
+        let mut names = HashMap::new();
+        let mut name = |name: &str, ty: &ComponentEntityType| {
+            if let ComponentEntityType::Type { referenced, created } = ty {
+                names.entry(*created).or_insert_with(|| name.to_owned());
+                names.entry(*referenced).or_insert_with(|| name.to_owned());
+            }
+        };
+        let imported = imports.iter().filter_map(|name| Some((name, types.component_item_for_import(name)?)));
+        let exported = exports.iter().filter_map(|name| Some((name, types.component_item_for_export(name)?)));
+        for (item_name, item) in exported.chain(imported) {
+            name(item_name, &item.ty);
+            if let ComponentEntityType::Instance(id) = &item.ty {
+                for (inner_name, inner) in &types[*id].exports {
+                    name(inner_name, &inner.ty);
+                }
+            }
+        }
+        Self { types, names }
+    }
+
+    /// A function of this name and type.
+    pub(crate) fn function(&mut self, name: &str, id: ComponentFuncTypeId) -> Function {
+        let ty = &self.types[id];
+        let mut text = Text { signatures: self, text: String::new(), depth: 0 };
+        text.push(if ty.async_ { "async func(" } else { "func(" });
+        for (index, (name, ty)) in ty.params.iter().enumerate() {
+            text.push(if index == 0 { "" } else { ", " });
+            text.push(name.as_str());
+            text.push(": ");
+            text.value(ty);
+        }
+        text.push(")");
+        if let Some(ty) = &ty.result {
+            text.push(" -> ");
+            text.value(ty);
+        }
+        let wit = text.text;
+        let mut seen = HashSet::new();
+        let values = ty.params.iter().map(|(_, ty)| ty).chain(&ty.result);
+        let unfit = values.filter_map(|ty| self.unfit(ty, &mut seen, MAX_DEPTH)).next();
+        let unfit = if ty.async_ { Some("it is asynchronous") } else { unfit };
+        Function { name: name.to_owned(), wit, unfit: unfit.map(str::to_owned) }
+    }
+
+    /// What in a type no JSON can carry.
+    fn unfit(
+        &self,
+        ty: &ComponentValType,
+        seen: &mut HashSet<ComponentDefinedTypeId>,
+        depth: u32,
+    ) -> Option<&'static str> {
+        let id = match ty {
+            ComponentValType::Primitive(PrimitiveValType::ErrorContext) => {
+                return Some("it has an error context");
+            }
+            ComponentValType::Primitive(_) => return None,
+            ComponentValType::Type(id) => *id,
+        };
+        if !seen.insert(id) {
+            return None;
+        }
+        let Some(depth) = depth.checked_sub(1) else { return Some("its types are nested too deeply") };
+        let mut inner = |ty: &ComponentValType| self.unfit(ty, seen, depth);
+        match &self.types[id] {
+            Defined::Primitive(ty) => inner(&ComponentValType::Primitive(*ty)),
+            Defined::Record(record) => record.fields.values().find_map(inner),
+            Defined::Variant(variant) => {
+                variant.cases.values().filter_map(|case| case.ty.as_ref()).find_map(inner)
+            }
+            Defined::List { element, .. } | Defined::FixedLengthList { element, .. } => inner(element),
+            Defined::Map { key, value, .. } => inner(key).or_else(|| inner(value)),
+            Defined::Tuple(tuple) => tuple.types.iter().find_map(inner),
+            Defined::Flags(_) | Defined::Enum(_) => None,
+            Defined::Option { ty, .. } => inner(ty),
+            Defined::Result { ok, err, .. } => ok.iter().chain(err).find_map(inner),
+            Defined::Own(_) | Defined::Borrow(_) => Some("it has a resource"),
+            Defined::Future { .. } => Some("it has a future"),
+            Defined::Stream { .. } => Some("it has a stream"),
+        }
+    }
+}
+
+impl Text<'_, '_> {
+    fn push(&mut self, text: &str) {
+        const CUT: char = '…';
+        if self.text.ends_with(CUT) {
+            return;
+        }
+        let room = MAX_CHARS.saturating_sub(self.text.chars().count());
+        self.text.extend(text.chars().take(room));
+        if text.chars().count() > room {
+            self.text.push(CUT);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.text.len() > MAX_CHARS || self.depth > MAX_DEPTH
+    }
+
+    fn value(&mut self, ty: &ComponentValType) {
+        if self.is_full() {
+            return self.push("…");
+        }
+        match ty {
+            ComponentValType::Primitive(ty) => self.push(&ty.to_string()),
+            ComponentValType::Type(id) => {
+                let signatures = self.signatures;
+                if let Some(name) = signatures.names.get(&ComponentAnyTypeId::Defined(*id)) {
+                    return self.push(name);
+                }
+                self.depth += 1;
+                self.defined(&signatures.types[*id]);
+                self.depth -= 1;
+            }
+        }
+    }
+
+    fn defined(&mut self, ty: &Defined) {
+        match ty {
+            Defined::Primitive(ty) => self.push(&ty.to_string()),
+            Defined::Record(record) => {
+                let fields = record.fields.iter().map(|(name, ty)| (name.as_str(), Some(ty)));
+                self.members("record { ", fields, " }");
+            }
+            Defined::Variant(variant) => {
+                let cases = variant.cases.iter().map(|(name, case)| (name.as_str(), case.ty.as_ref()));
+                self.members("variant { ", cases, " }");
+            }
+            Defined::Flags(names) => {
+                self.members("flags { ", names.iter().map(|name| (name.as_str(), None)), " }")
+            }
+            Defined::Enum(names) => {
+                self.members("enum { ", names.iter().map(|name| (name.as_str(), None)), " }")
+            }
+            Defined::List { element, .. } => self.generic("list", &[Some(element)]),
+            Defined::FixedLengthList { element, length, .. } => {
+                self.push("list<");
+                self.value(element);
+                self.push(&format!(", {length}>"));
+            }
+            Defined::Map { key, value, .. } => self.generic("map", &[Some(key), Some(value)]),
+            Defined::Tuple(tuple) => {
+                let types: Vec<_> = tuple.types.iter().map(Some).collect();
+                self.generic("tuple", &types);
+            }
+            Defined::Option { ty, .. } => self.generic("option", &[Some(ty)]),
+            Defined::Result { ok: None, err: None, .. } => self.push("result"),
+            Defined::Result { ok, err: None, .. } => self.generic("result", &[ok.as_ref()]),
+            Defined::Result { ok, err, .. } => self.generic("result", &[ok.as_ref(), err.as_ref()]),
+            Defined::Own(resource) => self.resource(*resource, ""),
+            Defined::Borrow(resource) => self.resource(*resource, "borrow"),
+            Defined::Future { ty, .. } => self.generic("future", &[ty.as_ref()]),
+            Defined::Stream { ty, .. } => self.generic("stream", &[ty.as_ref()]),
+        }
+    }
+
+    fn members<'t>(
+        &mut self,
+        before: &str,
+        members: impl Iterator<Item = (&'t str, Option<&'t ComponentValType>)>,
+        after: &str,
+    ) {
+        self.push(before);
+        for (index, (name, ty)) in members.enumerate() {
+            if self.is_full() {
+                break;
+            }
+            self.push(if index == 0 { "" } else { ", " });
+            self.push(name);
+            if let Some(ty) = ty {
+                self.push(": ");
+                self.value(ty);
+            }
+        }
+        self.push(after);
+    }
+
+    fn generic(&mut self, name: &str, types: &[Option<&ComponentValType>]) {
+        self.push(name);
+        self.push("<");
+        for (index, ty) in types.iter().enumerate() {
+            if self.is_full() {
+                break;
+            }
+            self.push(if index == 0 { "" } else { ", " });
+            match ty {
+                Some(ty) => self.value(ty),
+                None => self.push("_"),
+            }
+        }
+        self.push(">");
+    }
+
+    fn resource(&mut self, id: wasmparser::component_types::AliasableResourceId, how: &str) {
+        let name = self.signatures.names.get(&ComponentAnyTypeId::Resource(id));
+        let name = name.cloned().unwrap_or_else(|| "resource".to_owned());
+        if how.is_empty() { self.push(&name) } else { self.push(&format!("{how}<{name}>")) }
+    }
+}

@@ -1,0 +1,93 @@
+//! A line that says what takes so long, for as long as it takes.
+
+use std::io::{Write as _, stderr};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::shown::{one_line, terminal_columns};
+
+/// What is done sooner needs no word.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How often the seconds are shown.
+const STEP: Duration = Duration::from_secs(1);
+/// Columns that the seconds take.
+const SECONDS: usize = 12;
+
+/// Something that is being done. Its line goes away when this does.
+pub struct Working(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Working {
+    /// Says so on standard error, with the seconds, if that is a terminal; elsewhere nothing.
+    pub fn on(what: &str) -> Self {
+        let Some(columns) = terminal_columns(&stderr()) else {
+            return Self(None);
+        };
+        let what = one_line(what, columns.saturating_sub(SECONDS));
+        let (end, ended) = channel();
+        // Without a thread nothing is shown, and the work is done all the same.
+        let shown = thread::Builder::new().spawn(move || show(&what, columns, &ended));
+        Self(shown.ok().map(|thread| (end, thread)))
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.0.take() {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn show(what: &str, columns: usize, ended: &Receiver<()>) {
+    let begun = Instant::now();
+    // Blanks, since not each terminal knows a sequence for it.
+    let clear = format!("\r{}\r", " ".repeat(columns.saturating_sub(1)));
+    let mut wait = PATIENCE;
+    while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+        wait = STEP;
+        let _ = write!(stderr(), "{clear}{what} … {} s", begun.elapsed().as_secs())
+            .and_then(|()| stderr().flush());
+    }
+    if begun.elapsed() >= PATIENCE {
+        let _ = write!(stderr(), "{clear}").and_then(|()| stderr().flush());
+    }
+}
+
+/// A size as people say it.
+pub fn size(bytes: u64) -> String {
+    const KIB: u64 = 1024;
+    const UNITS: [&str; 3] = ["KiB", "MiB", "GiB"];
+    if bytes < KIB {
+        return format!("{bytes} bytes");
+    }
+    let mut tenths = u128::from(bytes) * 10 / u128::from(KIB);
+    let mut unit = 0;
+    while tenths >= u128::from(KIB) * 10 && unit + 1 < UNITS.len() {
+        tenths /= u128::from(KIB);
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_a_unit_and_a_tenth() {
+        let all = [(0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (3_565_158, "3.4 MiB")];
+        for (bytes, said) in all {
+            assert_eq!(size(bytes), said);
+        }
+        assert_eq!(size(u64::MAX), "17179869183.9 GiB");
+    }
+
+    #[test]
+    fn it_ends_with_the_work() {
+        let begun = Instant::now();
+        drop(Working::on("compiling a thing"));
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+}

@@ -1,0 +1,246 @@
+//! Whether a component can be a plugin, by what it is made of: asked before anything of it is compiled.
+
+use scorpiox_anatomy::{Anatomy, INSTANCE};
+use scorpiox_capabilities::Capability;
+use scorpiox_definitions::TOOL_INTERFACE;
+use scorpiox_plugin::{Asks, Pins};
+use scorpiox_wasi::{Linked, is_wasi, linked};
+
+use super::describe::Undescribed;
+use super::grants::{GRANTABLE, grants};
+
+const PACKAGE: &str = "scorpiox:tool/";
+const VERSION: &str = "@0.1.0";
+/// What an HTTP server exports.
+const SERVER: &str = "wasi:http/incoming-handler";
+/// Names of exports that an error lists.
+const MAX_NAMES: usize = 5;
+
+/// What an import is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Import {
+    /// Every component has it.
+    Free,
+    /// It is there, and reaches something where `plugin.toml` asks for this.
+    By(&'static str),
+    /// It is not there if `plugin.toml` does not ask for this.
+    Needs(&'static str),
+    /// It is of WASI 0.3.
+    NewerWasi,
+    /// There is none of that name.
+    Unknown,
+}
+
+/// What an import of this name is.
+pub fn import(name: &str) -> Import {
+    if is_wasi(name) {
+        return match linked(name) {
+            Linked::Newer => Import::NewerWasi,
+            Linked::No => Import::Unknown,
+            Linked::Yes => reaching(name).map_or(Import::Free, Import::By),
+        };
+    }
+    let own = name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_suffix(VERSION));
+    match GRANTABLE.into_iter().find(|capability| Some(capability.name()) == own) {
+        Some(Capability::Log | Capability::Progress) => Import::Free,
+        Some(capability) => Import::Needs(capability.name()),
+        None if own == Some("types") => Import::Free,
+        None => Import::Unknown,
+    }
+}
+
+/// What has to be asked for so that an interface of WASI reaches something.
+fn reaching(name: &str) -> Option<&'static str> {
+    let name = name.split('@').next().unwrap_or_default();
+    match name {
+        "wasi:cli/environment" => Some("env"),
+        "wasi:http/outgoing-handler" => Some("web"),
+        // What hash maps are seeded with is nothing that anybody asks for.
+        "wasi:random/insecure" | "wasi:random/insecure-seed" => None,
+        _ => [
+            ("wasi:filesystem/", "files"),
+            ("wasi:clocks/", "clock"),
+            ("wasi:random/", "random"),
+            ("wasi:keyvalue/", "store"),
+        ]
+        .into_iter()
+        .find_map(|(begin, ask)| name.starts_with(begin).then_some(ask)),
+    }
+}
+
+/// Refuses what can be no plugin, whatever compiling it would give.
+pub fn check_anatomy(anatomy: &Anatomy, asks: &Asks) -> Result<(), Undescribed> {
+    check_imports(anatomy.imports.iter().map(String::as_str), asks)?;
+    check_version(anatomy.exports.iter().map(|export| export.name.as_str()))?;
+    let has_own = anatomy.exports.iter().any(|export| export.name == TOOL_INTERFACE);
+    if has_own || anatomy.functions().next().is_some() {
+        Ok(())
+    } else {
+        Err(Undescribed::NoFunction(nothing(anatomy)))
+    }
+}
+
+/// Refuses the interface of this project in another version.
+pub(super) fn check_version<'a>(mut exports: impl Iterator<Item = &'a str>) -> Result<(), Undescribed> {
+    let is_other =
+        |name: &&str| name.starts_with(PACKAGE) && name.contains("/tool@") && *name != TOOL_INTERFACE;
+    exports.find(is_other).map_or(Ok(()), |other| Err(Undescribed::OtherVersion(other.to_owned())))
+}
+
+/// Refuses imports that are not there, and then those that are not asked for, which their author can.
+pub(super) fn check_imports<'a>(
+    names: impl Iterator<Item = &'a str> + Clone,
+    asks: &Asks,
+) -> Result<(), Undescribed> {
+    let (granted, _) = grants(asks, &Pins::new())?;
+    for name in names.clone() {
+        match import(name) {
+            Import::Free | Import::By(_) | Import::Needs(_) => {}
+            Import::NewerWasi => return Err(Undescribed::NewerWasi(format!("it imports {name}"))),
+            Import::Unknown => return Err(Undescribed::UnknownImport(name.to_owned())),
+        }
+    }
+    for name in names {
+        if let Import::Needs(ask) = import(name)
+            && !granted.iter().any(|capability| capability.name() == ask)
+        {
+            return Err(Undescribed::NotAskedFor { interface: name.to_owned(), ask });
+        }
+    }
+    Ok(())
+}
+
+/// Why there is nothing to call, and what to do.
+fn nothing(anatomy: &Anatomy) -> String {
+    let names: Vec<_> = anatomy.exports.iter().map(|export| export.name.as_str()).collect();
+    if let Some(server) = names.iter().find(|name| name.starts_with(SERVER)) {
+        return format!(
+            "it is an HTTP server (it exports {server}), and no tool can be made of that; export functions from its \
+             world, one for each thing that it can do"
+        );
+    }
+    let Some(first) = names.get(..names.len().min(MAX_NAMES)).filter(|names| !names.is_empty()) else {
+        return "it exports nothing, so there is nothing to call; export functions from its world, or build a program \
+                (`cargo build --target wasm32-wasip2` of a main.rs)"
+            .to_owned();
+    };
+    let more = if names.len() > MAX_NAMES { " and more" } else { "" };
+    let what = if anatomy.exports.iter().any(|export| export.kind == INSTANCE) {
+        "interfaces of types"
+    } else {
+        "types"
+    };
+    format!(
+        "it exports {}{more}, and no function, so there is nothing to call: it is a library of {what}; export functions \
+         from its world",
+        first.join(", ")
+    )
+}
+
+/// What who adds a plugin should know of it, each a sentence: what it asks for and cannot use, and what it can use and
+/// does not ask for.
+pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
+    let asked: Vec<_> = asks.lines().iter().map(|ask| ask.name).collect();
+    let mut used: Vec<(&'static str, &str)> = Vec::new();
+    for name in &anatomy.imports {
+        if let Import::By(ask) | Import::Needs(ask) = import(name)
+            && !used.iter().any(|(known, _)| *known == ask)
+        {
+            used.push((ask, name));
+        }
+    }
+    let idle = asked.iter().filter(|ask| !used.iter().any(|(used, _)| used == *ask)).map(|ask| {
+        format!("plugin.toml asks for {ask}, and no import of the component uses it: take [capabilities.{ask}] out.")
+    });
+    let closed = used.iter().filter(|(ask, _)| !asked.contains(ask));
+    let closed: Vec<_> = closed.map(|(ask, name)| format!("{ask} ({name})")).collect();
+    let closed = (!closed.is_empty()).then(|| {
+        format!(
+            "The component can use what plugin.toml does not ask for: {}. It does not reach any of that; where it has \
+             to, write [capabilities.…] for it.",
+            closed.join(", ")
+        )
+    });
+    idle.chain(closed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use scorpiox_anatomy::{Export, FUNCTION, Function};
+    use scorpiox_plugin::PlainAsk;
+
+    use super::*;
+
+    fn component(imports: &[&str], exports: &[(&str, &str, bool)]) -> Anatomy {
+        let export = |(name, kind, has_function): &(&str, &str, bool)| {
+            let function = Function { name: "f".to_owned(), wit: "func()".to_owned(), unfit: None };
+            let functions = if *has_function { vec![function] } else { Vec::new() };
+            Export { name: (*name).to_owned(), kind: (*kind).to_owned(), functions }
+        };
+        Anatomy {
+            imports: imports.iter().map(|name| (*name).to_owned()).collect(),
+            exports: exports.iter().map(export).collect(),
+            ..Anatomy::default()
+        }
+    }
+
+    fn refusal(imports: &[&str], exports: &[(&str, &str, bool)]) -> String {
+        check_anatomy(&component(imports, exports), &Asks::default()).expect_err("an error").to_string()
+    }
+
+    #[test]
+    fn what_cannot_run_is_refused_with_its_name() {
+        let one = [("f", FUNCTION, true)];
+        assert!(check_anatomy(&component(&["wasi:cli/stdin@0.2.3"], &one), &Asks::default()).is_ok());
+        assert!(refusal(&["foo:bar/baz"], &one).starts_with("it imports foo:bar/baz, which this version"));
+        assert!(refusal(&["wasi:nn/graph@0.2.0"], &one).starts_with("it imports wasi:nn/graph@0.2.0, which"));
+        let newer = refusal(&["wasi:clocks/monotonic-clock@0.3.0"], &one);
+        assert!(newer.contains("WASI 0.3") && newer.contains("wasi:clocks/monotonic-clock@0.3.0"), "{newer}");
+        let unasked = refusal(&["scorpiox:tool/store@0.1.0"], &one);
+        assert!(unasked.contains("[capabilities.store] with why"), "{unasked}");
+        let both = refusal(&["scorpiox:tool/store@0.1.0", "foo:bar/baz"], &one);
+        assert!(both.starts_with("it imports foo:bar/baz, which"), "{both}");
+        assert!(refusal(&["scorpiox:tool/store@0.2.0"], &one).contains("scorpiox:tool/store@0.2.0"));
+        let other = refusal(&[], &[("scorpiox:tool/tool@0.2.0", INSTANCE, true)]);
+        assert!(
+            other.starts_with("it exports scorpiox:tool/tool@0.2.0, but this program supports"),
+            "{other}"
+        );
+    }
+
+    #[test]
+    fn why_there_are_no_tools_is_explained() {
+        let server = refusal(&[], &[("wasi:http/incoming-handler@0.2.0", INSTANCE, false)]);
+        assert!(
+            server.starts_with("it is an HTTP server (it exports wasi:http/incoming-handler@0.2.0)"),
+            "{server}"
+        );
+        assert!(refusal(&[], &[]).starts_with("it exports nothing, so there is nothing to call;"));
+        let library = refusal(&[], &[("a:b/types", INSTANCE, false)]);
+        assert!(library.starts_with("it exports a:b/types, and no function"), "{library}");
+    }
+
+    #[test]
+    fn notes_say_what_is_asked_for_in_vain_and_what_is_not_asked_for() {
+        let plain = || Some(PlainAsk { why: "x".to_owned() });
+        let asks = Asks { clock: plain(), store: plain(), ..Asks::default() };
+        let imports = [
+            "wasi:clocks/wall-clock@0.2.0",
+            "wasi:filesystem/types@0.2.0",
+            "wasi:filesystem/preopens@0.2.0",
+            "wasi:random/insecure-seed@0.2.0",
+            "wasi:cli/stdin@0.2.0",
+        ];
+        assert_eq!(
+            notes(&component(&imports, &[]), &asks),
+            [
+                "plugin.toml asks for store, and no import of the component uses it: take [capabilities.store] out.",
+                "The component can use what plugin.toml does not ask for: files (wasi:filesystem/types@0.2.0). It \
+                 does not reach any of that; where it has to, write [capabilities.…] for it.",
+            ]
+        );
+        assert!(
+            notes(&component(&imports[..1], &[]), &Asks { clock: plain(), ..Asks::default() }).is_empty()
+        );
+    }
+}
