@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use scorpiox_anatomy::{Anatomy, Kind, Module};
 use scorpiox_plugin::{Asks, MAX_TOOL_NAME_CHARS, is_tool_name};
+use scorpiox_runtime::is_service;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, rows, size, wrapped};
 use scorpiox_tools::plugins::{Import, Undescribed, check_anatomy, import, name, own_comments};
@@ -139,7 +140,9 @@ fn tools(anatomy: &Anatomy) -> String {
         let _ = writeln!(text, "  {}", one_line(&name, columns().saturating_sub(2)));
         rows(&mut text, "    ", &function.wit, MAX_ROWS);
         rows(&mut text, "    ", comments.get(&name).map_or("", String::as_str), MAX_ROWS);
-        let hindrance = function.unfit.clone().or_else(|| {
+        // What a server takes and gives is put together by this program.
+        let unfit = function.unfit.clone().filter(|_| !interface.is_some_and(is_service));
+        let hindrance = unfit.or_else(|| {
             let why =
                 format!("its name is no tool's: it has not 1 to {MAX_TOOL_NAME_CHARS} letters; see `rename`");
             (!is_tool_name(&name)).then_some(why)

@@ -28,5 +28,6 @@ pub use functions::{Exported, Functions, tool_name};
 pub use limits::Limits;
 pub use pool::{MAX_MEMORY_BYTES, pooled_config};
 pub use program::is_program;
+pub use service::{NAME as SERVICE_TOOL, is_service};
 pub use state::CallState;
 pub use ticker::{Awake, Beat, TICK, Ticker};

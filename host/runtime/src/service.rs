@@ -24,7 +24,7 @@ use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolRe
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
 
 /// What the tool is called.
-pub(super) const NAME: &str = "request";
+pub const NAME: &str = "request";
 /// The function of the interface.
 pub(super) const HANDLE: &str = "handle";
 
@@ -42,7 +42,7 @@ const DEFAULT_HOST: &str = "localhost";
 const KNOWN: [&str; 5] = ["method", "path", "headers", "body", "body_base64"];
 
 /// Whether an export serves requests.
-pub(super) fn is_service(export: &str) -> bool {
+pub fn is_service(export: &str) -> bool {
     export.starts_with("wasi:http/incoming-handler@0.2.")
 }
 

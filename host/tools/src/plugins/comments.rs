@@ -13,7 +13,7 @@ use scorpiox_anatomy::{Anatomy, Comment};
 use scorpiox_compile::Package;
 use scorpiox_plugin::read_file;
 
-use scorpiox_runtime::{is_program, tool_name};
+use scorpiox_runtime::{SERVICE_TOOL, is_program, is_service, tool_name};
 
 /// Most bytes of all files together, and most files: the WIT of all of WASI is a tenth of it.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -47,6 +47,7 @@ fn named(comment: Comment) -> (String, String) {
 pub fn name(interface: Option<&str>, function: &str) -> String {
     match interface {
         Some(interface) if is_program(interface) => "run".to_owned(),
+        Some(interface) if is_service(interface) => SERVICE_TOOL.to_owned(),
         Some(interface) => tool_name(interface, function),
         None => function.to_owned(),
     }
@@ -167,6 +168,7 @@ mod tests {
             expected.map(|(name, text)| (name.to_owned(), text.to_owned())).into()
         );
         assert_eq!(name(Some("wasi:cli/run@0.2.0"), "run"), "run");
+        assert_eq!(name(Some("wasi:http/incoming-handler@0.2.3"), "handle"), "request");
     }
 
     #[test]

@@ -11,8 +11,6 @@ use super::grants::{GRANTABLE, grants};
 
 const PACKAGE: &str = "scorpiox:tool/";
 const VERSION: &str = "@0.1.0";
-/// What an HTTP server exports.
-const SERVER: &str = "wasi:http/incoming-handler";
 /// Names of exports that an error lists.
 const MAX_NAMES: usize = 5;
 
@@ -113,12 +111,6 @@ pub(super) fn check_imports<'a>(
 /// Why there is nothing to call, and what to do.
 fn nothing(anatomy: &Anatomy) -> String {
     let names: Vec<_> = anatomy.exports.iter().map(|export| export.name.as_str()).collect();
-    if let Some(server) = names.iter().find(|name| name.starts_with(SERVER)) {
-        return format!(
-            "it is an HTTP server (it exports {server}), and no tool can be made of that; export functions from its \
-             world, one for each thing that it can do"
-        );
-    }
     let Some(first) = names.get(..names.len().min(MAX_NAMES)).filter(|names| !names.is_empty()) else {
         return "it exports nothing, so there is nothing to call; export functions from its world, or build a program \
                 (`cargo build --target wasm32-wasip2` of a main.rs)"
@@ -210,11 +202,6 @@ mod tests {
 
     #[test]
     fn why_there_are_no_tools_is_explained() {
-        let server = refusal(&[], &[("wasi:http/incoming-handler@0.2.0", INSTANCE, false)]);
-        assert!(
-            server.starts_with("it is an HTTP server (it exports wasi:http/incoming-handler@0.2.0)"),
-            "{server}"
-        );
         assert!(refusal(&[], &[]).starts_with("it exports nothing, so there is nothing to call;"));
         let library = refusal(&[], &[("a:b/types", INSTANCE, false)]);
         assert!(library.starts_with("it exports a:b/types, and no function"), "{library}");

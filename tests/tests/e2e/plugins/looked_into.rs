@@ -68,11 +68,6 @@ fn what_cannot_run_is_refused_before_it_is_compiled_and_says_what_to_do() {
         ),
         (
             String::new(),
-            "(instance $i) (export \"wasi:http/incoming-handler@0.2.0\" (instance $i))",
-            "it is an HTTP server (it exports wasi:http/incoming-handler@0.2.0)",
-        ),
-        (
-            String::new(),
             "(type $t (record (field \"a\" u8))) (export \"point\" (type $t))",
             "it exports point, and no function, so there is nothing to call: it is a library of types",
         ),
