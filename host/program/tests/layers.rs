@@ -30,7 +30,7 @@ const LAYERS: [&[&str]; 13] = [
     &["shell"],
     &["capabilities"],
     &["runtime"],
-    &["tools"],
+    &["skills", "tools"],
     &["server"],
     &["stdio"],
     &["program"],
