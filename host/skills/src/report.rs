@@ -133,46 +133,35 @@ pub fn check(library: &Library<'_>, folder: &Path) -> (Shown, bool) {
     let catalogue = &library.catalogue;
     let mut out = String::new();
     let (mut errors, mut warnings) = (0, 0);
-    for skipped in &catalogue.skipped {
+    let mut fails = |out: &mut String, what: String| {
         errors += 1;
-        say(&mut out, 0, &format!("error: {}: {}", skipped.path, skipped.reason));
+        say(out, 0, &format!("error: {what}"));
+    };
+    for skipped in &catalogue.skipped {
+        fails(&mut out, format!("{}: {}", skipped.path, skipped.reason));
     }
     for skill in &catalogue.skills {
-        let mut remarked = String::new();
         let inspected = library.inspect(skill);
-        warnings += remarks(&mut remarked, skill, inspected.as_ref().ok());
-        match inspected {
-            Ok(Inspection { text, .. }) => {
-                let listed = size(&format!("{}: {}", skill.name, skill.description));
-                let line = format!(
-                    "{}: in the list {listed}; invoked {}{}",
-                    skill.name,
-                    size(&text),
-                    audience(skill)
-                );
-                say(&mut out, 0, &line);
-            }
-            Err(why) => {
-                errors += 1;
-                say(&mut out, 0, &format!("error: {}: it cannot be invoked: {why}", skill.name));
-            }
+        match &inspected {
+            Ok(Inspection { text, .. }) => say(&mut out, 0, &sizes(skill, text)),
+            Err(why) => fails(&mut out, format!("{}: it cannot be invoked: {why}", skill.name)),
         }
-        out.push_str(&remarked);
+        warnings += remarks(&mut out, skill, inspected.as_ref().ok());
     }
     if catalogue.skills.is_empty() && catalogue.skipped.is_empty() {
-        errors += 1;
-        say(
-            &mut out,
-            0,
-            &format!(
-                "error: {} is no skill and has none: there is no SKILL.md in it, nor in a folder in it",
-                folder.display()
-            ),
-        );
+        let folder = folder.display();
+        let none = "is no skill and has none: there is no SKILL.md in it, nor in a folder in it";
+        fails(&mut out, format!("{folder} {none}"));
     }
-    let (skills, errors_said) = (counted(catalogue.skills.len(), "skill"), counted(errors, "error"));
-    say(&mut out, 0, &format!("{skills}, {errors_said}, {}", counted(warnings, "warning")));
+    let (skills, said) = (counted(catalogue.skills.len(), "skill"), counted(errors, "error"));
+    say(&mut out, 0, &format!("{skills}, {said}, {}", counted(warnings, "warning")));
     (Shown::text(&out), errors == 0)
+}
+
+/// How much a skill takes of what a model reads: always, and when it is invoked.
+fn sizes(skill: &Skill, invoked: &str) -> String {
+    let listed = size(&format!("{}: {}", skill.name, skill.description));
+    format!("{}: in the list {listed}; invoked {}{}", skill.name, size(invoked), audience(skill))
 }
 
 /// What is wrong with a skill but does not keep it from working; how much it is.

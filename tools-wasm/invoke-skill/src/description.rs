@@ -53,7 +53,7 @@ pub fn describe(skills: &impl Skills, catalogue: &[Skill]) -> Listing {
     }
     let whole = for_models.iter().map(|skill| line(skill, Some(&skill.description)).len()).sum::<usize>();
     let is_complete = BASE.len() + HEADING.len() + whole < MAX_BYTES;
-    let plan = if is_complete { Plan::whole(for_models) } else { Plan::cut(skills, for_models) };
+    let plan = if is_complete { Plan::whole(&for_models) } else { Plan::cut(skills, for_models) };
     let mut lines = plan.lines.into_iter();
     let of = |skill: &Skill| if skill.is_for(Caller::Model) { lines.next().flatten() } else { None };
     let listed: Vec<Option<String>> = catalogue.iter().map(of).collect();
@@ -79,7 +79,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn whole(skills: Vec<&Skill>) -> Self {
+    fn whole(skills: &[&Skill]) -> Self {
         let lines = skills.iter().map(|skill| Some(line(skill, Some(&skill.description)))).collect();
         Self { lines, tail: String::new(), more: Vec::new() }
     }

@@ -342,7 +342,9 @@ fn commands_in_the_text_exist_with_their_options() {
                 .is_some_and(|word| word.starts_with("--") || word.chars().all(|c| c.is_ascii_lowercase()));
             let command = match first {
                 "scorpiox-code" => code.trim_start_matches("scorpiox-code").to_owned(),
-                "policy" | "plugin" | "skills" | "audit" | "config" | "doctor" | "stats" | "uninstall" if is_command => {
+                "policy" | "plugin" | "skills" | "audit" | "config" | "doctor" | "stats" | "uninstall"
+                    if is_command =>
+                {
                     code.clone()
                 }
                 _ => continue,

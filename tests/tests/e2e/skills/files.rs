@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::{FROM_OUTSIDE, PLAIN, body, invoke, started};
 
-const DENIES_BASH: &str = "version = 1\n[tools]\ndeny = [\"Bash\", \"BackgroundBash\"]\n[files]\ndeny = [\"**/*.key\"]\n";
+const DENIES_BASH: &str =
+    "version = 1\n[tools]\ndeny = [\"Bash\", \"BackgroundBash\"]\n[files]\ndeny = [\"**/*.key\"]\n";
 
 fn program() -> Program {
     let program = Program::new();
@@ -25,7 +26,8 @@ fn a_file_of_a_skill_is_read_in_every_revision_where_no_command_may_run() {
     let program = program();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
         let mut server = program.start();
-        let call = json!({ "name": "InvokeSkill", "arguments": { "skill_name": "mine/references/forms.md" } });
+        let call =
+            json!({ "name": "InvokeSkill", "arguments": { "skill_name": "mine/references/forms.md" } });
         let answer = if revision == "2026-07-28" {
             server.ask("tools/call", modern(call))
         } else {
@@ -49,11 +51,24 @@ fn nothing_is_read_by_a_path_that_is_no_file_of_the_skill() {
     std::os::unix::fs::symlink(program.home().join("secret.txt"), folder.join("link.txt")).expect("a link");
     std::os::unix::fs::symlink(program.home(), folder.join("up")).expect("a link");
     let mut server = started(&program);
-    for path in ["../../../secret.txt", "link.txt", "up/secret.txt", ".hidden", "a.key", "/etc/passwd", "references", "", "absent.md"] {
+    for path in [
+        "../../../secret.txt",
+        "link.txt",
+        "up/secret.txt",
+        ".hidden",
+        "a.key",
+        "/etc/passwd",
+        "references",
+        "",
+        "absent.md",
+    ] {
         let result = server.call("InvokeSkill", json!({ "skill_name": format!("mine/{path}") }));
         let text = result.to_string();
         assert_eq!(result["isError"], true, "{path}: {text}");
-        assert!(!["SECRET", "KEY", "HIDDEN", "root:"].iter().any(|secret| text.contains(secret)), "{path}: {text}");
+        assert!(
+            !["SECRET", "KEY", "HIDDEN", "root:"].iter().any(|secret| text.contains(secret)),
+            "{path}: {text}"
+        );
     }
     let listed = invoke(&mut server, "mine", "");
     assert!(listed.contains("\nFiles:\n- references/forms.md\nTo read one, invoke InvokeSkill with a skill_name such as \"mine/references/forms.md\"."), "{listed}");
@@ -62,12 +77,19 @@ fn nothing_is_read_by_a_path_that_is_no_file_of_the_skill() {
 #[test]
 fn long_instructions_are_read_on_by_the_tool() {
     let program = Program::new();
-    let text: String = (0..3000).map(|n| format!("step {n}\n")).collect();
+    let text = (0..3000).map(|n| format!("step {n}\n")).collect::<Vec<_>>().concat();
     program.put("workspace/.claude/skills/long/SKILL.md", super::skill("long", "D", &text));
     let mut server = started(&program);
     let first = invoke(&mut server, "long", "");
     let shown = body(&first, "long");
-    let next = first.rsplit_once("and arguments \"").expect("a note").1.split('"').next().expect("a line").to_owned();
+    let next = first
+        .rsplit_once("and arguments \"")
+        .expect("a note")
+        .1
+        .split('"')
+        .next()
+        .expect("a line")
+        .to_owned();
     let rest = invoke(&mut server, "long/SKILL.md", &next);
     assert!(rest.contains(FROM_OUTSIDE), "{rest}");
     let rest = rest.split_once(">\n").expect("a block").1.split_once("\n</skill_file>").expect("its end").0;
@@ -83,7 +105,10 @@ fn where_not_all_files_are_listed_scripts_are() {
     }
     program.put("workspace/.claude/skills/mine/scripts/build.sh", "echo");
     let text = invoke(&mut started(&program), "mine", "");
-    assert!(text.contains("\nFiles:\n- scripts/build.sh\n- assets/00.txt\n") && text.contains("\n… and more\n"), "{text}");
+    assert!(
+        text.contains("\nFiles:\n- scripts/build.sh\n- assets/00.txt\n") && text.contains("\n… and more\n"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -30,7 +30,10 @@ fn a_skill_that_models_must_not_invoke_is_a_prompt_alone() {
         let result = server.call("InvokeSkill", json!({ "skill_name": name }));
         assert_eq!(result["isError"], true, "{result}");
         let said = result["content"][0]["text"].as_str().expect("text");
-        assert!(said.contains("only the user can start it, as a prompt") && !said.contains("Deploy it"), "{said}");
+        assert!(
+            said.contains("only the user can start it, as a prompt") && !said.contains("Deploy it"),
+            "{said}"
+        );
     }
     assert_eq!(prompts(&mut server).len(), 2);
     let got = prompt(&mut server, "deploy", &json!({}));
@@ -43,17 +46,25 @@ fn a_skill_that_people_must_not_pick_is_no_prompt() {
     let program = Program::new();
     put(&program, "background", "user-invocable: false", "Know this\n");
     let mut server = started(&program);
-    assert_eq!(prompts(&mut server), [] as [Value; 0]);
+    assert!(prompts(&mut server).is_empty());
     let refused = prompt(&mut server, "background", &json!({}));
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
-    assert!(refused["error"]["message"].as_str().expect("text").contains("user-invocable: false"), "{refused}");
+    assert!(
+        refused["error"]["message"].as_str().expect("text").contains("user-invocable: false"),
+        "{refused}"
+    );
     assert_eq!(body(&invoke(&mut server, "background", ""), "background"), "Know this\n");
 }
 
 #[test]
 fn named_arguments_are_those_of_the_prompt_and_placeholders() {
     let program = Program::new();
-    put(&program, "fix", "arguments: [issue, branch]\nargument-hint: \"[issue] [branch]\"", "Fix $issue on $branch: $0.\n");
+    put(
+        &program,
+        "fix",
+        "arguments: [issue, branch]\nargument-hint: \"[issue] [branch]\"",
+        "Fix $issue on $branch: $0.\n",
+    );
     put(&program, "plain", "argument-hint: \"[anything]\"", "Do $ARGUMENTS\n");
     let mut server = started(&program);
     let listed = prompts(&mut server);
@@ -70,18 +81,32 @@ fn named_arguments_are_those_of_the_prompt_and_placeholders() {
     );
     let mut text = |name: &str, arguments: Value| -> String {
         let got = prompt(&mut server, name, &arguments);
-        body(got["result"]["messages"][0]["content"]["text"].as_str().unwrap_or_else(|| panic!("{got}")), name)
+        body(
+            got["result"]["messages"][0]["content"]["text"].as_str().unwrap_or_else(|| panic!("{got}")),
+            name,
+        )
     };
-    assert_eq!(text("fix", json!({ "issue": "it's 12", "branch": "main" })), "Fix it's 12 on main: it's 12.\n");
+    assert_eq!(
+        text("fix", json!({ "issue": "it's 12", "branch": "main" })),
+        "Fix it's 12 on main: it's 12.\n"
+    );
     assert_eq!(text("fix", json!({ "branch": "main" })), "Fix  on main: .\n");
     assert_eq!(text("fix", json!({ "arguments": "12 'a b'" })), "Fix 12 on a b: 12.\n");
     assert_eq!(text("fix", json!({})), "Fix $issue on $branch: $0.\n");
     assert_eq!(text("plain", json!({ "arguments": "it" })), "Do it\n");
     assert_eq!(body(&invoke(&mut server, "fix", "12 main"), "fix"), "Fix 12 on main: 12.\n");
     for (name, arguments, why) in [
-        ("fix", json!({ "colour": "red" }), "there is no argument \"colour\"; the prompt takes issue, branch"),
+        (
+            "fix",
+            json!({ "colour": "red" }),
+            "there is no argument \"colour\"; the prompt takes issue, branch",
+        ),
         ("plain", json!({ "colour": "red" }), "there is no argument \"colour\"; the prompt takes arguments"),
-        ("fix", json!({ "issue": "1", "arguments": "1" }), "give either \"arguments\" or single arguments, not both"),
+        (
+            "fix",
+            json!({ "issue": "1", "arguments": "1" }),
+            "give either \"arguments\" or single arguments, not both",
+        ),
         ("fix", json!({ "issue": 5 }), "arguments must be an object of strings"),
     ] {
         let refused = prompt(&mut server, name, &arguments);
@@ -109,10 +134,14 @@ fn variables_that_the_server_knows_are_filled_in_and_others_are_said() {
         (invoke(&mut started(&program), "v", ""), project)
     };
     let (known, project) = invoked(Program::new().with("CLAUDE_CODE_SESSION_ID", "0a-1b"));
-    assert!(known.contains(&format!("In {project} at 0a-1b with ${{CLAUDE_EFFORT}}, ${{HOME}}\n")), "{known}");
+    assert!(
+        known.contains(&format!("In {project} at 0a-1b with ${{CLAUDE_EFFORT}}, ${{HOME}}\n")),
+        "{known}"
+    );
     assert!(known.contains("This server does not know ${CLAUDE_EFFORT}; it stays as written."), "{known}");
     for hostile in [None, Some("a\nb; rm")] {
-        let program = hostile.map_or_else(Program::new, |id| Program::new().with("CLAUDE_CODE_SESSION_ID", id));
+        let program =
+            hostile.map_or_else(Program::new, |id| Program::new().with("CLAUDE_CODE_SESSION_ID", id));
         let (unknown, _) = invoked(program);
         assert!(unknown.contains(" at ${CLAUDE_SESSION_ID} with "), "{unknown}");
         assert!(unknown.contains("does not know ${CLAUDE_SESSION_ID}, ${CLAUDE_EFFORT};"), "{unknown}");

@@ -42,7 +42,10 @@ fn a_skill_file_in_lower_case_is_found_read_served_and_warned_of() {
     let read = ask_modern(&mut server, "resources/read", json!({ "uri": "skill://low/SKILL.md" }));
     assert_eq!(read["contents"][0]["text"], skill("low", "D", "Body\n"));
     let (_, report, _) = program.run(&["doctor"]);
-    assert!(unwrapped(&report).contains("low: the file is named skill.md; other programs look for SKILL.md"), "{report}");
+    assert!(
+        unwrapped(&report).contains("low: the file is named skill.md; other programs look for SKILL.md"),
+        "{report}"
+    );
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use scorpiox_tests::Program;
 use serde_json::json;
 
-use super::{MAX_DESCRIPTION_BYTES, NEWEST, ask_modern, copy_real_skills_to, description, lists_search, skill, started};
+use super::{
+    MAX_DESCRIPTION_BYTES, NEWEST, ask_modern, copy_real_skills_to, description, lists_search, skill, started,
+};
 
 /// Clients cut instructions at this many bytes.
 const MAX_INSTRUCTIONS_BYTES: usize = 2048;
@@ -27,13 +29,23 @@ fn a_person_s_real_skills_are_described_as_their_authors_wrote() {
     assert_eq!(prompts.len(), names.len());
     let mut in_list = 0;
     for prompt in prompts {
-        let line = format!("- {}: {}", prompt["name"].as_str().expect("a name"), prompt["description"].as_str().expect("text"));
+        let line = format!(
+            "- {}: {}",
+            prompt["name"].as_str().expect("a name"),
+            prompt["description"].as_str().expect("text")
+        );
         let is_listed = text.lines().any(|listed| listed == line);
         in_list += usize::from(is_listed);
-        assert!(is_listed || instructions.lines().any(|listed| listed == line), "{line}\n{text}\n{instructions}");
+        assert!(
+            is_listed || instructions.lines().any(|listed| listed == line),
+            "{line}\n{text}\n{instructions}"
+        );
     }
     assert!(in_list >= 12, "{text}");
-    assert!(instructions.contains("\nDescriptions of skills that InvokeSkill has in part:\n- "), "{instructions}");
+    assert!(
+        instructions.contains("\nDescriptions of skills that InvokeSkill has in part:\n- "),
+        "{instructions}"
+    );
     let discovered = ask_modern(&mut server, "server/discover", json!({}));
     assert_eq!(discovered["instructions"], hello["instructions"]);
 }
@@ -41,7 +53,8 @@ fn a_person_s_real_skills_are_described_as_their_authors_wrote() {
 /// Puts skills with descriptions that do not fit, and that begin alike.
 fn put_many(program: &Program, folder: &str, from: u32) {
     for n in from..from + 20 {
-        let text = format!("Use when subject {n} comes up. {}", "More is said of it, in many words. ".repeat(6));
+        let text =
+            format!("Use when subject {n} comes up. {}", "More is said of it, in many words. ".repeat(6));
         let text = skill(&format!("skill-{n}"), text.trim(), "Body\n");
         program.put(&format!("{folder}/.claude/skills/skill-{n}/SKILL.md"), text);
     }
@@ -86,6 +99,9 @@ fn a_search_has_descriptions_whole_where_few_match() {
     put_many(&program, "workspace", 10);
     let mut server = started(&program);
     let text = server.text("SearchSkills", json!({ "pattern": "subject 17 " }));
-    assert!(text.contains("- skill-17 (from the opened project): Use when subject 17 comes up. More"), "{text}");
+    assert!(
+        text.contains("- skill-17 (from the opened project): Use when subject 17 comes up. More"),
+        "{text}"
+    );
     assert!(text.contains("in many words.\n") && !text.contains('…'), "{text}");
 }

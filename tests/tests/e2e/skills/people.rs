@@ -101,7 +101,8 @@ fn a_folder_of_skills_is_checked_and_errors_are_said_by_the_exit_code() {
     let program = Program::new();
     program.put("workspace/all/a/SKILL.md", skill("a", "D", "Body\n"));
     program.put("workspace/all/b/SKILL.md", "---\nname: b\n---\nBody\n");
-    program.put("workspace/all/c/SKILL.md", "---\nname: a\ndescription: D\nuser_invocable: false\n---\nBody\n");
+    program
+        .put("workspace/all/c/SKILL.md", "---\nname: a\ndescription: D\nuser_invocable: false\n---\nBody\n");
     let (code, out) = run(&program, &["skills", "check", "all"]);
     assert_eq!(code, Some(1), "{out}");
     for said in [
@@ -131,6 +132,14 @@ fn doctor_has_a_line_for_each_member_of_front_matters_without_effect() {
     }
     let (_, report, _) = program.run(&["doctor"]);
     let report = unwrapped(&report);
-    assert_eq!(report.matches("allowed-tools in a, b, c is ignored: a skill grants nothing").count(), 1, "{report}");
-    assert_eq!(report.matches("model in a, b, c is ignored: a server cannot choose that").count(), 1, "{report}");
+    assert_eq!(
+        report.matches("allowed-tools in a, b, c is ignored: a skill grants nothing").count(),
+        1,
+        "{report}"
+    );
+    assert_eq!(
+        report.matches("model in a, b, c is ignored: a server cannot choose that").count(),
+        1,
+        "{report}"
+    );
 }

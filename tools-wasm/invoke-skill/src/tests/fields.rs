@@ -98,6 +98,6 @@ fn what_has_no_effect_is_named_with_the_reason() {
             "when-to-use: no format has it; did you mean when_to_use?",
         ]
     );
-    let many: String = (0..100).map(|n| format!("k{n}: v\n")).collect();
+    let many = (0..100).map(|n| format!("k{n}: v\n")).collect::<Vec<_>>().concat();
     assert_eq!(ignored(&many).len(), 32);
 }

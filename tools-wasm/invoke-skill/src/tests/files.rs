@@ -33,7 +33,7 @@ fn a_skill_whose_name_has_a_slash_is_found_before_a_file() {
 
 #[test]
 fn a_long_file_comes_in_parts_that_make_the_whole() {
-    let text: String = (1..=3000).map(|line| format!("line {line}\n")).collect();
+    let text = (1..=3000).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
     let folders = with_file("long.txt", text.clone());
     let (mut whole, mut from, mut parts) = (String::new(), "1".to_owned(), 0);
     loop {
