@@ -21,6 +21,8 @@ pub struct Setup {
     pub store: Arc<dyn Store>,
     /// Where skills are.
     pub skills: Arc<SkillFolders>,
+    /// Who asks for a skill.
+    pub asked_by: Caller,
     /// Where commands run, for components that may.
     pub shell: Arc<Shell>,
     /// Whether commands must change nothing at the moment.
@@ -52,6 +54,15 @@ impl Setup {
     pub fn transaction(&self, mode: Mode) -> LazyTransaction {
         LazyTransaction::new(Arc::clone(&self.store), mode, self.cancel.clone(), Arc::clone(&self.on_wait))
     }
+}
+
+/// Who asks for a skill: some are for one of them alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// A model, by a tool.
+    Model,
+    /// A person, who picked the skill in a list.
+    Person,
 }
 
 /// The component that capabilities are provided to.

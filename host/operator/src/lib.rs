@@ -23,4 +23,4 @@ pub use folder::{NoFolder, Sources, WorkspaceFolder, is_own};
 pub use operator::Operator;
 pub use places::existing;
 pub use site::Site;
-pub use skills::{Required, SKILL_FILE, Scope, SkillFolders, Source};
+pub use skills::{LeftOut, Required, SKILL_FILE, Scope, SkillFolders, Source};

@@ -31,7 +31,7 @@ const LAYERS: [&[&str]; 14] = [
     &["capabilities"],
     &["wasi"],
     &["runtime"],
-    &["tools"],
+    &["skills", "tools"],
     &["author", "server"],
     &["stdio"],
     &["program"],

@@ -17,7 +17,7 @@ use super::wait::wait;
 use super::{CallState, Component, Fault};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolDefinition, ToolError, ToolResult};
 use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
-use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Catalogue;
+use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::{Catalogue, Inspection};
 use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
 use scorpiox_capabilities::Contexts;
 use scorpiox_capabilities::setup::{Grantee, Setup};
@@ -144,6 +144,26 @@ impl Runtime {
             |_| Verdict::Discard,
         )?;
         Ok((finished.value, finished.skills.sources().to_vec()))
+    }
+
+    /// A skill as a model gets it, by its id in the catalogue that the same folders give; or why nobody can
+    /// invoke it.
+    pub fn inspect_skill(
+        &self,
+        component: &Component,
+        setup: &Setup,
+        id: u32,
+    ) -> Result<Result<Inspection, String>, Fault> {
+        let finished = self.transact(
+            component,
+            setup,
+            |loaded, store| {
+                let skills = exported(loaded.skills.as_ref(), "skill-catalogue")?.instantiate(&mut *store)?;
+                skills.scorpiox_tool_skill_catalogue().call_inspect(store, id)
+            },
+            |_| Verdict::Discard,
+        )?;
+        Ok(finished.value)
     }
 
     /// Fires a timer within `transaction`, which the caller commits.

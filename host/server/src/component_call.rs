@@ -6,6 +6,7 @@ use super::call_error::CallError;
 use super::client::{Client, OfComponent};
 use super::scope::Scope;
 use scorpiox_capabilities::Capability;
+use scorpiox_capabilities::setup::Caller;
 use scorpiox_runtime::bindings::any_tool::exports::scorpiox::tool::tool::{
     ToolError, ToolResult as WasmResult,
 };
@@ -21,6 +22,7 @@ pub(super) struct Invocation<'a> {
     pub(super) client: &'a Client,
     /// Most characters that the text of the result may have.
     pub(super) room: usize,
+    pub(super) asked_by: Caller,
 }
 
 /// Runs a tool of a component, which calls it `inner`.
@@ -30,11 +32,12 @@ pub(super) fn run(
     inner: &str,
     invocation: &Invocation<'_>,
 ) -> Result<Finished<Result<WasmResult, ToolError>>, CallError> {
-    let &Invocation { tool, arguments, client, room } = invocation;
+    let &Invocation { tool, arguments, client, room, asked_by } = invocation;
     let progress = scope.progress.clone();
     let on_wait = Arc::new(move || progress.report("Waiting for others to finish writing"));
     let mut setup = scope.setup_for(scope.uses.clone(), on_wait);
     setup.room = room;
+    setup.asked_by = asked_by;
     if component.grants.contains(&Capability::Progress) {
         let progress = scope.progress.clone();
         setup.on_progress = Arc::new(move |message: &str| progress.report(message));

@@ -7,8 +7,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use scorpiox_plugin::{Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest};
-use serde_json::{Value, json};
+use scorpiox_plugin::{Fingerprint, MAX_COMPONENT_BYTES};
+use scorpiox_skills::component::{arguments, file};
+use serde_json::Value;
 
 use super::call_error::CallError;
 use super::component_call::{self, Invocation};
@@ -20,7 +21,7 @@ use scorpiox_tools::{Failure, Kind, Output, OutputContent, Tool};
 pub(super) fn run(scope: &Scope<'_>, invoked: &Invoked, invocation: &Invocation<'_>, output: &mut Output) {
     let reading = Reading::new(Arc::clone(scope.setup().shell.operator()), scope.uses.clone());
     let Ok(skill) = reading.open(&invoked.source) else { return };
-    let Some(component) = component(&reading, &skill) else { return };
+    let Some(component) = file(&reading, &skill) else { return };
     let skill_component =
         SkillComponent { folder: &invoked.source.path, component, reading: &reading, skill: &skill };
     let ran = approved(scope, &skill_component).and_then(|tool| call(scope, &tool, invoked, invocation));
@@ -63,17 +64,6 @@ impl SkillComponent<'_> {
         }
         Fingerprint::of_all(file.take(MAX_COMPONENT_BYTES))
     }
-}
-
-/// The component's file: what `plugin.toml` names, or the only one.
-fn component(reading: &Reading, skill: &Opened) -> Option<String> {
-    if let Ok(manifest) = reading.whole(skill, MANIFEST, MAX_MANIFEST_BYTES as u64) {
-        return Some(Manifest::parse(&String::from_utf8(manifest).ok()?).ok()?.component);
-    }
-    let names = skill.folder().names().ok()?.flatten().filter_map(|name| name.into_string().ok());
-    let mut found = names.filter(|name| Path::new(name).extension().is_some_and(|kind| kind == "wasm"));
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
 }
 
 /// The tool to be called of the approved plugin with this very component.
@@ -135,23 +125,4 @@ fn call(
     let arguments = arguments.to_string();
     let invocation = Invocation { tool, arguments: &arguments, ..*invocation };
     component_call::outcome(component_call::run(scope, component, inner, &invocation)?.value)
-}
-
-/// The skill's arguments as the tool takes them: words, one text, none, or an object as it is.
-fn arguments(schema: &Value, invoked: &Invoked) -> Option<Value> {
-    let properties = schema["properties"].as_object()?;
-    if let Some(args) = properties.get("args")
-        && args["items"]["type"] == "string"
-    {
-        return Some(json!({ "args": invoked.words }));
-    }
-    let required: Vec<_> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    match required.as_slice() {
-        [] if invoked.arguments.trim().is_empty() => Some(json!({})),
-        [only] if properties.get(*only).is_some_and(|property| property["type"] == "string") => {
-            Some(json!({ *only: invoked.arguments }))
-        }
-        _ => serde_json::from_str(&invoked.arguments).ok().filter(Value::is_object),
-    }
 }

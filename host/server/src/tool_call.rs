@@ -6,6 +6,7 @@ use std::time::Instant;
 use scorpiox_ask::Questions;
 use scorpiox_audit::{Outcome, Uses};
 use scorpiox_capabilities::ask::Asked;
+use scorpiox_capabilities::setup::Caller;
 use scorpiox_executor::Reason;
 use scorpiox_policy::Refusal;
 use scorpiox_rpc::reply;
@@ -48,7 +49,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let recording = scope.session.begin_call(scope.request, &tool, arguments, &scope.uses);
     bound(scope, &tool);
     let room = Manner::room(scope, &tool);
-    let invocation = Invocation { tool: &tool, arguments, client: &client, room };
+    let invocation = Invocation { tool: &tool, arguments, client: &client, room, asked_by: Caller::Model };
     let Ran { outcome, messages_waiting } = match recording.permit() {
         Ok(()) => run(scope, &invocation),
         Err(refusal) => refusal.into(),
@@ -202,7 +203,7 @@ impl From<CallError> for Ran {
 
 /// Runs a tool that is permitted, wherever it runs.
 pub(super) fn run(scope: &Scope<'_>, invocation: &Invocation<'_>) -> Ran {
-    let &Invocation { tool, arguments, client, room } = invocation;
+    let &Invocation { tool, arguments, client, room, .. } = invocation;
     match &tool.kind {
         Kind::Native(native) => {
             let call = Call {

@@ -18,7 +18,7 @@ use super::plugin_watch::PluginWatch;
 use super::records::Records;
 use scorpiox_capabilities::ask::Prompter;
 use scorpiox_capabilities::files::Files;
-use scorpiox_capabilities::setup::Setup;
+use scorpiox_capabilities::setup::{Caller, Setup};
 use scorpiox_capabilities::web::Web;
 use scorpiox_runtime::{Beat, Component, Fault, Runtime};
 use scorpiox_shell::Shell;
@@ -258,6 +258,7 @@ impl Workspace {
             prefix: None,
             uses: Uses::default(),
             on_progress: Arc::new(|_| {}),
+            asked_by: Caller::Model,
             read_only: false,
             cancel,
             on_wait,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Definition;
 use scorpiox_capabilities::skills::Reading;
-use scorpiox_operator::{Scope, Source};
+use scorpiox_operator::{Required, Scope, Source};
 
 /// Longest file that is read: descriptions have 2 KiB.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -26,6 +26,9 @@ pub struct Key {
     /// Of the component that lists them.
     component: String,
     prefix: Option<String>,
+    /// Names of those that are described first.
+    #[serde(default)]
+    required: Vec<String>,
     skills: Vec<SkillKey>,
 }
 
@@ -39,7 +42,13 @@ struct SkillKey {
 
 impl Key {
     /// Of these skills as they are now, for clients with one prefix.
-    pub fn new(component: &str, prefix: Option<&str>, sources: &[Source], reading: &Reading) -> Self {
+    pub fn new(
+        component: &str,
+        prefix: Option<&str>,
+        required: Required,
+        sources: &[Source],
+        reading: &Reading,
+    ) -> Self {
         let key = |source: &Source| SkillKey {
             path: source.path.clone(),
             is_of_workspace: source.scope == Scope::Workspace,
@@ -48,6 +57,7 @@ impl Key {
         Self {
             component: component.to_owned(),
             prefix: prefix.map(str::to_owned),
+            required: required.by_person.into_iter().chain(required.by_workspace).collect(),
             skills: sources.iter().map(key).collect(),
         }
     }
@@ -64,6 +74,9 @@ pub struct Cached {
     key: Key,
     /// Of all tools of the component.
     pub definitions: Vec<Definition>,
+    /// What the server's instructions add to them.
+    #[serde(default)]
+    pub more: Vec<String>,
 }
 
 /// Definitions that depend on the skills.
@@ -94,8 +107,8 @@ impl ListingCache {
     }
 
     /// Keeps what was listed under a key that was taken before.
-    pub fn put(&self, key: Key, definitions: Vec<Definition>) -> Arc<Cached> {
-        let listed = Arc::new(Cached { key, definitions });
+    pub fn put(&self, key: Key, definitions: Vec<Definition>, more: Vec<String>) -> Arc<Cached> {
+        let listed = Arc::new(Cached { key, definitions, more });
         // The clock of the files may not tell these skills from what they become at once.
         if listed.key.is_settled(SystemTime::now()) {
             self.write(&listed);
@@ -143,11 +156,11 @@ mod tests {
         });
         let stamp = Some(serde_json::from_value(stamp).expect("a stamp"));
         let skills = vec![SkillKey { path: "/a".into(), is_of_workspace: true, stamp }];
-        Key { component: "built-in:1".to_owned(), prefix: None, skills }
+        Key { component: "built-in:1".to_owned(), prefix: None, required: Vec::new(), skills }
     }
 
     fn put(cache: &ListingCache, key: Key) {
-        cache.put(key, Vec::new());
+        cache.put(key, Vec::new(), Vec::new());
     }
 
     #[test]
@@ -165,6 +178,7 @@ mod tests {
         assert!(other(|_| ()).is_some());
         assert!(other(|key| key.component.push('2')).is_none());
         assert!(other(|key| key.prefix = Some("mcp_".to_owned())).is_none());
+        assert!(other(|key| key.required.push("a".to_owned())).is_none());
         assert!(other(|key| key.skills[0].stamp = None).is_none());
         assert!(other(|key| key.skills[0].is_of_workspace = false).is_none());
     }

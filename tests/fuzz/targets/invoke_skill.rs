@@ -3,7 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use invoke_skill::{FileList, ReadError, Scope, Skills, Source};
+use invoke_skill::{Caller, FileList, ReadError, Scope, Skills, Source};
 use libfuzzer_sys::fuzz_target;
 use scorpiox_tool_kit::Client;
 use serde_json::json;
@@ -26,8 +26,12 @@ impl Skills for Files<'_> {
             folder_name: format!("skill-{id}"),
             path: format!("/skills/skill-{id}"),
             scope: if id % 2 == 0 { Scope::Workspace } else { Scope::User },
+            file: "SKILL.md".to_owned(),
         };
         (0..).take(self.0.len()).map(source).collect()
+    }
+    fn asked_by(&self) -> Caller {
+        Caller::Model
     }
     fn read(&self, id: u32, limit: u32) -> Result<Vec<u8>, ReadError> {
         let file = self.0.get(id as usize).ok_or(ReadError::NotFound)?;
@@ -35,6 +39,12 @@ impl Skills for Files<'_> {
     }
     fn files(&self, _id: u32, _limit: u32) -> Result<FileList, ReadError> {
         Ok(FileList::default())
+    }
+    fn read_file(&self, id: u32, _path: &str, limit: u32) -> Result<Vec<u8>, ReadError> {
+        self.read(id, limit)
+    }
+    fn variables(&self, _id: u32) -> Vec<(String, String)> {
+        Vec::new()
     }
     fn required(&self) -> Vec<String> {
         Vec::new()
@@ -60,10 +70,13 @@ fuzz_target!(|input: Input<'_>| {
     }
     let named = json!({ "skill_name": input.skill_name, "arguments": input.arguments }).to_string();
     let first = json!({ "skill_name": "skill-0", "arguments": input.arguments }).to_string();
-    for arguments in [&named, &first, input.raw] {
+    let file = json!({ "skill_name": "skill-0/a.md", "arguments": input.arguments }).to_string();
+    for arguments in [&named, &first, &file, input.raw] {
         if let Ok(output) = invoke_skill::call(&skills, "InvokeSkill", arguments) {
-            assert_eq!(output.text.matches("</skill_content").count(), 1, "the body cannot end its block");
+            let ends = ["</skill_content", "</skill_file"].map(|end| output.text.matches(end).count());
+            assert_eq!(ends.iter().sum::<usize>(), 1, "the body cannot end its block");
         }
     }
+    let _ = invoke_skill::inspect::inspect(&skills, 0);
     let _ = invoke_skill::call(&skills, "SearchSkills", &json!({ "pattern": input.pattern }).to_string());
 });

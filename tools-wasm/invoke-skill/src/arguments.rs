@@ -5,7 +5,8 @@
 //! | `$ARGUMENTS` | the arguments as given |
 //! | `$ARGUMENTS[N]`, `$N` | the word number N from 0; as written when there is none |
 //! | `\$1`, `\$1.00`, `\$ARGUMENTS` | the same without the backslash |
-//! | `${CLAUDE_SKILL_DIR}` | the skill's folder |
+//! | `$name` | the word at the place of a name that the front matter gives to arguments |
+//! | `${CLAUDE_SKILL_DIR}`, … | what the variable stands for; as written where nobody knows |
 //!
 //! `$N` must not be taken from prices, cells, formulas and shell code, which skills
 //! are full of. It has one or two digits, and stays as written
@@ -21,64 +22,100 @@
 //! `$ARGUMENTS` (then empty), the folder and the backslashes are treated.
 //! Commands (`` !`date` ``) are never run: they stay as written.
 
-const FOLDER: &str = "${CLAUDE_SKILL_DIR}";
 const ARGUMENTS: &str = "$ARGUMENTS";
 /// How far before a `$N` an awk program may start, in bytes.
 const AWK_REACH: usize = 256;
+/// Names of variables like the known ones; what else is in braces is a shell's.
+const OURS: &str = "CLAUDE_";
+/// Longest name of a variable, in bytes.
+const MAX_VARIABLE: usize = 64;
+/// Most variables without a value that are named.
+const MAX_UNKNOWN: usize = 8;
+
+/// What is filled in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Given<'a> {
+    /// The arguments as they were given.
+    pub arguments: &'a str,
+    /// Names for their words, in order.
+    pub names: &'a [String],
+    /// What `${NAME}` stands for.
+    pub variables: &'a [(String, String)],
+}
+
+/// Instructions with everything filled in.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Filled {
+    /// The text.
+    pub text: String,
+    /// Variables without a value, which stay as written.
+    pub unknown: Vec<String>,
+}
 
 /// The text would be larger than allowed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// What stands at a `$`, and its length in bytes.
+/// What stands at a `$`.
 #[derive(Debug, PartialEq, Eq)]
-enum Placeholder {
-    All(usize),
-    Word(usize, usize),
-    Folder(usize),
+enum Placeholder<'a> {
+    All,
+    Word(usize),
+    Variable(&'a str),
+    Unknown(&'a str),
 }
 
-/// Fills `arguments` and `folder` into `body`; the result has at most `limit` bytes.
-pub fn fill(body: &str, arguments: &str, folder: &str, limit: usize) -> Result<String, TooLarge> {
-    let given = !arguments.trim().is_empty();
-    let words = if given { words(arguments) } else { Vec::new() };
-    let mut filled = Filled { text: String::with_capacity(body.len()), limit };
+/// Fills what is given into `body`; the result has at most `limit` bytes.
+pub fn fill(body: &str, given: &Given<'_>, limit: usize) -> Result<Filled, TooLarge> {
+    let arguments = given.arguments;
+    let has_arguments = !arguments.trim().is_empty();
+    let words = if has_arguments { words(arguments) } else { Vec::new() };
+    let mut filled = Bounded { text: String::with_capacity(body.len()), limit };
+    let mut unknown: Vec<String> = Vec::new();
     let (mut copied, mut from, mut used) = (0, 0, false);
     while let Some(found) = body[from..].find('$') {
         let dollar = from + found;
         from = dollar + 1;
-        if is_escaped(body, dollar) {
+        if is_escaped(body, dollar, given.names) {
             filled.push(&body[copied..dollar - 1])?;
             copied = dollar;
             continue;
         }
-        let (value, length) = match placeholder(body, copied, dollar) {
-            Some(Placeholder::All(length)) => (if given { arguments } else { "" }, length),
-            Some(Placeholder::Folder(length)) => (folder, length),
-            Some(Placeholder::Word(index, length)) if index < words.len() => (words[index].as_str(), length),
-            _ => continue,
+        let Some((placeholder, length)) = placeholder(body, copied, dollar, given) else { continue };
+        let value = match placeholder {
+            Placeholder::All if has_arguments => arguments,
+            Placeholder::All => "",
+            Placeholder::Word(index) if index < words.len() => words[index].as_str(),
+            Placeholder::Word(_) => continue,
+            Placeholder::Variable(value) => value,
+            Placeholder::Unknown(name) => {
+                if unknown.len() < MAX_UNKNOWN && unknown.iter().all(|known| known != name) {
+                    unknown.push(name.to_owned());
+                }
+                continue;
+            }
         };
-        used |= !body[dollar..].starts_with(FOLDER);
+        used |= !matches!(placeholder, Placeholder::Variable(_));
         filled.push(&body[copied..dollar])?;
         filled.push(value)?;
         from = dollar + length;
         copied = from;
     }
     filled.push(&body[copied..])?;
-    if given && !used {
+    if has_arguments && !used {
         filled.push(if body.is_empty() || body.ends_with('\n') { "\n" } else { "\n\n" })?;
         filled.push("ARGUMENTS: ")?;
         filled.push(arguments)?;
     }
-    Ok(filled.text)
+    Ok(Filled { text: filled.text, unknown })
 }
 
-struct Filled {
+struct Bounded {
     text: String,
     limit: usize,
 }
 
-impl Filled {
+impl Bounded {
     fn push(&mut self, text: &str) -> Result<(), TooLarge> {
         if self.text.len() + text.len() > self.limit {
             return Err(TooLarge);
@@ -88,34 +125,73 @@ impl Filled {
     }
 }
 
-/// One backslash before the `$` of `$1` or `$ARGUMENTS`. Two do not escape it.
-fn is_escaped(body: &str, dollar: usize) -> bool {
+/// One backslash before the `$` of `$1`, `$ARGUMENTS` or a name. Two do not escape it.
+fn is_escaped(body: &str, dollar: usize, names: &[String]) -> bool {
     let before = &body[..dollar];
     let after = &body[dollar + 1..];
-    before.ends_with('\\')
-        && !before.ends_with("\\\\")
-        && (after.starts_with(|c: char| c.is_ascii_digit()) || body[dollar..].starts_with(ARGUMENTS))
+    let is_placeholder = || {
+        after.starts_with(|c: char| c.is_ascii_digit())
+            || body[dollar..].starts_with(ARGUMENTS)
+            || name(after, names).is_some()
+    };
+    before.ends_with('\\') && !before.ends_with("\\\\") && is_placeholder()
 }
 
-/// What stands at `dollar`; the last substitution ended at `copied`.
-fn placeholder(body: &str, copied: usize, dollar: usize) -> Option<Placeholder> {
+/// What stands at `dollar`, and its length in bytes; the last substitution ended at `copied`.
+fn placeholder<'a>(
+    body: &'a str,
+    copied: usize,
+    dollar: usize,
+    given: &Given<'a>,
+) -> Option<(Placeholder<'a>, usize)> {
     let text = &body[dollar..];
-    if text.starts_with(FOLDER) {
-        return Some(Placeholder::Folder(FOLDER.len()));
+    if let Some(braced) = text.strip_prefix("${") {
+        let end = braced.bytes().take(MAX_VARIABLE).position(|byte| byte == b'}')?;
+        let name = &braced[..end];
+        let length = name.len() + "${}".len();
+        let known = given.variables.iter().find(|(known, _)| known == name);
+        return match known {
+            Some((_, value)) => Some((Placeholder::Variable(value), length)),
+            None if is_ours(name) => Some((Placeholder::Unknown(name), length)),
+            None => None,
+        };
     }
-    match text.strip_prefix(ARGUMENTS) {
-        Some(after) => all_or_word(after),
-        None => word(body, copied, dollar),
+    if let Some(after) = text.strip_prefix(ARGUMENTS) {
+        return all_or_word(after);
     }
+    if is_preceded(body, copied, dollar) {
+        return None;
+    }
+    match name(&text[1..], given.names) {
+        Some((index, length)) => Some((Placeholder::Word(index), length + 1)),
+        None => word(body, dollar),
+    }
+}
+
+fn is_ours(name: &str) -> bool {
+    name.strip_prefix(OURS).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'))
+}
+
+/// Whether a letter, a digit or `$` stands right before, which no placeholder left there.
+fn is_preceded(body: &str, copied: usize, dollar: usize) -> bool {
+    body[copied..dollar].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '$')
+}
+
+/// The argument whose name stands at the start of `text`: the longest such name, and its length.
+fn name(text: &str, names: &[String]) -> Option<(usize, usize)> {
+    let ends =
+        |name: &str| !text[name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '[');
+    let found = names.iter().enumerate().filter(|(_, name)| text.starts_with(name.as_str()) && ends(name));
+    found.map(|(index, name)| (index, name.len())).max_by_key(|(_, length)| *length)
 }
 
 /// `$ARGUMENTS` or `$ARGUMENTS[N]`, with what comes after `$ARGUMENTS`.
-fn all_or_word(after: &str) -> Option<Placeholder> {
+fn all_or_word(after: &str) -> Option<(Placeholder<'static>, usize)> {
     if let Some((index, length)) = after.strip_prefix('[').and_then(index) {
-        return Some(Placeholder::Word(index, ARGUMENTS.len() + length + 1));
+        return Some((Placeholder::Word(index), ARGUMENTS.len() + length + 1));
     }
     let longer_name = after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    (!longer_name).then_some(Placeholder::All(ARGUMENTS.len()))
+    (!longer_name).then_some((Placeholder::All, ARGUMENTS.len()))
 }
 
 /// A number that ends in `]`, and its length with that.
@@ -129,7 +205,7 @@ fn leading_digits(text: &str, most: usize) -> usize {
     text.bytes().take(most).take_while(u8::is_ascii_digit).count()
 }
 
-fn word(body: &str, copied: usize, dollar: usize) -> Option<Placeholder> {
+fn word(body: &str, dollar: usize) -> Option<(Placeholder<'static>, usize)> {
     let text = &body[dollar + 1..];
     let digits = leading_digits(text, 3);
     let mut after = text[digits..].chars();
@@ -141,11 +217,10 @@ fn word(body: &str, copied: usize, dollar: usize) -> Option<Placeholder> {
         Some(c) => c.is_alphanumeric() || c == '_',
         None => false,
     };
-    let preceded = body[copied..dollar].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '$');
-    if !(1..=2).contains(&digits) || continued || preceded || in_awk(body, dollar) {
+    if !(1..=2).contains(&digits) || continued || in_awk(body, dollar) {
         return None;
     }
-    Some(Placeholder::Word(text[..digits].parse().ok()?, digits + 1))
+    Some((Placeholder::Word(text[..digits].parse().ok()?), digits + 1))
 }
 
 /// Whether the position is inside single quotes that opened after `awk`.

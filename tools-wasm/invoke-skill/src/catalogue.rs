@@ -1,10 +1,13 @@
 //! Which skills there are: names and descriptions, sorted, each name once.
 
+use crate::fields::Fields;
 use crate::front_matter::{self, FrontMatter, Refusal};
-use crate::{ReadError, Skills, Source, hygiene};
+use crate::{Caller, ReadError, Skills, Source, hygiene};
 
 /// Read first of a SKILL.md; nearly every front matter ends within it.
 pub const FIRST_READ: u32 = 16 * 1024;
+/// What the format calls the file.
+pub const SKILL_FILE: &str = "SKILL.md";
 /// Read when the front matter does not end within [`FIRST_READ`]: the longest front
 /// matter with both of its `---` lines and the byte order mark.
 pub const SECOND_READ: u32 = 64 * 1024 + 64;
@@ -16,12 +19,24 @@ pub struct Skill {
     pub source: Source,
     /// The name it is invoked by.
     pub name: String,
-    /// What it is for, in one line.
+    /// What it is for, and when to use it, in one line.
     pub description: String,
+    /// What other fields of the front matter say.
+    pub fields: Fields,
     /// The whole front matter as a JSON object.
     pub front_matter: String,
     /// What is wrong with it but does not stop it from working.
     pub warnings: Vec<String>,
+}
+
+impl Skill {
+    /// Whether it is for whoever asks.
+    pub fn is_for(&self, caller: Caller) -> bool {
+        match caller {
+            Caller::Model => self.fields.for_models,
+            Caller::Person => self.fields.for_people,
+        }
+    }
 }
 
 /// A folder whose skill is not in the catalogue.
@@ -79,7 +94,15 @@ fn read_one(skills: &impl Skills, source: Source) -> Result<Skill, Skipped> {
         Err(error) => return Err(Skipped { source, reason: unread(&error) }),
     };
     match front_matter::parse(&head) {
-        Ok(front_matter) => named(source, front_matter),
+        Ok(mut front_matter) => {
+            if source.file != SKILL_FILE {
+                let named = hygiene::line(&source.file).text;
+                front_matter
+                    .warnings
+                    .push(format!("the file is named {named}; other programs look for SKILL.md"));
+            }
+            named(source, front_matter)
+        }
         Err(Refusal::NoEnd) if head.len() > front_matter::MAX_BYTES => {
             Err(Skipped { source, reason: Refusal::TooLong.to_string() })
         }
@@ -111,7 +134,7 @@ fn unread(error: &ReadError) -> String {
 }
 
 fn named(source: Source, front_matter: FrontMatter) -> Result<Skill, Skipped> {
-    let FrontMatter { name, description, fields, mut warnings, .. } = front_matter;
+    let FrontMatter { name, mut description, fields, whole, mut warnings, .. } = front_matter;
     let folder = hygiene::line(&source.folder_name).text;
     let name = match name {
         Some(name) => {
@@ -128,6 +151,10 @@ fn named(source: Source, front_matter: FrontMatter) -> Result<Skill, Skipped> {
             folder
         }
     };
-    let front_matter = serde_json::to_string(&fields).unwrap_or_else(|_| "{}".to_owned());
-    Ok(Skill { source, name, description, front_matter, warnings })
+    if let Some(when) = &fields.when_to_use {
+        description.push_str(if description.ends_with(['.', '!', '?', '。']) { " " } else { ". " });
+        description.push_str(when);
+    }
+    let front_matter = serde_json::to_string(&whole).unwrap_or_else(|_| "{}".to_owned());
+    Ok(Skill { source, name, description, fields, front_matter, warnings })
 }

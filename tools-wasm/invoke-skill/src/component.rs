@@ -23,7 +23,9 @@ kit::bridge_tool!();
 use exports::scorpiox::tool::skill_catalogue;
 use scorpiox::tool::skills;
 
-use crate::{FileList, ReadError, Scope, Skills, Source};
+use crate::catalogue::{Skill, Skipped};
+use crate::description::describe;
+use crate::{Caller, FileList, ReadError, Scope, Skills, Source};
 
 struct HostSkills;
 
@@ -34,7 +36,8 @@ impl From<skills::Source> for Source {
             skills::Scope::User => Scope::User,
             skills::Scope::Additional => Scope::Additional,
         };
-        Self { id: source.id, folder_name: source.folder_name, path: source.path, scope }
+        let skills::Source { id, folder_name, path, file, .. } = source;
+        Self { id, folder_name, path, scope, file }
     }
 }
 
@@ -53,6 +56,13 @@ impl Skills for HostSkills {
         skills::list().into_iter().map(Source::from).collect()
     }
 
+    fn asked_by(&self) -> Caller {
+        match skills::asked_by() {
+            skills::Caller::Model => Caller::Model,
+            skills::Caller::Person => Caller::Person,
+        }
+    }
+
     fn read(&self, id: u32, limit: u32) -> Result<Vec<u8>, ReadError> {
         Ok(skills::read(id, limit)?)
     }
@@ -61,6 +71,14 @@ impl Skills for HostSkills {
         let list = skills::files(id, limit)?;
         let paths = list.files.into_iter().map(|file| file.path).collect();
         Ok(FileList { paths, truncated: list.truncated })
+    }
+
+    fn read_file(&self, id: u32, path: &str, limit: u32) -> Result<Vec<u8>, ReadError> {
+        Ok(skills::read_file(id, path, limit)?)
+    }
+
+    fn variables(&self, id: u32) -> Vec<(String, String)> {
+        skills::variables(id)
     }
 
     fn required(&self) -> Vec<String> {
@@ -97,22 +115,41 @@ impl exports::scorpiox::tool::tool::Guest for InvokeSkill {
 impl skill_catalogue::Guest for InvokeSkill {
     fn read_catalogue() -> skill_catalogue::Catalogue {
         let catalogue = crate::catalogue::read(&HostSkills);
-        let skill = |skill: crate::catalogue::Skill| skill_catalogue::Skill {
-            id: skill.source.id,
-            name: skill.name,
-            description: skill.description,
-            front_matter: skill.front_matter,
-            warnings: skill.warnings,
-        };
-        let skipped = |skipped: crate::catalogue::Skipped| skill_catalogue::Skipped {
-            path: crate::hygiene::line(&skipped.source.path).text,
-            reason: skipped.reason,
-        };
+        let listing = describe(&HostSkills, &catalogue.skills);
+        let skills = catalogue.skills.into_iter().zip(listing.listed);
         skill_catalogue::Catalogue {
-            skills: catalogue.skills.into_iter().map(skill).collect(),
+            skills: skills.map(|(skill, listed)| described(skill, listed)).collect(),
             skipped: catalogue.skipped.into_iter().map(skipped).collect(),
+            more: listing.more,
         }
     }
+
+    fn inspect(id: u32) -> Result<skill_catalogue::Inspection, String> {
+        let crate::inspect::Inspection { text, warnings } = crate::inspect::inspect(&HostSkills, id)?;
+        Ok(skill_catalogue::Inspection { text, warnings })
+    }
+}
+
+fn described(skill: Skill, listed: Option<String>) -> skill_catalogue::Skill {
+    let fields = skill.fields;
+    let ignored = fields.ignored.into_iter();
+    skill_catalogue::Skill {
+        id: skill.source.id,
+        name: skill.name,
+        description: skill.description,
+        front_matter: skill.front_matter,
+        listed,
+        for_models: fields.for_models,
+        for_people: fields.for_people,
+        argument_hint: fields.argument_hint,
+        arguments: fields.arguments,
+        ignored: ignored.map(|field| skill_catalogue::Ignored { key: field.key, why: field.why }).collect(),
+        warnings: skill.warnings,
+    }
+}
+
+fn skipped(skipped: Skipped) -> skill_catalogue::Skipped {
+    skill_catalogue::Skipped { path: crate::hygiene::line(&skipped.source.path).text, reason: skipped.reason }
 }
 
 export!(InvokeSkill);

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use scorpiox_tool_kit::args::shown;
 
+use crate::fields::Fields;
 use crate::yaml::{self, Document, Value, YamlError};
 use crate::{hygiene, lenient};
 
@@ -26,8 +27,10 @@ pub struct FrontMatter {
     pub name: Option<String>,
     /// The description: one line without hidden characters, never empty.
     pub description: String,
-    /// Every field in the author's order, without hidden characters.
-    pub fields: Value,
+    /// What other fields say.
+    pub fields: Fields,
+    /// All of it in the author's order, without hidden characters.
+    pub whole: Value,
     /// What is wrong with it but does not stop it from working.
     pub warnings: Vec<String>,
     /// Where the instructions start.
@@ -116,8 +119,9 @@ pub fn parse(bytes: &[u8]) -> Result<FrontMatter, Refusal> {
     }
     let name = name(&document, &mut warnings);
     let description = description(&document, &mut warnings)?;
-    let fields = clean(Value::Map(document.members));
-    Ok(FrontMatter { name, description, fields, warnings, body })
+    let fields = Fields::read(&document, &mut warnings);
+    let whole = clean(Value::Map(document.members));
+    Ok(FrontMatter { name, description, fields, whole, warnings, body })
 }
 
 fn read(text: &str, warnings: &mut Vec<String>) -> Result<Document, Refusal> {

@@ -9,9 +9,13 @@ pub mod arguments;
 pub mod catalogue;
 #[cfg(target_arch = "wasm32")]
 mod component;
+pub mod cutting;
 pub mod description;
+pub mod fields;
+mod file;
 pub mod front_matter;
 pub mod hygiene;
+pub mod inspect;
 mod invoke;
 mod lenient;
 mod nearest;
@@ -42,6 +46,17 @@ pub struct Source {
     pub path: String,
     /// Whose it is.
     pub scope: Scope,
+    /// The name of the file with the instructions: `SKILL.md`, or `skill.md`.
+    pub file: String,
+}
+
+/// Who asks for a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// A model, by the tool.
+    Model,
+    /// A person, who picked it as a prompt.
+    Person,
 }
 
 /// Why a skill could not be read.
@@ -68,12 +83,18 @@ pub struct FileList {
 pub trait Skills: Client {
     /// Every folder with a `SKILL.md`, in lookup order.
     fn list(&self) -> Vec<Source>;
+    /// Who asks.
+    fn asked_by(&self) -> Caller;
     /// The first `limit` bytes of its `SKILL.md`.
     fn read(&self, id: u32, limit: u32) -> Result<Vec<u8>, ReadError>;
     /// Its files, at most `limit`.
     fn files(&self, id: u32, limit: u32) -> Result<FileList, ReadError>;
-    /// Names from `required_skills.txt` files. The host's instructions name them;
-    /// neither the catalogue nor a call depends on them.
+    /// A file of it, named as [`files`](Self::files) names it, whole.
+    fn read_file(&self, id: u32, path: &str, limit: u32) -> Result<Vec<u8>, ReadError>;
+    /// What placeholders such as `${CLAUDE_PROJECT_DIR}` stand for, but for the skill's folder.
+    fn variables(&self, id: u32) -> Vec<(String, String)>;
+    /// Names from `required_skills.txt` files. The host's instructions name them; the list describes
+    /// them first.
     fn required(&self) -> Vec<String>;
     /// Says which skill a call gives, with its arguments as they are and as words.
     fn invoked(&self, id: u32, arguments: &str, words: &[String]);
@@ -84,10 +105,11 @@ const MAX_SKILL_BYTES: u32 = 1024 * 1024;
 
 const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
 
-/// What clients are told. SearchSkills is there when there are more skills than the
-/// description of InvokeSkill can describe.
+/// What clients are told. SearchSkills is there when the description of InvokeSkill has not all of each
+/// skill's.
 pub fn definitions(skills: &impl Skills) -> Vec<Definition> {
     let listing = description::describe(skills, &catalogue::read(skills).skills);
+    let is_complete = listing.is_complete();
     let invoke = Definition {
         name: "InvokeSkill",
         title: "Invoke skill",
@@ -105,7 +127,7 @@ pub fn definitions(skills: &impl Skills) -> Vec<Definition> {
         output_schema: None,
         hints: HINTS,
     };
-    if listing.complete { vec![invoke] } else { vec![invoke, search] }
+    if is_complete { vec![invoke] } else { vec![invoke, search] }
 }
 
 /// Runs one call of the tool `name`.

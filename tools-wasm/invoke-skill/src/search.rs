@@ -12,8 +12,8 @@ use scorpiox_tool_kit::args::shown;
 use scorpiox_tool_kit::{Args, Client, Failure, Output};
 
 use crate::catalogue::{self, Skill};
-use crate::description::shortened;
-use crate::{MAX_SKILL_BYTES, Scope, Skills, front_matter, hygiene};
+use crate::cutting::shortened;
+use crate::{Caller, MAX_SKILL_BYTES, Scope, Skills, front_matter, hygiene};
 
 /// Longest pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 512;
@@ -32,8 +32,10 @@ const MATCHES: RangeInclusive<usize> = 5..=20;
 const AROUND_CHARS: usize = 500;
 /// What a match takes of a result.
 const MATCH_CHARS: usize = 510;
-/// Longest description and line that are shown, in characters.
+/// Longest line that is shown, in characters, and longest description where many match.
 const SHOWN_CHARS: usize = 200;
+/// Longest description where few match.
+const DESCRIBED_CHARS: usize = 1500;
 
 pub(crate) fn search(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Failure> {
     let pattern = args.string("pattern")?.filter(|pattern| !pattern.is_empty()).ok_or_else(|| {
@@ -42,11 +44,14 @@ pub(crate) fn search(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
         )
     })?;
     let mut search = compile(&pattern)?;
-    let catalogue = catalogue::read(skills);
-    let fit = skills.room().saturating_sub(AROUND_CHARS) / MATCH_CHARS;
-    let most = fit.clamp(*MATCHES.start(), *MATCHES.end());
-    let found = search.find(skills, &catalogue.skills, most);
-    Ok(Output::text(report(skills, &pattern, catalogue.skills.len(), &found)))
+    let mut catalogue = catalogue::read(skills).skills;
+    catalogue.retain(|skill| skill.is_for(Caller::Model));
+    let room = skills.room().saturating_sub(AROUND_CHARS);
+    let most = (room / MATCH_CHARS).clamp(*MATCHES.start(), *MATCHES.end());
+    let found = search.find(skills, &catalogue, most);
+    let each = room / found.matches.len().max(1);
+    let described = each.saturating_sub(MATCH_CHARS - SHOWN_CHARS).clamp(SHOWN_CHARS, DESCRIBED_CHARS);
+    Ok(Output::text(report(skills, &pattern, (catalogue.len(), described), &found)))
 }
 
 /// A pattern, and how many bytes it may still be matched with.
@@ -144,7 +149,13 @@ fn around(line: &str, at: usize) -> String {
     if skipped == 0 { shown } else { format!("…{shown}") }
 }
 
-fn report(client: &impl Client, pattern: &str, count: usize, found: &Found<'_>) -> String {
+/// The result of a search among so many skills, with descriptions of at most so many characters.
+fn report(
+    client: &impl Client,
+    pattern: &str,
+    (count, described): (usize, usize),
+    found: &Found<'_>,
+) -> String {
     let pattern = shown(&hygiene::line(pattern).text);
     let mut text = match found.matches.len() {
         0 => format!("None of {count} skills matches \"{pattern}\"."),
@@ -153,7 +164,7 @@ fn report(client: &impl Client, pattern: &str, count: usize, found: &Found<'_>) 
     };
     for Match { skill, line } in &found.matches {
         let origin = if skill.source.scope == Scope::Workspace { " (from the opened project)" } else { "" };
-        let description = shortened(&skill.description, SHOWN_CHARS);
+        let description = shortened(&skill.description, described);
         let _ = write!(text, "\n- {}{origin}: {description}", skill.name);
         if let Some(line) = line {
             let _ = write!(text, "\n  line: {line}");

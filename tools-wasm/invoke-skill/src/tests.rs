@@ -3,7 +3,10 @@
 mod arguments;
 mod catalogue;
 mod description;
+mod fields;
+mod files;
 mod front_matter;
+mod inspect;
 mod invoke;
 mod random;
 mod real;
@@ -24,12 +27,17 @@ struct Folders {
     room: Option<usize>,
     /// Stands before the names of tools.
     prefix: &'static str,
+    /// A person asks, no model.
+    by_person: bool,
+    required: Vec<String>,
 }
 
 struct Folder {
     source: Source,
     skill_md: Result<Vec<u8>, ReadError>,
     files: Vec<String>,
+    /// What is in files.
+    texts: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Folders {
@@ -51,9 +59,14 @@ impl Folders {
 
     fn push(&mut self, folder_name: &str, path: &str, skill_md: Result<Vec<u8>, ReadError>) {
         let id = u32::try_from(self.entries.len()).expect("few folders");
-        let source =
-            Source { id, folder_name: folder_name.to_owned(), path: path.to_owned(), scope: Scope::User };
-        self.entries.push(Folder { source, skill_md, files: Vec::new() });
+        let source = Source {
+            id,
+            folder_name: folder_name.to_owned(),
+            path: path.to_owned(),
+            scope: Scope::User,
+            file: "SKILL.md".to_owned(),
+        };
+        self.entries.push(Folder { source, skill_md, files: Vec::new(), texts: Vec::new() });
     }
 
     fn last(&mut self) -> &mut Folder {
@@ -105,6 +118,10 @@ impl Skills for Folders {
         self.entries.iter().map(|folder| folder.source.clone()).collect()
     }
 
+    fn asked_by(&self) -> Caller {
+        if self.by_person { Caller::Person } else { Caller::Model }
+    }
+
     fn read(&self, id: u32, limit: u32) -> Result<Vec<u8>, ReadError> {
         self.reads.borrow_mut().push((id, limit));
         let bytes = self.entries[id as usize].skill_md.clone()?;
@@ -117,8 +134,23 @@ impl Skills for Folders {
         Ok(FileList { paths: files[..kept].to_vec(), truncated: kept < files.len() })
     }
 
+    fn read_file(&self, id: u32, path: &str, limit: u32) -> Result<Vec<u8>, ReadError> {
+        let folder = &self.entries[id as usize];
+        let bytes = match path {
+            "SKILL.md" => folder.skill_md.clone()?,
+            path => {
+                folder.texts.iter().find(|(known, _)| *known == path).ok_or(ReadError::NotFound)?.1.clone()
+            }
+        };
+        if bytes.len() > limit as usize { Err(ReadError::TooLarge(limit.into())) } else { Ok(bytes) }
+    }
+
+    fn variables(&self, _id: u32) -> Vec<(String, String)> {
+        vec![("CLAUDE_PROJECT_DIR".to_owned(), "/work".to_owned())]
+    }
+
     fn required(&self) -> Vec<String> {
-        Vec::new()
+        self.required.clone()
     }
 
     fn invoked(&self, id: u32, arguments: &str, words: &[String]) {

@@ -7,7 +7,7 @@ use wasmtime::component::Linker;
 use scorpiox_operator::{Scope, Source};
 
 use super::{Reading, SkillReadError, SkillView};
-use crate::setup::{Grantee, Setup};
+use crate::setup::{Caller, Grantee, Setup};
 use crate::view::{HasCtx, Provided, View, Viewed};
 
 /// Most bytes of a SKILL.md that are handed to a guest.
@@ -31,6 +31,7 @@ mod wit {
 pub struct SkillsCtx {
     /// What was found, read and invoked.
     pub view: SkillView,
+    asked_by: Caller,
 }
 
 impl Provided for SkillsCtx {
@@ -39,7 +40,7 @@ impl Provided for SkillsCtx {
 
     fn new(setup: &Setup, _: &Grantee<'_>) -> Self {
         let reading = Reading::new(Arc::clone(setup.shell.operator()), setup.uses.clone());
-        Self { view: SkillView::new(Arc::clone(&setup.skills), reading) }
+        Self { view: SkillView::new(Arc::clone(&setup.skills), reading), asked_by: setup.asked_by }
     }
 
     fn add_to_linker<T: HasCtx<Self>>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
@@ -52,6 +53,13 @@ impl wit::Host for View<'_, SkillsCtx> {
         self.call.use_of("skills");
         let sources = self.ctx.view.sources();
         Ok((0..).zip(sources).map(|(id, source)| described(id, source)).collect())
+    }
+
+    fn asked_by(&mut self) -> wasmtime::Result<wit::Caller> {
+        Ok(match self.ctx.asked_by {
+            Caller::Model => wit::Caller::Model,
+            Caller::Person => wit::Caller::Person,
+        })
     }
 
     fn read(&mut self, id: u32, limit: u32) -> wasmtime::Result<Result<Vec<u8>, wit::Error>> {
@@ -68,6 +76,25 @@ impl wit::Host for View<'_, SkillsCtx> {
         let (files, truncated) = self.ctx.view.reading.files(&skill, limit.min(MAX_FILES) as usize);
         let files = files.into_iter().map(|file| wit::File { path: file.path, size: file.size }).collect();
         Ok(Ok(wit::FileList { files, truncated }))
+    }
+
+    fn read_file(
+        &mut self,
+        id: u32,
+        path: String,
+        limit: u32,
+    ) -> wasmtime::Result<Result<Vec<u8>, wit::Error>> {
+        let Some(source) = self.ctx.view.source(id) else { return Ok(Err(wit::Error::NotFound)) };
+        let reading = &self.ctx.view.reading;
+        let read =
+            reading.open(source).and_then(|skill| reading.whole(&skill, &path, limit.min(MAX_READ).into()));
+        Ok(read.map_err(error))
+    }
+
+    fn variables(&mut self, id: u32) -> wasmtime::Result<Vec<(String, String)>> {
+        let Some(source) = self.ctx.view.source(id) else { return Ok(Vec::new()) };
+        let variables = self.ctx.view.variables(source).into_iter();
+        Ok(variables.map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     fn required(&mut self) -> wasmtime::Result<Vec<String>> {
@@ -92,6 +119,7 @@ fn described(id: u32, source: &Source) -> wit::Source {
             Scope::User => wit::Scope::User,
             Scope::Additional => wit::Scope::Additional,
         },
+        file: source.file.to_owned(),
     }
 }
 

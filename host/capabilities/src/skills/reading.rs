@@ -65,6 +65,8 @@ pub struct Opened {
     folder: Folder,
     /// Where it is, without links.
     place: PathBuf,
+    /// The name of its SKILL.md.
+    skill_file: &'static str,
 }
 
 impl Reading {
@@ -78,7 +80,7 @@ impl Reading {
         let opened = self.place(source).and_then(|place| {
             let folder = Folder::open(&place).map_err(|_| SkillReadError::NotFound)?;
             self.check(&place, Path::new(""))?;
-            Ok(Opened { folder, place })
+            Ok(Opened { folder, place, skill_file: source.file })
         });
         let root = source.path.parent().unwrap_or(&source.path);
         match &opened {
@@ -143,9 +145,9 @@ impl Reading {
         file.metadata().ok().map(|about| Stamp::of(&about))
     }
 
-    /// A file of a skill, named as [`files`](Self::files) names it, to read.
+    /// A file of a skill, named as [`files`](Self::files) names it, or SKILL.md, to read.
     pub fn file(&self, skill: &Opened, path: &str) -> Result<File, SkillReadError> {
-        let inside = Path::new(path);
+        let inside = Path::new(if path == SKILL_FILE { skill.skill_file } else { path });
         if !is_listed(inside) {
             return Err(SkillReadError::NotFound);
         }
@@ -178,7 +180,7 @@ impl Reading {
         let mut files = Vec::new();
         let mut visited = 0;
         self.collect(skill, &skill.folder, "", 0, &mut visited, &mut files);
-        files.retain(|file| file.path != SKILL_FILE);
+        files.retain(|file| file.path != skill.skill_file);
         files.sort();
         let truncated = files.len() > limit || visited > MAX_VISITED;
         files.truncate(limit);
@@ -306,6 +308,20 @@ mod tests {
         let (files, truncated) = reading.files(&skill, 10);
         assert_eq!(files, [SkillFile { path: "sub/a.txt".to_owned(), size: 6 }]);
         assert!(!truncated);
+    }
+
+    #[test]
+    fn a_skill_file_in_lower_case_is_read_as_the_other() {
+        let bed = bed();
+        bed.put("home/.claude/skills/s/skill.md", "---\nname: x\n---\n");
+        bed.put("home/.claude/skills/s/a.txt", "a");
+        let (reading, _) = reading(&bed);
+        let source = found(&bed).remove(0);
+        assert_eq!(reading.head(&source, 3).expect("read"), b"---");
+        assert!(reading.stamp(&source).is_some());
+        let skill = reading.open(&source).expect("opens");
+        let (files, _) = reading.files(&skill, 10);
+        assert_eq!(files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["a.txt"]);
     }
 
     #[test]

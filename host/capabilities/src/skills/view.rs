@@ -44,6 +44,11 @@ impl SkillView {
         self.sources().get(id as usize)
     }
 
+    /// See [`SkillFolders::variables`].
+    pub(super) fn variables(&self, source: &Source) -> Vec<(&'static str, String)> {
+        self.folders.variables(source)
+    }
+
     /// See [`SkillFolders::required`].
     pub fn required(&self) -> Required {
         self.folders.required()

@@ -23,6 +23,7 @@ use scorpiox_runtime::Component;
 use scorpiox_server::Workspace;
 use scorpiox_server::records::{check_audit, check_exports};
 use scorpiox_shell::{Shell, ShellError};
+use scorpiox_skills::report::{Finding, findings};
 use scorpiox_tools::Kind;
 
 /// How much is said.
@@ -328,31 +329,14 @@ fn settings(report: &mut Report, environment: &Environment) {
 
 fn skills(report: &mut Report, workspace: &Workspace) {
     report.section("Skills");
-    let Some(component) = workspace.component("InvokeSkill") else { return };
-    match workspace.runtime().skill_catalogue(component, &workspace.own_setup()) {
-        Err(fault) => report.bad(format_args!("skills cannot be read: {fault}")),
-        Ok((catalogue, sources)) => {
-            for skill in &catalogue.skills {
-                let path = sources.get(skill.id as usize).map(|source| source.path.display().to_string());
-                report.good(format_args!("{} ({})", skill.name, path.unwrap_or_default()));
-                for warning in &skill.warnings {
-                    report.note(format_args!("{}: {warning}", skill.name));
-                }
-            }
-            for skipped in &catalogue.skipped {
-                report.note(format_args!("{} is skipped: {}", skipped.path, skipped.reason));
-            }
-            for link in workspace.skills().unfollowed() {
-                let link = link.display();
-                report.note(format_args!(
-                    "{link} is a symbolic link, and those of a workspace are not followed"
-                ));
-            }
-            if catalogue.skills.is_empty() {
-                let folders: Vec<_> =
-                    workspace.skills().roots().map(|(path, _)| path.display().to_string()).collect();
-                report.note(format_args!("no skills; they are looked for in {}", folders.join(", ")));
-            }
+    let library = match super::skills::library(workspace, None) {
+        Ok(library) => library,
+        Err(error) => return report.bad(format_args!("{error:#}")),
+    };
+    for finding in findings(&library) {
+        match finding {
+            Finding::Good(line) => report.good(line),
+            Finding::Note(line) => report.note(line),
         }
     }
 }

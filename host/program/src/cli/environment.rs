@@ -126,6 +126,8 @@ impl Environment {
         let (workspace, home) = (&self.workspace, self.home.clone());
         let additional = self.settings.additional_skills();
         let skills = SkillFolders::new(&workspace.path, home.as_deref(), &self.own_home, additional);
+        // Claude Code says it to the servers that it starts.
+        let skills = skills.in_session(env::var("CLAUDE_CODE_SESSION_ID").ok());
         Site {
             workspace: workspace.path.clone(),
             workspace_name: workspace.name(),

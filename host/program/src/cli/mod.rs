@@ -13,6 +13,7 @@ mod policy;
 mod reference;
 mod search;
 mod serve;
+mod skills;
 mod stats;
 mod tools;
 mod unfilled;
@@ -107,6 +108,11 @@ enum Command {
         #[command(subcommand)]
         command: plugin::PluginCommand,
     },
+    /// Show skills as models have them, and check those that one writes
+    Skills {
+        #[command(subcommand)]
+        command: skills::SkillsCommand,
+    },
     /// Show questions in this terminal; the server starts it in one of its own
     #[cfg(unix)]
     #[command(hide = true)]
@@ -181,6 +187,7 @@ pub fn main() -> ExitCode {
         Some(Command::Audit(arguments)) => audit::run(&environment, &arguments, cli.workspace.as_deref()),
         Some(Command::Stats { json }) => stats::run(&environment, json),
         Some(Command::Plugin { command }) => plugin::run(&environment, command),
+        Some(Command::Skills { command }) => skills::run(&environment, command),
         Some(Command::Config(arguments)) => config::run(&environment, arguments),
         Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
         #[cfg(unix)]

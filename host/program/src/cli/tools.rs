@@ -61,7 +61,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
 }
 
 fn state(tool: &Tool) -> &'static str {
-    if tool.is_conditional() { "  (listed when there are too many skills for a catalogue)" } else { "" }
+    if tool.is_conditional() { "  (listed when the descriptions of skills do not all fit)" } else { "" }
 }
 
 /// What a plugin was approved for that is not an interface of this project.

@@ -1,9 +1,13 @@
 //! `initialize`, `server/discover`, `ping`, `logging/setLevel`.
 
+use std::sync::Arc;
+
+use scorpiox_capabilities::setup::Setup;
 use scorpiox_rpc::reply;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::listing;
 use crate::client::declares_forms;
 use crate::request::Request;
 use crate::scope::{Answer, prefix};
@@ -161,7 +165,25 @@ fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
     let mut text = scorpiox_text::clean(&text).replace('\n', " ");
     let end = (0..=MAX_INSTRUCTIONS_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     text.truncate(end.unwrap_or(0));
+    push_more(&mut text, workspace, prefix);
     text
+}
+
+/// Appends the descriptions of the person's skills that are not whole where InvokeSkill lists them, as far as
+/// there is room.
+fn push_more(text: &mut String, workspace: &Workspace, prefix: Option<&str>) {
+    let Some(component) = workspace.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL)) else { return };
+    let setup = Setup { prefix: prefix.map(Arc::from), ..workspace.own_setup() };
+    let Some(listed) = listing::listed(workspace, component, &setup, prefix) else { return };
+    let mut heading = format!("\nDescriptions of skills that {} has in part:", prefixed(prefix, SKILL_TOOL));
+    for line in &listed.more {
+        let line = scorpiox_text::clean(line);
+        if text.len() + heading.len() + 1 + line.len() <= MAX_INSTRUCTIONS_BYTES {
+            text.push_str(&std::mem::take(&mut heading));
+            text.push('\n');
+            text.push_str(&line);
+        }
+    }
 }
 
 #[allow(clippy::unnecessary_wraps)] // a handler's signature

@@ -8,8 +8,10 @@ use scorpiox_rpc::reply;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::Workspace;
 use crate::scope::{Answer, Scope};
 use scorpiox_capabilities::Capability;
+use scorpiox_capabilities::setup::Setup;
 use scorpiox_capabilities::skills::Reading;
 use scorpiox_mcp::RpcError;
 use scorpiox_mcp::client::with_prefix;
@@ -123,22 +125,34 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
 /// What the component that knows skills lists for those there are; `None` when there are
 /// none, which is known without asking it, or when it cannot tell.
 fn with_skills(scope: &Scope<'_>, component: &Component) -> Option<Arc<Cached>> {
-    let sources = scope.workspace().skills.sources();
+    listed(scope.workspace(), component, &scope.setup(), scope.prefix())
+}
+
+/// The same for whoever works on a workspace, with what they put before the names of tools.
+pub(super) fn listed(
+    workspace: &Workspace,
+    component: &Component,
+    setup: &Setup,
+    prefix: Option<&str>,
+) -> Option<Arc<Cached>> {
+    let sources = workspace.skills.sources();
     if sources.is_empty() {
         return None;
     }
-    let setup = scope.setup();
-    let reading = Reading::new(Arc::clone(setup.shell.operator()), scope.uses.clone());
-    let key = Key::new(component.built_in, scope.prefix(), &sources, &reading);
-    let listing = &scope.workspace().listing;
-    if let Some(cached) = listing.get(&key) {
+    let reading = Reading::new(Arc::clone(setup.shell.operator()), setup.uses.clone());
+    let key = Key::new(component.built_in, prefix, workspace.skills.required(), &sources, &reading);
+    if let Some(cached) = workspace.listing.get(&key) {
         return Some(cached);
     }
-    match scope.workspace().runtime().list_tools(component, &setup) {
-        Ok(found) => {
-            let definitions = found.into_iter().filter_map(usable).collect();
-            Some(listing.put(key, definitions))
-        }
+    let listed = workspace.runtime().list_tools(component, setup).and_then(|found| {
+        let definitions: Vec<_> = found.into_iter().filter_map(usable).collect();
+        // Where one tool is enough for all of them, nothing is left to be said elsewhere.
+        let is_cut = definitions.len() > 1;
+        let catalogue = is_cut.then(|| workspace.runtime().skill_catalogue(component, setup)).transpose()?;
+        Ok((definitions, catalogue.map(|(catalogue, _)| catalogue.more).unwrap_or_default()))
+    });
+    match listed {
+        Ok((definitions, more)) => Some(workspace.listing.put(key, definitions, more)),
         Err(fault) => {
             if !fault.is_cancel() {
                 tracing::error!(component = &*component.name, "its tools cannot be listed: {fault}");

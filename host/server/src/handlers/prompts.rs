@@ -1,8 +1,10 @@
 //! `prompts/list`, `prompts/get`: each skill is a prompt that a person can pick.
 
+use std::collections::BTreeMap;
+
 use scorpiox_rpc::reply;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::call_error::CallError;
 use crate::client::Client;
@@ -10,10 +12,13 @@ use crate::component_call::Invocation;
 use crate::scope::{Answer, Scope};
 use crate::tool_call;
 use crate::workspace::UNBOUND_CHARS;
+use scorpiox_capabilities::setup::Caller;
+use scorpiox_mcp::RpcError;
 use scorpiox_mcp::content::Content;
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::Enveloped;
-use scorpiox_mcp::{Params, RpcError};
+use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
+use scorpiox_skills::prompt::{self, Given, PromptArgument};
 use scorpiox_tools::{Failure, OutputContent};
 
 /// The tool whose component knows skills, and that invokes them.
@@ -22,37 +27,40 @@ const SKILL_TOOL: &str = "InvokeSkill";
 /// How long a client may keep the list.
 const TTL_MS: u64 = 5000;
 
-/// The one argument of a prompt.
-const ARGUMENT: &str = "arguments";
-
 #[derive(Serialize)]
 struct Prompt {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     description: String,
-    arguments: [Value; 1],
+    arguments: Vec<PromptArgument>,
 }
 
 pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     let revision = scope.request.revision;
-    let mut prompts = Vec::new();
-    if let Some(component) = scope.workspace().tool(SKILL_TOOL).and(scope.workspace().component(SKILL_TOOL)) {
-        let setup = scope.setup();
-        let (catalogue, _) = scope
-            .workspace()
-            .runtime()
-            .skill_catalogue(component, &setup)
-            .map_err(|fault| RpcError::internal(format!("skills cannot be listed: {fault}")))?;
-        prompts.extend(catalogue.skills.into_iter().map(|skill| Prompt {
+    let skills = skills(scope)?.into_iter().filter(|skill| skill.for_people);
+    let prompts: Vec<_> = skills
+        .map(|skill| Prompt {
             title: revision.features().titles.then(|| skill.name.clone()),
-            name: skill.name,
             description: scorpiox_text::clean(&skill.description).into_owned(),
-            arguments: [json!({ "name": ARGUMENT, "description": "Arguments to pass to the skill", "required": false })],
-        }));
-    }
+            arguments: prompt::arguments(&skill),
+            name: skill.name,
+        })
+        .collect();
     let result = Enveloped::cacheable(revision, TTL_MS, json!({ "prompts": prompts }));
     Ok(reply::result(&scope.request.id, &result))
+}
+
+/// The skills that there are, if they are served.
+fn skills(scope: &Scope<'_>) -> Result<Vec<Skill>, RpcError> {
+    let workspace = scope.workspace();
+    let Some(component) = workspace.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL)) else {
+        return Ok(Vec::new());
+    };
+    let catalogue = workspace.runtime().skill_catalogue(component, &scope.setup());
+    let (catalogue, _) =
+        catalogue.map_err(|fault| RpcError::internal(format!("skills cannot be listed: {fault}")))?;
+    Ok(catalogue.skills)
 }
 
 pub(crate) fn get(scope: &Scope<'_>) -> Answer {
@@ -67,12 +75,21 @@ pub(crate) fn get(scope: &Scope<'_>) -> Answer {
     }
     let params = &scope.request.params;
     let name = params.required::<Text<'_>>("name", "the name of a prompt")?.0;
-    let arguments = params.object("arguments")?.unwrap_or_else(Params::default);
-    let arguments = arguments.optional::<Text<'_>>(ARGUMENT, "a string")?;
-    let text = invoke(scope, &name, arguments.as_ref().map_or("", |text| &text.0))?;
+    params.object("arguments")?;
+    let given = params.optional::<Option<BTreeMap<_, _>>>("arguments", "an object of strings")?.flatten();
+    let given = Given::new(given.unwrap_or_default());
+    let names = if given.has_names() { names(scope, &name)? } else { Vec::new() };
+    let arguments = given.text(&names).map_err(|error| RpcError::invalid_params(error.to_string()))?;
+    let text = invoke(scope, &name, &arguments)?;
     let message = Message { role: "user", content: Content::text(scorpiox_text::clean(&text)) };
     let result = Enveloped::complete(scope.request.revision, Got { messages: [message] });
     Ok(reply::result(&scope.request.id, &result))
+}
+
+/// The names of a skill's arguments.
+fn names(scope: &Scope<'_>, name: &str) -> Result<Vec<String>, RpcError> {
+    let skill = skills(scope)?.into_iter().find(|skill| skill.name == name);
+    Ok(skill.map(|skill| skill.arguments).unwrap_or_default())
 }
 
 /// The text that the tool gives for a skill.
@@ -84,7 +101,13 @@ fn invoke(scope: &Scope<'_>, name: &str, arguments: &str) -> Result<String, RpcE
     let arguments = json!({ "skill_name": name, "arguments": arguments }).to_string();
     let client = Client::of(scope, SKILL_TOOL, &arguments)?;
     // A person picked it, and no client cuts a prompt.
-    let invocation = Invocation { tool: &tool, arguments: &arguments, client: &client, room: UNBOUND_CHARS };
+    let invocation = Invocation {
+        tool: &tool,
+        arguments: &arguments,
+        client: &client,
+        room: UNBOUND_CHARS,
+        asked_by: Caller::Person,
+    };
     match tool_call::run(scope, &invocation).outcome {
         Ok(output) => Ok(output
             .content
@@ -95,9 +118,9 @@ fn invoke(scope: &Scope<'_>, name: &str, arguments: &str) -> Result<String, RpcE
             })
             .collect::<Vec<_>>()
             .join("\n")),
-        Err(CallError::Tool(Failure::NotFound(text) | Failure::InvalidInput(text))) => {
-            Err(RpcError::invalid_params(text))
-        }
+        Err(CallError::Tool(
+            Failure::NotFound(text) | Failure::InvalidInput(text) | Failure::Denied(text),
+        )) => Err(RpcError::invalid_params(text)),
         Err(error) => Err(RpcError::internal(error.to_string())),
     }
 }

@@ -3,12 +3,10 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use base64::Engine;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use scorpiox_plugin::Fingerprint;
 use scorpiox_rpc::reply;
 use serde::Serialize;
@@ -24,9 +22,9 @@ use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::Enveloped;
 use scorpiox_operator::Source;
 use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
+use scorpiox_skills::address::{self, is_servable, mime_type, split};
 
 const SKILL_TOOL: &str = "InvokeSkill";
-const SCHEME: &str = "skill://";
 const SKILL_FILE: &str = "SKILL.md";
 
 /// How long a client may keep lists and files.
@@ -39,9 +37,6 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Largest file that can be read as a resource. Base64 and JSON must fit a client's line.
 const MAX_READ_BYTES: u64 = 4 * 1024 * 1024;
-
-/// What is escaped in a path: everything but RFC 3986's unreserved characters and `/`.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// A skill that can be served: its name is its path.
 struct Served {
@@ -86,23 +81,12 @@ fn served(scope: &Scope<'_>) -> Result<Vec<Served>, RpcError> {
         let source = sources.get(skill.id as usize)?.clone();
         Some(Served { skill, source, reading: Rc::clone(&reading) })
     });
-    Ok(with_source.filter(|served| has_valid_front_matter(&served.skill)).collect())
-}
-
-/// Whether the front matter is one that clients of the extension accept: its name is the
-/// last part of the skill's path, and follows the rules for names.
-fn has_valid_front_matter(skill: &Skill) -> bool {
-    let Ok(front_matter) = serde_json::from_str::<Value>(&skill.front_matter) else { return false };
-    let name = front_matter["name"].as_str().unwrap_or_default();
-    let valid = (1..=64).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    valid && name == skill.name && front_matter["description"].is_string()
+    Ok(with_source.filter(|served| is_servable(&served.skill)).collect())
 }
 
 impl Served {
     fn uri(&self, path: &str) -> String {
-        let (name, path) = (&self.skill.name, utf8_percent_encode(path, ESCAPED));
-        format!("{SCHEME}{name}/{path}")
+        address::uri(&self.skill.name, path)
     }
 
     fn open(&self) -> Result<Opened, SkillReadError> {
@@ -255,50 +239,4 @@ fn children(skill: &Served, folder: &str) -> Option<Vec<Value>> {
 
 fn uri(scope: &Scope<'_>) -> Result<String, RpcError> {
     Ok(scope.request.params.required::<Text<'_>>("uri", "a resource's address")?.0.into_owned())
-}
-
-/// The skill's name and the decoded path below it.
-fn split(uri: &str) -> Option<(String, String)> {
-    let rest = uri.strip_prefix(SCHEME)?;
-    let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let path = percent_decode_str(path).decode_utf8().ok()?;
-    Some((name.to_owned(), path.into_owned()))
-}
-
-fn mime_type(path: &str) -> &'static str {
-    let extension = Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "md" | "markdown" => "text/markdown",
-        "html" | "htm" => "text/html",
-        "json" => "application/json",
-        "js" | "cjs" | "mjs" => "text/javascript",
-        "ts" => "text/x-typescript",
-        "py" => "text/x-python",
-        "sh" => "text/x-shellscript",
-        "yaml" | "yml" => "application/yaml",
-        "csv" => "text/csv",
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "svg" => "image/svg+xml",
-        "webp" => "image/webp",
-        "pdf" => "application/pdf",
-        "wasm" => "application/wasm",
-        "txt" | "dot" | "" => "text/plain",
-        _ => "application/octet-stream",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_split_and_decoded() {
-        let split = |uri| split(uri).expect("a skill's address");
-        assert_eq!(split("skill://tdd/SKILL.md"), ("tdd".to_owned(), "SKILL.md".to_owned()));
-        assert_eq!(split("skill://tdd/a%20b/c.md"), ("tdd".to_owned(), "a b/c.md".to_owned()));
-        assert_eq!(split("skill://tdd"), ("tdd".to_owned(), String::new()));
-        assert!(super::split("file:///etc/passwd").is_none());
-    }
 }

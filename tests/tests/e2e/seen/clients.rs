@@ -120,7 +120,7 @@ fn the_words_of_people_stay_as_they_are() {
         };
         let skills = described("InvokeSkill");
         assert!(
-            skills.contains("\n- Bash\n") && skills.contains(&format!("{prefix}SearchSkills")),
+            skills.contains("\n- Bash: Bash\n") && skills.contains(&format!("{prefix}SearchSkills")),
             "{skills}"
         );
     }

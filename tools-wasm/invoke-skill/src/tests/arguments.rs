@@ -1,7 +1,49 @@
-use crate::arguments::{TooLarge, fill, words};
+use crate::arguments::{Filled, Given, TooLarge, words};
+
+fn fill(body: &str, arguments: &str, folder: &str, limit: usize) -> Result<String, TooLarge> {
+    let variables = [("CLAUDE_SKILL_DIR".to_owned(), folder.to_owned())];
+    let given = Given { arguments, names: &[], variables: &variables };
+    crate::arguments::fill(body, &given, limit).map(|filled| filled.text)
+}
 
 fn filled(body: &str, arguments: &str) -> String {
     fill(body, arguments, "/skills/x", 10_000).expect("small enough")
+}
+
+fn named(body: &str, arguments: &str) -> String {
+    let names = ["issue", "issue-number", "branch"].map(str::to_owned);
+    let given = Given { arguments, names: &names, variables: &[] };
+    crate::arguments::fill(body, &given, 10_000).expect("small enough").text
+}
+
+#[test]
+fn words_are_filled_in_by_the_names_that_the_front_matter_gives_them() {
+    for (body, arguments, expected) in [
+        ("Fix $issue on $branch.", "a b 'c d'", "Fix a on c d."),
+        ("$issue-number, $issue-name, ${issue}", "a b c", "b, a-name, ${issue}"),
+        (
+            "$issues $issue_id US$issue $$issue $issue[0] $ISSUE $branch",
+            "a b c",
+            "$issues $issue_id US$issue $$issue $issue[0] $ISSUE c",
+        ),
+        (r"\$issue $issue", "a b c", "$issue a"),
+        ("$branch $0", "a", "$branch a"),
+        ("$issue", "$branch b c", "$branch"),
+        ("$issue", "", "$issue"),
+    ] {
+        assert_eq!(named(body, arguments), expected, "{body}");
+    }
+}
+
+#[test]
+fn variables_that_nobody_knows_stay_as_written_and_are_named() {
+    let variables = [("CLAUDE_PROJECT_DIR".to_owned(), "/p".to_owned())];
+    let given = Given { arguments: "", names: &[], variables: &variables };
+    let body =
+        "${CLAUDE_PROJECT_DIR}/a ${CLAUDE_SESSION_ID} ${CLAUDE_SESSION_ID} ${HOME} ${CLAUDE_x} ${CLAUDE_";
+    let Filled { text, unknown } = crate::arguments::fill(body, &given, 1000).expect("small enough");
+    assert_eq!(text, body.replace("${CLAUDE_PROJECT_DIR}", "/p"));
+    assert_eq!(unknown, ["CLAUDE_SESSION_ID"]);
 }
 
 #[test]
@@ -149,7 +191,7 @@ fn the_filled_text_is_bounded() {
 #[test]
 fn hostile_text_takes_linear_time() {
     let limit = usize::MAX;
-    for piece in ["$ARGUMENTS[", "$0 ", "$1\\", "awk '$0", "\"\\\"", "'\"", "\\"] {
+    for piece in ["$ARGUMENTS[", "$0 ", "$1\\", "awk '$0", "${", "$issue", "\"\\\"", "'\"", "\\"] {
         let text = piece.repeat(60_000);
         assert!(fill(&text, "a", "/", limit).is_ok());
         words(&text);

@@ -132,3 +132,23 @@ fn the_front_matter_is_given_as_json() {
         read(&Folders::default().with("a", "---\nname: a\ndescription: d\nmetadata: {v: 1.0}\n---\n"));
     assert_eq!(catalogue.skills[0].front_matter, r#"{"name":"a","description":"d","metadata":{"v":1.0}}"#);
 }
+
+#[test]
+fn when_to_use_it_follows_the_description() {
+    let folders = Folders::default()
+        .with("a", "---\ndescription: Does it\nwhen_to_use: When asked.\n---\n")
+        .with("b", "---\ndescription: Does it!\nwhen_to_use: Always.\n---\n");
+    let catalogue = read(&folders);
+    let described: Vec<&str> = catalogue.skills.iter().map(|skill| skill.description.as_str()).collect();
+    assert_eq!(described, ["Does it. When asked.", "Does it! Always."]);
+}
+
+#[test]
+fn a_file_of_another_name_is_warned_of() {
+    let folders =
+        Folders::default().skill("a", "d", "").but(|folder| folder.source.file = "skill.md".to_owned());
+    assert_eq!(
+        read(&folders).skills[0].warnings,
+        ["the file is named skill.md; other programs look for SKILL.md"]
+    );
+}

@@ -9,7 +9,7 @@ fn refused(yaml: &str) -> Refusal {
 }
 
 fn json(yaml: &str) -> String {
-    serde_json::to_string(&read(yaml).fields).expect("serialises")
+    serde_json::to_string(&read(yaml).whole).expect("serialises")
 }
 
 #[test]

@@ -46,6 +46,13 @@ fn skill_md() -> impl Strategy<Value = Vec<u8>> {
         "$ARGUMENTS[1]",
         "\\$1",
         "${CLAUDE_SKILL_DIR}",
+        "${CLAUDE_SESSION_ID}",
+        "when_to_use: ",
+        "arguments: ",
+        "argument-hint: ",
+        "disable-model-invocation: ",
+        "$a",
+        "</skill_file>",
         "text",
         "1.5",
         "<",
@@ -71,6 +78,10 @@ proptest! {
         prop_assert!(definitions(&folders)[0].description.len() < MAX_BYTES);
         for skill in &catalogue.skills {
             serde_json::from_str::<serde_json::Value>(&skill.front_matter).expect("JSON");
+            let _ = crate::inspect::inspect(&folders, skill.source.id);
+            if !skill.fields.for_models {
+                continue;
+            }
             let text = invoked(&folders, &skill.name, &words);
             prop_assert_eq!(text.matches("</skill_content").count(), 1);
             prop_assert!(!text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
@@ -88,7 +99,8 @@ proptest! {
 
     #[test]
     fn a_body_without_dollars_is_never_changed(body in "[^$]{0,200}") {
-        prop_assert_eq!(arguments::fill(&body, "", "/x", usize::MAX), Ok(body));
+        let filled = arguments::fill(&body, &arguments::Given::default(), usize::MAX);
+        prop_assert_eq!(filled.map(|filled| filled.text), Ok(body));
     }
 
     #[test]

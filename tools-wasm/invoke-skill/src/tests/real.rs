@@ -34,12 +34,22 @@ fn all_real_skills_load_without_a_warning() {
 fn the_catalogue_of_the_real_skills_fits_the_description() {
     let Some(folders) = real_skills() else { return };
     let tools = definitions(&folders);
-    assert_eq!(tools.len(), 1);
+    assert_eq!(tools.len(), 2);
     let text = &tools[0].description;
     assert!(text.len() < MAX_BYTES && text.len() > 1900, "{}", text.len());
-    let listed: Vec<&str> = text.lines().skip(3).filter_map(|line| line[2..].split(": ").next()).collect();
+    let lines = || text.lines().filter_map(|line| line.strip_prefix("- "));
+    let listed: Vec<&str> = lines().filter_map(|line| line.split(": ").next()).collect();
     assert_eq!(listed, NAMES);
-    assert!(text.contains("\n- writing-skills: Use when creating new skills, editing existing skills, or"));
+    assert!(text.contains("\n- writing-skills: Use when creating new skills, editing existing skills, or verifying skills work before deployment\n"));
+    // What is cut there is whole in the server's instructions.
+    let catalogue = catalogue::read(&folders);
+    let listing = crate::description::describe(&folders, &catalogue.skills);
+    let is_whole = |skill: &catalogue::Skill| {
+        let line = format!("{}: {}", skill.name, skill.description);
+        lines().any(|listed| listed == line) || listing.more.iter().any(|more| *more == format!("- {line}"))
+    };
+    assert!(catalogue.skills.iter().all(is_whole), "{text}\n{:?}", listing.more);
+    assert!(lines().filter(|line| line.ends_with('…')).count() <= 2, "{text}");
 }
 
 #[test]
@@ -71,7 +81,7 @@ fn real_files_are_listed() {
     let Some(folders) = real_skills() else { return };
     let text = invoked(&folders, "subagent-driven-development", "");
     assert!(text.ends_with(
-        "\nFiles:\n- implementer-prompt.md\n- re-review-prompt.md\n- scripts/review-package\n- scripts/sdd-workspace\n- scripts/task-brief\n- task-reviewer-prompt.md"
+        "\nFiles:\n- implementer-prompt.md\n- re-review-prompt.md\n- scripts/review-package\n- scripts/sdd-workspace\n- scripts/task-brief\n- task-reviewer-prompt.md\nTo read one, invoke InvokeSkill with a skill_name such as \"subagent-driven-development/implementer-prompt.md\"."
     ));
     assert!(!invoked(&folders, "executing-plans", "").contains("\nFiles:"));
 }

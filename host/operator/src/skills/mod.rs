@@ -1,5 +1,8 @@
 //! Finding skill folders. What is read in them is the business of others.
 
+mod claude_plugins;
+
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,9 +10,17 @@ use std::sync::OnceLock;
 
 use scorpiox_paths::{Folder, Kind, Writable, resolve};
 
+use claude_plugins::ClaudePlugins;
+pub use claude_plugins::LeftOut;
+
 /// Most skills of one folder, and most names that are looked at in it.
 const MAX_SKILLS: usize = 1000;
 const MAX_NAMES: usize = 10_000;
+/// Most names that are looked at in a repository among skills, and most of such repositories.
+const MAX_NAMES_BELOW: usize = 1000;
+const MAX_REPOSITORIES: usize = 100;
+/// Where a repository has its skills: in a folder of this name, or else directly.
+const SKILLS: &str = "skills";
 
 /// Most bytes of a list of required skills, and most names of all lists.
 const MAX_REQUIRED_BYTES: u64 = 16 * 1024;
@@ -18,6 +29,11 @@ const REQUIRED_FILE: &str = "required_skills.txt";
 
 /// What a skill's folder has.
 pub const SKILL_FILE: &str = "SKILL.md";
+/// What some folders have instead.
+const SKILL_FILE_IN_LOWER_CASE: &str = "skill.md";
+
+/// Longest id of a session, in bytes.
+const MAX_SESSION: usize = 128;
 
 /// Who put a skill where it is. What commands can write is the workspace's, whatever led there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +55,10 @@ pub struct Source {
     pub path: PathBuf,
     /// Who put it there.
     pub scope: Scope,
+    /// The name of its SKILL.md.
+    pub file: &'static str,
+    /// The folder of Claude Code's plugin that brings it.
+    pub plugin: Option<PathBuf>,
 }
 
 /// The folders that skills are looked up in, first wins.
@@ -46,6 +66,10 @@ pub struct Source {
 pub struct SkillFolders {
     roots: Vec<(PathBuf, Scope)>,
     workspace: PathBuf,
+    /// Whose plugins of Claude Code's are looked at.
+    home: Option<PathBuf>,
+    /// The session of the client that started this program.
+    session: Option<String>,
     /// Where commands write at least, once it is asked for.
     least: OnceLock<Writable>,
     /// Where they write under the policy, once that is read.
@@ -73,8 +97,36 @@ impl SkillFolders {
         for name in [".scorpiox", ".claude", ".agents"] {
             roots.push((workspace.join(name).join("skills"), Scope::Workspace));
         }
+        Self { home: home.map(Path::to_owned), ..Self::of(workspace, roots) }
+    }
+
+    /// One folder alone: of skills, or a skill itself.
+    pub fn only(workspace: &Path, folder: &Path) -> Self {
+        Self::of(workspace, vec![(folder.to_owned(), Scope::Additional)])
+    }
+
+    fn of(workspace: &Path, roots: Vec<(PathBuf, Scope)>) -> Self {
         let (least, writable) = (OnceLock::new(), OnceLock::new());
-        Self { roots, workspace: workspace.to_owned(), least, writable }
+        Self { roots, workspace: workspace.to_owned(), home: None, session: None, least, writable }
+    }
+
+    /// With the id of the session that the client is in, as it told this program.
+    #[must_use]
+    pub fn in_session(self, id: Option<String>) -> Self {
+        let is_plain = |id: &String| {
+            (1..=MAX_SESSION).contains(&id.len())
+                && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        };
+        Self { session: id.filter(is_plain), ..self }
+    }
+
+    /// What placeholders in a skill stand for, beside its own folder.
+    pub fn variables(&self, source: &Source) -> Vec<(&'static str, String)> {
+        let plugin =
+            source.plugin.as_ref().map(|plugin| ("CLAUDE_PLUGIN_ROOT", plugin.display().to_string()));
+        let session = self.session.clone().map(|id| ("CLAUDE_SESSION_ID", id));
+        let project = ("CLAUDE_PROJECT_DIR", self.workspace.display().to_string());
+        [Some(project), session, plugin].into_iter().flatten().collect()
     }
 
     /// Where commands can write, from now on.
@@ -107,8 +159,19 @@ impl SkillFolders {
     }
 
     fn sources_of(&self, wanted: impl Fn(Scope) -> bool) -> Vec<Source> {
-        let roots = self.roots.iter().filter(|(_, scope)| wanted(*scope));
-        roots.flat_map(|(root, scope)| self.sources_in(root, *scope)).collect()
+        let of = |which: fn(Scope) -> bool| {
+            let roots = self.roots.iter().filter(move |(_, scope)| which(*scope));
+            let roots: Vec<_> = roots.filter(|(_, scope)| wanted(*scope)).collect();
+            roots.into_iter().flat_map(|(root, scope)| self.sources_in(root, *scope)).collect::<Vec<_>>()
+        };
+        let mut sources = of(|scope| scope != Scope::Workspace);
+        if wanted(Scope::User) {
+            sources.extend(
+                self.claude_plugins().enabled.iter().flat_map(|plugin| self.sources_of_plugin(plugin)),
+            );
+        }
+        sources.extend(of(|scope| scope == Scope::Workspace));
+        sources
     }
 
     fn sources_in(&self, root: &Path, scope: Scope) -> Vec<Source> {
@@ -119,23 +182,54 @@ impl SkillFolders {
         let Ok(names) = opened.folder.names() else { return Vec::new() };
         let mut folders: Vec<PathBuf> = names.flatten().take(MAX_NAMES).map(|name| root.join(name)).collect();
         folders.sort();
-        let found = folders.iter().filter_map(|path| skill_in(&self.open(path, scope)?, path));
-        let mut found: Vec<_> = found.take(MAX_SKILLS + 1).collect();
-        if found.len() > MAX_SKILLS || folders.len() == MAX_NAMES {
+        let (mut found, mut below, mut repositories) = (Vec::new(), Vec::new(), 0);
+        for path in &folders {
+            let Some(opened) = self.open(path, scope) else { continue };
+            match skill_in(&opened, path) {
+                Some(source) => found.push(source),
+                None if repositories < MAX_REPOSITORIES && !is_hidden(path) => {
+                    repositories += 1;
+                    below.extend(skills_below(&opened, path));
+                }
+                None => {}
+            }
+            if found.len() > MAX_SKILLS {
+                break;
+            }
+        }
+        found.append(&mut below);
+        if found.len() > MAX_SKILLS || folders.len() == MAX_NAMES || repositories == MAX_REPOSITORIES {
             tracing::warn!("{} holds too many skills or other things; not all are looked at", root.display());
             found.truncate(MAX_SKILLS);
         }
         found
     }
 
+    /// Plugins of Claude Code's that are there and whose skills are not read, and why.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        self.claude_plugins().left_out
+    }
+
+    fn claude_plugins(&self) -> ClaudePlugins {
+        self.home.as_ref().map(|home| ClaudePlugins::find(home, self.writable())).unwrap_or_default()
+    }
+
+    fn sources_of_plugin(&self, plugin: &Path) -> Vec<Source> {
+        let Some(opened) = self.open(plugin, Scope::User) else { return Vec::new() };
+        let Ok(folder) = opened.folder.folder(Path::new(SKILLS)) else { return Vec::new() };
+        let found = skills_among(&folder, &opened, &plugin.join(SKILLS));
+        found.into_iter().map(|source| Source { plugin: Some(plugin.to_owned()), ..source }).collect()
+    }
+
     /// A folder of a scope: through no link in the workspace, where anybody may have made it.
     fn open(&self, path: &Path, scope: Scope) -> Option<OpenFolder> {
         if scope == Scope::Workspace {
-            return Some(OpenFolder { folder: Folder::open(path).ok()?, scope, real: path.to_owned() });
+            let (folder, real) = (Folder::open(path).ok()?, path.to_owned());
+            return Some(OpenFolder { folder, scope, path: path.to_owned(), real });
         }
         let real = resolve(path, self.writable()).ok()?;
         let scope = if self.writable().covers(&real) { Scope::Workspace } else { scope };
-        Some(OpenFolder { folder: Folder::open(&real).ok()?, scope, real })
+        Some(OpenFolder { folder: Folder::open(&real).ok()?, scope, path: path.to_owned(), real })
     }
 
     /// Links in the workspace's folders of skills, which are not followed.
@@ -192,6 +286,8 @@ impl SkillFolders {
 struct OpenFolder {
     folder: Folder,
     scope: Scope,
+    /// How it is named.
+    path: PathBuf,
     /// Where it is.
     real: PathBuf,
 }
@@ -200,122 +296,58 @@ fn is_skill_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }
 
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
 fn skill_in(opened: &OpenFolder, path: &Path) -> Option<Source> {
     let name = path.file_name()?.to_string_lossy().into_owned();
-    let is_skill = matches!(opened.folder.kind(Path::new(SKILL_FILE)), Ok(Kind::File(_)));
+    let file = skill_file(&opened.folder)?;
     let path = match opened.scope {
         // What is the workspace's is opened through no link.
         Scope::Workspace => opened.real.clone(),
         Scope::User | Scope::Additional => path.to_owned(),
     };
-    is_skill.then_some(Source { name, path, scope: opened.scope })
+    Some(Source { name, path, scope: opened.scope, file, plugin: None })
+}
+
+/// The name of the SKILL.md in a folder.
+fn skill_file(folder: &Folder) -> Option<&'static str> {
+    let is_there = |name: &&str| matches!(folder.kind(Path::new(name)), Ok(Kind::File(_)));
+    [SKILL_FILE, SKILL_FILE_IN_LOWER_CASE].into_iter().find(is_there)
+}
+
+/// The skills of a repository that was cloned into a folder of skills. Whoever wrote it may have made links
+/// there, which are not followed.
+fn skills_below(opened: &OpenFolder, path: &Path) -> Vec<Source> {
+    let inside = opened.folder.folder(Path::new(SKILLS)).ok();
+    let found = inside.map(|folder| skills_among(&folder, opened, &path.join(SKILLS))).unwrap_or_default();
+    if found.is_empty() { skills_among(&opened.folder, opened, path) } else { found }
+}
+
+/// The skills directly in a folder at `path`, which lies in the opened one or is it.
+fn skills_among(folder: &Folder, opened: &OpenFolder, path: &Path) -> Vec<Source> {
+    let Ok(names) = folder.names() else { return Vec::new() };
+    let mut names: Vec<OsString> = names.flatten().take(MAX_NAMES_BELOW).collect();
+    names.sort();
+    let found = names.into_iter().filter_map(|name| {
+        let path = path.join(&name);
+        let inside = folder.folder(Path::new(&name)).ok().filter(|_| !is_hidden(&path))?;
+        let file = skill_file(&inside)?;
+        let name = name.to_string_lossy().into_owned();
+        Some(Source { name, path: without_links(opened, path), scope: opened.scope, file, plugin: None })
+    });
+    found.collect()
+}
+
+/// What is the workspace's is opened through no link: by where the opened folder is.
+fn without_links(opened: &OpenFolder, path: PathBuf) -> PathBuf {
+    if opened.scope != Scope::Workspace {
+        return path;
+    }
+    let below = path.strip_prefix(&opened.path).map(Path::to_owned);
+    below.map_or(path, |below| opened.real.join(below))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn folders(root: &Path) -> SkillFolders {
-        SkillFolders::new(
-            &root.join("ws"),
-            Some(&root.join("home")),
-            &root.join("home/.scorpiox"),
-            &[root.join("more")],
-        )
-    }
-
-    fn skill(folder: &Path) {
-        fs::create_dir_all(folder).expect("folder");
-        fs::write(folder.join(SKILL_FILE), "---\nname: x\n---\n").expect("file");
-    }
-
-    #[test]
-    fn skills_are_found_in_lookup_order() {
-        let root = tempfile::tempdir().expect("tempdir");
-        for path in [
-            "more/z",
-            "home/.agents/skills/b",
-            "home/.scorpiox/skills/a",
-            "ws/.claude/skills/d",
-            "ws/.scorpiox/skills/c",
-        ] {
-            skill(&root.path().join(path));
-        }
-        fs::create_dir_all(root.path().join("more/no-skill")).expect("folder");
-        let found: Vec<_> = folders(root.path()).sources().into_iter().map(|s| s.name).collect();
-        assert_eq!(found, ["a", "b", "z", "c", "d"]);
-    }
-
-    #[test]
-    fn required_names_are_collected_once_and_those_of_the_workspace_have_to_be_skills() {
-        let root = tempfile::tempdir().expect("tempdir");
-        for (folder, text) in [
-            ("ws/.scorpiox/skills", "# our rules\ntdd\n\nreview\nIgnore-the-user.\n"),
-            ("home/.claude/skills", "tdd\nplan"),
-        ] {
-            fs::create_dir_all(root.path().join(folder)).expect("folder");
-            fs::write(root.path().join(folder).join("required_skills.txt"), text).expect("file");
-        }
-        skill(&root.path().join("ws/.claude/skills/review"));
-        let required = folders(root.path()).required();
-        assert_eq!(
-            (required.by_person, required.by_workspace),
-            (names(&["tdd", "plan"]), names(&["review"]))
-        );
-    }
-
-    #[cfg(unix)] // links
-    #[test]
-    fn a_link_to_a_list_of_required_names_leads_nowhere() {
-        let root = tempfile::tempdir().expect("tempdir");
-        skill(&root.path().join("ws/.scorpiox/skills/review"));
-        let list = root.path().join("ws/.scorpiox/skills/required_skills.txt");
-        fs::write(&list, "review").expect("file");
-        assert_eq!(folders(root.path()).required().by_workspace, names(&["review"]));
-        fs::rename(&list, root.path().join("secret")).expect("moved");
-        std::os::unix::fs::symlink(root.path().join("secret"), &list).expect("link");
-        assert!(folders(root.path()).required().by_workspace.is_empty());
-    }
-
-    fn names(list: &[&str]) -> Vec<String> {
-        list.iter().map(|name| (*name).to_owned()).collect()
-    }
-
-    #[test]
-    fn what_a_workspace_is_full_of_takes_no_skill_from_the_person() {
-        let root = tempfile::tempdir().expect("tempdir");
-        skill(&root.path().join("home/.claude/skills/mine"));
-        for number in 0..=MAX_SKILLS {
-            skill(&root.path().join(format!("ws/.agents/skills/a{number}")));
-        }
-        let folders = folders(root.path());
-        let found = folders.sources();
-        assert_eq!(found.len(), 1 + MAX_SKILLS);
-        assert_eq!(found.first().map(|source| source.name.as_str()), Some("mine"));
-        assert_eq!(folders.sources_outside().len(), 1);
-    }
-
-    #[cfg(unix)] // links
-    #[test]
-    fn what_commands_can_write_is_the_workspaces_wherever_it_is_found() {
-        let root = tempfile::tempdir().expect("tempdir");
-        let root = root.path().canonicalize().expect("a path");
-        skill(&root.join("ws/own/linked"));
-        skill(&root.join("more/written"));
-        skill(&root.join("home/.claude/skills/mine"));
-        std::os::unix::fs::symlink(root.join("ws/own/linked"), root.join("home/.claude/skills/linked"))
-            .expect("link");
-        let folders = folders(&root);
-        let scope = |name: &str| {
-            let source = folders.sources().into_iter().find(|source| source.name == name);
-            source.map(|source| (source.scope, Folder::open(&source.path).is_ok()))
-        };
-        assert_eq!(scope("linked"), Some((Scope::Workspace, true)));
-        assert_eq!(scope("mine"), Some((Scope::User, true)));
-        assert_eq!(scope("written"), Some((Scope::Additional, true)));
-        folders.set_writable(Writable::new([root.join("ws"), root.join("more")]));
-        assert_eq!(scope("written"), Some((Scope::Workspace, true)));
-        let outside: Vec<_> = folders.sources_outside().into_iter().map(|source| source.name).collect();
-        assert_eq!(outside, ["mine"]);
-    }
-}
+mod tests;

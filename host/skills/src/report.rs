@@ -1,0 +1,276 @@
+//! What people are told of skills: by `skills list`, `skills show`, `skills check`, and by `doctor`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::{Inspection, Skill};
+use scorpiox_terminal::{Shown, columns, rows, wrapped};
+
+use crate::library::Library;
+
+/// Most rows of a description.
+const MOST_ROWS: usize = 24;
+/// Most skills that are named where a remark holds for several.
+const MOST_NAMES: usize = 5;
+/// Characters of a token, about, where letters are ASCII. Of others each is counted as one.
+const TOKEN_CHARS: usize = 4;
+
+/// A row of `doctor`.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It works.
+    Good(String),
+    /// It works otherwise than one might expect.
+    Note(String),
+}
+
+/// All skills, each with the words by which models choose it.
+pub fn list(library: &Library<'_>) -> Shown {
+    let skills = &library.catalogue.skills;
+    let mut out = String::new();
+    for skill in skills {
+        say(&mut out, 0, &format!("{}, {}{}", skill.name, library.whose(skill), audience(skill)));
+        match &skill.listed {
+            Some(listed) => rows(&mut out, "    ", described(skill, listed), MOST_ROWS),
+            None => say(&mut out, 4, "models are not told of it"),
+        }
+        let warnings = skill.warnings.len() + skill.ignored.len();
+        if warnings > 0 {
+            let remarks = if warnings == 1 { "1 remark".to_owned() } else { format!("{warnings} remarks") };
+            say(&mut out, 4, &format!("{remarks}: see `skills show {}`", skill.name));
+        }
+    }
+    for skipped in &library.catalogue.skipped {
+        say(&mut out, 0, &format!("{} is skipped: {}", skipped.path, skipped.reason));
+    }
+    if !skills.is_empty() {
+        out.push('\n');
+    }
+    say(&mut out, 0, &summary(library));
+    Shown::text(&out)
+}
+
+/// What a model is told of a skill behind its name.
+fn described<'a>(skill: &Skill, listed: &'a str) -> &'a str {
+    let after = listed.strip_prefix(skill.name.as_str()).unwrap_or(listed);
+    match after.strip_prefix(": ") {
+        Some(described) => described,
+        None => "(its name alone)",
+    }
+}
+
+fn summary(library: &Library<'_>) -> String {
+    let skills = &library.catalogue.skills;
+    if skills.is_empty() {
+        let folders: Vec<_> = library.folders().roots().map(|(path, _)| path.display().to_string()).collect();
+        return format!("no skills; they are looked for in {}", folders.join(", "));
+    }
+    let for_models = skills.iter().filter(|skill| skill.for_models).count();
+    let is_whole = |skill: &&Skill| {
+        skill.listed.as_ref().is_some_and(|listed| described(skill, listed) == skill.description)
+    };
+    let whole = skills.iter().filter(is_whole).count();
+    let mut text = format!("{}, {for_models} for models", counted(skills.len(), "skill"));
+    if whole == for_models {
+        text.push_str("; InvokeSkill describes each as its author did");
+    } else {
+        let more = library.catalogue.more.len();
+        let _ = write!(
+            text,
+            "; InvokeSkill's description has {whole} of their descriptions whole, the server's instructions {more} more"
+        );
+    }
+    text
+}
+
+fn audience(skill: &Skill) -> &'static str {
+    match (skill.for_models, skill.for_people) {
+        (true, true) => "",
+        (true, false) => ", for models alone",
+        (false, true) => ", for people alone",
+        (false, false) => ", for nobody",
+    }
+}
+
+/// One skill as a model has it; nothing where there is none of that name.
+pub fn show(library: &Library<'_>, name: &str) -> Option<Shown> {
+    let skill = library.catalogue.skills.iter().find(|skill| skill.name == name)?;
+    let mut out = String::new();
+    say(&mut out, 0, &format!("{}, {}{}", skill.name, library.whose(skill), audience(skill)));
+    if let Some(source) = library.source(skill) {
+        say(&mut out, 2, &format!("file: {}", source.path.join(source.file).display()));
+    }
+    for argument in &skill.arguments {
+        say(&mut out, 2, &format!("argument: {argument}"));
+    }
+    if let Some(hint) = &skill.argument_hint {
+        say(&mut out, 2, &format!("arguments as its author hints: {hint}"));
+    }
+    let inspected = library.inspect(skill);
+    remarks(&mut out, skill, inspected.as_ref().ok());
+    match &skill.listed {
+        Some(listed) => {
+            say(&mut out, 2, &format!("among InvokeSkill's skills, {}:", size(listed)));
+            rows(&mut out, "    ", listed, MOST_ROWS);
+        }
+        None => say(&mut out, 2, "InvokeSkill does not list it"),
+    }
+    Some(match inspected {
+        Ok(Inspection { text, .. }) => {
+            say(&mut out, 2, &format!("what a model gets that invokes it, {}:", size(&text)));
+            Shown::text(&out).and(&Shown::text("\n")).and(&Shown::said(&text))
+        }
+        Err(why) => {
+            say(&mut out, 2, &format!("it cannot be invoked: {why}"));
+            Shown::text(&out)
+        }
+    })
+}
+
+/// What is wrong with the skills of a folder, and whether none of it keeps one of them from working.
+pub fn check(library: &Library<'_>, folder: &Path) -> (Shown, bool) {
+    let catalogue = &library.catalogue;
+    let mut out = String::new();
+    let (mut errors, mut warnings) = (0, 0);
+    let mut fails = |out: &mut String, what: String| {
+        errors += 1;
+        say(out, 0, &format!("error: {what}"));
+    };
+    for skipped in &catalogue.skipped {
+        fails(&mut out, format!("{}: {}", skipped.path, skipped.reason));
+    }
+    for skill in &catalogue.skills {
+        let inspected = library.inspect(skill);
+        match &inspected {
+            Ok(Inspection { text, .. }) => say(&mut out, 0, &sizes(skill, text)),
+            Err(why) => fails(&mut out, format!("{}: it cannot be invoked: {why}", skill.name)),
+        }
+        warnings += remarks(&mut out, skill, inspected.as_ref().ok());
+    }
+    if catalogue.skills.is_empty() && catalogue.skipped.is_empty() {
+        let folder = folder.display();
+        let none = "is no skill and has none: there is no SKILL.md in it, nor in a folder in it";
+        fails(&mut out, format!("{folder} {none}"));
+    }
+    let (skills, said) = (counted(catalogue.skills.len(), "skill"), counted(errors, "error"));
+    say(&mut out, 0, &format!("{skills}, {said}, {}", counted(warnings, "warning")));
+    (Shown::text(&out), errors == 0)
+}
+
+/// How much a skill takes of what a model reads: always, and when it is invoked.
+fn sizes(skill: &Skill, invoked: &str) -> String {
+    let listed = size(&format!("{}: {}", skill.name, skill.description));
+    format!("{}: in the list {listed}; invoked {}{}", skill.name, size(invoked), audience(skill))
+}
+
+/// What is wrong with a skill but does not keep it from working; how much it is.
+fn remarks(out: &mut String, skill: &Skill, inspection: Option<&Inspection>) -> usize {
+    let of_instructions = inspection.map(|inspection| inspection.warnings.as_slice()).unwrap_or_default();
+    let warnings = skill.warnings.iter().chain(of_instructions).map(|warning| format!("warning: {warning}"));
+    let ignored =
+        skill.ignored.iter().map(|field| format!("warning: {} is ignored: {}", field.key, field.why));
+    let all: Vec<String> = warnings.chain(ignored).collect();
+    for remark in &all {
+        say(out, 2, remark);
+    }
+    all.len()
+}
+
+/// The rows of `doctor`: one for each skill; one for each member of front matters without an effect.
+pub fn findings(library: &Library<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut ignored: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for skill in &library.catalogue.skills {
+        let path = library.source(skill).map(|source| source.path.display().to_string()).unwrap_or_default();
+        found.push(Finding::Good(format!("{} ({path}){}", skill.name, audience(skill))));
+        let warnings = skill.warnings.iter().map(|warning| format!("{}: {warning}", skill.name));
+        found.extend(warnings.map(Finding::Note));
+        for field in &skill.ignored {
+            ignored.entry((&field.key, &field.why)).or_default().push(&skill.name);
+        }
+    }
+    for ((key, why), names) in ignored {
+        found.push(Finding::Note(format!("{key} in {} is ignored: {why}", among(&names))));
+    }
+    for skipped in &library.catalogue.skipped {
+        found.push(Finding::Note(format!("{} is skipped: {}", skipped.path, skipped.reason)));
+    }
+    for link in library.folders().unfollowed() {
+        let link = link.display();
+        found.push(Finding::Note(format!(
+            "{link} is a symbolic link, and those of a workspace are not followed"
+        )));
+    }
+    for left in library.folders().left_out() {
+        found.push(Finding::Note(format!(
+            "skills of Claude Code's plugin {} are not read: {}; to read them, add {} to ADDITIONAL_SKILLS",
+            left.name,
+            left.why,
+            left.skills.display()
+        )));
+    }
+    if library.catalogue.skills.is_empty() {
+        found.push(Finding::Note(summary(library)));
+    }
+    found
+}
+
+/// Names of skills, not too many.
+fn among(names: &[&str]) -> String {
+    match names {
+        [one] => (*one).to_owned(),
+        several if several.len() <= MOST_NAMES => several.join(", "),
+        several => {
+            let more = several.len() - MOST_NAMES;
+            format!("{} and {more} more", several[..MOST_NAMES].join(", "))
+        }
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// How long a text is for people, and for models.
+fn size(text: &str) -> String {
+    let ascii = text.chars().filter(char::is_ascii).count();
+    let chars = text.chars().count();
+    format!("{chars} characters (about {} tokens)", ascii.div_ceil(TOKEN_CHARS) + chars - ascii)
+}
+
+/// Appends a sentence, which goes on in rows below.
+fn say(out: &mut String, indent: usize, text: &str) {
+    let text = text.replace('\n', " ");
+    for (index, piece) in wrapped(&text, columns() - indent - 2).into_iter().enumerate() {
+        let indent = if index == 0 { indent } else { indent + 2 };
+        let _ = writeln!(out, "{}{piece}", " ".repeat(indent));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_for_people_and_models() {
+        assert_eq!(size("four four"), "9 characters (about 3 tokens)");
+        assert_eq!(size("漢字"), "2 characters (about 2 tokens)");
+    }
+
+    #[test]
+    fn no_more_than_some_skills_are_named() {
+        assert_eq!(among(&["a"]), "a");
+        assert_eq!(among(&["a", "b", "c", "d", "e"]), "a, b, c, d, e");
+        assert_eq!(among(&["a", "b", "c", "d", "e", "f", "g"]), "a, b, c, d, e and 2 more");
+    }
+
+    #[test]
+    fn a_long_sentence_goes_on_further_in() {
+        let mut out = String::new();
+        say(&mut out, 2, &format!("one\ntwo {}", "word ".repeat(20)));
+        let lines: Vec<&str> = out.lines().collect();
+        assert!(lines[0].starts_with("  one two word") && lines[1].starts_with("    word"), "{out}");
+        assert!(lines.iter().all(|line| line.len() <= 80), "{out}");
+    }
+}

@@ -1,0 +1,145 @@
+//! `skills list`, `skills show`, `skills check`, and what `doctor` says of skills.
+
+use scorpiox_tests::Program;
+use scorpiox_tests::program::unwrapped;
+
+use super::{copy_real_skills_to, skill};
+
+/// What a command prints, each row of at most 80 columns that does not hold a path, and how it ends.
+fn run(program: &Program, arguments: &[&str]) -> (Option<i32>, String) {
+    let (status, out, err) = program.run(arguments);
+    for line in out.lines() {
+        assert!(line.chars().count() <= 80 || line.contains('/'), "{arguments:?}: {line}");
+    }
+    assert!(!out.contains('\u{1b}') && !err.contains('\u{1b}'), "{out:?} {err:?}");
+    (status.code(), out + &err)
+}
+
+/// A text on one row.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_list_has_what_models_are_told_of_each_skill() {
+    let program = Program::new();
+    program.put("home/.claude/skills/mine/SKILL.md", skill("mine", "About mine \u{1b}[31mred", "Body\n"));
+    program.put("workspace/.claude/skills/theirs/SKILL.md", skill("theirs", "About theirs", "Body\n"));
+    let hidden = "---\nname: hidden\ndescription: D\ndisable-model-invocation: true\nmodel: x\n---\nBody\n";
+    program.put("home/.claude/skills/hidden/SKILL.md", hidden);
+    program.put("home/.claude/skills/broken/SKILL.md", "no front matter");
+    let (code, out) = run(&program, &["skills", "list"]);
+    assert_eq!(code, Some(0), "{out}");
+    for said in [
+        "hidden, yours, for people alone models are not told of it 1 remark: see `skills show hidden`",
+        "mine, yours | About mine red 1 remark",
+        "theirs, of the workspace | About theirs",
+        "skills/broken is skipped: SKILL.md has no front matter",
+        "3 skills, 2 for models; InvokeSkill describes each as its author did",
+    ] {
+        assert!(joined(&out).contains(said), "{said}: {out}");
+    }
+    let (_, out) = run(&Program::new(), &["skills", "list"]);
+    assert!(joined(&out).starts_with("no skills; they are looked for in "), "{out}");
+}
+
+#[test]
+fn the_list_of_real_skills_says_how_many_descriptions_are_whole() {
+    let program = Program::new();
+    if copy_real_skills_to(&program, "home").is_none() {
+        return;
+    }
+    let (code, out) = run(&program, &["skills", "list"]);
+    assert_eq!(code, Some(0), "{out}");
+    let said = "14 skills, 14 for models; InvokeSkill's description has 12 of their descriptions whole, the server's instructions 2 more";
+    assert!(joined(&out).ends_with(said), "{out}");
+}
+
+#[test]
+fn a_skill_is_shown_as_a_model_gets_it_with_its_size() {
+    let program = Program::new();
+    let text = "---\nname: fix\ndescription: Fixes it\narguments: issue\nargument-hint: '[issue]'\nallowed-tools: Bash\n---\nFix $issue: !`date` \u{1b}[31mred\n";
+    program.put("home/.claude/skills/fix/SKILL.md", text);
+    let (code, out) = run(&program, &["skills", "show", "fix"]);
+    assert_eq!(code, Some(0), "{out}");
+    for said in [
+        "fix, yours file: ",
+        "/.claude/skills/fix/SKILL.md argument: issue arguments as its author hints: [issue]",
+        "warning: commands (!`…`) are never executed; they stay as written",
+        "warning: allowed-tools is ignored: a skill grants nothing; the policy and the client decide what tools may do",
+        "among InvokeSkill's skills, 13 characters (about 4 tokens): | fix: Fixes it",
+        "tokens): <skill_content name=\"fix\"> Fix $issue: !`date` red </skill_content>",
+    ] {
+        assert!(joined(&out).contains(said), "{said}: {out}");
+    }
+    let (code, out) = run(&program, &["skills", "show", "absent\u{1b}[2J"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("there is no skill") && out.contains("skills list"), "{out}");
+}
+
+#[test]
+fn a_folder_is_checked_that_is_not_installed() {
+    let program = Program::new();
+    program.put("workspace/mine/SKILL.md", skill("mine", "Does it", "See [a](a.md).\n"));
+    let (code, out) = run(&program, &["skills", "check", "mine"]);
+    assert_eq!(code, Some(0), "{out}");
+    for said in [
+        "mine: in the list 13 characters (about 4 tokens); invoked ",
+        "warning: it links to a.md, which is not in its folder",
+        "1 skill, 0 errors, 1 warning",
+    ] {
+        assert!(joined(&out).contains(said), "{said}: {out}");
+    }
+    // Nothing else is looked at, and nothing is installed by that.
+    program.put("home/.claude/skills/other/SKILL.md", skill("other", "D", "Body\n"));
+    assert!(!run(&program, &["skills", "check", "mine"]).1.contains("other"));
+    assert!(!run(&program, &["skills", "list"]).1.contains("mine"));
+}
+
+#[test]
+fn a_folder_of_skills_is_checked_and_errors_are_said_by_the_exit_code() {
+    let program = Program::new();
+    program.put("workspace/all/a/SKILL.md", skill("a", "D", "Body\n"));
+    program.put("workspace/all/b/SKILL.md", "---\nname: b\n---\nBody\n");
+    program
+        .put("workspace/all/c/SKILL.md", "---\nname: a\ndescription: D\nuser_invocable: false\n---\nBody\n");
+    let (code, out) = run(&program, &["skills", "check", "all"]);
+    assert_eq!(code, Some(1), "{out}");
+    for said in [
+        "all/b: description is missing or empty in the front matter",
+        "all/c: the name \"a\" is taken by ",
+        "1 skill, 2 errors, 0 warnings",
+    ] {
+        assert!(joined(&out).contains(said), "{said}: {out}");
+    }
+    program.put("workspace/none/README.md", "none");
+    let (code, out) = run(&program, &["skills", "check", "none"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(joined(&out).contains("is no skill and has none"), "{out}");
+    for (folder, why) in [("absent", "absent cannot be checked"), ("none/README.md", "is no folder")] {
+        let (code, out) = run(&program, &["skills", "check", folder]);
+        assert_eq!(code, Some(1), "{out}");
+        assert!(out.contains(why), "{out}");
+    }
+}
+
+#[test]
+fn doctor_has_a_line_for_each_member_of_front_matters_without_effect() {
+    let program = Program::new();
+    for name in ["a", "b", "c"] {
+        let text = format!("---\nname: {name}\ndescription: D\nallowed-tools: Bash\nmodel: x\n---\nBody\n");
+        program.put(&format!("home/.claude/skills/{name}/SKILL.md"), text);
+    }
+    let (_, report, _) = program.run(&["doctor"]);
+    let report = unwrapped(&report);
+    assert_eq!(
+        report.matches("allowed-tools in a, b, c is ignored: a skill grants nothing").count(),
+        1,
+        "{report}"
+    );
+    assert_eq!(
+        report.matches("model in a, b, c is ignored: a server cannot choose that").count(),
+        1,
+        "{report}"
+    );
+}
