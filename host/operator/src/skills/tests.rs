@@ -31,6 +31,7 @@ fn skills_are_found_in_lookup_order() {
     assert_eq!(found, ["a", "b", "z", "c", "d"]);
 }
 
+#[cfg(unix)] // links
 #[test]
 fn skills_of_a_cloned_repository_and_a_file_in_lower_case_are_found() {
     let root = tempfile::tempdir().expect("tempdir");
@@ -54,6 +55,7 @@ fn skills_of_a_cloned_repository_and_a_file_in_lower_case_are_found() {
     assert_eq!(found[4].path, root.join("ws/.claude/skills/theirs/skills/w"));
 }
 
+#[cfg(unix)] // links
 #[test]
 fn a_repository_where_commands_can_write_is_the_workspaces() {
     let root = tempfile::tempdir().expect("tempdir");
