@@ -13,6 +13,7 @@ mod entry;
 mod file;
 mod link;
 mod merge;
+pub mod unfilled;
 mod wsl;
 
 use std::path::{Path, PathBuf};

@@ -82,7 +82,7 @@ impl Template {
 }
 
 /// Whether a secret can be a part of a header.
-pub fn fits_header(value: &str) -> bool {
+pub(crate) fn fits_header(value: &str) -> bool {
     value.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 

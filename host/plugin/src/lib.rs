@@ -26,7 +26,7 @@ mod tool_note;
 pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WORKSPACE, WebAsk};
 pub use decisions::{Approval, Decision, Decisions, DecisionsError, Pins, Record};
 pub use fingerprint::{Fingerprint, Stamps};
-pub use headers::{Template, fits_header};
+pub use headers::Template;
 pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError};
 pub use name::{MAX_TOOL_NAME_CHARS, NameError, PluginName, is_tool_name};
 pub use plugin_folder::{

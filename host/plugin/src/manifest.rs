@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::asks::{Asks, Limits};
 use crate::headers;
 use crate::name::{MAX_TOOL_NAME_CHARS, PluginName, is_tool_name};
-use crate::secrets::SecretName;
+use crate::secrets::{SecretName, SecretValue, SecretValueError};
 use crate::tool_note::ToolNote;
 
 /// Largest manifest, in bytes.
@@ -216,6 +216,27 @@ impl Manifest {
             }
         }
         Ok(())
+    }
+
+    /// What a secret is for, if there is one of that name.
+    pub fn secret(&self, name: &SecretName) -> Result<&str, SecretValueError> {
+        self.secrets.get(name).map(String::as_str).ok_or_else(|| {
+            let known: Vec<_> = self.secrets.keys().map(SecretName::as_str).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            SecretValueError::Unknown { plugin: self.name.clone(), name: name.clone(), known }
+        })
+    }
+
+    /// The value of a secret, if it can be what it is for.
+    pub fn secret_value(&self, name: &SecretName, bytes: Vec<u8>) -> Result<SecretValue, SecretValueError> {
+        self.secret(name)?;
+        let value = String::from_utf8(bytes).map_err(|_| SecretValueError::NoUtf8)?;
+        let value = SecretValue::try_from(value)?;
+        let is_header = self.capabilities.web.as_ref().is_some_and(|web| web.secrets().contains(name));
+        if is_header && !headers::fits_header(value.reveal()) {
+            return Err(SecretValueError::NoHeader(name.clone()));
+        }
+        Ok(value)
     }
 
     fn check_secrets(&self) -> Result<(), ManifestError> {

@@ -86,6 +86,14 @@ pub enum SecretValueError {
     TooLong,
     #[error("the value has a NUL character; nothing was set")]
     Nul,
+    #[error("the value is no UTF-8; nothing was set")]
+    NoUtf8,
+    #[error(
+        "the value has control characters, or others than ASCII, and {0} is a part of a header; nothing was set"
+    )]
+    NoHeader(SecretName),
+    #[error("{plugin} has no secret {name}; its secrets: {known}")]
+    Unknown { plugin: PluginName, name: SecretName, known: String },
 }
 
 impl TryFrom<String> for SecretValue {

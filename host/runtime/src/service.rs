@@ -1,5 +1,6 @@
 //! A component that serves HTTP, as a tool: a request in, its response out. No port is opened.
 
+use std::fmt::Write as _;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
@@ -280,9 +281,9 @@ fn result(response: &Response<Bytes>) -> ToolResult {
     };
     let mut text = status.to_string();
     for [name, value] in &headers {
-        text.push_str(&format!("\n{name}: {value}"));
+        let _ = write!(text, "\n{name}: {value}");
     }
-    text.push_str(&format!("\n\n{body}"));
+    let _ = write!(text, "\n\n{body}");
     let structured = json!({ "status": status.as_u16(), "headers": headers, key: body });
     ToolResult { content: vec![Content::Text(text)], structured: Some(structured.to_string()) }
 }
@@ -291,15 +292,15 @@ fn result(response: &Response<Bytes>) -> ToolResult {
 mod tests {
     use super::*;
 
-    fn request(arguments: Value) -> Result<Request<Bytes>, String> {
+    fn request(arguments: &Value) -> Result<Request<Bytes>, String> {
         read(arguments.as_object().expect("an object"))
     }
 
     #[test]
     fn a_request_is_read_from_its_arguments() {
-        let plain = request(json!({})).expect("a request");
+        let plain = request(&json!({})).expect("a request");
         assert_eq!((plain.method(), plain.uri().to_string()), (&Method::GET, "http://localhost/".to_owned()));
-        let whole = request(json!({
+        let whole = request(&json!({
             "method": "POST", "path": "/a?b=c", "headers": [["X-A", "1"], ["x-a", "2"], ["Host", "example.com"]],
             "body": "ä",
         }))
@@ -310,8 +311,8 @@ mod tests {
             (&whole.headers()["content-length"], &whole.body()[..]),
             (&"2".parse().expect("a value"), "ä".as_bytes())
         );
-        let bytes =
-            request(json!({ "headers": {"Content-Length": "7"}, "body_base64": "//8=" })).expect("a request");
+        let bytes = request(&json!({ "headers": {"Content-Length": "7"}, "body_base64": "//8=" }))
+            .expect("a request");
         assert_eq!(
             (&bytes.body()[..], &bytes.headers()["content-length"]),
             (&[255, 255][..], &"2".parse().expect("a value"))
@@ -331,19 +332,21 @@ mod tests {
             (json!({"headers": {"a": "b\r\nc: d"}}), "headers: the value of a has control characters"),
             (json!({"body": "a", "body_base64": "YQ=="}), "give body or body_base64, not both"),
         ] {
-            assert_eq!(request(arguments).expect_err("refused"), expected);
+            assert_eq!(request(&arguments).expect_err("refused"), expected);
         }
         assert!(
-            request(json!({"path": "/a b"}))
+            request(&json!({"path": "/a b"}))
                 .expect_err("refused")
                 .contains("write blanks and the like as %20")
         );
         assert!(
-            request(json!({"path": "/".repeat(20_000)})).expect_err("refused").contains("the limit is 16384")
+            request(&json!({"path": "/".repeat(20_000)}))
+                .expect_err("refused")
+                .contains("the limit is 16384")
         );
-        assert!(request(json!({"body_base64": "!"})).expect_err("refused").contains("is no base64"));
+        assert!(request(&json!({"body_base64": "!"})).expect_err("refused").contains("is no base64"));
         let many: Vec<_> = (0..101).map(|number| [format!("a{number}"), "b".to_owned()]).collect();
-        assert!(request(json!({ "headers": many })).expect_err("refused").contains("more than 100"));
+        assert!(request(&json!({ "headers": many })).expect_err("refused").contains("more than 100"));
     }
 
     #[test]

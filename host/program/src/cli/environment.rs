@@ -12,7 +12,7 @@ use scorpiox_policy::MANAGED_FILE;
 use scorpiox_settings::{Locations, Settings};
 use scorpiox_store::{Durability, SqliteStore};
 
-use super::unfilled;
+use scorpiox_clients::unfilled;
 use scorpiox_server::{App, Workspace, WorkspaceOptions};
 use scorpiox_tools::{self, Registry};
 

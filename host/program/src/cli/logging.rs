@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::unfilled;
+use scorpiox_clients::unfilled;
 
 /// Lines that may be written within one [`WINDOW`]. Some clients keep all of it.
 const LINES: u32 = 100;

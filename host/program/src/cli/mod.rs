@@ -16,7 +16,6 @@ mod serve;
 mod skills;
 mod stats;
 mod tools;
-mod unfilled;
 mod uninstall;
 
 use std::path::PathBuf;
@@ -156,7 +155,11 @@ pub fn main() -> ExitCode {
         Cli { workspace: None, home: None, managed: None, command: None }
     } else {
         let cli = Cli::parse();
-        Cli { workspace: unfilled::argument(cli.workspace), home: unfilled::argument(cli.home), ..cli }
+        Cli {
+            workspace: scorpiox_clients::unfilled::argument(cli.workspace),
+            home: scorpiox_clients::unfilled::argument(cli.home),
+            ..cli
+        }
     };
     // Who tries a plugin wants to see what it prints.
     let tries = matches!(&cli.command, Some(Command::Plugin { command }) if command.is_trial());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use http::{HeaderName, HeaderValue};
-use scorpiox_plugin::{Asks, Installed, PluginName, SecretName, Secrets as Kept, Template};
+use scorpiox_plugin::{Asks, Installed, PluginName, SecretName, Secrets as Kept, Template, WebAsk};
 use scorpiox_policy::{HostPattern, HostRule, Source};
 use scorpiox_wasi::secrets::{ReadSecrets, SecretHeader, Secrets};
 
@@ -49,7 +49,7 @@ fn asked(asks: &Asks) -> Result<Vec<Asked>, Ungrantable> {
         let header = header.map_err(|_| refused(format!("{name:?} is no name of a header")))?;
         Ok(Asked { host: rule, name: header, template: Template::parse(text).map_err(refused)? })
     };
-    asks.web.iter().flat_map(|web| web.templates()).map(one).collect()
+    asks.web.iter().flat_map(WebAsk::templates).map(one).collect()
 }
 
 /// What reads the secrets of an approved plugin, if it has any.

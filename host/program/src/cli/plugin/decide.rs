@@ -392,7 +392,7 @@ fn forget_data(environment: &Environment, name: &PluginName) -> Result<usize> {
     Ok(had_some)
 }
 
-fn find(environment: &Environment, name: &PluginName) -> Result<Installed> {
+pub(super) fn find(environment: &Environment, name: &PluginName) -> Result<Installed> {
     let found = PluginFolder::new(&environment.own_home).find_settled(name);
     found.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))
 }

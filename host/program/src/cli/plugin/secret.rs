@@ -3,15 +3,13 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Subcommand;
-use scorpiox_plugin::{
-    Installed, MAX_SECRET_BYTES, PluginFolder, PluginName, SecretName, SecretValue, Secrets, fits_header,
-};
+use scorpiox_plugin::{MAX_SECRET_BYTES, PluginFolder, PluginName, SecretName, Secrets};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
-use super::decide::recorded;
+use super::decide::{find, recorded};
 use crate::cli::environment::Environment;
 
 #[derive(Subcommand)]
@@ -44,7 +42,7 @@ pub(in crate::cli) enum SecretCommand {
 
 pub(super) fn run(environment: &Environment, command: SecretCommand) -> Result<ExitCode> {
     match command {
-        SecretCommand::Set { name, key } => set(environment, &name, key),
+        SecretCommand::Set { name, key } => set(environment, &name, &key),
         SecretCommand::List { name } => list(environment, &name),
         SecretCommand::Remove { name, key } => remove(environment, &name, &key),
     }
@@ -54,28 +52,11 @@ fn key(key: &str) -> Result<SecretName, String> {
     SecretName::try_from(key.to_owned()).map_err(|error| error.to_string())
 }
 
-fn set(environment: &Environment, name: &PluginName, key: SecretName) -> Result<ExitCode> {
+fn set(environment: &Environment, name: &PluginName, key: &SecretName) -> Result<ExitCode> {
     let plugin = find(environment, name)?;
-    let secrets = &plugin.manifest.secrets;
-    let Some(what_for) = secrets.get(&key) else {
-        let known: Vec<_> = secrets.keys().map(SecretName::as_str).collect();
-        let known = if known.is_empty() {
-            "it has none".to_owned()
-        } else {
-            format!("its secrets: {}", known.join(", "))
-        };
-        bail!("{name} has no secret {key}; {known}");
-    };
-    let read = terminal::read_secret(&format!("{what_for}\n{key} (not shown): "), MAX_SECRET_BYTES)
-        .context("nothing was set")?;
-    let value = String::from_utf8(read).map_err(|_| anyhow!("the value is no UTF-8; nothing was set"))?;
-    let value = SecretValue::try_from(value)?;
-    let web = plugin.manifest.capabilities.web.as_ref();
-    let is_header = web.is_some_and(|web| web.secrets().contains(&key));
-    ensure!(
-        !is_header || fits_header(value.reveal()),
-        "the value has control characters, or others than ASCII, and {key} is a part of a header; nothing was set"
-    );
+    let what_for = plugin.manifest.secret(key)?;
+    let read = terminal::read_secret(&format!("{what_for}\n{key} (not shown): "), MAX_SECRET_BYTES);
+    let value = plugin.manifest.secret_value(key, read.context("nothing was set")?)?;
     recorded(environment, "plugin secret set", name, None)?;
     change(environment, name, |secrets| secrets.set(key.clone(), value))?;
     terminal::print(&Shown::line(&format!("{key} of {name} is set.")));
@@ -117,9 +98,4 @@ fn change(environment: &Environment, name: &PluginName, change: impl FnOnce(&mut
     let plugins = PluginFolder::new(&environment.own_home);
     let _alone = plugins.lock().context("cannot wait for other processes that change plugins")?;
     Ok(Secrets::change(&environment.own_home, name, change)?)
-}
-
-fn find(environment: &Environment, name: &PluginName) -> Result<Installed> {
-    let found = PluginFolder::new(&environment.own_home).find(name);
-    found.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))
 }

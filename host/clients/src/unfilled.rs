@@ -11,17 +11,17 @@ fn is_unfilled(value: &OsStr) -> bool {
 }
 
 /// A variable of the environment, if it is set.
-pub(super) fn variable(name: &str) -> Option<OsString> {
+pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !is_unfilled(value))
 }
 
 /// All variables of the environment that are set.
-pub(super) fn variables() -> impl Iterator<Item = (OsString, OsString)> {
+pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(_, value)| !is_unfilled(value))
 }
 
 /// An argument, if it is given.
-pub(super) fn argument(path: Option<PathBuf>) -> Option<PathBuf> {
+pub fn argument(path: Option<PathBuf>) -> Option<PathBuf> {
     path.filter(|path| !is_unfilled(path.as_os_str()))
 }
 
