@@ -46,11 +46,11 @@ pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>) -> Resul
         return Err(error);
     }
     let folder = folder.display();
-    let fill = match draft.asks.as_slice() {
+    let missing = match draft.asks.as_slice() {
         [] => String::new(),
         asks => format!(" Fill in `why` of {}: a person decides by it.", asks.join(", ")),
     };
-    let said = format!("{} is a draft.{fill} Then: scorpiox-code plugin add {folder}", manifest.display());
+    let said = format!("{} is a draft.{missing} Then: scorpiox-code plugin add {folder}", manifest.display());
     terminal::print(&Shown::text(&format!("{}\n", wrapped(&said, columns()).join("\n"))));
     Ok(())
 }

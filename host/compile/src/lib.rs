@@ -34,7 +34,7 @@ pub const BOUNDS: Bounds =
 /// What looking into one may take. The largest file there may be (128 MiB) is read in a second; types that grow from few
 /// bytes end at one of these.
 pub const INSPECT_BOUNDS: Bounds =
-    Bounds { cpu_seconds: 20, time: Duration::from_secs(60), memory: 512 * MIB, output: 16 * MIB };
+    Bounds { cpu_seconds: 20, time: Duration::from_mins(1), memory: 512 * MIB, output: 16 * MIB };
 
 const MIB: u64 = 1024 * 1024;
 

@@ -77,7 +77,7 @@ impl Reading {
             Payload::CodeSectionStart { size, .. } => self.anatomy.code_bytes += u64::from(*size),
             Payload::DataSection(section) => {
                 let range = section.range();
-                self.anatomy.data_bytes += range.end.saturating_sub(range.start) as u64;
+                self.anatomy.data_bytes += range.end.saturating_sub(range.start);
             }
             Payload::CustomSection(section) => self.custom(section, is_outermost),
             Payload::ImportSection(imports) if is_outermost => {
@@ -257,8 +257,8 @@ mod tests {
 
     #[test]
     fn types_without_names_are_written_out_and_cut() {
-        let types: String =
-            (1..12).map(|n| format!("(type $t{n} (tuple $t{} $t{}))", n - 1, n - 1)).collect();
+        let types = (1..12).map(|n| format!("(type $t{n} (tuple $t{} $t{}))", n - 1, n - 1));
+        let types = types.collect::<Vec<_>>().concat();
         let found = anatomy(&format!(
             r#"(component (type $t0 (tuple u8 u8)) {types}
                 (core module $m
@@ -310,7 +310,8 @@ mod tests {
         for bytes in [&b""[..], b"\0asm\x0d\0\x01\0\xff\xff", b"no wasm at all", b"\0asm\x01\0\0\0\x01"] {
             assert!(inspect(bytes).is_err(), "{bytes:?}");
         }
-        let imports: String = (0..=MAX_ITEMS).map(|n| format!("(import \"f{n}\" (func))")).collect();
+        let imports = (0..=MAX_ITEMS).map(|n| format!("(import \"f{n}\" (func))"));
+        let imports = imports.collect::<Vec<_>>().concat();
         let many = wat::parse_str(format!("(component {imports})")).expect("a component");
         let error = inspect(&many).expect_err("an error").to_string();
         assert_eq!(error, "it has more than 4096 imports");

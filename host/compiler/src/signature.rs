@@ -25,7 +25,7 @@ pub(crate) struct Signatures<'a> {
 /// A text that grows up to a bound.
 struct Text<'s, 'a> {
     signatures: &'s Signatures<'a>,
-    text: String,
+    written: String,
     depth: u32,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Signatures<'a> {
     /// A function of this name and type.
     pub(crate) fn function(&mut self, name: &str, id: ComponentFuncTypeId) -> Function {
         let ty = &self.types[id];
-        let mut text = Text { signatures: self, text: String::new(), depth: 0 };
+        let mut text = Text { signatures: self, written: String::new(), depth: 0 };
         text.push(if ty.async_ { "async func(" } else { "func(" });
         for (index, (name, ty)) in ty.params.iter().enumerate() {
             text.push(if index == 0 { "" } else { ", " });
@@ -68,10 +68,10 @@ impl<'a> Signatures<'a> {
             text.push(" -> ");
             text.value(ty);
         }
-        let wit = text.text;
+        let wit = text.written;
         let mut seen = HashSet::new();
-        let values = ty.params.iter().map(|(_, ty)| ty).chain(&ty.result);
-        let unfit = values.filter_map(|ty| self.unfit(ty, &mut seen, MAX_DEPTH)).next();
+        let mut values = ty.params.iter().map(|(_, ty)| ty).chain(&ty.result);
+        let unfit = values.find_map(|ty| self.unfit(ty, &mut seen, MAX_DEPTH));
         let unfit = if ty.async_ { Some("it is asynchronous") } else { unfit };
         Function { name: name.to_owned(), wit, unfit: unfit.map(str::to_owned) }
     }
@@ -117,18 +117,18 @@ impl<'a> Signatures<'a> {
 impl Text<'_, '_> {
     fn push(&mut self, text: &str) {
         const CUT: char = '…';
-        if self.text.ends_with(CUT) {
+        if self.written.ends_with(CUT) {
             return;
         }
-        let room = MAX_CHARS.saturating_sub(self.text.chars().count());
-        self.text.extend(text.chars().take(room));
+        let room = MAX_CHARS.saturating_sub(self.written.chars().count());
+        self.written.extend(text.chars().take(room));
         if text.chars().count() > room {
-            self.text.push(CUT);
+            self.written.push(CUT);
         }
     }
 
     fn is_full(&self) -> bool {
-        self.text.len() > MAX_CHARS || self.depth > MAX_DEPTH
+        self.written.len() > MAX_CHARS || self.depth > MAX_DEPTH
     }
 
     fn value(&mut self, ty: &ComponentValType) {
@@ -161,10 +161,10 @@ impl Text<'_, '_> {
                 self.members("variant { ", cases, " }");
             }
             Defined::Flags(names) => {
-                self.members("flags { ", names.iter().map(|name| (name.as_str(), None)), " }")
+                self.members("flags { ", names.iter().map(|name| (name.as_str(), None)), " }");
             }
             Defined::Enum(names) => {
-                self.members("enum { ", names.iter().map(|name| (name.as_str(), None)), " }")
+                self.members("enum { ", names.iter().map(|name| (name.as_str(), None)), " }");
             }
             Defined::List { element, .. } => self.generic("list", &[Some(element)]),
             Defined::FixedLengthList { element, length, .. } => {

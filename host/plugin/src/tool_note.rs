@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What a component's types cannot say about a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[allow(clippy::struct_excessive_bools)] // keys of a file
 pub struct ToolNote {
     /// A name for people.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -449,7 +449,7 @@ fn bytes_are_taken_from_a_result_that_succeeded_and_from_no_other() {
     let bytes = Val::List(vec![Val::U8(1), Val::U8(255)]);
     let plain = Function::new(Vec::new(), Some(Shape::Bytes(None)));
     assert!(plain.gives_bytes());
-    assert_eq!(plain.bytes(&[bytes.clone()]), Some(vec![1, 255]));
+    assert_eq!(plain.bytes(std::slice::from_ref(&bytes)), Some(vec![1, 255]));
     let fallible = Shape::Result(Some(Box::new(Shape::Bytes(None))), Some(Box::new(Shape::Bytes(None))));
     let fallible = Function::new(Vec::new(), Some(fallible));
     assert!(fallible.gives_bytes());

@@ -230,11 +230,12 @@ impl Exported {
     fn shown(&self, image: ImageType, data: Vec<u8>) -> Called {
         let mime_type = image.name().to_owned();
         if !image.begins(&data) {
-            let begin: String = data.iter().take(8).map(|byte| format!(" {byte:02x}")).collect();
+            let begin: Vec<_> = data.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
             let length = data.len();
             return Err(ToolError::Failed(format!(
-                "{} gave {length} bytes that are no {mime_type}; they begin with:{begin}.",
-                self.name
+                "{} gave {length} bytes that are no {mime_type}; they begin with: {}.",
+                self.name,
+                begin.join(" ")
             )));
         }
         Ok(ToolResult { content: vec![Content::Image(Image { data, mime_type })], structured: None })

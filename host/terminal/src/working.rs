@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn sizes_have_a_unit_and_a_tenth() {
-        let all = [(0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (3_565_158, "3.4 MiB")];
+        let all = [(0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (3_600_000, "3.4 MiB")];
         for (bytes, said) in all {
             assert_eq!(size(bytes), said);
         }

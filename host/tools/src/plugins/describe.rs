@@ -122,17 +122,16 @@ impl Described {
         };
         let same = |tool: &&Value| tool["name"] == definition["name"];
         let is_renamed = |tool: &Value| tool.get(choice::FUNCTION).is_some();
-        match self.tools.iter().find(same).filter(|tool| is_renamed(tool) || is_renamed(&definition)) {
-            Some(first) => Err(Undescribed::SameName {
+        let first = self.tools.iter().find(same);
+        if let Some(first) = first.filter(|tool| is_renamed(tool) || is_renamed(&definition)) {
+            return Err(Undescribed::SameName {
                 name: definition["name"].as_str().unwrap_or_default().to_owned(),
                 first: function(first),
                 second: function(&definition),
-            }),
-            None => {
-                self.tools.push(definition);
-                Ok(())
-            }
+            });
         }
+        self.tools.push(definition);
+        Ok(())
     }
 
     /// The definitions as one text, always the same for the same definitions.
@@ -215,17 +214,16 @@ fn listed(definitions: Vec<Value>, manifest: &Manifest) -> Result<Described, Und
         if manifest.tools.get(&function).is_some_and(|note| note.image.is_some()) {
             return Err(Undescribed::NoImage(function));
         }
-        match choice::chosen(manifest, &function) {
-            Err(why) => described.skipped.push((function, why)),
-            Ok(_) => {
-                // These are the manifest's to say.
-                if let Some(members) = definition.as_object_mut() {
-                    members.retain(|name, _| name != choice::FUNCTION && name != choice::IMAGE);
-                }
-                choice::note(&mut definition, manifest, &function);
-                described.add(definition)?;
-            }
+        if let Err(why) = choice::chosen(manifest, &function) {
+            described.skipped.push((function, why));
+            continue;
         }
+        // These are the manifest's to say.
+        if let Some(members) = definition.as_object_mut() {
+            members.retain(|name, _| name != choice::FUNCTION && name != choice::IMAGE);
+        }
+        choice::note(&mut definition, manifest, &function);
+        described.add(definition)?;
     }
     Ok(described)
 }
