@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use scorpiox_tests::site::{Answer, Site};
@@ -32,7 +32,7 @@ fn set(program: &Program, plugin: &str, key: &str, value: &str) -> String {
     said
 }
 
-fn secrets(program: &Program, plugin: &str) -> std::path::PathBuf {
+fn secrets(program: &Program, plugin: &str) -> PathBuf {
     program.home().join(format!(".scorpiox/secrets/{plugin}.json"))
 }
 
@@ -83,7 +83,8 @@ fn a_secret_is_given_to_its_plugin_and_shown_nowhere() {
     assert!(shown.contains("plugin secret set"), "the audit has a line: {shown}");
     let mut found = Vec::new();
     files_with(&program.home().join(".scorpiox"), TOKEN, &mut found);
-    assert_eq!(found, [secrets(&program, "keeper").display().to_string()]);
+    let found: Vec<_> = found.iter().map(PathBuf::from).collect();
+    assert_eq!(found, [secrets(&program, "keeper")]);
 }
 
 #[test]

@@ -52,7 +52,9 @@ fn a_skill_file_in_lower_case_is_found_read_served_and_warned_of() {
 fn skills_of_claude_code_s_plugins_are_found_where_they_are_enabled_and_else_named() {
     let program = Program::new();
     let home = program.home().canonical();
-    let place = |name: &str| home.join(".claude/plugins/cache/market").join(name);
+    let place = |name: &str| {
+        [".claude", "plugins", "cache", "market", name].iter().fold(home.clone(), |at, part| at.join(part))
+    };
     for name in ["on", "off"] {
         let text = skill(name, &format!("From {name}"), "See ${CLAUDE_PLUGIN_ROOT}/x\n");
         program.put(&format!("home/.claude/plugins/cache/market/{name}/skills/{name}/SKILL.md"), text);

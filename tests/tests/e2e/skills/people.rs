@@ -1,5 +1,7 @@
 //! `skills list`, `skills show`, `skills check`, and what `doctor` says of skills.
 
+use std::path::MAIN_SEPARATOR;
+
 use scorpiox_tests::Program;
 use scorpiox_tests::program::unwrapped;
 
@@ -9,15 +11,15 @@ use super::{copy_real_skills_to, skill};
 fn run(program: &Program, arguments: &[&str]) -> (Option<i32>, String) {
     let (status, out, err) = program.run(arguments);
     for line in out.lines() {
-        assert!(line.chars().count() <= 80 || line.contains('/'), "{arguments:?}: {line}");
+        assert!(line.chars().count() <= 80 || line.contains(['/', MAIN_SEPARATOR]), "{arguments:?}: {line}");
     }
     assert!(!out.contains('\u{1b}') && !err.contains('\u{1b}'), "{out:?} {err:?}");
     (status.code(), out + &err)
 }
 
-/// A text on one row.
+/// A text on one row, with the paths in it as they are written on most systems.
 fn joined(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.replace(MAIN_SEPARATOR, "/").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
