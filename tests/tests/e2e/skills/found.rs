@@ -1,5 +1,7 @@
 //! Where skills are found beside their usual folders.
 
+use std::path::MAIN_SEPARATOR;
+
 use scorpiox_tests::program::unwrapped;
 use scorpiox_tests::{Canonical as _, Program};
 use serde_json::json;
@@ -71,7 +73,7 @@ fn skills_of_claude_code_s_plugins_are_found_where_they_are_enabled_and_else_nam
     assert!(description(&mut server).ends_with("Skills:\n- on: From on"), "{}", description(&mut server));
     assert_eq!(body(&invoke(&mut server, "on", ""), "on"), format!("See {}/x\n", place("on").display()));
     let (_, report, _) = program.run(&["doctor"]);
-    let report = unwrapped(&report);
+    let report = unwrapped(&report).replace(MAIN_SEPARATOR, "/");
     for said in [
         "skills of Claude Code's plugin off@market are not read: it is not enabled in ~/.claude/settings.json; to read them, add",
         "plugins/cache/market/off/skills to ADDITIONAL_SKILLS",
