@@ -91,6 +91,23 @@ pub(crate) fn open_to_replace(path: &Path) -> io::Result<File> {
     private(path, OpenOptions::new().read(true).write(true))
 }
 
+/// Takes a file that somebody has open away, or a folder of them, as another program would. The name is free at once:
+/// where Windows removes a file, its name stays until it is closed.
+#[cfg(test)]
+pub(crate) fn take_away(path: &Path) {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let into = |path: &Path| elsewhere.path().join(path.file_name().unwrap());
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            let path = entry.unwrap().path();
+            fs::rename(&path, into(&path)).unwrap();
+        }
+        fs::remove_dir(path).unwrap();
+    } else {
+        fs::rename(path, into(path)).unwrap();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -168,6 +168,7 @@ pub(crate) fn wait_for(file: &File, share: Share, until: Instant, what: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::take_away;
 
     #[test]
     fn a_head_is_what_was_written_last() {
@@ -214,7 +215,7 @@ mod tests {
         thread::sleep(Duration::from_millis(30));
         drop(held);
         assert!(second.join().unwrap() >= Duration::from_millis(20));
-        std::fs::remove_file(root.path().join(HEAD)).unwrap();
+        take_away(&root.path().join(HEAD));
         let held = first.lock().unwrap();
         assert!(held.read().unwrap().is_none() && root.path().join(HEAD).exists());
     }

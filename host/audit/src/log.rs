@@ -281,7 +281,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::files::HEAD;
+    use crate::files::{HEAD, take_away};
     use crate::system::{Share, try_lock, unlock};
 
     fn log(folder: &Path, file_bytes: u64, files: usize) -> Log {
@@ -415,7 +415,7 @@ mod tests {
         let folder = root.path().join("audit");
         let mut log = log(&folder, 100, 3);
         append(&mut log, "one");
-        fs::remove_dir_all(&folder).unwrap();
+        take_away(&folder);
         append(&mut log, "two");
         assert_eq!(all(&folder), "two\n");
     }
@@ -432,7 +432,7 @@ mod tests {
         let said = log.append(&mut lines).unwrap_err().to_string();
         assert!(said.contains("audit.jsonl cannot be written"), "{said}");
         assert_eq!(lines, lines_of("one"));
-        fs::remove_file(root.path().join("audit")).unwrap();
+        take_away(&root.path().join("audit"));
         log.append(&mut lines).unwrap();
         assert_eq!(all(&root.path().join("audit")), "one\n");
     }

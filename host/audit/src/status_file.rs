@@ -161,6 +161,7 @@ fn is_free(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::take_away;
 
     fn names(folder: &Path) -> usize {
         fs::read_dir(folder).unwrap().count()
@@ -205,7 +206,7 @@ mod tests {
         let folder = root.path().join("run");
         let mut status_file = StatusFile::new(folder.clone());
         status_file.post(&of(1)).unwrap();
-        fs::remove_dir_all(&folder).unwrap();
+        take_away(&folder);
         assert!(status_file.post(&of(1)).is_err());
         status_file.post(&of(1)).unwrap();
         assert_eq!(posted(&folder).unwrap(), [of(1)]);

@@ -34,7 +34,7 @@ mod remove;
 #[cfg(target_os = "linux")]
 mod running;
 mod seam;
-#[cfg(any(target_os = "macos", test))]
+#[cfg(any(target_os = "macos", all(unix, test)))] // paths as macOS has them
 mod seatbelt;
 #[cfg(windows)]
 mod windows;

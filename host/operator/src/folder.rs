@@ -178,6 +178,7 @@ mod tests {
         is_project(Path::new(path), Some(Path::new(home))).then(|| PathBuf::from(path))
     }
 
+    #[cfg(not(windows))]
     #[test]
     fn folders_that_are_nobodys_project_grant_nothing() {
         for folder in ["/", "/home/ann", "/home", "/usr", "/usr/lib", "/etc", "/var/lib/x", "/tmp", "/root"] {
@@ -189,6 +190,30 @@ mod tests {
         assert!(find("/root/project", "/root").is_some());
         assert_eq!(find("/root", "/root"), None);
         assert_eq!(find("/etc/x", "/"), None);
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn folders_that_are_nobodys_project_grant_nothing() {
+        let home = r"C:\Users\ann";
+        for folder in [
+            r"C:\",
+            r"D:\",
+            home,
+            r"C:\users",
+            r"C:\Users\Public",
+            r"c:\windows\System32",
+            r"C:\Program Files\Git",
+            r"C:\ProgramData",
+            r"C:\Users\ann\AppData\Local",
+        ] {
+            assert_eq!(find(folder, home), None, "{folder}");
+        }
+        for folder in
+            [r"C:\Users\ann\project", r"C:\code", r"D:\data\x", r"C:\Users\ann\AppData\Local\Temp\x"]
+        {
+            assert!(find(folder, home).is_some(), "{folder}");
+        }
     }
 
     #[test]
@@ -224,7 +249,7 @@ mod tests {
         let sources = Sources { scorpiox: Some(a.clone()), claude: Some(b), ..Sources::default() };
         let own = root.path().join("own");
         let found = WorkspaceFolder::find(sources, None, &own).expect("workspace");
-        assert_eq!(found.path, a.canonicalize().expect("path"));
+        assert_eq!(found.path, dunce::canonicalize(a).expect("path"));
         let sources = Sources { argument: Some(root.path().join("none")), ..Sources::default() };
         let error = WorkspaceFolder::find(sources, None, &own).expect_err("missing").to_string();
         assert!(error.contains("from --workspace is not a folder"), "{error}");
@@ -236,13 +261,13 @@ mod tests {
         let sources = Sources { working: Some("/".into()), ..Sources::default() };
         let found = WorkspaceFolder::find(sources, None, own).expect("workspace");
         assert_eq!(found.path, own.join("workspace"));
-        assert_eq!(found.instead_of, Some("/".into()));
+        assert_eq!(found.instead_of, Some(dunce::canonicalize("/").expect("a root")));
     }
 
     #[test]
     fn what_this_program_keeps_is_nobodys_project() {
         let root = tempfile::tempdir().expect("tempdir");
-        let own = root.path().canonicalize().expect("path").join("own");
+        let own = dunce::canonicalize(root.path()).expect("path").join("own");
         std::fs::create_dir_all(own.join("plugins/a")).expect("folders");
         for folder in [own.clone(), own.join("plugins"), own.join("plugins/a")] {
             let sources = Sources { scorpiox: Some(folder.clone()), ..Sources::default() };

@@ -75,11 +75,16 @@ pub(crate) fn meet_all(own: &[PathRule], by: &[PathRule], places: &Places) -> Ve
 
 /// The deeper one of two nested places.
 fn meet(a: &PathRule, b: &PathRule, places: &Places) -> Vec<PathRule> {
-    let everything = Place::Path(PathBuf::from("/"));
-    if a.place == b.place || b.place == everything {
+    // On Windows another drive is not below the root.
+    let root = places.root();
+    let is_below = |other: &Place| {
+        !cfg!(windows) || places.folders(other).iter().all(|folder| folder.starts_with(&root))
+    };
+    let covers = |one: &Place, other: &Place| *one == Place::Path(PathBuf::from("/")) && is_below(other);
+    if a.place == b.place || covers(&b.place, &a.place) {
         return vec![a.clone()];
     }
-    if a.place == everything {
+    if covers(&a.place, &b.place) {
         return vec![b.clone()];
     }
     if let (Place::Path(one), Place::Path(other)) = (&a.place, &b.place) {

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use scorpiox_rules::{DenySet, File, PathRule, Place, Places, Source};
+use scorpiox_rules::{DenySet, File, PathRule, Place, Places, Source, slashed};
 
 use crate::profile::{Access, Profile};
 
@@ -141,8 +141,8 @@ impl Profile {
             }
         };
         let place = match in_home {
-            Some(rest) => rest.to_str().map(|rest| format!("~/{rest}")),
-            None => path.to_str().map(str::to_owned),
+            Some(rest) => rest.to_str().map(|rest| format!("~/{}", slashed(rest))),
+            None => path.to_str().map(|path| slashed(path).into_owned()),
         };
         self.unless(because, place.as_deref().and_then(add))
     }
@@ -251,8 +251,8 @@ fn written(path: &Path, places: &Places) -> Option<String> {
     }
     let in_home = places.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
     match in_home {
-        Some(rest) => Some(format!("~/{}", rest.to_str()?)),
-        None => path.to_str().map(str::to_owned),
+        Some(rest) => Some(format!("~/{}", slashed(rest.to_str()?))),
+        None => path.to_str().map(|path| slashed(path).into_owned()),
     }
 }
 

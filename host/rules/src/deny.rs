@@ -6,7 +6,7 @@ use std::sync::Arc;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::invalid::{Invalid, shorten};
-use crate::place::{Place, Places};
+use crate::place::{Place, Places, slashed};
 use crate::source::Source;
 
 /// Longest glob, in bytes; a compiled glob takes some hundred times as much memory.
@@ -18,7 +18,7 @@ enum Base {
     /// Each folder that the policy opens: see [`DenySet::new`].
     Folders,
     Home,
-    /// Each of those folders, and the machine's own root.
+    /// Each of those folders, and the machine's own root: on Windows that of each drive.
     Roots,
 }
 
@@ -53,6 +53,7 @@ impl DenyRule {
     pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
         let shown = shorten(text);
         let invalid = |why: &str, fix: &str| Err(Invalid::new(format!("glob \"{shown}\" {why}"), fix));
+        let (written, text) = (text, &*slashed(text));
         if text.is_empty() {
             return invalid("is empty", "write a glob such as \"**/.env*\", or remove the entry");
         }
@@ -70,6 +71,9 @@ impl DenyRule {
         }
         if text.starts_with('!') {
             return invalid("begins with `!`", "write what is denied: nothing is taken out of it again");
+        }
+        if cfg!(windows) && text.contains(':') {
+            return invalid("has a `:`", "write it from / without the drive: it holds on each drive");
         }
         if text.starts_with('~') && !text.starts_with("~/") {
             return invalid("names another's home folder", "write its path, from /");
@@ -97,7 +101,7 @@ impl DenyRule {
             Ok(tail) => tail,
             Err(why) => return invalid(&format!("is not valid: {why}"), "write `{` and `[` within one name"),
         };
-        Ok(Self { glob: text.to_owned(), base, matcher, named, tail, within: None, source })
+        Ok(Self { glob: written.to_owned(), base, matcher, named, tail, within: None, source })
     }
 
     /// The glob as written.
@@ -111,7 +115,7 @@ impl DenyRule {
         match self.base {
             Base::Folders => None,
             Base::Home => Some(places.home.as_ref()?.join(&self.named)),
-            Base::Roots => Some(Path::new("/").join(&self.named)),
+            Base::Roots => Some(places.root().join(&self.named)),
         }
     }
 
@@ -189,6 +193,9 @@ struct Based {
 
 impl Based {
     fn closes(&self, path: &Path) -> bool {
+        if self.rule.base == Base::Roots && covers(&self.rule.matcher, path) {
+            return true;
+        }
         let mut inside = self.bases.iter().filter_map(|base| path.strip_prefix(base).ok());
         if inside.any(|inside| covers(&self.rule.matcher, inside)) {
             return true;
@@ -208,9 +215,8 @@ impl DenySet {
                 None => Arc::clone(&folders),
             };
             let bases = match rule.base {
-                Base::Folders => opened(),
+                Base::Folders | Base::Roots => opened(),
                 Base::Home => places.home.iter().cloned().collect(),
-                Base::Roots => [PathBuf::from("/")].into_iter().chain(opened().iter().cloned()).collect(),
             };
             let real = rule.head(places).and_then(|head| places.real.get(&head).cloned());
             Based { rule: rule.clone(), bases, real }
@@ -364,6 +370,20 @@ mod tests {
         assert!(refused("../x").contains("has `.` or `..` as a folder"));
         assert!(refused("a\0").contains("control character"));
         assert!(refused(&"a".repeat(513)).contains("longer than 512 bytes"));
+    }
+
+    #[cfg(windows)] // There is one root elsewhere, and `\` is a letter.
+    #[test]
+    fn globs_from_the_root_hold_on_each_drive_and_have_either_separator() {
+        let keys = set(&["/srv/*/key", r"~\.ssh", r"a\b.pem"]);
+        for path in
+            [r"C:\srv\a\key", r"d:\SRV\a\key\x", r"\\host\share\srv\a\key", "/home/me/.ssh/id", "/w/a/b.pem"]
+        {
+            assert!(keys.matches(Path::new(path)).is_some(), "{path}");
+        }
+        assert!(keys.matches(Path::new(r"C:\x\srv\a\key")).is_none());
+        assert!(refused(r"C:\secret").contains("it holds on each drive"));
+        assert!(refused(r"a\..\b").contains("has `.` or `..` as a folder"));
     }
 
     proptest::proptest! {

@@ -30,6 +30,6 @@ pub use names::NamePattern;
 pub use network::NetworkRule;
 pub use place::{
     PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name,
-    is_name, is_protected_name,
+    is_name, is_protected_name, slashed,
 };
 pub use source::{File, Layer, MANAGED_FILE, Source, Sourced};

@@ -1,5 +1,6 @@
 //! Folders that rules speak of, and where they are on one machine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
@@ -25,6 +26,13 @@ pub const SYSTEM: &[&str] = if cfg!(target_os = "macos") {
     ]
 } else {
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]
+};
+
+/// Folders of Windows that nobody names to be written, beside [`SYSTEM`].
+const WINDOWS: &[&str] = if cfg!(windows) {
+    &["C:/Windows", "C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData"]
+} else {
+    &[]
 };
 
 /// Folders of programs below the home folder: what `@toolchains` stands for.
@@ -153,8 +161,17 @@ impl fmt::Display for Place {
             Self::Workspace => f.write_str("@workspace"),
             Self::Tmp => f.write_str("@tmp"),
             Self::Path(path) if path.as_os_str() == "~" => f.write_str("~/"),
-            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Path(path) => f.write_str(&slashed(&path.to_string_lossy())),
         }
+    }
+}
+
+/// A path as it is written in a policy, with `/` between the names. On Windows `\` is read no less.
+pub fn slashed(text: &str) -> Cow<'_, str> {
+    if cfg!(windows) && text.contains('\\') {
+        Cow::Owned(text.replace('\\', "/"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -171,6 +188,7 @@ impl Place {
         }
         let shown = shorten(text);
         let invalid = |why: &str, fix: &str| Err(Invalid::new(format!("path \"{shown}\" {why}"), fix));
+        let text = &*slashed(text);
         if text.starts_with('@') {
             return Err(Invalid::new(format!("unknown place \"{shown}\""), suggest(text, "places", NAMES)));
         }
@@ -186,7 +204,11 @@ impl Place {
         if text.len() > MAX_PATH_BYTES {
             return invalid("is longer than 4096 bytes", "name a folder above it");
         }
-        if !text.starts_with('/') && !text.starts_with("~/") {
+        if cfg!(windows) && (text.starts_with("//?/") || text.starts_with("//./")) {
+            return invalid("begins with the mark of a device", "write it from its drive, such as C:/data");
+        }
+        // On Windows a drive makes a path absolute, and one from `/` is on the workspace's drive.
+        if !text.starts_with('/') && !text.starts_with("~/") && !Path::new(text).is_absolute() {
             let fix =
                 "write an absolute path, or one that begins with ~/; \"@workspace\" is the project's folder";
             return invalid("is relative", fix);
@@ -229,10 +251,15 @@ impl Place {
 /// A folder of programs, or our own, that is above, below or the same as `path`.
 fn program_folder(path: &Path) -> Option<String> {
     let in_home = TOOLCHAINS.iter().copied().chain([".scorpiox"]).map(|name| format!("~/{name}"));
-    let mut folders = SYSTEM.iter().map(|&name| name.to_owned()).chain(in_home);
+    let mut folders = SYSTEM.iter().chain(WINDOWS).map(|&name| name.to_owned()).chain(in_home);
+    // Windows knows a folder by its name in letters of any case.
+    let in_one_case = |path: &Path| -> PathBuf {
+        if cfg!(windows) { path.to_string_lossy().to_lowercase().into() } else { path.to_owned() }
+    };
+    let path = in_one_case(path);
     folders.find(|folder| {
-        let above = path == Path::new("/") || Path::new(folder).starts_with(path);
-        above || path.starts_with(folder)
+        let folder = in_one_case(Path::new(folder));
+        path.parent().is_none() || folder.starts_with(&path) || path.starts_with(&folder)
     })
 }
 
@@ -274,6 +301,11 @@ impl Places {
         }
     }
 
+    /// The root that a path from `/` is below: on Windows that of the workspace's drive.
+    pub fn root(&self) -> PathBuf {
+        self.workspace.join(Path::new("/"))
+    }
+
     /// The folders that `place` covers.
     pub fn folders(&self, place: &Place) -> Vec<PathBuf> {
         match place {
@@ -289,11 +321,11 @@ impl Places {
         }
     }
 
-    /// The path with `~` replaced; `None` when there is no home folder.
+    /// The path with `~` replaced, on Windows with a drive; `None` when there is no home folder.
     fn absolute(&self, path: &Path) -> Option<PathBuf> {
         match path.strip_prefix("~") {
             Ok(rest) => Some(self.home.as_ref()?.join(rest)),
-            Err(_) => Some(path.to_owned()),
+            Err(_) => Some(self.workspace.join(path)),
         }
     }
 }
@@ -317,5 +349,36 @@ mod tests {
             has_protected_name(Path::new("a/.git./Hooks/x")) && !has_protected_name(Path::new("a/.git/x"))
         );
         assert!(!is_protected_name(OsStr::new("vscode")) && !is_protected_name(OsStr::new("open")));
+    }
+
+    #[cfg(windows)] // Elsewhere these are names in the working folder, and are refused.
+    #[test]
+    fn paths_of_windows_are_read_with_either_separator_and_shown_as_they_can_be_written() {
+        let places =
+            Places::standard(r"C:\Users\me\work".into(), Some(r"C:\Users\me".into()), Path::new(r"C:\own"));
+        for (text, shown, folder) in [
+            (r"C:\data\a", "C:/data/a", r"C:\data\a"),
+            ("D:/data", "D:/data", r"D:\data"),
+            (r"~\.ssh\id", "~/.ssh/id", r"C:\Users\me\.ssh\id"),
+            ("/srv", "/srv", r"C:\srv"),
+            (r"\\host\share\a", "//host/share/a", r"\\host\share\a"),
+        ] {
+            let place = Place::parse(text).unwrap();
+            assert_eq!(place.to_string(), shown);
+            assert_eq!(Place::parse(shown).unwrap(), place);
+            assert_eq!(places.folders(&place), [Path::new(folder)], "{text}");
+        }
+        for (text, why) in [
+            (r"~\a\..\b", "has `..`"),
+            (r"C:\..\b", "has `..`"),
+            ("C:data", "is relative"),
+            (r"\\?\C:\data", "the mark of a device"),
+        ] {
+            assert!(Place::parse(text).unwrap_err().to_string().contains(why), "{text}");
+        }
+        for text in ["C:/", "D:/", r"c:\windows\Temp", "C:/Program Files/x", r"~\.Cargo", r"\\host\share"] {
+            assert!(Place::parse_writable(text).is_err(), "{text}");
+        }
+        assert!(Place::parse_writable(r"C:\data").is_ok());
     }
 }

@@ -182,6 +182,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::files::take_away;
     use crate::{Bounds, Log};
 
     fn write(log: &mut Log, tool: &str) {
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(numbers(&mut feed), [1]);
         (0..9).for_each(|_| write(&mut log, "x"));
         assert_eq!(numbers(&mut feed), [8, 9, 10]);
-        fs::remove_dir_all(&folder).unwrap();
+        take_away(&folder);
         (0..2).for_each(|_| write(&mut log, "x"));
         assert_eq!(numbers(&mut feed), [1, 2]);
     }

@@ -21,9 +21,14 @@ struct Bed {
 }
 
 impl Bed {
+    /// In many small files.
     fn new() -> Self {
+        Self::in_files_of(64 * 1024)
+    }
+
+    fn in_files_of(file_bytes: u64) -> Self {
         let root = tempfile::tempdir().unwrap();
-        let log = Log::new(root.path().join("audit"), Bounds { file_bytes: 64 * 1024, files: 1000 });
+        let log = Log::new(root.path().join("audit"), Bounds { file_bytes, files: 1000 });
         Self { root, log }
     }
 
@@ -232,7 +237,7 @@ fn a_server_that_is_absent_gets_the_lines_when_it_comes() {
 
 #[test]
 fn a_server_that_does_not_read_holds_nobody_up_and_what_it_missed_is_sent_to_the_next() {
-    let mut bed = Bed::new();
+    let mut bed = Bed::in_files_of(1 << 20);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = server_at(&listener);
     // More than the system takes for a program.

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
-use crate::files::CURRENT;
+use crate::files::{CURRENT, take_away};
 use crate::{Bounds, Log};
 
 /// A folder with lines, which are changed then.
@@ -97,7 +97,7 @@ fn lines_that_were_taken_away_are_found_wherever_they_were() {
     folder.change(|lines| drop(lines.drain(..2)));
     assert_eq!(folder.breaks(), [Broken::OldestMissing(1, 2)]);
     let folder = Folder::of(9);
-    fs::remove_file(folder.path(CURRENT)).unwrap();
+    take_away(&folder.path(CURRENT));
     assert_eq!(folder.breaks(), [Broken::Cut(1, 9)]);
 }
 
@@ -113,7 +113,7 @@ fn writing_on_heals_nothing() {
     assert_eq!(folder.breaks(), [Broken::Changed(9)]);
     // Of the same length, so that only the hash shows it.
     let mut folder = Folder::of(9);
-    fs::remove_file(folder.path(CURRENT)).unwrap();
+    take_away(&folder.path(CURRENT));
     folder.write(1);
     assert_eq!(folder.breaks(), [Broken::OldestMissing(1, 9)]);
 }
@@ -163,12 +163,12 @@ fn what_rotation_removed_is_no_break_and_what_somebody_removed_is() {
     let (number, place) = found.begins.unwrap();
     assert!(number > 10 && place.row == 1, "{number} {place}");
     let oldest = folder.full().remove(0);
-    fs::remove_file(oldest).unwrap();
+    take_away(&oldest);
     let [Broken::OldestMissing(from, to)] = folder.breaks()[..] else { panic!("{:?}", folder.breaks()) };
     assert!(from == number && to > from);
     let mut folder = Folder::new(500, 9);
     folder.write(12);
-    fs::remove_file(&folder.full()[1]).unwrap();
+    take_away(&folder.full()[1]);
     assert!(matches!(folder.breaks()[..], [Broken::Missing(..)]), "{:?}", folder.breaks());
 }
 
@@ -231,7 +231,7 @@ fn a_head_that_was_taken_away_is_told_of_before_and_after_the_next_line() {
     for damage in [None, Some("{}")] {
         let mut folder = Folder::of(5);
         match damage {
-            None => fs::remove_file(folder.path(HEAD)).unwrap(),
+            None => take_away(&folder.path(HEAD)),
             Some(text) => fs::write(folder.path(HEAD), text).unwrap(),
         }
         folder.change(|lines| lines.truncate(3));
@@ -241,8 +241,8 @@ fn a_head_that_was_taken_away_is_told_of_before_and_after_the_next_line() {
     }
     let mut folder = Folder::new(500, 9);
     folder.write(12);
-    fs::remove_file(folder.path(HEAD)).unwrap();
-    fs::remove_file(folder.path(CURRENT)).unwrap();
+    take_away(&folder.path(HEAD));
+    take_away(&folder.path(CURRENT));
     folder.write(1);
     assert!(matches!(folder.breaks()[..], [Broken::BegunAnew(8..)]), "{:?}", folder.breaks());
 }

@@ -20,6 +20,8 @@ use crate::worker::{REFUSED, WORKER_NAME, Work, WorkEnd};
 
 /// How often it is asked whether to stop.
 const LOOK_TIME: Duration = Duration::from_millis(20);
+/// No worker runs as long as this: its folder was left by a server that was killed.
+const ABANDONED_TIME: Duration = Duration::from_hours(24);
 /// Longest explanation that is kept, in bytes.
 const MAX_TEXT_BYTES: usize = 4 * 1024;
 
@@ -93,14 +95,28 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("{WORKER_NAME}-{}", nonce()));
+        sweep();
+        let path = own_path();
         fs::create_dir(&path)?;
         Ok(Self(path))
     }
+}
 
-    /// A file that lasts as long as it is open.
-    fn file(&self, name: &str) -> io::Result<File> {
-        system::passing(&self.0.join(name))
+/// A file that lasts as long as it is open, which can be longer than the worker's folder is there.
+fn passing_file() -> io::Result<File> {
+    system::passing(&own_path())
+}
+
+/// Removes the folders of workers whose servers were killed.
+fn sweep() {
+    let prefix = format!("{WORKER_NAME}-");
+    let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
+        let made = entry.metadata().and_then(|of| of.modified());
+        let age = made.ok().and_then(|made| made.elapsed().ok());
+        if age.is_some_and(|age| age > ABANDONED_TIME) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -108,6 +124,11 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Where nothing is yet.
+fn own_path() -> PathBuf {
+    std::env::temp_dir().join(format!("{WORKER_NAME}-{}", nonce()))
 }
 
 /// What no other folder is called.
@@ -134,7 +155,7 @@ impl Worker {
         if written != bytes {
             return Err(io::Error::other("its file was changed"));
         }
-        let mut given = folder.file("input")?;
+        let mut given = passing_file()?;
         given.write_all(input)?;
         given.rewind()?;
         let mut command = system::command(&path, &bounds)?;
@@ -152,7 +173,7 @@ impl Worker {
         let text = child.stderr.take().ok_or_else(missing)?;
         let (making, made) = sync_channel(1);
         let (saying, said) = sync_channel(1);
-        let file = folder.file("output")?;
+        let file = passing_file()?;
         // Beyond the bound it is read no further, and what it made is too much.
         let most = bounds.output.saturating_add(1);
         thread::Builder::new().name("worker".to_owned()).spawn(move || {

@@ -15,6 +15,11 @@ fn why(profile: &Profile, access: Access, path: &str) -> (bool, String, Option<S
     (allowed, because, would_allow)
 }
 
+/// A path as a message shows it: with the separators of the system.
+fn shown(path: &str) -> String {
+    path.replace('/', std::path::MAIN_SEPARATOR_STR)
+}
+
 #[track_caller]
 fn denied(profile: &Profile, access: Access, path: &str, because: &str, would_allow: Option<&str>) {
     let expected = (false, because.to_owned(), would_allow.map(str::to_owned));
@@ -29,14 +34,17 @@ fn an_allowed_path_names_its_rule() {
             why(&workspace, access, "src/main.rs"),
             (
                 true,
-                "`write` has \"@workspace\" (built-in), which covers /home/me/project/src/main.rs".into(),
+                format!(
+                    "`write` has \"@workspace\" (built-in), which covers {}",
+                    shown("/home/me/project/src/main.rs")
+                ),
                 None
             )
         );
     }
     let (allowed, because, _) = why(&workspace, Access::Read, "/usr/bin/git");
     assert!(allowed);
-    assert_eq!(because, "`read` has \"@system\" (built-in), which covers /usr/bin/git");
+    assert_eq!(because, format!("`read` has \"@system\" (built-in), which covers {}", shown("/usr/bin/git")));
     assert!(why(&workspace, Access::Read, "/home/me/.cargo/bin/cargo").0);
     assert!(!why(&workspace, Access::Read, "/usrx").0);
 }
@@ -45,7 +53,10 @@ fn an_allowed_path_names_its_rule() {
 fn the_most_specific_rule_is_named() {
     let text = "[shell.profile.workspace]\nread = ['/opt', '/opt/data']";
     let (_, because, _) = why(&profile("workspace", text), Access::Read, "/opt/data/x");
-    assert_eq!(because, "`read` has \"/opt/data\" (policy.toml line 3), which covers /opt/data/x");
+    assert_eq!(
+        because,
+        format!("`read` has \"/opt/data\" (policy.toml line 3), which covers {}", shown("/opt/data/x"))
+    );
 }
 
 #[test]
@@ -55,7 +66,7 @@ fn what_no_rule_covers_gets_the_line_that_would() {
         &workspace,
         Access::Read,
         "/home/me/.ssh/id",
-        "no entry of `read` or `write` (built-in) covers /home/me/.ssh/id",
+        &format!("no entry of `read` or `write` (built-in) covers {}", shown("/home/me/.ssh/id")),
         Some(
             "read = [\"@system\", \"@toolchains\", \"@skills\", \"~/.ssh/id\"] in [shell.profile.workspace]",
         ),
@@ -64,7 +75,7 @@ fn what_no_rule_covers_gets_the_line_that_would() {
         &workspace,
         Access::Write,
         "/opt/it's",
-        "no entry of `write` (built-in) covers /opt/it's",
+        &format!("no entry of `write` (built-in) covers {}", shown("/opt/it's")),
         Some("write = [\"@workspace\", \"@tmp\", \"/opt/it's\"] in [shell.profile.workspace]"),
     );
 }
@@ -75,14 +86,20 @@ fn programs_and_the_readonly_profile_have_no_line_that_would() {
         &profile("workspace", ""),
         Access::Write,
         "/usr/bin/git",
-        "no entry of `write` (built-in) covers /usr/bin/git, and programs that run next cannot be written",
+        &format!(
+            "no entry of `write` (built-in) covers {}, and programs that run next cannot be written",
+            shown("/usr/bin/git")
+        ),
         None,
     );
     denied(
         &profile("readonly", ""),
         Access::Write,
         "a",
-        "no entry of `write` (built-in) covers /home/me/project/a, and profile `readonly` only writes @tmp",
+        &format!(
+            "no entry of `write` (built-in) covers {}, and profile `readonly` only writes @tmp",
+            shown("/home/me/project/a")
+        ),
         None,
     );
 }
@@ -95,11 +112,17 @@ fn deny_wins_over_everything() {
         &workspace,
         Access::Read,
         "keys/a",
-        "`deny` has \"~/project/keys\" (policy.toml line 3), which covers /home/me/project/keys/a",
+        &format!(
+            "`deny` has \"~/project/keys\" (policy.toml line 3), which covers {}",
+            shown("/home/me/project/keys/a")
+        ),
         Some("deny = [\"**/.env*\"] in [shell.profile.workspace]"),
     );
     let (_, because, would_allow) = why(&profile("open", ""), Access::Write, "a/.env");
-    assert_eq!(because, "`deny` has \"**/.env*\" (built-in), which covers /home/me/project/a/.env");
+    assert_eq!(
+        because,
+        format!("`deny` has \"**/.env*\" (built-in), which covers {}", shown("/home/me/project/a/.env"))
+    );
     assert_eq!(would_allow.unwrap(), "deny = [] in [shell.profile.open]");
 }
 
@@ -110,7 +133,7 @@ fn what_is_denied_and_not_covered_or_protected_gets_all_it_takes() {
         &profile("workspace", text),
         Access::Write,
         "/srv/ab",
-        "`deny` has \"/srv\" (policy.toml line 3), which covers /srv/ab",
+        &format!("`deny` has \"/srv\" (policy.toml line 3), which covers {}", shown("/srv/ab")),
         Some(
             "deny = [\"**/.env*\", \"x\"] in [shell.profile.workspace], and write = [\"@workspace\", \"@tmp\", \
              \"/srv/ab\"] in [shell.profile.workspace]",
@@ -157,7 +180,8 @@ fn protected_names_are_read_and_never_written() {
                 Access::Write,
                 &path,
                 &format!(
-                    "/home/me/project/{path} is protected (built-in): programs outside the sandbox run what it names"
+                    "{} is protected (built-in): programs outside the sandbox run what it names",
+                    shown(&format!("/home/me/project/{path}"))
                 ),
                 None,
             );
@@ -177,7 +201,10 @@ fn protected_names_are_read_and_never_written() {
 fn dots_are_not_guessed_at() {
     let (allowed, because, _) = why(&profile("workspace", ""), Access::Write, "../other");
     assert!(!allowed);
-    assert_eq!(because, "/home/me/project/../other has `..` in it; ask about the path it leads to");
+    assert_eq!(
+        because,
+        format!("{} has `..` in it; ask about the path it leads to", shown("/home/me/project/../other"))
+    );
 }
 
 #[test]
@@ -190,7 +217,8 @@ fn without_a_home_folder_nothing_is_below_it() {
 #[test]
 fn text_for_the_terminal_has_no_control_characters() {
     let (_, because, would_allow) = why(&profile("workspace", ""), Access::Read, "/a\u{1b}[2J\"é");
-    assert_eq!(because, "no entry of `read` or `write` (built-in) covers /a\\u{1b}[2J\"é");
+    let path = shown("/a");
+    assert_eq!(because, format!("no entry of `read` or `write` (built-in) covers {path}\\u{{1b}}[2J\"é"));
     assert_eq!(would_allow, None);
     assert_eq!(quote("a\u{1b}\n\"\\é"), "\"a\\u001B\\u000A\\\"\\\\é\"");
 }
@@ -227,7 +255,10 @@ fn what_lies_in_tmp_is_not_in_the_tmp_of_commands() {
     let existing = |access| workspace.why_existing(Path::new("/tmp/a"), access, &places());
     let verdict = existing(Access::Read);
     assert!(!verdict.allowed);
-    assert_eq!(verdict.because, "commands have a /tmp of their own, and /tmp/a is not in it");
+    assert_eq!(
+        verdict.because,
+        format!("commands have a /tmp of their own, and {} is not in it", shown("/tmp/a"))
+    );
     assert_eq!(
         verdict.would_allow.unwrap(),
         "read = [\"@system\", \"@toolchains\", \"@skills\", \"/tmp/a\"] in [shell.profile.workspace]"
@@ -235,7 +266,13 @@ fn what_lies_in_tmp_is_not_in_the_tmp_of_commands() {
     // They may write there, and this machine does not see it.
     assert!(existing(Access::Write).allowed);
     let (_, because, _) = why(&workspace, Access::Read, "/tmp/a");
-    assert_eq!(because, "`write` has \"@tmp\" (built-in), which covers /tmp/a in the commands' own /tmp");
+    assert_eq!(
+        because,
+        format!(
+            "`write` has \"@tmp\" (built-in), which covers {} in the commands' own /tmp",
+            shown("/tmp/a")
+        )
+    );
     let opened = profile("workspace", "[shell.profile.workspace]\nread = ['/tmp/a']");
     assert!(opened.why_existing(Path::new("/tmp/a/b"), Access::Read, &places()).allowed);
 }
@@ -249,7 +286,10 @@ fn a_home_folder_below_tmp_is_not_in_the_tmp_of_commands_whether_a_file_is_there
         let verdict = workspace.why_path(path, access, &places);
         assert_eq!(verdict, workspace.why_existing(path, access, &places));
         assert!(!verdict.allowed);
-        assert_eq!(verdict.because, "commands have a /tmp of their own, and /tmp/me/.ssh/id is not in it");
+        assert_eq!(
+            verdict.because,
+            format!("commands have a /tmp of their own, and {} is not in it", shown("/tmp/me/.ssh/id"))
+        );
         assert!(verdict.would_allow.expect("a line").contains("\"~/.ssh/id\"]"));
         assert!(workspace.why_path(Path::new("/tmp/other"), access, &places).allowed);
     }
@@ -271,7 +311,7 @@ fn skills_are_read_where_a_profile_names_them_and_never_written() {
     let file = "/home/me/.claude/skills/pdf/scripts/a.py";
     assert_eq!(
         why(&workspace, Access::Read, file),
-        (true, format!("`read` has \"@skills\" (built-in), which covers {file}"))
+        (true, format!("`read` has \"@skills\" (built-in), which covers {}", shown(file)))
     );
     assert!(!why(&workspace, Access::Write, file).0);
     assert!(!why(&workspace, Access::Read, "/home/me/.claude/skills/pdf/.env").0, "deny holds inside");
@@ -298,7 +338,10 @@ fn the_rule_of_the_smallest_folder_decides_whether_it_may_be_written() {
     let (_, because, would_allow) = why(&nested, Access::Write, "/srv/a/x");
     assert_eq!(
         because,
-        "`read` has \"/srv/a\" (policy.toml line 3), which covers /srv/a/x, for reading alone"
+        format!(
+            "`read` has \"/srv/a\" (policy.toml line 3), which covers {}, for reading alone",
+            shown("/srv/a/x")
+        )
     );
     assert!(would_allow.unwrap().contains("\"/srv/a/x\"]"));
 }
@@ -313,4 +356,35 @@ fn what_stands_in_for_a_project_is_written_and_nothing_else_of_this_programs_own
     // A project that this program's folder lies in opens nothing of it.
     let places = Places::standard("/home/me".into(), Some("/home/me".into()), Path::new("/home/me/own"));
     assert!(!profile.why_path(Path::new("own/workspace/a"), Access::Write, &places).allowed);
+}
+
+#[cfg(windows)] // Paths have no drives elsewhere.
+#[test]
+fn a_path_on_a_drive_gets_the_line_that_would_and_is_closed_by_globs_from_the_root() {
+    let at = |workspace: &str| {
+        Places::standard(workspace.into(), Some(r"C:\Users\me".into()), Path::new(r"C:\own"))
+    };
+    let why =
+        |profile: &Profile, access, path: &str| profile.why_path(Path::new(path), access, &at(r"C:\work"));
+    let workspace = profile("workspace", "");
+    for (path, entry) in
+        [(r"C:\data\a", "C:/data/a"), (r"D:\data", "D:/data"), (r"C:\Users\me\.ssh\id", "~/.ssh/id")]
+    {
+        let line = why(&workspace, Access::Read, path).would_allow.unwrap();
+        assert!(line.starts_with("read = [") && line.contains(&format!(", \"{entry}\"]")), "{line}");
+        let line = line.strip_suffix(" in [shell.profile.workspace]").unwrap();
+        let opened = profile("workspace", &format!("[shell.profile.workspace]\n{line}"));
+        assert!(why(&opened, Access::Read, path).allowed, "{line}");
+    }
+    let closed = profile("x", "[shell.profile.x]\nread = ['C:\\data']\ndeny = ['/data/keys']");
+    assert!(why(&closed, Access::Read, r"C:\data\a").allowed);
+    assert!(!why(&closed, Access::Read, r"C:\data\Keys\a").allowed);
+    // What is opened from the root is on the workspace's drive, and another drive is not below it.
+    let root = profile("x", "[shell.profile.x]\nread = ['/']");
+    let other = profile("x", "[shell.profile.x]\nread = ['C:/data', 'D:/data']");
+    let places = at(r"C:\work");
+    for both in [root.narrowed(&other, &places), other.narrowed(&root, &places)] {
+        let read: Vec<_> = both.read.iter().map(|rule| rule.place.to_string()).collect();
+        assert_eq!(read, ["C:/data"]);
+    }
 }

@@ -108,3 +108,17 @@ fn a_component_that_is_none_is_refused_by_the_compiler() {
         program.run(&["plugin", "add", &source(&program, "broken", "", b"\0asm\x0d\0\x01\0\xff\xff")]);
     assert!(!status.success() && err.contains("cannot be a plugin"), "{err}");
 }
+
+#[test]
+fn nothing_of_compiling_stays_in_the_folder_for_temporary_files() {
+    let program = Program::new();
+    let temporary = program.home().join("temporary");
+    fs::create_dir(&temporary).expect("a folder");
+    let name = if cfg!(windows) { "TMP" } else { "TMPDIR" };
+    let program = program.with(name, temporary.to_str().expect("Unicode"));
+    install(&program, &source(&program, "large", "", &large(1)));
+    let (_, _, err) =
+        program.run(&["plugin", "add", &source(&program, "broken", "", b"\0asm\x0d\0\x01\0\xff\xff")]);
+    assert!(err.contains("cannot be a plugin"), "{err}");
+    assert_eq!(fs::read_dir(&temporary).expect("a folder").count(), 0);
+}
