@@ -63,6 +63,17 @@ tar -xzf "$(one "$dist/scorpiox-code-*-$name.tar.gz")" -C "$work/archive"
 program=$(one "$work/archive/*/scorpiox-code")
 check "the archive's program answers" answers dist-42 "$program"
 check "it tests itself" env HOME="$work/home" SCORPIOX_HOME="$work/home/.scorpiox" "$program" self-test
+if [ "$(id -u)" = 0 ]; then
+    # A system with an old GNU C library, 2.31: its loader, its libraries, its bash.
+    scripts/need.sh debootstrap debootstrap
+    old=$PWD/target/debian-11
+    [ -e "$old/usr/bin/bash" ] || debootstrap --variant=minbase bullseye "$old" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
+    cp "$program" "$old/usr/local/bin/scorpiox-code"
+    # shellcheck disable=SC2016 # for the shell that is started
+    in_old='mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mkdir -p "$0$HOME" && cd / && exec chroot "$0" "$@"'
+    check "it answers on Debian 11, and commands run" \
+        answers dist-42 unshare --mount bash -c "$in_old" "$old" scorpiox-code
+fi
 folder=$(dirname "$program")
 # shellcheck disable=SC2016 # for the shell that is started
 check "bash completes a command" bash --norc -c '

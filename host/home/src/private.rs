@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use crate::instance;
 use crate::system::{check, check_folder, unfollowed};
 
-pub use crate::system::{check_use, folder, name_new, open_unfollowed, options, sync_folder};
+pub use crate::system::{check_use, folder, name_new, open_unfollowed, options, replace, sync_folder};
 
 /// How a file ends that is being written.
 const DRAFT: &str = "new";
@@ -33,7 +33,7 @@ pub fn write(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> 
     check_folder(folder)?;
     let draft = path.with_extension(format!("{}.{DRAFT}", instance::name()));
     let mut file = options().write(true).create_new(true).open(&draft)?;
-    let written = content(&mut file).and_then(|()| fs::rename(&draft, path));
+    let written = content(&mut file).and_then(|()| replace(&draft, path));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }

@@ -3,11 +3,11 @@
 #[cfg(unix)]
 pub(crate) use self::unix::{check, check_folder, unfollowed};
 #[cfg(unix)]
-pub use self::unix::{check_use, folder, name_new, open_unfollowed, options, sync_folder};
+pub use self::unix::{check_use, folder, name_new, open_unfollowed, options, replace, sync_folder};
 #[cfg(windows)]
 pub(crate) use self::windows::{check, check_folder, unfollowed};
 #[cfg(windows)]
-pub use self::windows::{check_use, folder, name_new, open_unfollowed, options, sync_folder};
+pub use self::windows::{check_use, folder, name_new, open_unfollowed, options, replace, sync_folder};
 
 #[cfg(unix)]
 mod unix {
@@ -63,6 +63,11 @@ mod unix {
         }
     }
 
+    /// Gives a finished file its name; what had it is gone at once.
+    pub fn replace(draft: &Path, path: &Path) -> io::Result<()> {
+        fs::rename(draft, path)
+    }
+
     /// Makes sure that the names in a folder outlast a loss of power.
     pub fn sync_folder(path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
@@ -94,9 +99,15 @@ mod windows {
     use std::os::windows::fs::OpenOptionsExt as _;
     use std::os::windows::io::AsHandle as _;
     use std::path::Path;
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     use scorpiox_windows::access;
     use scorpiox_windows::file::{FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT, rename_new};
+
+    /// How long a file that is to be replaced may stay open: who reads one does not take as long.
+    const REPLACE_TIME: Duration = Duration::from_secs(2);
+    const REPLACE_PAUSE: Duration = Duration::from_millis(5);
 
     /// Makes a folder, and those that lead to it, where there are none. Who can look into what is made, the folder
     /// says that it is made in: a person's own folder lets nobody else.
@@ -139,6 +150,24 @@ mod windows {
             // A name that is in use at this moment is refused by another error.
             if path.symlink_metadata().is_ok() { ErrorKind::AlreadyExists.into() } else { error }
         })
+    }
+
+    /// Gives a finished file its name; what had it is gone at once. Waits for whoever has that one open: Windows may
+    /// refuse as long as somebody does.
+    pub fn replace(draft: &Path, path: &Path) -> io::Result<()> {
+        let until = Instant::now() + REPLACE_TIME;
+        loop {
+            match fs::rename(draft, path) {
+                Err(error) if is_in_use(&error) && Instant::now() < until => thread::sleep(REPLACE_PAUSE),
+                other => return other,
+            }
+        }
+    }
+
+    fn is_in_use(error: &io::Error) -> bool {
+        const ERROR_SHARING_VIOLATION: i32 = 32;
+        error.kind() == io::ErrorKind::PermissionDenied
+            || error.raw_os_error() == Some(ERROR_SHARING_VIOLATION)
     }
 
     /// Makes sure that the names in a folder outlast a loss of power: the file systems of Windows write those down by

@@ -377,12 +377,14 @@ pub const MODES: &[(c_long, u8)] =
 /// Older spellings of them.
 #[cfg(target_arch = "x86_64")]
 pub const LEGACY_MODES: &[(c_long, u8)] = &[(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
+/// Older spellings of them: none here.
 #[cfg(not(target_arch = "x86_64"))]
 pub const LEGACY_MODES: &[(c_long, u8)] = &[];
 
 /// Calls that open a file, with the arguments that are flags and mode.
 #[cfg(target_arch = "x86_64")]
 pub const OPENS: &[(c_long, u8, u8)] = &[(libc::SYS_openat, 2, 3), (libc::SYS_open, 1, 2)];
+/// Calls that open a file, with the arguments that are flags and mode.
 #[cfg(not(target_arch = "x86_64"))]
 pub const OPENS: &[(c_long, u8, u8)] = &[(libc::SYS_openat, 2, 3)];
 

@@ -151,7 +151,7 @@ impl Decisions {
         written.set_len(0)?;
         written.write_all(&text)?;
         written.sync_all()?;
-        fs::rename(&new, path)?;
+        private::replace(&new, path)?;
         private::sync_folder(own_home)
     }
 
