@@ -150,8 +150,11 @@ mod tests {
         std::os::unix::fs::symlink(&target, &link).unwrap();
         assert!(open_private(&link).is_err() && !target.exists());
         assert!(make_folder(&link).is_err());
-        let pipe = root.path().join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-        assert!(open_private(&pipe).is_err());
+        #[cfg(target_os = "linux")] // macOS makes pipes by another call
+        {
+            let pipe = root.path().join("pipe");
+            rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+            assert!(open_private(&pipe).is_err());
+        }
     }
 }

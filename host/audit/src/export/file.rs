@@ -107,15 +107,18 @@ mod tests {
         symlink(&folder, folder.join("way")).unwrap();
         assert!(said("way/file").contains("symbolic link"), "{}", said("way/file"));
         assert!(said("none/file").contains("cannot be opened"));
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            folder.join("pipe"),
-            rustix::fs::FileType::Fifo,
-            0o600.into(),
-            0,
-        )
-        .unwrap();
-        assert!(FileSink::new(folder.join("pipe")).check().is_err());
+        #[cfg(target_os = "linux")] // macOS makes pipes by another call
+        {
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                folder.join("pipe"),
+                rustix::fs::FileType::Fifo,
+                0o600.into(),
+                0,
+            )
+            .unwrap();
+            assert!(FileSink::new(folder.join("pipe")).check().is_err());
+        }
         fs::write(folder.join("open"), "").unwrap();
         fs::set_permissions(folder.join("open"), Permissions::from_mode(0o666)).unwrap();
         assert_eq!(said("open"), "others may write it");

@@ -1,4 +1,4 @@
-//! A worker that attacks: tests start it. Its tasks are what strangers' bytes could make of a worker.
+//! Its tasks: what strangers' bytes could make of a worker.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use scorpiox_worker::{Entered, enter};
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     match enter(|| Ok(())) {
         Some(Ok(entered)) => work(entered),
         Some(Err(fault)) => {
