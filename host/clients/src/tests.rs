@@ -136,7 +136,8 @@ fn path_with(client: Client, variables: &[(&str, &str)]) -> String {
     };
     let around =
         Surroundings { home: Path::new("/home/me"), workspace: Path::new("/ws"), variable: &variable };
-    config_path(client, &around).to_string_lossy().into_owned()
+    // With the separators of the tests.
+    config_path(client, &around).to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 #[test]
@@ -153,7 +154,14 @@ fn configuration_paths() {
         (Client::Continue, "/home/me/.continue/config.yaml"),
         (Client::Cline, "/home/me/.cline/data/settings/cline_mcp_settings.json"),
         (Client::Windsurf, "/home/me/.codeium/windsurf/mcp_config.json"),
-        (Client::Zed, "/home/me/.config/zed/settings.json"),
+        (
+            Client::Zed,
+            if cfg!(windows) {
+                "/home/me/AppData/Roaming/Zed/settings.json"
+            } else {
+                "/home/me/.config/zed/settings.json"
+            },
+        ),
     ] {
         assert_eq!(path_with(client, &[]), path, "{client:?}");
     }
@@ -176,7 +184,7 @@ fn folders_that_clients_move_by_a_variable_are_found() {
 #[test]
 fn open_code_keeps_the_name_that_its_file_has() {
     let folder = folder();
-    let config = folder.path().to_string_lossy().into_owned();
+    let config = folder.path().to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     let found = || path_with(Client::OpenCode, &[("XDG_CONFIG_HOME", &config)]);
     assert_eq!(found(), format!("{config}/opencode/opencode.json"));
     fs::create_dir(folder.path().join("opencode")).expect("a folder");
