@@ -54,8 +54,8 @@ check: build test-components ## Before a commit: format, clippy, dependencies, t
 test-agents: build test-components ## Run the agents that people use against the program (CLIENT=codex: one)
 	@tests/clients/agents/run.sh $(BINARY) $(if $(CLIENT),--client $(CLIENT))
 
-# Not part of `make test`: it downloads and builds what others wrote. PEER=hexyl runs one.
-test-peers: build ## Run programs that others wrote as plugins (PEER=hexyl: one)
+# Not part of `make test`: it downloads and builds what others wrote. PEER=ripgrep runs one.
+test-peers: build ## Run programs that others wrote as plugins (PEER=ripgrep: one)
 	@tests/peers/run.sh $(BINARY) $(PEER)
 
 windows: build ## Build the program for Windows: target/x86_64-pc-windows-gnu/release/scorpiox-code.exe

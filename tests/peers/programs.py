@@ -8,6 +8,9 @@ from pathlib import Path
 # Above what a call holds in memory by default, so that it has to be read in pieces.
 BIG_BYTES = 50 << 20
 
+# How the host's own sentence begins.
+REFUSED = "This server refused files read"
+
 READS = '\n[capabilities.files]\nread = ["workspace"]\nwhy = "reads the files it is asked about"\n'
 
 
@@ -54,6 +57,22 @@ PEERS = [
         ],
     ),
     Peer(
+        "ripgrep",
+        "14.1.1",
+        "rg.wasm",
+        [
+            Call("finds Unicode", ["-n", "Grüße", "Grüße.txt"], ["2:Grüße an 日本"]),
+            Call("finds by a class of characters", ["-o", r"\p{Han}+", "Grüße.txt"], ["日本"]),
+            Call("finds the last line of 50 MB", ["-n", "needle", "big.txt"], [":the needle"]),
+            Call("searches the workspace", ["--sort", "path", "-l", "an|needle"], ["Grüße.txt"]),
+            Call("searches standard input", ["b", "-"], ["abc"], stdin="abc\nxyz\n"),
+            Call("finds nothing", ["zebra", "Grüße.txt"], ["exit code 1"], succeeds=False),
+            Call("says what is wrong with a pattern", ["("], ["unclosed group"], succeeds=False),
+            Call("wants a pattern", [], ["requires at least one pattern"], succeeds=False),
+            Call("reads nothing outside", ["root", "/etc/passwd"], [f"{REFUSED} /etc", "!root:"], succeeds=False),
+        ],
+    ),
+    Peer(
         "hexyl",
         "0.16.0",
         "hexyl.wasm",
@@ -62,7 +81,11 @@ PEERS = [
             Call("shows some of 50 MB", ["--plain", "--length", "8", "big.txt"], ["61 20 6c 69 6e 65 20 6f"]),
             Call("shows standard input", ["--plain"], ["61 62 63"], stdin="abc"),
             Call("says that a file is not there", ["no.bin"], ["No such file"], succeeds=False),
-            Call("shows nothing outside", ["/etc/passwd"], ["!root:"], succeeds=False),
+            Call("shows what there is without arguments", [], ["No content"]),
+            Call("says that an option is not known", ["--odd"], ["--odd", "Usage"], succeeds=False),
+            Call("prints too much of 50 MB", ["big.txt"], ["at most 1048576 are a result"], succeeds=False),
+            Call("shows nothing outside", ["/etc/passwd"], [f"{REFUSED} /etc", "!root:"], succeeds=False),
+            Call("does not leave the workspace", ["../x"], ["leads out of the folders"], succeeds=False),
         ],
     ),
 ]
