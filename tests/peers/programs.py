@@ -88,4 +88,16 @@ PEERS = [
             Call("does not leave the workspace", ["../x"], ["leads out of the folders"], succeeds=False),
         ],
     ),
+    Peer(
+        "sd",
+        "1.0.0",
+        "sd.wasm",
+        [
+            Call("replaces in standard input", ["Grüße", "日本"], ["日本 an"], stdin="Grüße an\n"),
+            # It maps files into memory, which WASI does not have.
+            Call("cannot work on files", ["one", "1", "Grüße.txt"], ["platform not supported"], succeeds=False),
+            Call("says what is wrong with a pattern", ["(", "x"], ["unclosed group"], stdin="a", succeeds=False),
+            Call("wants arguments", [], ["Usage"], succeeds=False),
+        ],
+    ),
 ]

@@ -8,7 +8,7 @@ set -euo pipefail
 unstable=
 name=
 for argument in "$@"; do
-    [ "$name" = --crate-name ] && case $argument in lexopt | rustix | terminal_size) unstable=yes ;; esac
+    [ "$name" = --crate-name ] && case $argument in lexopt | rustix | tempfile | terminal_size) unstable=yes ;; esac
     name=$argument
 done
 if [ -n "$unstable" ] && [[ " $* " = *" wasm32-wasip2 "* ]]; then
