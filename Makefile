@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check test-agents test-windows windows dist test-dist bench lint fuzz install clean prerequisites components test-components
+.PHONY: help build demo test check test-agents test-peers test-windows windows dist test-dist bench lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -53,6 +53,10 @@ check: build test-components ## Before a commit: format, clippy, dependencies, t
 # Not part of `make test`: the agents are 2 GB of packages. CLIENT=codex runs one.
 test-agents: build test-components ## Run the agents that people use against the program (CLIENT=codex: one)
 	@tests/clients/agents/run.sh $(BINARY) $(if $(CLIENT),--client $(CLIENT))
+
+# Not part of `make test`: it downloads and builds what others wrote. PEER=ripgrep runs one.
+test-peers: build ## Run programs that others wrote as plugins (PEER=ripgrep: one)
+	@tests/peers/run.sh $(BINARY) $(PEER)
 
 windows: build ## Build the program for Windows: target/x86_64-pc-windows-gnu/release/scorpiox-code.exe
 	@scripts/build-for.sh x86_64-pc-windows-gnu $(COMPONENTS) $(GUESTS)

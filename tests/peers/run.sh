@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Programs that nobody of this project wrote, as plugins: tests/peers/run.sh BINARY [NAME...]
+#
+# Builds them from their registry, pinned, into target/peers, once. Then no network is used.
+set -euo pipefail
+
+if [ $# -lt 1 ] || [ ! -x "$1" ]; then
+    echo "usage: tests/peers/run.sh BINARY [NAME...]; make one with 'make build'" >&2
+    exit 2
+fi
+binary=$(realpath "$1")
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+built=$here/../../target/peers
+mkdir -p "$built"
+
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    echo "peers: $(python3 --version) is too old, 3.11 or newer is needed" >&2
+    exit 1
+}
+[ -e "$(rustc --print sysroot)/lib/rustlib/wasm32-wasip2" ] || rustup target add wasm32-wasip2
+
+PYTHONDONTWRITEBYTECODE=1 exec python3 "$here/run.py" "$binary" "$(realpath "$built")" "$@"
