@@ -4,7 +4,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # The built-in tools: each crate with a component.
 GUESTS := $(patsubst tools-wasm/%/src/component.rs,%,$(wildcard tools-wasm/*/src/component.rs))
-TEST_GUESTS := commander impostor insider keeper kinds misbehave outsider program service
+TEST_GUESTS := commander impostor insider keeper kinds misbehave newer newer-program newer-service outsider program service
 GUEST_OUT := tools-wasm/target/wasm32-unknown-unknown/release
 COMPONENTS := target/components
 BINARY := target/release/scorpiox-code
@@ -77,7 +77,7 @@ test-dist: ## Install each package that `make dist` made for this system, as a u
 test-components: components
 	@scripts/build-guests.sh tests/guests
 	@target/release/scorpiox-compiler --out target/test-components \
-		$(foreach guest,$(TEST_GUESTS),$(guest)=tests/guests/target/wasm32-unknown-unknown/release/$(guest).wasm)
+		$(foreach guest,$(TEST_GUESTS),$(guest)=tests/guests/target/wasm32-unknown-unknown/release/$(subst -,_,$(guest)).wasm)
 
 bench: build test-components ## Measure against the C floor and the rmcp echo: target/bench.txt
 	@tests/bench/run.sh

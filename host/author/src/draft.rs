@@ -119,7 +119,7 @@ fn capabilities(text: &mut String, anatomy: &Anatomy) -> Vec<&'static str> {
         let (ask, is_needed) = match import(name) {
             Import::Needs(ask) => (ask, true),
             Import::By(ask) => (ask, false),
-            Import::Free | Import::NewerWasi | Import::Unknown => continue,
+            Import::Free | Import::DraftWasi | Import::NewerWasi | Import::Unknown => continue,
         };
         match found.iter_mut().find(|(known, ..)| *known == ask) {
             Some(known) if is_needed && !known.1 => *known = (ask, true, name),

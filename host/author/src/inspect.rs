@@ -100,6 +100,7 @@ fn said_of(name: &str) -> String {
         Import::Free => String::new(),
         Import::By(ask) => format!("by capabilities.{ask}"),
         Import::Needs(ask) => format!("needs capabilities.{ask}"),
+        Import::DraftWasi => "a draft of WASI 0.3, not there".to_owned(),
         Import::NewerWasi => "WASI 0.3, not there".to_owned(),
         Import::Unknown => "not there".to_owned(),
     }

@@ -70,10 +70,25 @@ impl<'a> Signatures<'a> {
         }
         let wit = text.written;
         let mut seen = HashSet::new();
-        let mut values = ty.params.iter().map(|(_, ty)| ty).chain(&ty.result);
+        let result = ty.result.as_ref().map(|ty| self.streamed(ty));
+        let mut values = ty.params.iter().map(|(_, ty)| ty).chain(result.unwrap_or_default());
         let unfit = values.find_map(|ty| self.unfit(ty, &mut seen, MAX_DEPTH));
-        let unfit = if ty.async_ { Some("it is asynchronous") } else { unfit };
         Function { name: name.to_owned(), wit, unfit: unfit.map(str::to_owned) }
+    }
+
+    /// What is left of a result to look at: bytes that come as a stream are taken to its end.
+    fn streamed<'t>(&'t self, ty: &'t ComponentValType) -> Vec<&'t ComponentValType> {
+        let defined = |ty: &ComponentValType| match ty {
+            ComponentValType::Type(id) => Some(&self.types[*id]),
+            ComponentValType::Primitive(_) => None,
+        };
+        let is_byte = |ty: &ComponentValType| matches!(ty, ComponentValType::Primitive(PrimitiveValType::U8));
+        let is_bytes = |ty: &ComponentValType| matches!(defined(ty), Some(Defined::Stream { ty: Some(of), .. }) if is_byte(of));
+        match defined(ty) {
+            _ if is_bytes(ty) => Vec::new(),
+            Some(Defined::Result { ok: Some(ok), err, .. }) if is_bytes(ok) => err.iter().collect(),
+            _ => vec![ty],
+        }
     }
 
     /// What in a type no JSON can carry.

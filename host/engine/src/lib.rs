@@ -1,4 +1,4 @@
-//! The one wasmtime configuration.
+//! The one wasmtime configuration, and what components of WASI 0.3 have beyond it.
 //!
 //! `scorpiox-compiler` compiles components, and has nothing to run them; the host runs them, and has no compiler.
 //! Both must agree on every setting here, or the host refuses to load them. That is why the configuration is a
@@ -14,12 +14,22 @@ pub fn unwinds(target: &str) -> bool {
     target.contains("-windows-")
 }
 
-/// The configuration for running components.
+/// The configuration for running components that wait by themselves: asynchronous functions, streams and futures, as
+/// WASI 0.3 has them. An engine with it keeps tasks for each call, which others need not pay for.
+#[must_use]
+pub fn concurrent_config() -> wasmtime::Config {
+    let mut config = config();
+    config.concurrency_support(true);
+    config
+}
+
+/// The configuration for running all other components.
 #[must_use]
 pub fn config() -> wasmtime::Config {
     let mut config = wasmtime::Config::new();
     config
         .wasm_component_model(true)
+        .concurrency_support(false)
         // Cancellation and deadlines interrupt running guests.
         .epoch_interruption(true)
         .max_wasm_stack(GUEST_STACK_BYTES)

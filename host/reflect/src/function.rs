@@ -1,8 +1,10 @@
 //! Functions: parameters as an object, results as content.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use wasmtime::component::Val;
-use wasmtime::component::types::ComponentFunc;
+use wasmtime::component::types::{ComponentFunc, Type};
 
 use crate::read::{Mismatch, Path, read_members};
 use crate::schema::object;
@@ -17,6 +19,8 @@ const RESULT: &str = "result";
 pub struct Function {
     parameters: Vec<Field>,
     result: Option<Shape>,
+    /// Whether what the shape calls bytes comes as a stream.
+    streams: bool,
 }
 
 /// What a function gave.
@@ -42,13 +46,21 @@ impl Function {
             Ok(Field { name: name.to_owned(), shape })
         });
         let parameters = parameters.collect::<Result<_, _>>()?;
-        let result = ty.results().next().map(|ty| Shape::of(&ty, "the result", &mut budget));
-        Ok(Self { parameters, result: result.transpose()? })
+        let (result, streams) = match ty.results().next() {
+            Some(ty) if is_byte_stream(&ty) => (Some(Shape::Bytes(None)), true),
+            Some(Type::Result(ty)) if ty.ok().is_some_and(|ok| is_byte_stream(&ok)) => {
+                let err = ty.err().map(|err| Shape::of(&err, "the result.err", &mut budget)).transpose()?;
+                (Some(Shape::Result(Some(Box::new(Shape::Bytes(None))), err.map(Box::new))), true)
+            }
+            Some(ty) => (Some(Shape::of(&ty, "the result", &mut budget)?), false),
+            None => (None, false),
+        };
+        Ok(Self { parameters, result, streams })
     }
 
     /// From its parameters and its result.
     pub fn new(parameters: Vec<Field>, result: Option<Shape>) -> Self {
-        Self { parameters, result }
+        Self { parameters, result, streams: false }
     }
 
     /// JSON Schema of the arguments.
@@ -89,13 +101,33 @@ impl Function {
             }
             (shape, value) => payload(shape.as_ref(), value)?,
         };
+        Ok(self.outcome_of(value))
+    }
+
+    fn outcome_of(&self, value: Value) -> Outcome {
         let text = text(&value);
         let structured = self.given().map(|shape| match shape {
             Shape::Record(_) => value,
             _ if value.is_null() => json!({}),
             _ => json!({ RESULT: value }),
         });
-        Ok(Outcome::Given { text, structured })
+        Outcome::Given { text, structured }
+    }
+
+    /// The stream that a call gave, if its bytes come as one and it succeeded.
+    pub fn stream(&self, results: &mut [Val]) -> Option<Val> {
+        let value = results.first_mut().filter(|_| self.streams)?;
+        let value = match value {
+            Val::Result(Ok(value)) => value.as_deref_mut()?,
+            Val::Result(Err(_)) => return None,
+            value => value,
+        };
+        Some(std::mem::replace(value, Val::Option(None)))
+    }
+
+    /// What a call gave whose bytes came as this.
+    pub fn outcome_of_stream(&self, bytes: &[u8]) -> Outcome {
+        self.outcome_of(STANDARD.encode(bytes).into())
     }
 
     /// Whether it gives bytes when it succeeds.
@@ -120,6 +152,10 @@ impl Function {
             shape => Some(shape),
         }
     }
+}
+
+fn is_byte_stream(ty: &Type) -> bool {
+    matches!(ty, Type::Stream(stream) if matches!(stream.ty(), Some(Type::U8)))
 }
 
 /// A text is itself; anything else is JSON.

@@ -20,7 +20,8 @@
 //! | `variant` | string for a case without payload, else `{"case": payload}` |
 //! | `result<t, e>` | `{"ok": …}` or `{"err": …}`; as a function's result an error of the tool |
 //! | `map<k, v>` | array of `[key, value]` |
-//! | resources, streams, futures | none: the function is no tool |
+//! | `stream<u8>` that a function gives | string of base64 |
+//! | resources, other streams, futures | none: the function is no tool |
 
 mod function;
 mod number;

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use scorpiox_executor::Cancel;
 use scorpiox_operator::Source;
 use scorpiox_store::{LazyTransaction, Mode, StoreError};
-use wasmtime::{Engine, Store, UpdateDeadline};
+use wasmtime::{Store, UpdateDeadline};
 
 use super::component::{Calls, Loaded, Places};
+use super::engines::Engines;
 use super::fault::Stop;
 use super::limits::Meter;
-use super::pool::{MAX_SHIPPED_CALLS, pooled_config};
+use super::pool::MAX_SHIPPED_CALLS;
 use super::ticker::TICK;
 use super::wait::wait;
 use super::{CallState, Component, Fault};
@@ -26,12 +27,12 @@ use scorpiox_capabilities::view::CallCtx;
 use scorpiox_wasi::secrets::Secrets;
 use scorpiox_wasi::{Program, WasiSource, WasiState};
 
-/// The engine. It starts with the first call.
+/// The engines. They start with the first call.
 #[derive(Default)]
 pub struct Runtime {
     /// Calls of components of others, over all of them.
     shipped: Places,
-    engine: OnceLock<Result<Engine, String>>,
+    engines: OnceLock<Result<Engines, String>>,
 }
 
 /// A finished call.
@@ -49,14 +50,14 @@ pub struct Finished<T> {
 impl Runtime {
     /// Advances the epoch, which lets running guests notice deadlines and cancels.
     pub fn tick(&self) {
-        if let Some(Ok(engine)) = self.engine.get() {
-            engine.increment_epoch();
+        if let Some(Ok(engines)) = self.engines.get() {
+            engines.increment_epoch();
         }
     }
 
     /// Loads a component without calling it; says why if that is impossible.
     pub fn check(&self, component: &Component) -> Result<(), Fault> {
-        component.load(self.engine()?, &Cancel::default()).map(drop)
+        component.load(self.engines()?, &Cancel::default()).map(drop)
     }
 
     /// Calls a tool.
@@ -175,13 +176,13 @@ impl Runtime {
         timer: (u32, u64),
         now: u64,
     ) -> Result<(Result<Option<Delivery>, String>, LazyTransaction), Fault> {
-        let loaded = component.load(self.engine()?, &setup.cancel)?;
+        let loaded = component.load(self.engines()?, &setup.cancel)?;
         let (id, due) = timer;
         let (value, state) = run(component, setup, transaction, loaded, |loaded, store| {
             let handler = exported(loaded.timed.as_ref(), "timer-handler")?.instantiate(&mut *store)?;
             handler.scorpiox_tool_timer_handler().call_fire(store, id, due, now)
         })?;
-        Ok((value.map_err(|error| format!("{error:?}")), state.contexts.call.transaction))
+        Ok((value.map_err(|error| format!("{error:?}")), state.into_contexts().call.transaction))
     }
 
     /// Runs `body` in a transaction of its own. When another server wrote in between, it
@@ -193,10 +194,10 @@ impl Runtime {
         body: impl Fn(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
         judge: impl Fn(&T) -> Verdict,
     ) -> Result<Finished<T>, Fault> {
-        let loaded = component.load(self.engine()?, &setup.cancel)?;
+        let loaded = component.load(self.engines()?, &setup.cancel)?;
         let once = |mode| {
             let (value, state) = run(component, setup, setup.transaction(mode), loaded, &body)?;
-            let Contexts { call: CallCtx { mut transaction, .. }, timer, skills, .. } = state.contexts;
+            let Contexts { call: CallCtx { mut transaction, .. }, timer, skills, .. } = state.into_contexts();
             let messages_waiting = transaction.has_messages()?;
             match judge(&value) {
                 Verdict::Keep { output_bytes } if output_bytes > component.limits.output_bytes => {
@@ -214,14 +215,9 @@ impl Runtime {
         }
     }
 
-    fn engine(&self) -> Result<&Engine, Fault> {
-        let engine = self.engine.get_or_init(|| {
-            // Without enough address space for the pool, calls are slower but work.
-            Engine::new(&pooled_config())
-                .or_else(|_| Engine::new(&scorpiox_engine::config()))
-                .map_err(|error| format!("{error:#}"))
-        });
-        engine.as_ref().map_err(|error| Fault::Unusable(error.clone()))
+    fn engines(&self) -> Result<&Engines, Fault> {
+        let engines = self.engines.get_or_init(|| Engines::new().map_err(|error| format!("{error:#}")));
+        engines.as_ref().map_err(|error| Fault::Unusable(error.clone()))
     }
 }
 
@@ -240,15 +236,18 @@ fn run<T>(
         store_bytes: component.limits.store_bytes,
         waiting: component.is_shipped().then_some(component.limits.waiting),
     };
-    let state = CallState {
-        contexts: Contexts::new(setup, &grantee, transaction),
-        wasi: loaded.waits.then(|| wasi(component, setup, secrets.unwrap_or_default())),
-        meter: Meter::new(&component.limits, component.is_shipped()),
-    };
+    let state = CallState::new(
+        Contexts::new(setup, &grantee, transaction),
+        loaded.waits.then(|| wasi(component, setup, secrets.unwrap_or_default())),
+        Meter::new(&component.limits, component.is_shipped()),
+    );
     let mut store = Store::new(loaded.template.engine(), state);
-    store.limiter(|state| &mut state.meter);
+    CallState::limit(&mut store);
     if component.is_shipped() {
         store.set_hostcall_fuel(SHIPPED_TRANSFER_BYTES);
+        if let Some(tasks) = store.concurrent_resource_table() {
+            tasks.set_max_capacity(MAX_TASK_PARTS);
+        }
     }
     stop_in_time(&mut store, component, setup.cancel.clone());
     let outcome = body(loaded, &mut store);
@@ -288,12 +287,17 @@ fn waiting<T>(
     call: impl Future<Output = wasmtime::Result<T>>,
 ) -> wasmtime::Result<T> {
     let handle = setup.asynchronous.handle().map_err(wasmtime::Error::msg)?;
-    wait(call, &setup.cancel, component.limits.waiting, handle).map_err(wasmtime::Error::from)?
+    let worked_until = thread_time() + component.limits.cpu;
+    let is_overdue = || thread_time() > worked_until;
+    wait(call, &setup.cancel, component.limits.waiting, is_overdue, handle).map_err(wasmtime::Error::from)?
 }
 
 /// What the host holds at once of what a component of others gives it, in bytes. A list's items take
 /// about forty bytes each there, whatever their type.
 const SHIPPED_TRANSFER_BYTES: usize = 48 * 1024 * 1024;
+
+/// Tasks, streams and futures of a call at once, of which the host keeps parts: a stream has four.
+const MAX_TASK_PARTS: usize = 4096;
 
 /// What becomes of a call's writes.
 enum Verdict {
@@ -323,7 +327,7 @@ fn stop_in_time(store: &mut Store<CallState>, component: &Component, cancel: Can
                 return Err(Stop::Deadline.into());
             }
             // A person may take their time.
-            if Instant::now() > waits_until + store.data().contexts.call.asked_for {
+            if Instant::now() > waits_until + store.data().asked_for() {
                 return Err(Stop::Waited.into());
             }
         }

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 use scorpiox_compile::{COMPILER_NAME, Code, CompileError, compile, hash};
 use scorpiox_plugin::Fingerprint;
-use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
+use super::Engines;
 use scorpiox_executor::{Cancel, Reason};
 use scorpiox_home::private;
 
@@ -68,13 +68,13 @@ impl CodeCache {
     /// have the fingerprint.
     pub fn load<'a>(
         &self,
-        engine: &Engine,
+        engines: &Engines,
         fingerprint: &Fingerprint,
         cancel: &Cancel,
         read: impl FnOnce() -> io::Result<Cow<'a, [u8]>>,
     ) -> Result<Compiled, LoadError> {
         for path in self.find(fingerprint) {
-            match open(&path).and_then(|file| load(engine, &file)) {
+            match open(&path).and_then(|file| load(engines, &file)) {
                 Ok(compiled) => return Ok(compiled),
                 Err(error) => {
                     tracing::warn!("{} cannot be used: {error}", path.display());
@@ -95,7 +95,7 @@ impl CodeCache {
         let path = self.path(fingerprint, code.hash());
         let kept = Self::write(&path, &mut code);
         self.prune(&path);
-        let loaded = kept.and_then(|()| load(engine, &open(&path)?));
+        let loaded = kept.and_then(|()| load(engines, &open(&path)?));
         loaded.or_else(|error| {
             tracing::warn!("compiled code cannot be kept at {}: {error}", path.display());
             let mut bytes = Vec::new();
@@ -104,7 +104,8 @@ impl CodeCache {
                 .map_err(|error| LoadError::NotNow(error.to_string()))?;
             // SAFETY: the compiler gave it, and it is whole: see `load`.
             #[allow(unsafe_code)]
-            unsafe { Compiled::deserialize(engine, &bytes) }
+            engines
+                .load(|engine| unsafe { Compiled::deserialize(engine, &bytes) })
                 .map_err(|error| LoadError::Never(format!("{error:#}")))
         })
     }
@@ -169,7 +170,7 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// The code in a file.
 #[cfg(target_os = "linux")]
-fn load(engine: &Engine, file: &File) -> io::Result<Compiled> {
+fn load(engines: &Engines, file: &File) -> io::Result<Compiled> {
     use std::os::fd::AsRawFd as _;
 
     // The file that was looked at, whatever has its name now.
@@ -177,19 +178,21 @@ fn load(engine: &Engine, file: &File) -> io::Result<Compiled> {
     // SAFETY: the file is in a folder that only this person can write, was written by `CodeCache` from what
     // the compiler gave, and has the hash of that. wasmtime checks the engine again.
     #[allow(unsafe_code)]
-    unsafe { Compiled::deserialize_file(engine, path) }
+    engines
+        .load(|engine| unsafe { Compiled::deserialize_file(engine, &path) })
         .map_err(|error| io::Error::new(ErrorKind::InvalidData, error.to_string()))
 }
 
 /// The code in a file.
 #[cfg(not(target_os = "linux"))]
-fn load(engine: &Engine, mut file: &File) -> io::Result<Compiled> {
+fn load(engines: &Engines, mut file: &File) -> io::Result<Compiled> {
     let mut code = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut code)?;
     // SAFETY: as where it is mapped: of a file that only this person can write, with the hash of what the compiler gave.
     #[allow(unsafe_code)]
-    unsafe { Compiled::deserialize(engine, &code) }
+    engines
+        .load(|engine| unsafe { Compiled::deserialize(engine, &code) })
         .map_err(|error| io::Error::new(ErrorKind::InvalidData, error.to_string()))
 }
 
@@ -217,10 +220,10 @@ mod tests {
         let damaged: Vec<_> = (0..16).map(|n| put(&format!("{n:064}"), CODE)).collect();
         let foreign = put(&hash_of(b"no code"), b"no code");
         let whole = put(&hash_of(CODE), CODE);
-        let engine = Engine::new(&scorpiox_engine::config()).expect("an engine");
+        let engines = Engines::new().expect("engines");
         let load = || {
             let compile = || Err(io::Error::other("it is compiled again"));
-            kept.load(&engine, &fingerprint, &Cancel::default(), compile)
+            kept.load(&engines, &fingerprint, &Cancel::default(), compile)
         };
         load().expect("the whole one");
         assert!(whole.exists());

@@ -14,7 +14,7 @@ use wasmtime::component::{Component as Compiled, InstancePre, Linker};
 
 use super::functions::Functions;
 use super::loading::Once;
-use super::{CallState, Fault, Limits, LoadError};
+use super::{CallState, Engines, Fault, Limits, LoadError};
 use crate::bindings::any_tool::AnyToolPre;
 use crate::bindings::any_tool_waiting::AnyToolPre as WaitingToolPre;
 use crate::bindings::plan_aware::PlanAwarePre;
@@ -36,7 +36,7 @@ pub enum Binary {
 }
 
 /// Gives the compiled code of a component, for a call that may be cancelled meanwhile.
-pub type Load = dyn Fn(&Engine, &Cancel) -> Result<Compiled, LoadError> + Send + Sync;
+pub type Load = dyn Fn(&Engines, &Cancel) -> Result<Compiled, LoadError> + Send + Sync;
 
 /// A component with what it is granted. Loaded when it is first called.
 pub struct Component {
@@ -67,7 +67,7 @@ pub struct Component {
 pub(super) struct Loaded {
     pub(super) template: InstancePre<CallState>,
     pub(super) calls: Calls,
-    /// Whether it has WASI, whose functions may wait.
+    /// Whether it has WASI, whose functions may wait, or waits by itself.
     pub(super) waits: bool,
     pub(super) plan: Option<PlanAwarePre<CallState>>,
     pub(super) timed: Option<TimedPre<CallState>>,
@@ -129,9 +129,9 @@ impl Component {
 
     /// What it is when it runs. One call loads it, and the others wait for that; who is cancelled waits no longer,
     /// and leaves the work to another one.
-    pub(super) fn load(&self, engine: &Engine, cancel: &Cancel) -> Result<&Loaded, Fault> {
+    pub(super) fn load(&self, engines: &Engines, cancel: &Cancel) -> Result<&Loaded, Fault> {
         let loaded = self.loaded.get_or_try_init(cancel, || {
-            match Loaded::new(engine, &self.binary, &self.grants, cancel) {
+            match Loaded::new(engines, &self.binary, &self.grants, cancel) {
                 Ok(loaded) => Ok(Ok(loaded)),
                 Err(LoadError::Cancelled(Reason::Overdue)) => {
                     let plugin = self.name.strip_prefix("plugin/").unwrap_or(&self.name);
@@ -170,27 +170,31 @@ impl Drop for Place<'_> {
 
 impl Loaded {
     fn new(
-        engine: &Engine,
+        engines: &Engines,
         binary: &Binary,
         grants: &[Capability],
         cancel: &Cancel,
     ) -> Result<Self, LoadError> {
-        let compiled = compiled(engine, binary, cancel)?;
-        Self::linked(engine, &compiled, grants).map_err(|error| LoadError::Never(format!("{error:#}")))
+        let compiled = compiled(engines, binary, cancel)?;
+        let is_concurrent = !Engine::same(compiled.engine(), engines.plain());
+        Self::linked(&compiled, is_concurrent, grants).map_err(|error| LoadError::Never(format!("{error:#}")))
     }
 
-    fn linked(engine: &Engine, compiled: &Compiled, grants: &[Capability]) -> wasmtime::Result<Self> {
+    fn linked(compiled: &Compiled, is_concurrent: bool, grants: &[Capability]) -> wasmtime::Result<Self> {
+        let engine = compiled.engine();
         let mut linker = Linker::new(engine);
         for grant in grants {
             grant.add_to_linker(&mut linker)?;
         }
-        let waits = compiled.component_type().imports(engine).any(|(name, _)| wasi::is_wasi(name));
-        if waits {
-            wasi::link(&mut linker)?;
+        let ty = compiled.component_type();
+        let imports_any = |which: fn(&str) -> bool| ty.imports(engine).any(|(name, _)| which(name));
+        if imports_any(wasi::is_wasi) {
+            CallState::link_wasi(&mut linker, imports_any(wasi::is_newer))?;
         }
+        let waits = is_concurrent || imports_any(wasi::is_wasi);
         let template = linker.instantiate_pre(compiled)?;
         Ok(Self {
-            calls: calls(engine, compiled, &template, waits)?,
+            calls: calls(compiled, &template, waits)?,
             waits,
             plan: PlanAwarePre::new(template.clone()).ok(),
             timed: TimedPre::new(template.clone()).ok(),
@@ -200,12 +204,7 @@ impl Loaded {
     }
 }
 
-fn calls(
-    engine: &Engine,
-    compiled: &Compiled,
-    template: &InstancePre<CallState>,
-    waits: bool,
-) -> wasmtime::Result<Calls> {
+fn calls(compiled: &Compiled, template: &InstancePre<CallState>, waits: bool) -> wasmtime::Result<Calls> {
     if compiled.get_export_index(None, TOOL_INTERFACE).is_some() {
         let template = template.clone();
         return Ok(if waits {
@@ -214,21 +213,21 @@ fn calls(
             Calls::Tool(AnyToolPre::new(template)?)
         });
     }
-    let (functions, _) = Functions::of(engine, compiled);
+    let (functions, _) = Functions::of(compiled);
     if functions.is_empty() {
         return Err(wasmtime::Error::msg(format!("it exports neither {TOOL_INTERFACE} nor a function")));
     }
     Ok(Calls::Functions(functions))
 }
 
-fn compiled(engine: &Engine, binary: &Binary, cancel: &Cancel) -> Result<Compiled, LoadError> {
+fn compiled(engines: &Engines, binary: &Binary, cancel: &Cancel) -> Result<Compiled, LoadError> {
     match binary {
         // SAFETY: `deserialize` trusts its input like a shared library. These bytes were made
         // by this project's own build and are part of this program's file; whoever can change
         // them can change the program.
         #[allow(unsafe_code)]
-        Binary::Precompiled(bytes) => unsafe { Compiled::deserialize(engine, bytes) }
+        Binary::Precompiled(bytes) => unsafe { Compiled::deserialize(engines.plain(), bytes) }
             .map_err(|error| LoadError::Never(format!("{error:#}"))),
-        Binary::Shipped(load) => load(engine, cancel),
+        Binary::Shipped(load) => load(engines, cancel),
     }
 }

@@ -7,15 +7,15 @@ use http::Request;
 use scorpiox_plugin::ImageType;
 use scorpiox_reflect::{Function, Outcome};
 use serde_json::{Map, Value};
+use wasmtime::Store;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Instance, InstancePre, Val};
-use wasmtime::{Engine, Store};
 
-use super::fault::Stop;
-use super::{CallState, Component, program, service};
+use super::tasks::{self, Streamed};
+use super::{CallState, Component, handler, program, service};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::{Content, Image};
-use scorpiox_wasi::{HasWasi as _, Program, is_wasi};
+use scorpiox_wasi::{HasWasi as _, Program, is_newer, is_wasi};
 
 /// The exported functions that can be tools.
 pub struct Functions(Vec<Exported>);
@@ -25,6 +25,8 @@ pub struct Exported {
     /// `name`, or `interface.name`.
     pub name: String,
     kind: Kind,
+    /// Whether it is of WASI 0.3.
+    is_newer: bool,
     index: ComponentExportIndex,
 }
 
@@ -54,9 +56,11 @@ type Called = Result<ToolResult, ToolError>;
 
 impl Functions {
     /// Of a component; and those that can be no tool, with the reason.
-    pub fn of(engine: &Engine, compiled: &Compiled) -> (Self, Vec<(String, String)>) {
-        let ty = compiled.component_type();
-        let has_wasi = ty.imports(engine).any(|(name, _)| is_wasi(name));
+    pub fn of(compiled: &Compiled) -> (Self, Vec<(String, String)>) {
+        let (engine, ty) = (compiled.engine(), compiled.component_type());
+        // What WASI 0.3 exports waits by itself, whatever it imports.
+        let has_wasi = ty.imports(engine).chain(ty.exports(engine)).any(|(name, _)| is_newer(name))
+            || ty.imports(engine).any(|(name, _)| is_wasi(name));
         let mut found = Found { compiled, functions: Vec::new(), refused: Vec::new(), names: HashSet::new() };
         for (export, item) in ty.exports(engine) {
             match item.ty {
@@ -133,6 +137,9 @@ impl Functions {
             Given::Request(request) => {
                 let instance = template.instantiate_async(&mut *store).await?;
                 let handle = exported.function(&instance, store)?;
+                if exported.is_newer {
+                    return handler::call(store, &handle, request, output_bytes).await;
+                }
                 return service::call(store, &handle, request, output_bytes).await;
             }
             Given::Program(program) => {
@@ -144,13 +151,21 @@ impl Functions {
         let instance = template.instantiate_async(&mut *store).await?;
         let function = exported.function(&instance, store)?;
         let mut results = exported.results();
-        let called = function.call_async(&mut *store, &values, &mut results).await;
+        let mut called = function.call_async(&mut *store, &values, &mut results).await;
+        let mut streamed = None;
+        if called.is_ok() {
+            (streamed, called) = exported.rest(store, &mut results, output_bytes).await?;
+        }
         let called = given(called, &results, &exported.name);
         if is_program {
             return program::outcome(called, &results, store.data_mut().wasi());
         }
         called?;
-        exported.outcome(&results, component.images.get(name).copied())
+        let image = component.images.get(name).copied();
+        match streamed {
+            Some(bytes) => Ok(exported.outcome_of_stream(bytes, image, output_bytes)),
+            None => exported.outcome(&results, image),
+        }
     }
 
     fn prepare(&self, name: &str, arguments: &str) -> Result<Prepared<'_>, ToolError> {
@@ -210,12 +225,48 @@ impl Exported {
             .ok_or_else(|| wasmtime::Error::msg(format!("{} is no longer exported", self.name)))
     }
 
+    /// What comes after a result: the bytes of the stream that it is, and the end of its tasks.
+    async fn rest(
+        &self,
+        store: &mut Store<CallState>,
+        results: &mut [Val],
+        most: usize,
+    ) -> wasmtime::Result<(Option<Streamed>, wasmtime::Result<()>)> {
+        let stream = match &self.kind {
+            Kind::Function(function) => function.stream(results),
+            Kind::Program | Kind::Service => None,
+        };
+        let streamed = match stream {
+            Some(Val::Stream(stream)) => Some(tasks::collect(store, stream, most).await?),
+            _ => None,
+        };
+        Ok((streamed, tasks::finish(store).await))
+    }
+
+    fn outcome_of_stream(&self, streamed: Streamed, image: Option<ImageType>, most: usize) -> Called {
+        let Kind::Function(function) = &self.kind else { return Err(ToolError::Cancelled) };
+        let Streamed::Whole(bytes) = streamed else {
+            return Err(ToolError::Failed(format!(
+                "{} gave a stream of more than {most} bytes, which are the most of a result.",
+                self.name
+            )));
+        };
+        match image {
+            Some(image) => self.shown(image, bytes),
+            None => self.said(function.outcome_of_stream(&bytes)),
+        }
+    }
+
     fn outcome(&self, results: &[Val], image: Option<ImageType>) -> wasmtime::Result<Called> {
         let Kind::Function(function) = &self.kind else { return Ok(Err(ToolError::Cancelled)) };
         if let Some((image, bytes)) = image.zip(function.bytes(results)) {
             return Ok(self.shown(image, bytes));
         }
-        Ok(match function.outcome(results)? {
+        Ok(self.said(function.outcome(results)?))
+    }
+
+    fn said(&self, outcome: Outcome) -> Called {
+        match outcome {
             Outcome::Given { text, structured } => {
                 let structured = structured.map(|value| value.to_string());
                 Ok(ToolResult { content: vec![Content::Text(text)], structured })
@@ -223,7 +274,7 @@ impl Exported {
             Outcome::Refused(reason) => Err(ToolError::Failed(
                 reason.unwrap_or_else(|| format!("{} failed and gave no reason.", self.name)),
             )),
-        })
+        }
     }
 
     /// Bytes as the image that they were said to be.
@@ -251,8 +302,7 @@ fn not_given() -> Val {
 /// One without results has given nothing before its end.
 fn given(called: wasmtime::Result<()>, results: &[Val], function: &str) -> wasmtime::Result<()> {
     let Err(error) = called else { return Ok(()) };
-    let is_cancelled = matches!(error.downcast_ref::<Stop>(), Some(Stop::Cancelled(_)));
-    if is_cancelled || results.is_empty() || results.contains(&not_given()) {
+    if tasks::is_cancelled(&error) || results.is_empty() || results.contains(&not_given()) {
         return Err(error);
     }
     tracing::warn!("{function} gave its result, and failed when it cleaned up: {error:#}");
@@ -278,7 +328,6 @@ impl Found<'_> {
         let ComponentItem::ComponentFunc(ty) = item else { return };
         let outcome = match Function::of(ty) {
             Err(why) => Err(why.to_string()),
-            _ if ty.async_() => Err("it is asynchronous, which tools cannot be".to_owned()),
             Ok(function) => Ok(Kind::Function(function)),
         };
         self.take(interface, export, name, outcome);
@@ -298,7 +347,10 @@ impl Found<'_> {
         let outcome = kind.and_then(|kind| match index {
             None => Err("it cannot be found".to_owned()),
             _ if !self.names.insert(name.clone()) => Err("another function has the same name".to_owned()),
-            Some(index) => Ok(Exported { name: name.clone(), kind, index }),
+            Some(index) => {
+                let is_newer = interface.is_some_and(is_newer);
+                Ok(Exported { name: name.clone(), kind, is_newer, index })
+            }
         });
         match outcome {
             Ok(exported) => self.functions.push(exported),

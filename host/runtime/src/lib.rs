@@ -1,4 +1,4 @@
-//! Running components: one engine, a fresh instance for each call, limits on all of it.
+//! Running components: an engine for most and one for those of WASI 0.3, a fresh instance for each call, limits on all of it.
 //!
 //! Invariants: every call gets a new store and a new instance, so nothing is left of
 //! one call for the next; every call has a budget of time, memory and output; a call
@@ -9,20 +9,24 @@ pub mod bindings;
 mod call;
 mod code_cache;
 mod component;
+mod engines;
 mod fault;
 mod functions;
+mod handler;
 mod limits;
 mod loading;
 mod pool;
 mod program;
 mod service;
 mod state;
+mod tasks;
 mod ticker;
 mod wait;
 
 pub use call::{Finished, Runtime};
 pub use code_cache::{CodeCache, LoadError};
 pub use component::{Binary, Component, Load};
+pub use engines::Engines;
 pub use fault::Fault;
 pub use functions::{Exported, Functions, tool_name};
 pub use limits::Limits;

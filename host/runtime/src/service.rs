@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use wasmtime::Store;
 use wasmtime::component::{Func, Resource};
-use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, Scheme};
+use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
 use wasmtime_wasi_http::p2::types::{HostIncomingRequest, HostResponseOutparam};
 use wasmtime_wasi_http::{WasiBody, WasiHttpView as _};
 
 use super::CallState;
-use super::fault::Stop;
+use super::tasks::is_cancelled;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
 
@@ -44,7 +44,7 @@ const KNOWN: [&str; 5] = ["method", "path", "headers", "body", "body_base64"];
 
 /// Whether an export serves requests.
 pub fn is_service(export: &str) -> bool {
-    export.starts_with("wasi:http/incoming-handler@0.2.")
+    export.starts_with("wasi:http/incoming-handler@0.2.") || export.starts_with("wasi:http/handler@0.3.")
 }
 
 /// JSON Schema of the arguments.
@@ -181,10 +181,10 @@ fn body(arguments: &Map<String, Value>) -> Result<Bytes, String> {
 }
 
 /// What the component said.
-enum Answer {
+pub(super) enum Answer {
     Whole(Response<Bytes>),
     /// It set an error in the place of a response.
-    Refused(ErrorCode),
+    Refused(String),
     /// The body is larger than a result may be.
     TooLarge,
     /// It broke off while it answered.
@@ -212,7 +212,7 @@ pub(super) async fn call(
     let answer = async {
         match receiver.await {
             Ok(Ok(response)) => collected(response, most).await,
-            Ok(Err(code)) => Answer::Refused(code),
+            Ok(Err(code)) => Answer::Refused(format!("{code:?}")),
             Err(_) => Answer::None,
         }
     };
@@ -225,10 +225,6 @@ pub(super) async fn call(
         }
         (Err(error), _) => Err(error),
     }
-}
-
-fn is_cancelled(error: &wasmtime::Error) -> bool {
-    matches!(error.downcast_ref::<Stop>(), Some(Stop::Cancelled(_)))
 }
 
 /// Runs a call, and beside it what takes its answer. When the call has ended nothing more of its answer comes than
@@ -248,7 +244,7 @@ async fn both<C, A>(call: impl Future<Output = C>, answer: impl Future<Output = 
     .await
 }
 
-async fn collected(response: Response<WasiBody>, most: usize) -> Answer {
+pub(super) async fn collected(response: Response<WasiBody>, most: usize) -> Answer {
     let (parts, body) = response.into_parts();
     match Limited::new(body, most).collect().await {
         Ok(body) => Answer::Whole(Response::from_parts(parts, body.to_bytes())),
@@ -257,11 +253,11 @@ async fn collected(response: Response<WasiBody>, most: usize) -> Answer {
     }
 }
 
-fn outcome(answer: Option<Answer>) -> Called {
+pub(super) fn outcome(answer: Option<Answer>) -> Called {
     let failed = |why: String| Err(ToolError::Failed(why));
     match answer {
         Some(Answer::Whole(response)) => Ok(result(&response)),
-        Some(Answer::Refused(code)) => failed(format!("It answered with an error: {code:?}.")),
+        Some(Answer::Refused(code)) => failed(format!("It answered with an error: {code}.")),
         Some(Answer::TooLarge) => failed("The body of its answer is larger than a result may be.".to_owned()),
         Some(Answer::BrokenOff(why)) => failed(format!("Its answer broke off: {why}.")),
         Some(Answer::None) => failed("It gave no answer.".to_owned()),

@@ -24,11 +24,13 @@ impl Wake for Unpark {
 }
 
 /// Runs a future on this thread, with timers and connections on `handle`'s. It is dropped, and the
-/// guest with it, when the call is cancelled or has waited for longer than `most`.
+/// guest with it, when the call is cancelled, has waited for longer than `most`, or `is_overdue`: the host may have had
+/// work without the guest.
 pub(super) fn wait<F: Future>(
     future: F,
     cancel: &Cancel,
     most: Duration,
+    is_overdue: impl Fn() -> bool,
     handle: &Handle,
 ) -> Result<F::Output, Stop> {
     let _entered = handle.enter();
@@ -45,6 +47,9 @@ pub(super) fn wait<F: Future>(
         }
         if waited >= most {
             return Err(Stop::Waited);
+        }
+        if is_overdue() {
+            return Err(Stop::Deadline);
         }
         let begun = Instant::now();
         thread::park_timeout(LOOK_TIME);

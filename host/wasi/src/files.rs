@@ -18,7 +18,6 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
-use super::folders::Preopen;
 use super::guarded::{Guarded, Opened, Seen};
 use super::way::{Way, WayListing};
 
@@ -40,15 +39,7 @@ impl Host for Guarded<'_> {
 
 impl preopens::Host for Guarded<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let mut all = Vec::new();
-        for (preopen, name) in self.guard.preopens() {
-            let fd = match preopen {
-                Preopen::Folder(dir) => self.view.table.push(Descriptor::Dir(dir))?,
-                Preopen::Way(way) => Resource::new_own(self.view.table.push(way)?.rep()),
-            };
-            all.push((fd, name));
-        }
-        Ok(all)
+        self.preopened()
     }
 }
 
@@ -99,11 +90,10 @@ impl HostDescriptor for Guarded<'_> {
         let (old, old_name, real) = self.changed(&fd, &old_path)?;
         let moved = match self.changed(&new_fd, &new_path) {
             Ok((new, new_name, _)) => {
-                let is_folder = real.symlink_metadata().is_ok_and(|about| about.is_dir());
-                let moved = if is_folder && !self.guard.allows_all_below(&real) {
-                    Err(ErrorCode::NotPermitted.into())
-                } else {
+                let moved = if self.may_move(&real) {
                     self.view.rename_at(old.fd(), old_name, new.fd(), new_name).await
+                } else {
+                    Err(ErrorCode::NotPermitted.into())
                 };
                 self.release(&new)?;
                 moved
@@ -329,11 +319,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
-        if self.way(&fd).is_some() {
-            self.view.table.delete(Resource::<Way>::new_own(fd.rep()))?;
-            return Ok(());
-        }
-        HostDescriptor::drop(&mut self.view, fd)
+        self.close(fd)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File as StdFile;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, OpenOptions};
@@ -13,7 +13,7 @@ use wasmtime_wasi::filesystem::{
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
-use super::folders::Guard;
+use super::folders::{Guard, Preopen};
 use super::place::{Place, real_path};
 use super::way::{Leads, Way};
 
@@ -134,6 +134,34 @@ impl<'a> Guarded<'a> {
         let folder = OpenDir::new(place.folder.into_std_file(), dir.perms, dir.open_mode, true);
         let held = self.view.table.push(Descriptor::Dir(folder))?;
         Ok(Seen::In(Held(held.rep()), place.name))
+    }
+
+    /// What a guest begins with.
+    pub(super) fn preopened(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+        let mut all = Vec::new();
+        for (preopen, name) in self.guard.preopens() {
+            let fd = match preopen {
+                Preopen::Folder(dir) => self.view.table.push(Descriptor::Dir(dir))?,
+                Preopen::Way(way) => Resource::new_own(self.view.table.push(way)?.rep()),
+            };
+            all.push((fd, name));
+        }
+        Ok(all)
+    }
+
+    pub(super) fn close(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
+        if self.way(&fd).is_some() {
+            self.view.table.delete(Resource::<Way>::new_own(fd.rep()))?;
+        } else {
+            self.view.table.delete(fd)?;
+        }
+        Ok(())
+    }
+
+    /// Whether what is there may get another name, with all that is in it.
+    pub(super) fn may_move(&self, real: &Path) -> bool {
+        let is_folder = real.symlink_metadata().is_ok_and(|about| about.is_dir());
+        !is_folder || self.guard.allows_all_below(real)
     }
 
     pub(super) fn release(&mut self, held: &Held) -> FsResult<()> {

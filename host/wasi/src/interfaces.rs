@@ -38,12 +38,39 @@ const RELEASED: [(&str, &[&str]); 7] = [
     ("wasi:http", &["outgoing-handler", "types"]),
 ];
 
+/// The same, in WASI 0.3.
+const RELEASED_0_3: [(&str, &[&str]); 6] = [
+    ("wasi:clocks", &["monotonic-clock", "system-clock", "types"]),
+    ("wasi:random", &["random", "insecure", "insecure-seed"]),
+    (
+        "wasi:cli",
+        &[
+            "environment",
+            "exit",
+            "stdin",
+            "stdout",
+            "stderr",
+            "terminal-input",
+            "terminal-output",
+            "terminal-stdin",
+            "terminal-stdout",
+            "terminal-stderr",
+            "types",
+        ],
+    ),
+    ("wasi:filesystem", &["preopens", "types"]),
+    ("wasi:sockets", &["ip-name-lookup", "types"]),
+    ("wasi:http", &["client", "types"]),
+];
+
 /// Whether an interface of WASI is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Linked {
     /// It is, with what it is named for.
     Yes,
-    /// It belongs to a newer WASI than there is.
+    /// It belongs to a draft of WASI 0.3, which has other types than the release.
+    Draft,
+    /// It belongs to WASI 0.3, of which there is not all.
     Newer,
     /// It is none that there is.
     No,
@@ -56,13 +83,23 @@ pub fn linked(import: &str) -> Linked {
         return Linked::Yes;
     }
     let Some((path, version)) = import.split_once('@') else { return Linked::No };
-    if version.starts_with("0.3.") {
-        return Linked::Newer;
-    }
     let Some((package, interface)) = path.split_once('/') else { return Linked::No };
-    let is_released = version.starts_with("0.2.") && !version.contains('-');
-    let is_known = RELEASED.iter().any(|(known, all)| *known == package && all.contains(&interface));
-    if is_released && is_known { Linked::Yes } else { Linked::No }
+    let is_in = |released: &[(&str, &[&str])]| {
+        released.iter().any(|(known, all)| *known == package && all.contains(&interface))
+    };
+    let is_draft = version.contains('-');
+    match version.get(..4) {
+        Some("0.2.") if !is_draft && is_in(&RELEASED) => Linked::Yes,
+        Some("0.3.") if is_draft => Linked::Draft,
+        Some("0.3.") if is_in(&RELEASED_0_3) => Linked::Yes,
+        Some("0.3.") => Linked::Newer,
+        _ => Linked::No,
+    }
+}
+
+/// Whether this is an import of WASI 0.3.
+pub fn is_newer(import: &str) -> bool {
+    super::is_wasi(import) && import.contains("@0.3.")
 }
 
 #[cfg(test)]
@@ -77,18 +114,20 @@ mod tests {
     fn what_is_said_to_be_linked_is() {
         let engine = Engine::default();
         let mut linker = Linker::<WasiState>::new(&engine);
-        link(&mut linker).expect("it links");
+        link(&mut linker, true).expect("it links");
         let mut is_there = |name: &str| {
             let resource = ResourceType::host::<()>();
             // A name is given once.
             linker.root().resource(name, resource, |_, _| Ok(())).is_err()
         };
         assert!(!is_there("wasi:cli/nothing@0.2.0"));
-        for (package, interfaces) in RELEASED {
-            for interface in interfaces {
-                let mut releases = (0..40).map(|patch| format!("{package}/{interface}@0.2.{patch}"));
-                assert!(releases.any(|name| is_there(&name)), "{package}/{interface}");
-                assert_eq!(linked(&format!("{package}/{interface}@0.2.3")), Linked::Yes);
+        for (minor, all) in [("0.2", &RELEASED[..]), ("0.3", &RELEASED_0_3)] {
+            for (package, interfaces) in all {
+                for interface in *interfaces {
+                    let mut releases = (0..40).map(|patch| format!("{package}/{interface}@{minor}.{patch}"));
+                    assert!(releases.any(|name| is_there(&name)), "{package}/{interface}@{minor}");
+                    assert_eq!(linked(&format!("{package}/{interface}@{minor}.3")), Linked::Yes);
+                }
             }
         }
         let drafts = config::NAMES.iter().chain(&logging::NAMES).map(|name| (*name).to_owned());
@@ -98,9 +137,9 @@ mod tests {
     }
 
     #[test]
-    fn others_are_newer_or_not_there() {
-        assert_eq!(linked("wasi:clocks/monotonic-clock@0.3.0"), Linked::Newer);
-        assert_eq!(linked("wasi:http/handler@0.3.0-rc-2026-01-01"), Linked::Newer);
+    fn others_are_drafts_or_newer_or_not_there() {
+        assert_eq!(linked("wasi:clocks/timezone@0.3.0"), Linked::Newer);
+        assert_eq!(linked("wasi:http/types@0.3.0-rc-2026-01-01"), Linked::Draft);
         for name in
             ["wasi:nn/tensor@0.2.0", "wasi:cli/environment", "wasi:cli/stdin@0.2.0-rc", "wasi:cli@0.2.0"]
         {

@@ -1,4 +1,4 @@
-//! WASI 0.2, `wasi:http`, `wasi:config`, `wasi:logging` and `wasi:keyvalue`, for components that others ship.
+//! WASI 0.2 and 0.3, `wasi:http`, `wasi:config`, `wasi:logging` and `wasi:keyvalue`, for components that others ship.
 //!
 //! All of it is linked, so that what ordinary compilers make can start; none of it reaches anything
 //! that was not approved. Without a grant there are no folders, no variables, no hosts, a clock that
@@ -6,8 +6,8 @@
 //! go through [`requests`], which has the checks of every other request of this program. What is
 //! printed goes to the operator's log, or is the result of a program that is run.
 //!
-//! Invariant: each function with a path in it is in [`files`], which decides about the place that the
-//! path leads to, in a folder that is held open, before anything is done there.
+//! Invariant: each function with a path in it is in [`files`] or, for WASI 0.3, in [`p3`]. Both have [`guarded`] decide
+//! about the place that the path leads to, in a folder that is held open, before anything is done there.
 
 mod config;
 mod files;
@@ -16,6 +16,7 @@ mod guarded;
 mod interfaces;
 mod keyvalue;
 mod logging;
+mod p3;
 mod place;
 mod requests;
 pub mod secrets;
@@ -39,7 +40,7 @@ use wasmtime_wasi_http::{WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
 pub use folders::Unwritable;
-pub use interfaces::{Linked, linked};
+pub use interfaces::{Linked, is_newer, linked};
 pub use source::WasiSource;
 
 use folders::Guard;
@@ -160,7 +161,7 @@ impl WasiState {
 }
 
 /// A store's data with WASI in it.
-pub trait HasWasi: IoView + WasiView + WasiHttpView + 'static {
+pub trait HasWasi: IoView + WasiView + WasiHttpView + Send + 'static {
     /// The WASI of the call.
     fn wasi(&mut self) -> &mut WasiState;
 
@@ -201,8 +202,9 @@ pub fn is_wasi(import: &str) -> bool {
     import.starts_with("wasi:")
 }
 
-/// Links all of it. Calls have to be asynchronous then.
-pub fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+/// Links all of it. Calls have to be asynchronous then. With `newer` also WASI 0.3, for which the engine has to allow
+/// concurrent calls.
+pub fn link<T: HasWasi>(linker: &mut Linker<T>, newer: bool) -> wasmtime::Result<()> {
     let l = linker;
     wasmtime_wasi_io::add_to_linker_async(l)?;
     clocks::wall_clock::add_to_linker::<T, wasmtime_wasi::clocks::WasiClocks>(l, T::clocks)?;
@@ -219,7 +221,8 @@ pub fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     requests::link_bounded(l)?;
     config::link(l)?;
     logging::link(l)?;
-    keyvalue::link(l)
+    keyvalue::link(l)?;
+    if newer { p3::link(l) } else { Ok(()) }
 }
 
 fn guarded<T: HasWasi>(state: &mut T) -> Guarded<'_> {

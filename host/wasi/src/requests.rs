@@ -1,4 +1,4 @@
-//! `wasi:http/outgoing-handler`: requests to the hosts that were approved, by the one way that this
+//! `wasi:http/outgoing-handler`, and `wasi:http/client` of WASI 0.3: requests to the hosts that were approved, by the one way that this
 //! program makes requests.
 
 use std::sync::Arc;
@@ -27,9 +27,9 @@ const MAX_WAITING: usize = 8;
 /// Most bytes of a request's body that are taken over at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Longest method, authority, and path with query, in bytes: the host keeps them for each request.
-const MAX_METHOD_BYTES: usize = 64;
-const MAX_AUTHORITY_BYTES: usize = 1024;
-const MAX_PATH_BYTES: usize = 16 * 1024;
+pub(super) const MAX_METHOD_BYTES: usize = 64;
+pub(super) const MAX_AUTHORITY_BYTES: usize = 1024;
+pub(super) const MAX_PATH_BYTES: usize = 16 * 1024;
 
 /// What WASI calls the interface.
 const TYPES: &str = "wasi:http/types@0.2.12";

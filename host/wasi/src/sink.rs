@@ -1,6 +1,9 @@
 //! What a guest prints, up to a bound.
 
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
@@ -47,6 +50,13 @@ impl Sink {
         }
     }
 
+    fn take(&self, bytes: &[u8]) {
+        let mut kept = self.lock();
+        let fits = bytes.len().min(kept.most - kept.bytes.len());
+        kept.bytes.extend_from_slice(&bytes[..fits]);
+        kept.lost += bytes.len() - fits;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.0.lock()
     }
@@ -60,8 +70,7 @@ impl IsTerminal for Sink {
 
 impl StdoutStream for Sink {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
-        // Of a later WASI, which is not linked.
-        Box::new(tokio::io::sink())
+        Box::new(self.clone())
     }
 
     fn p2_stream(&self) -> Box<dyn OutputStream> {
@@ -71,10 +80,7 @@ impl StdoutStream for Sink {
 
 impl OutputStream for Sink {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        let mut kept = self.lock();
-        let fits = bytes.len().min(kept.most - kept.bytes.len());
-        kept.bytes.extend_from_slice(&bytes[..fits]);
-        kept.lost += bytes.len() - fits;
+        self.take(&bytes);
         Ok(())
     }
 
@@ -84,6 +90,21 @@ impl OutputStream for Sink {
 
     fn check_write(&mut self) -> StreamResult<usize> {
         Ok(WRITE_BYTES)
+    }
+}
+
+impl AsyncWrite for Sink {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.take(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -14,7 +14,7 @@ use super::definitions::{BadDefinition, MAX_TOOLS, check, check_one};
 use super::fit::{check_imports, check_version};
 use super::grants::Ungrantable;
 use super::{bare, choice};
-use scorpiox_runtime::{CodeCache, Exported, Functions};
+use scorpiox_runtime::{CodeCache, Engines, Exported, Functions};
 use scorpiox_wasi::is_wasi;
 
 /// What a component turned out to be.
@@ -37,8 +37,16 @@ pub enum Undescribed {
     /// It needs an interface that this program does not have.
     #[error("it imports {0}, which this version of scorpiox-code does not provide; a newer one may")]
     UnknownImport(String),
-    /// It is built for a WASI that this program does not have.
-    #[error("it is built for WASI 0.3, and this version of scorpiox-code has 0.2; build it for that ({0})")]
+    /// It is built for a draft of WASI 0.3.
+    #[error(
+        "it is a component for a draft of WASI 0.3 (it imports {0}), and this version of scorpiox-code has 0.3.0; build \
+         it for that"
+    )]
+    DraftWasi(String),
+    /// It needs what this program does not have of WASI 0.3.
+    #[error(
+        "it is a WASI 0.3 component, and imports {0}, which this version of scorpiox-code does not have of it"
+    )]
     NewerWasi(String),
     /// There is nothing in it to call; says why, and what to do.
     #[error("{0}")]
@@ -147,26 +155,28 @@ impl Described {
 
 /// What the component of a plugin is. Nothing else may advance the engine's epoch meanwhile.
 pub fn describe(
-    engine: &Engine,
+    engines: &Engines,
     bytes: &[u8],
     manifest: &Manifest,
     cache: &CodeCache,
 ) -> Result<Described, Undescribed> {
-    let compiled = compile(engine, bytes, cache)?;
+    let compiled = compile(engines, bytes, cache)?;
+    let engine = compiled.engine();
     let imports: Vec<_> =
         compiled.component_type().imports(engine).map(|(name, _)| name.to_owned()).collect();
     check_imports(imports.iter().map(String::as_str), &manifest.capabilities)?;
-    let linker = bare::linked(engine, &compiled)
+    let linker = bare::linked(&compiled)
         .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
     let exports_tool = compiled.get_export_index(None, TOOL_INTERFACE).is_some();
     check_version(compiled.component_type().exports(engine).map(|(name, _)| name))?;
     let described = if exports_tool {
         let has_wasi = compiled.component_type().imports(engine).any(|(name, _)| is_wasi(name));
-        let read = if has_wasi { bare::tools(engine, &compiled, &linker) } else { read(engine, &compiled) };
+        let is_plain = Engine::same(engine, engines.plain()) && !has_wasi;
+        let read = if is_plain { read(engine, &compiled) } else { bare::tools(&compiled, &linker) };
         let tools = read.map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
         listed(tools.as_array().cloned().unwrap_or_default(), manifest)?
     } else {
-        reflect(engine, &compiled, manifest)?
+        reflect(&compiled, manifest)?
     };
     if described.tools.is_empty() {
         return Err(match (described.skipped.len(), described.refused.first()) {
@@ -180,11 +190,11 @@ pub fn describe(
 }
 
 /// Compiles it, or takes what was kept of that.
-fn compile(engine: &Engine, bytes: &[u8], cache: &CodeCache) -> Result<Compiled, Undescribed> {
+fn compile(engines: &Engines, bytes: &[u8], cache: &CodeCache) -> Result<Compiled, Undescribed> {
     check_kind(bytes)?;
     // Who waits for it can end the program.
     let cancel = Cancel::default();
-    let compiled = cache.load(engine, &Fingerprint::of(bytes), &cancel, || Ok(Cow::Borrowed(bytes)));
+    let compiled = cache.load(engines, &Fingerprint::of(bytes), &cancel, || Ok(Cow::Borrowed(bytes)));
     compiled.map_err(|error| Undescribed::NoComponent(error.to_string()))
 }
 
@@ -229,8 +239,8 @@ fn listed(definitions: Vec<Value>, manifest: &Manifest) -> Result<Described, Und
 }
 
 /// The tools of a component's functions.
-fn reflect(engine: &Engine, compiled: &Compiled, manifest: &Manifest) -> Result<Described, Undescribed> {
-    let (functions, refused) = Functions::of(engine, compiled);
+fn reflect(compiled: &Compiled, manifest: &Manifest) -> Result<Described, Undescribed> {
+    let (functions, refused) = Functions::of(compiled);
     let names: Vec<String> = functions.iter().map(|exported| exported.name.clone()).collect();
     choice::check_names(manifest, &names, &refused)?;
     let mut described = Described { refused, ..Described::default() };

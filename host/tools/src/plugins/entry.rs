@@ -10,12 +10,11 @@ use scorpiox_plugin::{
 };
 use scorpiox_policy::Refusal;
 use serde::Deserialize;
-use wasmtime::Engine;
 
 use super::grants::{Ungrantable, grants, limits};
 use super::secrets;
 use crate::{Definition, Kind, Marks, Tool};
-use scorpiox_runtime::{Binary, CodeCache, Component};
+use scorpiox_runtime::{Binary, CodeCache, Component, Engines};
 
 /// A plugin by one decision. Another decision makes another entry; calls that run keep theirs.
 pub(super) struct Entry {
@@ -176,8 +175,8 @@ pub fn held_to(
     let (grants, approved) = grants(capabilities, folders)?;
     let approved = Approved { config: installed.manifest.config.clone(), ..approved };
     let (cache, pinned, source) = (cache.clone(), fingerprint.clone(), installed.clone());
-    let load = move |engine: &Engine, cancel: &Cancel| {
-        cache.load(engine, &pinned, cancel, || Ok(source.read_component()?.into()))
+    let load = move |engines: &Engines, cancel: &Cancel| {
+        cache.load(engines, &pinned, cancel, || Ok(source.read_component()?.into()))
     };
     // Its data is its own, whatever a built-in tool is called.
     let mut component = Component::new(&namespace(&installed.name), Binary::Shipped(Box::new(load)), grants);

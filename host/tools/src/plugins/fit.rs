@@ -23,7 +23,9 @@ pub enum Import {
     By(&'static str),
     /// It is not there if `plugin.toml` does not ask for this.
     Needs(&'static str),
-    /// It is of WASI 0.3.
+    /// It is of a draft of WASI 0.3.
+    DraftWasi,
+    /// It is of WASI 0.3, and not there.
     NewerWasi,
     /// There is none of that name.
     Unknown,
@@ -33,6 +35,7 @@ pub enum Import {
 pub fn import(name: &str) -> Import {
     if is_wasi(name) {
         return match linked(name) {
+            Linked::Draft => Import::DraftWasi,
             Linked::Newer => Import::NewerWasi,
             Linked::No => Import::Unknown,
             Linked::Yes => reaching(name).map_or(Import::Free, Import::By),
@@ -52,9 +55,9 @@ fn reaching(name: &str) -> Option<&'static str> {
     let name = name.split('@').next().unwrap_or_default();
     match name {
         "wasi:cli/environment" => Some("env"),
-        "wasi:http/outgoing-handler" => Some("web"),
-        // What hash maps are seeded with is nothing that anybody asks for.
-        "wasi:random/insecure" | "wasi:random/insecure-seed" => None,
+        "wasi:http/outgoing-handler" | "wasi:http/client" => Some("web"),
+        // What hash maps are seeded with is nothing that anybody asks for, nor is a type without functions.
+        "wasi:random/insecure" | "wasi:random/insecure-seed" | "wasi:clocks/types" => None,
         _ => [
             ("wasi:filesystem/", "files"),
             ("wasi:clocks/", "clock"),
@@ -94,7 +97,8 @@ pub(super) fn check_imports<'a>(
     for name in names.clone() {
         match import(name) {
             Import::Free | Import::By(_) | Import::Needs(_) => {}
-            Import::NewerWasi => return Err(Undescribed::NewerWasi(format!("it imports {name}"))),
+            Import::DraftWasi => return Err(Undescribed::DraftWasi(name.to_owned())),
+            Import::NewerWasi => return Err(Undescribed::NewerWasi(name.to_owned())),
             Import::Unknown => return Err(Undescribed::UnknownImport(name.to_owned())),
         }
     }
@@ -186,8 +190,11 @@ mod tests {
         assert!(check_anatomy(&component(&["wasi:cli/stdin@0.2.3"], &one), &Asks::default()).is_ok());
         assert!(refusal(&["foo:bar/baz"], &one).starts_with("it imports foo:bar/baz, which this version"));
         assert!(refusal(&["wasi:nn/graph@0.2.0"], &one).starts_with("it imports wasi:nn/graph@0.2.0, which"));
-        let newer = refusal(&["wasi:clocks/monotonic-clock@0.3.0"], &one);
-        assert!(newer.contains("WASI 0.3") && newer.contains("wasi:clocks/monotonic-clock@0.3.0"), "{newer}");
+        assert!(check_anatomy(&component(&["wasi:cli/stdin@0.3.0"], &one), &Asks::default()).is_ok());
+        let newer = refusal(&["wasi:clocks/timezone@0.3.0"], &one);
+        assert!(newer.starts_with("it is a WASI 0.3 component, and imports wasi:clocks/timezone@0.3.0"));
+        let draft = refusal(&["wasi:clocks/monotonic-clock@0.3.0-rc-2026-01-01"], &one);
+        assert!(draft.starts_with("it is a component for a draft of WASI 0.3 (it imports wasi:clocks/mono"));
         let unasked = refusal(&["scorpiox:tool/store@0.1.0"], &one);
         assert!(unasked.contains("[capabilities.store] with why"), "{unasked}");
         let both = refusal(&["scorpiox:tool/store@0.1.0", "foo:bar/baz"], &one);

@@ -46,10 +46,16 @@ fn what_cannot_run_is_refused_before_it_is_compiled_and_says_what_to_do() {
     for (imports, exports, expected) in [
         (format!("(import \"foo:bar/baz\" {function})"), GIVE, "it imports foo:bar/baz, which this version"),
         (
-            format!("(import \"wasi:clocks/monotonic-clock@0.3.0\" {function})"),
+            format!("(import \"wasi:clocks/monotonic-clock@0.3.0-rc-2026-01-01\" {function})"),
             GIVE,
-            "it is built for WASI 0.3, and this version of scorpiox-code has 0.2; build it for that (it imports \
-             wasi:clocks/monotonic-clock@0.3.0)",
+            "it is a component for a draft of WASI 0.3 (it imports wasi:clocks/monotonic-clock@0.3.0-rc-2026-01-01), \
+             and this version of scorpiox-code has 0.3.0; build it for that",
+        ),
+        (
+            format!("(import \"wasi:clocks/timezone@0.3.0\" {function})"),
+            GIVE,
+            "it is a WASI 0.3 component, and imports wasi:clocks/timezone@0.3.0, which this version of scorpiox-code \
+             does not have of it",
         ),
         (
             format!("(import \"scorpiox:tool/store@0.1.0\" {function})"),

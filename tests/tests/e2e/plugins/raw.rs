@@ -140,11 +140,10 @@ fn what_cannot_be_a_tool_costs_only_itself() {
 #[test]
 fn a_newer_wasi_is_named() {
     let program = Program::new();
-    let clock =
-        "(import \"wasi:clocks/monotonic-clock@0.3.0\" (instance (export \"now\" (func (result u64)))))";
+    let clock = "(import \"wasi:clocks/timezone@0.3.0\" (instance (export \"now\" (func (result u64)))))";
     let source = source(&program, "raw", "", &exporting(clock, ["give".to_owned()]));
     let (added, _, err) = program.run(&["plugin", "add", &source]);
-    assert!(!added.success() && err.contains("raw cannot be a plugin: it is built for WASI 0.3"), "{err}");
+    assert!(!added.success() && err.contains("raw cannot be a plugin: it is a WASI 0.3 component"), "{err}");
 }
 
 /// A component that counts its calls in the store, and does something when it cleans up after its result.

@@ -13,12 +13,11 @@ use scorpiox_plugin::{
 use scorpiox_policy::Candidate;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, Working, columns, one_line, rows, size, wrapped};
-use wasmtime::Engine;
 
 use super::add::looked_into;
 use crate::cli::environment::Environment;
 use scorpiox_operator::Operator;
-use scorpiox_runtime::{CodeCache, pooled_config};
+use scorpiox_runtime::{CodeCache, Engines};
 use scorpiox_tools::plugins::{Described, candidate, describe, notes, pins};
 
 /// A plugin that was looked into.
@@ -61,8 +60,8 @@ impl Look {
             let what = || format!("compiling {name} ({})", size(bytes.len() as u64));
             let _working = (!has_code).then(|| Working::on(&what()));
             // As the server's, so that the code can be kept for it.
-            let engine = Engine::new(&pooled_config())?;
-            describe(&engine, &bytes, &installed.manifest, &cache).with_context(cannot)?
+            let engines = Engines::new()?;
+            describe(&engines, &bytes, &installed.manifest, &cache).with_context(cannot)?
         };
         let notes = anatomy.map(|anatomy| notes(anatomy, asks)).unwrap_or_default();
         let folders = pins(asks, environment.home.as_deref())?;

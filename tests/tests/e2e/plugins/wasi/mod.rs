@@ -5,6 +5,7 @@ mod exchanged;
 #[cfg(unix)] // links, pipes and sockets
 mod files;
 mod keeping;
+mod newer;
 mod nothing;
 mod programs;
 mod requests;

@@ -1,0 +1,47 @@
+//! A component that serves HTTP as WASI 0.3 has it: the same tool as that of 0.2.
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use wasmtime::Store;
+use wasmtime::component::{Func, Resource};
+use wasmtime_wasi_http::WasiHttpView as _;
+use wasmtime_wasi_http::p3;
+use wasmtime_wasi_http::p3::bindings::http::types::ErrorCode;
+use wasmtime_wasi_io::IoView as _;
+
+use super::service::{Answer, collected, outcome};
+use super::{CallState, tasks};
+use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
+
+/// Has a component answer a request. Its body is taken while the component writes it. An answer that is whole counts,
+/// even if the component fails afterwards.
+pub(super) async fn call(
+    store: &mut Store<CallState>,
+    handle: &Func,
+    request: Request<Bytes>,
+    most: usize,
+) -> wasmtime::Result<Result<ToolResult, ToolError>> {
+    type Answered = Result<Resource<p3::Response>, ErrorCode>;
+    let handle = handle.typed::<(Resource<p3::Request>,), (Answered,)>(&mut *store)?;
+    // Nobody waits for how the request ended: its body is at hand.
+    let (request, _) = p3::Request::from_http(store.data_mut().http().hooks, request.map(Full::new));
+    let request = store.data_mut().table().push(request)?;
+    let answer = match handle.call_async(&mut *store, (request,)).await? {
+        (Ok(response),) => {
+            let response = store.data_mut().table().delete(response)?;
+            let response = response.into_http(&mut *store, async { Ok(()) })?;
+            store.run_concurrent(async |_| collected(response, most).await).await?
+        }
+        (Err(code),) => Answer::Refused(format!("{code:?}")),
+    };
+    if matches!(answer, Answer::Whole(_))
+        && let Err(error) = tasks::finish(store).await
+    {
+        if tasks::is_cancelled(&error) {
+            return Err(error);
+        }
+        tracing::warn!("it answered a request, and failed afterwards: {error:#}");
+    }
+    Ok(outcome(Some(answer)))
+}

@@ -1,0 +1,104 @@
+//! What goes on in a call after its function gave a result: streams that it gave, and tasks that it left.
+//!
+//! Nothing outlives the call: its store ends with it, and all tasks with the store.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use wasmtime::component::{Source, StreamAny, StreamConsumer, StreamResult};
+use wasmtime::{Store, StoreContextMut};
+
+use super::CallState;
+use super::fault::Stop;
+
+/// How long tasks go on that a function left when it gave its result. It is there to close and to tell others; what
+/// takes longer would keep everybody waiting for a result that is there.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The bytes of a stream.
+pub(super) enum Streamed {
+    Whole(Vec<u8>),
+    /// There are more than there may be.
+    TooMany,
+}
+
+/// Takes the bytes of a stream to its end, up to `most`.
+pub(super) async fn collect(
+    store: &mut Store<CallState>,
+    stream: StreamAny,
+    most: usize,
+) -> wasmtime::Result<Streamed> {
+    let (sender, ended) = oneshot::channel();
+    let taking = Taking { bytes: Vec::new(), most, ended: Some(sender) };
+    stream.try_into_stream_reader::<u8>()?.pipe(&mut *store, taking)?;
+    let ended = store.run_concurrent(async |_| ended.await).await?;
+    ended.map_err(|_| wasmtime::Error::msg("its stream ended without a word"))
+}
+
+/// Lets tasks go on that a function left, for a while.
+pub(super) async fn finish(store: &mut Store<CallState>) -> wasmtime::Result<()> {
+    if store.concurrent_resource_table().is_none() {
+        return Ok(());
+    }
+    let rest = store.run_concurrent(async |tasks| {
+        poll_fn(|context| tasks.poll_no_interesting_tasks(context)).await;
+    });
+    timeout(LINGER, rest).await.unwrap_or_else(|_| {
+        tracing::debug!("it gave its result, and tasks that it left ended with the call");
+        Ok(())
+    })
+}
+
+pub(super) fn is_cancelled(error: &wasmtime::Error) -> bool {
+    matches!(error.downcast_ref::<Stop>(), Some(Stop::Cancelled(_)))
+}
+
+/// The end of a stream.
+struct Taking {
+    bytes: Vec<u8>,
+    most: usize,
+    ended: Option<oneshot::Sender<Streamed>>,
+}
+
+impl Taking {
+    fn end(&mut self, how: Streamed) {
+        if let Some(ended) = self.ended.take() {
+            // Nobody may want to know any more.
+            let _ = ended.send(how);
+        }
+    }
+}
+
+impl<D> StreamConsumer<D> for Taking {
+    type Item = u8;
+
+    fn poll_consume(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        store: StoreContextMut<'_, D>,
+        source: Source<'_, u8>,
+        _finish: bool,
+    ) -> Poll<wasmtime::Result<StreamResult>> {
+        let mut source = source.as_direct(store);
+        let given = source.remaining();
+        if given.len() > self.most - self.bytes.len() {
+            self.end(Streamed::TooMany);
+            return Poll::Ready(Ok(StreamResult::Dropped));
+        }
+        let count = given.len();
+        self.bytes.extend_from_slice(given);
+        source.mark_read(count);
+        Poll::Ready(Ok(StreamResult::Completed))
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        self.end(Streamed::Whole(bytes));
+    }
+}

@@ -1,0 +1,99 @@
+//! HTTP of WASI 0.3: requests to approved hosts, and components that answer requests.
+
+use scorpiox_tests::Program;
+use scorpiox_tests::site::{Answer, Site};
+use serde_json::{Value, json};
+
+use super::{newer, try_to};
+use crate::plugins::{listed, refused, with};
+
+fn site() -> (Site, String) {
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/echo" => Answer::of("text/plain", format!("{} {}", asked.method, asked.body)),
+        "/silence" => Answer::silence(),
+        _ => Answer::of("text/plain", "a page"),
+    });
+    let url = site.url("/");
+    let authority = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    (site, authority)
+}
+
+fn program(policy: &str) -> Program {
+    let program = Program::new();
+    let text = format!("version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\n{policy}");
+    program.put("home/.scorpiox/policy.toml", text);
+    program
+}
+
+fn manifest(host: &str) -> String {
+    format!("[capabilities.web]\nwhy = \"pages\"\nhosts = [\"{host}\"]\n[limits]\nwait_seconds = 2\n")
+}
+
+fn request(method: &str, authority: &str, path: &str, body: &str) -> Value {
+    json!({"method": method, "authority": authority, "path": path, "body": body})
+}
+
+#[test]
+fn an_approved_host_is_asked_and_no_other() {
+    let (site, authority) = site();
+    let (_program, mut server) = newer(program(""), &manifest(&authority));
+    let mut go = |arguments| try_to(&mut server, "request", arguments);
+    assert_eq!(go(request("GET", &authority, "/a?b=c", "")), Ok(json!([200, "a page"])));
+    let body = "x".repeat(100_000);
+    assert_eq!(go(request("POST", &authority, "/echo", &body)), Ok(json!([200, format!("POST {body}")])));
+    let late = go(request("GET", &authority, "/silence", "")).expect_err("late");
+    assert!(late.contains("waited for more than 2 s"), "{late}");
+    let asked = site.asked().len();
+    let denied = go(request("GET", "example.com", "/", "")).expect_err("refused");
+    assert!(denied.contains("HttpRequestDenied"), "{denied}");
+    let long = go(request("GET", &authority, &format!("/{}", "a".repeat(20_000)), "")).expect_err("refused");
+    assert_eq!(long, "path cannot be set");
+    let long = go(request(&"M".repeat(100), &authority, "/", "")).expect_err("refused");
+    assert_eq!(long, "method cannot be set");
+    assert_eq!(site.asked().len(), asked);
+}
+
+#[test]
+fn a_refusal_reaches_the_model_with_the_line_that_decides() {
+    let (site, authority) = site();
+    let (_program, mut server) = newer(program("deny = [\"127.0.0.0/8\"]\n"), &manifest(&authority));
+    let told = server.call("newer.request", request("GET", &authority, "/", ""));
+    let told = refused(&told);
+    let line = format!("This server refused web {authority}: ");
+    assert!(told.contains(&line) && told.contains("policy.toml line "), "{told}");
+    assert!(site.asked().is_empty());
+}
+
+#[test]
+fn a_component_that_serves_http_answers_requests() {
+    let limits = "[limits]\nwait_seconds = 2\noutput_kib = 64\n";
+    let (_program, mut server) = with(Program::new(), "newer-service", limits);
+    assert_eq!(listed(&mut server), ["newer-service.request"]);
+    let mut go = |arguments| server.call("newer-service.request", arguments);
+    let answer = go(json!({
+        "method": "POST", "path": "/echo?a=b", "headers": { "Host": "example.com", "X-Who": "me" }, "body": "grüße",
+    }));
+    let data = &answer["structuredContent"];
+    assert_eq!((&data["status"], &answer["isError"]), (&json!(200), &json!(false)), "{answer}");
+    assert_eq!(data["headers"], json!([["x-cookie", "a"], ["x-cookie", "b"]]));
+    let body = data["body"].as_str().expect("a text");
+    assert!(
+        body.contains("example.com") && body.contains("/echo?a=b") && body.ends_with("\ngrüße"),
+        "{body}"
+    );
+    assert!(body.contains("\nx-who: me\n") && body.contains("\ncontent-length: 7\n"), "{body}");
+    assert_eq!(go(json!({}))["structuredContent"]["status"], 404);
+    assert_eq!(go(json!({"path": "/bytes"}))["structuredContent"]["body_base64"], "//4=");
+    for (path, expected) in [
+        ("/half", "waited for more than 2 s in all"),
+        ("/error", "It answered with an error: ErrorCode::LoopDetected."),
+        ("/trap", "failed internally"),
+        ("/flood", "The body of its answer is larger than a result may be."),
+        ("/waits", "waited for more than 2 s in all"),
+    ] {
+        let answer = go(json!({ "path": path }));
+        assert!(refused(&answer).contains(expected), "{path}: {answer}");
+    }
+    let late = go(json!({"path": "/late-trap"}));
+    assert_eq!((&late["isError"], &late["structuredContent"]["body"]), (&json!(false), &json!("given")));
+}
