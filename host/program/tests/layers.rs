@@ -33,7 +33,7 @@ const LAYERS: [&[&str]; 14] = [
     &["runtime"],
     &["skills", "tools"],
     &["author", "server"],
-    &["stdio"],
+    &["install", "stdio"],
     &["program"],
 ];
 

@@ -78,6 +78,11 @@ impl PluginPattern {
         self.hash.is_some() || self.signer.is_some()
     }
 
+    /// Whether it means one version alone.
+    pub fn has_hash(&self) -> bool {
+        self.hash.is_some()
+    }
+
     /// What both mean, if there is anything.
     pub(crate) fn meet(&self, other: &Self) -> Option<Self> {
         let name = self.name.meet(&other.name)?;
