@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use crate::asks::{Asks, Limits};
 use crate::fingerprint::{Fingerprint, Stamps};
 use crate::name::PluginName;
+use crate::origin::Origin;
 use crate::plugin_folder::{owned, read_file};
 
 const VERSION: u32 = 1;
@@ -68,6 +69,12 @@ pub struct Approval {
     /// Who signed it, as minisign writes that: whether that counts is decided again whenever it is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+    /// Where it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// The key of the signer who vouched for it when it was approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
     /// The definitions of its tools, as clients are told.
     pub tools: Box<RawValue>,
 }
@@ -225,6 +232,8 @@ mod tests {
             folders: Pins::new(),
             limits: Limits::default(),
             signature: None,
+            origin: None,
+            signer: None,
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
         };
         Record { decided_at: 1_700_000_000, decision: Decision::Approved(Box::new(approval)) }

@@ -49,6 +49,12 @@ impl Fingerprint {
         Self(text)
     }
 
+    /// One that was found elsewhere, if it is one: 64 digits in small letters.
+    pub fn from_digest(digits: &str) -> Option<Self> {
+        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        (digits.len() == 64 && digits.chars().all(is_digit)).then(|| Self(digits.to_owned()))
+    }
+
     /// As text.
     pub fn as_str(&self) -> &str {
         &self.0

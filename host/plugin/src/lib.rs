@@ -14,10 +14,12 @@
 
 mod asks;
 mod decisions;
+mod difference;
 mod fingerprint;
 mod headers;
 mod manifest;
 mod name;
+mod origin;
 mod plugin_folder;
 mod secrets;
 mod status;
@@ -25,10 +27,12 @@ mod tool_note;
 
 pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WORKSPACE, WebAsk};
 pub use decisions::{Approval, Decision, Decisions, DecisionsError, Pins, Record};
+pub use difference::{Difference, Kind, Line, Version};
 pub use fingerprint::{Fingerprint, Stamps};
 pub use headers::Template;
 pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError};
 pub use name::{MAX_TOOL_NAME_CHARS, NameError, PluginName, is_tool_name};
+pub use origin::{ORIGIN, Origin};
 pub use plugin_folder::{
     Installed, MANIFEST, MAX_COMPONENT_BYTES, PluginFolder, SIGNATURE, read_file, read_signature,
 };

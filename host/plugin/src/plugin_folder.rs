@@ -11,6 +11,7 @@ use scorpiox_paths::{FINE_STEP, Stamp};
 use crate::fingerprint::{Fingerprint, Stamps};
 use crate::manifest::{MAX_MANIFEST_BYTES, Manifest};
 use crate::name::PluginName;
+use crate::origin::Origin;
 
 /// Largest component. One that brings a Python interpreter has about 40 MB.
 pub const MAX_COMPONENT_BYTES: u64 = 128 * 1024 * 1024;
@@ -175,6 +176,23 @@ impl Installed {
             return Ok(None);
         }
         read_signature(&self.component.with_file_name(SIGNATURE))
+    }
+
+    /// Where it came from, if that is known and its files are still those.
+    pub fn read_origin(&self, component: &Fingerprint) -> io::Result<Option<Origin>> {
+        if self.stamps.0.is_none() { Ok(None) } else { Origin::read(self, component) }
+    }
+
+    /// Its author's name for it, if that is known, whatever its files are by now: for looking for other versions.
+    pub fn author_name(&self) -> Option<PluginName> {
+        self.stamps.0.as_ref()?;
+        Origin::read_any(self).ok()?.map(|origin| origin.name)
+    }
+
+    /// Where it came from, whatever its files are by now.
+    pub fn address(&self) -> Option<String> {
+        self.stamps.0.as_ref()?;
+        Origin::read_any(self).ok()?.map(|origin| origin.address)
     }
 
     /// The component's bytes.

@@ -101,6 +101,8 @@ mod tests {
             folders: crate::Pins::new(),
             limits: plugin.manifest.limits.clone(),
             signature: None,
+            origin: None,
+            signer: None,
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
         };
         Record { decided_at: 0, decision: Decision::Approved(Box::new(approval)) }

@@ -53,7 +53,9 @@ pub use layers::{Files, Loaded};
 pub use load::quoted;
 pub use managed::kept_from_others;
 pub use parse::Idle;
-pub use plugins::{Approve, Candidate, PluginPattern, PluginsPolicy, Signed, Signer};
+pub use plugins::{
+    Approve, Candidate, PluginPattern, PluginsPolicy, Required, Signed, SignedFile, Signer, Updates,
+};
 pub use problem::Problem;
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;

@@ -1,6 +1,7 @@
 //! What two policies both allow, key by key.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use scorpiox_rules::{DenyRule, File, NamePattern, NetworkRule, PathRule, Places, Source, Sourced};
 
@@ -8,7 +9,7 @@ use crate::Policy;
 use crate::audit::AuditPolicy;
 use crate::files::FilesPolicy;
 use crate::narrow::meet_all;
-use crate::plugins::{PluginPattern, PluginsPolicy};
+use crate::plugins::{PluginPattern, PluginsPolicy, Signer};
 use crate::profile::{DEFAULT_PROFILE, Profile};
 use crate::rules::Rules;
 use crate::search::{EnginePolicy, SearchPolicy};
@@ -188,11 +189,23 @@ fn search(own: &SearchPolicy, by: &SearchPolicy) -> SearchPolicy {
 fn plugins(own: &PluginsPolicy, by: &PluginsPolicy) -> PluginsPolicy {
     // A signer opens nothing but by a rule, and rules have met.
     let mut signers = by.signers.clone();
-    signers.extend(own.signers.clone());
+    for (name, decided) in &own.signers {
+        // Another one of that name is a mistake; the same one may decide less for a person.
+        let is_narrower = |wish: &Sourced<Arc<Signer>>| {
+            wish.value.says_the_same(&decided.value) && wish.value.updates < decided.value.updates
+        };
+        if !signers.get(name).is_some_and(is_narrower) {
+            signers.insert(name.clone(), decided.clone());
+        }
+    }
+    let more = by.required.iter().filter(|required| !own.required.contains(required));
     PluginsPolicy {
         rules: rules(&own.rules, &by.rules, PluginPattern::meet),
         approve: most(&own.approve, &by.approve),
         signers,
+        required: own.required.iter().chain(more).cloned().collect(),
+        // Where plugins come from is not the person's to say, once it is decided.
+        index: own.index.clone().or_else(|| by.index.clone()),
     }
 }
 

@@ -36,11 +36,19 @@ pub fn render(policy: &Policy) -> String {
     page.text.push_str("\n[plugins]\n");
     rules(&mut page, &policy.plugins.rules);
     page.line(&format!("approve = \"{}\"", policy.plugins.approve.value), policy.plugins.approve.source);
+    // Each of several names the same key.
+    if let Some(required) = policy.plugins.required.first() {
+        page.line("require_signature = true", required.source);
+    }
+    if let Some(index) = &policy.plugins.index {
+        page.line(&format!("index = {}", quote(&index.value)), index.source);
+    }
     for (name, signer) in &policy.plugins.signers {
         page.header(&format!("plugins.signers.{name}"), signer.source);
         page.line(&format!("key = {}", quote(signer.value.key())), signer.source);
         let names: Vec<_> = signer.value.names.iter().map(|name| (name.to_string(), signer.source)).collect();
         page.list("names", &names, signer.source);
+        page.line(&format!("approve = \"{}\"", signer.value.updates), signer.source);
     }
     if let Some(allow) = &policy.workspaces.allow {
         page.text.push_str("\n[workspaces]\n");

@@ -33,13 +33,23 @@ impl<T> Rules<T> {
     /// The rule that keeps something closed, or that there is none which opens it; `about` says whether a
     /// rule is about it.
     pub(crate) fn check(&self, about: impl Fn(&T) -> bool + Copy) -> Result<&Sourced<T>, Closed<'_, T>> {
+        self.check_by(about, about)
+    }
+
+    /// The same of what has two names: `denies` and `allows` say whether a rule of the one list or the other is about
+    /// it.
+    pub(crate) fn check_by(
+        &self,
+        denies: impl Fn(&T) -> bool + Copy,
+        allows: impl Fn(&T) -> bool + Copy,
+    ) -> Result<&Sourced<T>, Closed<'_, T>> {
         if let Some(outer) = &self.outer {
-            outer.check(about)?;
+            outer.check_by(denies, allows)?;
         }
-        if let Some(rule) = self.deny.iter().find(|rule| about(&rule.value)) {
+        if let Some(rule) = self.deny.iter().find(|rule| denies(&rule.value)) {
             return Err(Closed::By(rule));
         }
-        self.allow.iter().find(|rule| about(&rule.value)).ok_or(Closed::NotListed(self.allow_origin))
+        self.allow.iter().find(|rule| allows(&rule.value)).ok_or(Closed::NotListed(self.allow_origin))
     }
 }
 

@@ -1,20 +1,23 @@
 //! `[plugins]`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use scorpiox_rules::{Invalid, NamePattern, Sourced, shorten, suggest};
 
 use super::document::{Entry, Section};
 use super::{list, tools};
-use crate::plugins::{Approve, PluginPattern, PluginsPolicy, Signer};
+use crate::plugins::{Approve, PluginPattern, PluginsPolicy, Required, Signer, Updates};
 use crate::problem::Problem;
 
 /// Longest name of a signer, in bytes.
 const MAX_SIGNER_BYTES: usize = 32;
+/// Longest address of an index, in bytes: no path is longer on most systems.
+const MAX_INDEX_ADDRESS_BYTES: usize = 1024;
 
 /// Lays `[plugins]` over the defaults.
 pub(super) fn read(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem> {
-    section.only(&["allow", "deny", "approve", "signers"])?;
+    section.only(&["allow", "deny", "approve", "signers", "require_signature", "index"])?;
     if let Some(entry) = section.get("signers") {
         signers(&entry.section(&section.child("signers"))?, plugins)?;
     }
@@ -51,7 +54,41 @@ pub(super) fn read(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result
         };
         plugins.approve = Sourced::new(approve, entry.source());
     }
+    if let Some(entry) = section.get("require_signature") {
+        require(&entry, plugins)?;
+    }
+    if let Some(entry) = section.get("index") {
+        plugins.index = Some(Sourced::new(index(&entry)?, entry.source()));
+    }
     Ok(())
+}
+
+/// Reads `require_signature`. What is required for all stays so.
+fn require(entry: &Entry<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem> {
+    if !entry.boolean("write `require_signature = true`, or take it out")? {
+        return Ok(());
+    }
+    let signers: Vec<_> = plugins.signers.values().map(|signer| Arc::clone(&signer.value)).collect();
+    if signers.is_empty() {
+        let fix = "write [plugins.signers.NAME] with the `key` of each who may sign";
+        return Err(entry.problem(format!("{} is true, and there are no signers", entry.label()), fix));
+    }
+    if !plugins.required.iter().any(|required| required.signers == signers) {
+        plugins.required.push(Required { source: entry.source(), signers });
+    }
+    Ok(())
+}
+
+/// Reads `index`: an address, or a path that means the same file wherever the program is started.
+fn index(entry: &Entry<'_>) -> Result<String, Problem> {
+    let fix = "write an https:// address, or a path that begins with / or ~/";
+    let text = entry.text(fix)?;
+    let is_path = Path::new(text).is_absolute() || text.starts_with('/') || text.starts_with("~/");
+    let is_address = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty());
+    if text.len() > MAX_INDEX_ADDRESS_BYTES || text.contains(char::is_control) || !(is_path || is_address) {
+        return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(text)), fix));
+    }
+    Ok(text.to_owned())
 }
 
 /// Reads `[plugins.signers]`. Whom all users of the machine have as a signer is nobody else for a person.
@@ -64,7 +101,12 @@ fn signers(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Pro
         }
         let signer = signer(name, &entry.section(&section.child(name))?, &entry)?;
         match plugins.signers.get(name) {
-            Some(known) if known.value.says_the_same(&signer) => {}
+            Some(known) if known.value.says_the_same(&signer) && known.value.updates <= signer.updates => {}
+            // It may sign no less, and its signature may decide less.
+            Some(known) if known.value.says_the_same(&signer) => {
+                let signer = Sourced::new(Arc::new(signer), entry.key_source());
+                plugins.signers.insert(name.to_owned(), signer);
+            }
             Some(known) => {
                 let what = format!("signer \"{name}\" is another one in {}", known.source);
                 return Err(entry.problem(what, "give yours another name"));
@@ -79,7 +121,7 @@ fn signers(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Pro
 }
 
 fn signer(name: &str, section: &Section<'_>, entry: &Entry<'_>) -> Result<Signer, Problem> {
-    section.only(&["key", "names"])?;
+    section.only(&["key", "names", "approve"])?;
     let fix = "write `key = \"RW…\"`, the second line of the `.pub` file that minisign made";
     let Some(key) = section.get("key") else {
         return Err(entry.problem(format!("{} has no `key`", section.name()), fix));
@@ -91,5 +133,17 @@ fn signer(name: &str, section: &Section<'_>, entry: &Entry<'_>) -> Result<Signer
             list(&names, fix, |_, text| NamePattern::parse(text, "plugin"))?
         }
     };
-    Signer::parse(name, key.text(fix)?, names).map_err(|invalid| key.invalid(&invalid))
+    let updates = section.get("approve").map_or(Ok(Updates::Person), |entry| updates(&entry))?;
+    Signer::parse(name, key.text(fix)?, names, updates).map_err(|invalid| key.invalid(&invalid))
+}
+
+fn updates(entry: &Entry<'_>) -> Result<Updates, Problem> {
+    match entry.text("write \"person\" or \"signed\"")? {
+        "person" => Ok(Updates::Person),
+        "signed" => Ok(Updates::Signed),
+        word => {
+            let what = format!("unknown word \"{}\" for {}", shorten(word), entry.label());
+            Err(entry.problem(what, suggest(word, "words", Updates::WORDS)))
+        }
+    }
 }

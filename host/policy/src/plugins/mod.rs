@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use scorpiox_rules::{Sourced, shorten};
+use scorpiox_rules::{Source, Sourced, shorten};
 
 use crate::rules::{Closed, Refusal, Rules};
 
 pub use pattern::PluginPattern;
-pub use signer::{Signed, Signer};
+use signer::NotSigned;
+pub use signer::{Signed, SignedFile, Signer, Updates};
 
 /// Which plugins may be installed and run, and who approves what they ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,19 @@ pub struct PluginsPolicy {
     pub approve: Sourced<Approve>,
     /// Whose signatures rules may speak of, by name.
     pub signers: BTreeMap<String, Sourced<Arc<Signer>>>,
+    /// Who has to have signed each plugin: one of each.
+    pub required: Vec<Required>,
+    /// Where the list is of plugins that can be had.
+    pub index: Option<Sourced<String>>,
+}
+
+/// That each plugin has to be signed, by one of those who were signers where that is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Required {
+    /// Where it is written.
+    pub source: Source,
+    /// Whose signature will do.
+    pub signers: Vec<Arc<Signer>>,
 }
 
 /// Who may approve what a plugin asks for.
@@ -56,21 +70,31 @@ pub struct Candidate<'a> {
     pub name: &'a str,
     /// The SHA-256 of all of it, as `plugin hash` prints it; empty where it is not known.
     pub hash: &'a str,
-    /// What vouches for the hash.
+    /// What vouches for it.
     pub signature: Signed<'a>,
+    /// Its author's name for it, where it was installed under another one.
+    pub original: Option<&'a str>,
+    /// The key of the signer by whom it was signed when a person approved it.
+    pub relied_on: Option<&'a str>,
 }
 
 /// The same, with those who vouch for it.
 struct Vouched<'a> {
     name: &'a str,
     hash: &'a str,
+    original: Option<&'a str>,
     by: Vec<&'a Signer>,
 }
 
 impl<'a> Candidate<'a> {
     /// By its name alone.
     pub const fn named(name: &'a str) -> Self {
-        Self { name, hash: "", signature: Signed::Not }
+        Self::new(name, "", Signed::Not)
+    }
+
+    /// By its name, its hash, and what vouches for it.
+    pub const fn new(name: &'a str, hash: &'a str, signature: Signed<'a>) -> Self {
+        Self { name, hash, signature, original: None, relied_on: None }
     }
 }
 
@@ -80,6 +104,8 @@ impl PluginsPolicy {
             rules: Rules::all(PluginPattern::any()),
             approve: Sourced::builtin(Approve::Person),
             signers: BTreeMap::new(),
+            required: Vec::new(),
+            index: None,
         }
     }
 
@@ -92,7 +118,7 @@ impl PluginsPolicy {
     fn vouched<'a>(&'a self, plugin: &Candidate<'a>) -> Vouched<'a> {
         let signers = self.signers.values().map(|signer| &*signer.value);
         let by = signers.filter(|signer| signer.signed(plugin).is_ok()).collect();
-        Vouched { name: plugin.name, hash: plugin.hash, by }
+        Vouched { name: plugin.name, hash: plugin.hash, original: plugin.original, by }
     }
 
     fn permits(
@@ -100,16 +126,64 @@ impl PluginsPolicy {
         plugin: &Candidate<'_>,
         vouched: &Vouched<'_>,
     ) -> Result<&Sourced<PluginPattern>, Refusal> {
-        self.rules.check(|pattern| pattern.covers(vouched)).map_err(|closed| {
+        let denies = |pattern: &PluginPattern| pattern.covers_any_name(vouched);
+        let allows = |pattern: &PluginPattern| pattern.covers_each_name(vouched);
+        let rule = self.rules.check_by(denies, allows).map_err(|closed| {
             let refusal = closed.refusal(&format!("plugin {}", shorten(plugin.name)), "plugins");
-            match closed {
-                Closed::By(_) => refusal,
-                Closed::NotListed(_) => {
-                    let unsigned = self.unsigned(plugin).unwrap_or_default();
-                    Refusal { why: refusal.why + &unsigned, ..refusal }
+            let more = match closed {
+                Closed::By(rule) if rule.value.covers(vouched) => String::new(),
+                Closed::NotListed(_) if plugin.original.is_none() => {
+                    self.unsigned(plugin).unwrap_or_default()
                 }
-            }
-        })
+                Closed::By(_) | Closed::NotListed(_) => {
+                    format!("; its own name is {}", shorten(plugin.original.unwrap_or_default()))
+                }
+            };
+            Refusal { why: refusal.why + &more, ..refusal }
+        })?;
+        self.check_signed(plugin)?;
+        Ok(rule)
+    }
+
+    /// Whether a plugin is signed, if it has to be.
+    fn check_signed(&self, plugin: &Candidate<'_>) -> Result<(), Refusal> {
+        let Some(unmet) = self
+            .required
+            .iter()
+            .find(|required| !required.signers.iter().any(|signer| signer.signed(plugin).is_ok()))
+        else {
+            return Ok(());
+        };
+        let reasons = unmet.signers.iter().filter_map(|signer| Some((signer, signer.signed(plugin).err()?)));
+        // What is nearest to a signature says most.
+        let nearest = reasons.max_by_key(|(_, why)| !matches!(why, NotSigned::Name | NotSigned::ByAnother));
+        let detail = nearest.map_or_else(
+            || "[plugins.signers] names nobody who could".to_owned(),
+            |(signer, why)| format!("for signer {}: {why}", signer.name),
+        );
+        let why = format!(
+            "plugin {} has to be signed (`require_signature` of [plugins], {}); {detail}",
+            shorten(plugin.name),
+            unmet.source
+        );
+        Err(Refusal { why, decided_by: unmet.source })
+    }
+
+    /// Whether the signer still vouches for a plugin by whom it was signed when a person approved it.
+    fn check_relied_on(&self, plugin: &Candidate<'_>) -> Result<(), Refusal> {
+        let Some(key) = plugin.relied_on else { return Ok(()) };
+        let vouches =
+            |signer: &Sourced<Arc<Signer>>| signer.value.key() == key && signer.value.signed(plugin).is_ok();
+        if self.signers.values().any(vouches) {
+            return Ok(());
+        }
+        let name = shorten(plugin.name);
+        let why = format!(
+            "plugin {name} was approved as signed with the key {}, and no signer of [plugins.signers] has that for it \
+             any more; it waits for approval again (scorpiox-code plugin approve {name})",
+            shorten(key)
+        );
+        Err(Refusal { why, decided_by: self.approve.source })
     }
 
     /// Why a plugin is not one that a signer vouches for, where the name alone would do for a rule that wants one.
@@ -129,8 +203,12 @@ impl PluginsPolicy {
         let vouched = self.vouched(plugin);
         self.permits(plugin, &vouched)?;
         let approves = self.approving(&vouched);
-        if self.approve.value == Approve::Person || approves.is_some() {
+        if approves.is_some() {
             return Ok(approves);
+        }
+        if self.approve.value == Approve::Person {
+            self.check_relied_on(plugin)?;
+            return Ok(None);
         }
         let why = format!(
             "plugin {} is not listed with its hash or a signer in `allow` of [plugins], and `approve` ({}) leaves approving to the policy{}",
@@ -147,7 +225,7 @@ impl PluginsPolicy {
         let approves = |rule: &PluginPattern| {
             rule.hash.is_some() || rule.signer.is_some() && self.approve.value == Approve::Policy
         };
-        self.rules.allow.iter().find(|rule| approves(&rule.value) && rule.value.covers(vouched))
+        self.rules.allow.iter().find(|rule| approves(&rule.value) && rule.value.covers_each_name(vouched))
     }
 
     /// The rules of `allow` that let a plugin of this name run by its content or its signer.
@@ -155,7 +233,7 @@ impl PluginsPolicy {
         let runs = |rule: &PluginPattern| {
             let signature =
                 rule.signer.as_ref().map_or(Signed::Not, |signer| Signed::Supposedly(&signer.name));
-            let candidate = Candidate { name, hash: rule.hash.as_deref().unwrap_or_default(), signature };
+            let candidate = Candidate::new(name, rule.hash.as_deref().unwrap_or_default(), signature);
             rule.is_by_content()
                 && rule.covers(&self.vouched(&candidate))
                 && self.check_run(&candidate).is_ok()
@@ -168,6 +246,26 @@ impl PluginsPolicy {
         let vouched = self.vouched(plugin);
         self.permits(plugin, &vouched).ok()?;
         self.approving(&vouched)
+    }
+
+    /// The signer who lets a new version take the place of an approved one without a question, where that asks for no
+    /// more: one who signed both, and is trusted with that. Only where a person approves: where the policy does, its
+    /// list says all.
+    pub fn takes_update(
+        &self,
+        new: &Candidate<'_>,
+        approved: &Candidate<'_>,
+    ) -> Option<&Sourced<Arc<Signer>>> {
+        if self.approve.value != Approve::Person
+            || self.check(new).is_err()
+            || self.check_run(approved).is_err()
+        {
+            return None;
+        }
+        self.signers.values().find(|signer| {
+            let signer = &signer.value;
+            signer.updates == Updates::Signed && signer.signed(new).is_ok() && signer.signed(approved).is_ok()
+        })
     }
 
     /// Who of the signers vouches for a plugin, whatever the rules say.

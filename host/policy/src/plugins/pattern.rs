@@ -57,9 +57,30 @@ impl PluginPattern {
             && self.signer.as_ref().is_none_or(|signer| plugin.by.iter().any(|by| by.says_the_same(signer)))
     }
 
+    /// Whether a plugin is meant by one of its names: what is denied is so under whatever name it was installed.
+    pub(super) fn covers_any_name(&self, plugin: &Vouched<'_>) -> bool {
+        let by_original = || {
+            let name = plugin.original?;
+            Some(self.covers(&Vouched { name, by: plugin.by.clone(), ..*plugin }))
+        };
+        self.covers(plugin) || by_original().unwrap_or_default()
+    }
+
+    /// Whether a plugin is meant by each of its names: another one does not open what its own does not. A rule that has
+    /// the hash knows the name in it.
+    pub(super) fn covers_each_name(&self, plugin: &Vouched<'_>) -> bool {
+        let by_original = plugin.original.is_none_or(|name| self.hash.is_some() || self.name.covers(name));
+        by_original && self.covers(plugin)
+    }
+
     /// Whether the content is meant, or who vouches for it, and not the name alone.
     pub(super) fn is_by_content(&self) -> bool {
         self.hash.is_some() || self.signer.is_some()
+    }
+
+    /// Whether it means one version alone.
+    pub fn has_hash(&self) -> bool {
+        self.hash.is_some()
     }
 
     /// What both mean, if there is anything.

@@ -11,15 +11,15 @@ const OTHER_KEY: &str = include_str!("../../tests/signatures/other.pub");
 const SIGNATURE: &str = include_str!("../../tests/signatures/good.minisig");
 
 fn candidate<'a>(name: &'a str, hash: &'a str) -> Candidate<'a> {
-    Candidate { name, hash, signature: Signed::Not }
+    Candidate::new(name, hash, Signed::Not)
 }
 
 fn signed<'a>(name: &'a str, text: &'a str) -> Candidate<'a> {
-    Candidate { name, hash: HASH, signature: Signed::With(text) }
+    Candidate::new(name, HASH, Signed::With(text))
 }
 
 fn parse(text: &str) -> Result<PluginPattern, Invalid> {
-    PluginPattern::parse(text, |name| Signer::parse(name, KEY.trim(), vec![]).map(Arc::new))
+    PluginPattern::parse(text, |name| Signer::parse(name, KEY.trim(), vec![], Updates::Person).map(Arc::new))
 }
 
 fn read(text: &str) -> Result<PluginsPolicy, String> {
@@ -38,8 +38,9 @@ fn with_acme(rules: &str) -> PluginsPolicy {
 
 #[test]
 fn a_plugin_is_meant_by_name_by_content_or_by_both() {
-    let covers =
-        |text: &str, name, hash| parse(text).unwrap().covers(&Vouched { name, hash, by: Vec::new() });
+    let covers = |text: &str, name, hash| {
+        parse(text).unwrap().covers(&Vouched { name, hash, original: None, by: Vec::new() })
+    };
     assert!(covers("weather", "weather", "x") && !covers("weather", "weathers", "x"));
     assert!(covers(&format!("sha256:{HASH}"), "any", HASH) && !covers(&format!("sha256:{HASH}"), "any", "x"));
     let both = format!("weather@sha256:{HASH}");
@@ -167,4 +168,193 @@ fn a_person_makes_nobody_else_the_machines_signer() {
     assert!(
         both.check_run(&signed("a", SIGNATURE)).is_ok() && both.check_run(&signed("b", SIGNATURE)).is_err()
     );
+}
+
+/// A key that signs files.
+struct Keys(minisign::KeyPair);
+
+impl Keys {
+    fn new() -> Self {
+        Self(minisign::KeyPair::generate_unencrypted_keypair().expect("a key"))
+    }
+
+    fn public(&self) -> String {
+        self.0.pk.to_base64()
+    }
+
+    /// Of a file that is called so, and has the hash of the tests.
+    fn sign(&self, name: &str, version: &str) -> String {
+        let comment = format!("name={name} version={version} sha256={HASH}");
+        let signed = minisign::sign(None, &self.0.sk, &b"a file"[..], Some(&comment), None);
+        signed.expect("a signature").into_string()
+    }
+
+    fn signer(&self, name: &str, more: &str) -> String {
+        format!("[plugins.signers.{name}]\nkey = \"{}\"\n{more}\n", self.public())
+    }
+}
+
+fn from_file<'a>(name: &'a str, version: &'a str, signature: &'a str) -> Candidate<'a> {
+    Candidate::new(name, "x", Signed::File(SignedFile { signature, name, version, sha256: HASH }))
+}
+
+#[test]
+fn a_signed_file_is_its_signers_under_its_own_name_version_and_hash_alone() {
+    let keys = Keys::new();
+    let signer = keys.signer("acme", "names = [\"acme-*\"]");
+    let policy = read(&format!("[plugins]\nallow = [\"signer:acme\"]\n{signer}")).unwrap();
+    let signature = keys.sign("acme-echo", "1.2.0");
+    assert!(policy.check(&from_file("acme-echo", "1.2.0", &signature)).is_ok());
+    let file = |name, version, sha256| SignedFile { signature: &signature, name, version, sha256 };
+    let changed = signature.replace("1.2.0", "1.3.0");
+    for (plugin, why) in [
+        (from_file("acme-other", "1.2.0", &signature), "it was signed as acme-echo"),
+        (from_file("acme-echo", "1.3.0", &signature), "does not match"),
+        (from_file("acme-echo", "1.3.0", &changed), "does not match"),
+        (Candidate::new("acme-echo", "x", Signed::File(file("acme-echo", "1.2.0", "0"))), "does not match"),
+        // Installed under another name.
+        (
+            Candidate {
+                original: Some("acme-echo"),
+                ..Candidate::new("acme-x", "x", Signed::File(file("acme-echo", "1.2.0", HASH)))
+            },
+            "its own name is acme-echo",
+        ),
+        (from_file("echo", "1.2.0", &keys.sign("echo", "1.2.0")), "does not cover it"),
+        (from_file("acme-echo", "1.2.0", &Keys::new().sign("acme-echo", "1.2.0")), "another signer's"),
+        (from_file("acme-echo", "1.2.0", "x"), "cannot be read"),
+    ] {
+        let said = policy.check(&plugin).unwrap_err().why;
+        assert!(said.contains(why) && policy.signed_by(&plugin).is_none(), "{said}");
+    }
+}
+
+#[test]
+fn where_signatures_are_required_nothing_runs_without_one() {
+    let keys = Keys::new();
+    let policy = read(&format!("[plugins]\nrequire_signature = true\n{}", keys.signer("acme", ""))).unwrap();
+    let signature = keys.sign("echo", "1.2.0");
+    assert!(policy.check_run(&from_file("echo", "1.2.0", &signature)).is_ok());
+    let said = policy.check_run(&Candidate::new("echo", HASH, Signed::Not)).unwrap_err();
+    assert_eq!(
+        said.why,
+        "plugin echo has to be signed (`require_signature` of [plugins], policy.toml line 3); for signer acme: it has \
+         no signature"
+    );
+    assert_eq!(said.decided_by, Source::Line(3));
+    assert!(policy.check(&from_file("echo", "1.2.0", &Keys::new().sign("echo", "1.2.0"))).is_err());
+    let problem = read("[plugins]\nrequire_signature = true").unwrap_err();
+    assert!(problem.contains("there are no signers"), "{problem}");
+    assert!(read("[plugins]\nrequire_signature = false").unwrap().required.is_empty());
+}
+
+#[test]
+fn a_person_cannot_meet_the_machines_requirement_with_a_key_of_their_own() {
+    let parsed = |text: &str, layer, base| {
+        crate::parse::policy(&format!("version = 1\n{text}"), Path::new("policy.toml"), layer, base).unwrap()
+    };
+    let (acme, me) = (Keys::new(), Keys::new());
+    let require = "[plugins]\nrequire_signature = true\n";
+    let managed = parsed(&format!("{require}{}", acme.signer("acme", "")), Layer::Managed, Policy::builtin());
+    let places = crate::Places::standard("/w".into(), None, Path::new("/own"));
+    let (by_acme, by_me) = (acme.sign("echo", "1.0.0"), me.sign("echo", "1.0.0"));
+    for own in [
+        me.signer("me", ""),
+        format!("{require}{}", me.signer("me", "")),
+        format!("[plugins]\nrequire_signature = false\n{}", me.signer("me", "")),
+    ] {
+        let own = parsed(&own, Layer::Own, managed.clone());
+        let both = managed.narrowed_by(&own, &places).plugins;
+        assert!(both.check(&from_file("echo", "1.0.0", &by_acme)).is_ok());
+        assert!(both.check(&from_file("echo", "1.0.0", &by_me)).is_err());
+        assert!(both.check(&candidate("echo", HASH)).is_err());
+    }
+    // And may require it for themselves.
+    let managed = parsed("", Layer::Managed, Policy::builtin());
+    let own = parsed(&format!("{require}{}", me.signer("me", "")), Layer::Own, managed.clone());
+    let both = managed.narrowed_by(&own, &places).plugins;
+    assert!(
+        both.check(&candidate("echo", HASH)).is_err()
+            && both.check(&from_file("echo", "1.0.0", &by_me)).is_ok()
+    );
+}
+
+#[test]
+fn a_signature_takes_an_update_only_from_the_same_signer_who_is_trusted_with_that() {
+    let (acme, other) = (Keys::new(), Keys::new());
+    let policy = |approve: &str, more: &str| {
+        let signers =
+            format!("{}{}", acme.signer("acme", approve), other.signer("other", "approve = \"signed\""));
+        read(&format!("[plugins]\n{more}\n{signers}")).unwrap()
+    };
+    let signatures = [acme.sign("echo", "1.0.0"), acme.sign("echo", "1.1.0"), other.sign("echo", "1.0.0")];
+    let [old, new, by_other] = &signatures;
+    let (old, new) = (from_file("echo", "1.0.0", old), from_file("echo", "1.1.0", new));
+    let signed = policy("approve = \"signed\"", "");
+    assert_eq!(signed.takes_update(&new, &old).unwrap().value.name, "acme");
+    assert!(policy("", "").takes_update(&new, &old).is_none());
+    assert!(signed.takes_update(&new, &from_file("echo", "1.0.0", by_other)).is_none());
+    assert!(signed.takes_update(&new, &candidate("echo", HASH)).is_none());
+    assert!(signed.takes_update(&candidate("echo", HASH), &old).is_none());
+    assert!(policy("approve = \"signed\"", "deny = [\"echo\"]").takes_update(&new, &old).is_none());
+    assert!(policy("approve = \"signed\"", "approve = \"policy\"").takes_update(&new, &old).is_none());
+    let problem = read(&acme.signer("acme", "approve = \"sign\"")).unwrap_err();
+    assert!(problem.contains("did you mean `signed`?"), "{problem}");
+}
+
+#[test]
+fn a_person_lets_a_signature_decide_less_and_never_more() {
+    let parsed = |text: &str, layer, base| {
+        crate::parse::policy(&format!("version = 1\n{text}"), Path::new("policy.toml"), layer, base).unwrap()
+    };
+    let places = crate::Places::standard("/w".into(), None, Path::new("/own"));
+    let acme = Keys::new();
+    for (all, own) in [("person", "signed"), ("signed", "person")] {
+        let signer = |approve: &str| acme.signer("acme", &format!("approve = \"{approve}\""));
+        let managed = parsed(&signer(all), Layer::Managed, Policy::builtin());
+        let own = parsed(&signer(own), Layer::Own, managed.clone());
+        let both = managed.narrowed_by(&own, &places).plugins;
+        assert_eq!(both.signers["acme"].value.updates, Updates::Person);
+    }
+}
+
+#[test]
+fn what_was_approved_as_signed_waits_again_when_its_signer_is_gone() {
+    let (acme, other) = (Keys::new(), Keys::new());
+    let key = acme.public();
+    let signature = acme.sign("echo", "1.0.0");
+    let plugin = Candidate { relied_on: Some(&key), ..from_file("echo", "1.0.0", &signature) };
+    assert!(read(&acme.signer("acme", "")).unwrap().check_run(&plugin).is_ok());
+    for policy in ["".to_owned(), acme.signer("acme", "names = [\"x\"]"), other.signer("acme", "")] {
+        let said = read(&policy).unwrap().check_run(&plugin).unwrap_err().why;
+        assert!(said.contains("it waits for approval again"), "{said}");
+    }
+    // The hash in a policy needs no signer.
+    let listed = read(&format!("[plugins]\nallow = [\"sha256:{HASH}\"]")).unwrap();
+    assert!(listed.check_run(&Candidate { hash: HASH, ..plugin }).is_ok());
+}
+
+#[test]
+fn a_plugin_does_not_escape_a_rule_under_another_name() {
+    let sky = Candidate { original: Some("weather"), ..candidate("sky", HASH) };
+    let said = read("[plugins]\ndeny = [\"weather\"]").unwrap().check(&sky).unwrap_err().why;
+    assert_eq!(
+        said,
+        "plugin sky is denied by \"weather\" in `deny` of [plugins] (policy.toml line 3); its own name is weather"
+    );
+    assert!(read("[plugins]\nallow = [\"sky\"]").unwrap().check(&sky).is_err());
+    assert!(read("[plugins]\nallow = [\"weather\"]").unwrap().check(&sky).is_err());
+    assert!(read("[plugins]\nallow = [\"sky\", \"*\"]").unwrap().check(&sky).is_ok());
+    assert!(read(&format!("[plugins]\nallow = [\"sky@sha256:{HASH}\"]")).unwrap().check(&sky).is_ok());
+}
+
+#[test]
+fn an_index_is_an_address_or_a_path_that_is_the_same_everywhere() {
+    for index in ["https://plugins.example.com/index.json", "/srv/plugins.json", "~/plugins.json"] {
+        assert_eq!(read(&format!("[plugins]\nindex = \"{index}\"")).unwrap().index.unwrap().value, index);
+    }
+    for index in ["plugins.json", "http://plugins.example.com/", "https://", "", "file:///x"] {
+        let problem = read(&format!("[plugins]\nindex = \"{index}\"")).unwrap_err();
+        assert!(problem.contains("write an https:// address"), "{problem}");
+    }
 }

@@ -50,9 +50,19 @@ impl Entry {
     pub(super) fn is_of(&self, decided_at: u64, approval: &Approval) -> bool {
         let pinned = |approval: &Approval| {
             let Approval {
-                manifest, component, definitions, capabilities, folders, limits, signature, ..
+                manifest,
+                component,
+                definitions,
+                capabilities,
+                folders,
+                limits,
+                signature,
+                origin,
+                signer,
+                ..
             } = approval;
-            let files = (manifest.clone(), component.clone(), definitions.clone(), signature.clone());
+            let vouched = (signature.clone(), origin.clone(), signer.clone());
+            let files = (manifest.clone(), component.clone(), definitions.clone(), vouched);
             (files, capabilities.clone(), folders.clone(), limits.clone())
         };
         self.decided_at == decided_at && pinned(&self.approval) == pinned(approval)

@@ -21,5 +21,5 @@ pub use describe::{Described, Undescribed, check_kind, describe};
 pub use entry::{held_to, namespace, tools};
 pub use fit::{Import, check_anatomy, import, notes};
 pub use grants::{Ungrantable, grants, limits, pins};
-pub use offer::{NotThere, Plugins, candidate};
+pub use offer::{NotThere, Plugins, candidate, signed};
 pub use secrets::untried;

@@ -11,8 +11,8 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use scorpiox_audit::APPROVAL;
 use scorpiox_paths::Stamp;
-use scorpiox_plugin::{Approval, Decision, Decisions, Fingerprint, PluginFolder, PluginName, Status};
-use scorpiox_policy::{Candidate, Refusal};
+use scorpiox_plugin::{Approval, Decision, Decisions, Fingerprint, Origin, PluginFolder, PluginName, Status};
+use scorpiox_policy::{Candidate, Refusal, Signed, SignedFile};
 
 use super::entry::Entry;
 use crate::Tool;
@@ -184,8 +184,23 @@ pub fn candidate<'a>(
     content: &'a Fingerprint,
     approval: &'a Approval,
 ) -> Candidate<'a> {
-    let signature = approval.signature.as_deref().into();
-    Candidate { name: name.as_str(), hash: content.as_str(), signature }
+    let origin = approval.origin.as_ref();
+    let signature = signed(approval.signature.as_deref(), origin);
+    Candidate {
+        original: origin.and_then(|origin| origin.other_name(name)),
+        relied_on: approval.signer.as_deref(),
+        ..Candidate::new(name.as_str(), content.as_str(), signature)
+    }
+}
+
+/// What vouches for a plugin: a signature of its hash, or one of the file that it came in.
+pub fn signed<'a>(signature: Option<&'a str>, origin: Option<&'a Origin>) -> Signed<'a> {
+    let of_file = || {
+        let Origin { name, version, file, signature, .. } = origin?;
+        let (signature, sha256) = (signature.as_deref()?, file.as_ref()?.as_str());
+        Some(Signed::File(SignedFile { signature, name: name.as_str(), version, sha256 }))
+    };
+    signature.map(Signed::With).or_else(of_file).unwrap_or(Signed::Not)
 }
 
 impl State {

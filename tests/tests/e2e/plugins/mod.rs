@@ -19,6 +19,7 @@ mod ledger;
 mod looked_into;
 #[cfg(unix)] // modes
 mod many;
+mod packed;
 mod raw;
 mod secrets;
 mod signed;

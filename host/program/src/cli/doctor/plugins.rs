@@ -8,7 +8,7 @@ use scorpiox_plugin::{Decision, Decisions, PluginFolder, PluginName, Record, Sta
 use scorpiox_policy::Source;
 
 use super::{Report, granted};
-use crate::cli::plugin::closed;
+use scorpiox_install::closed;
 use scorpiox_runtime::Component;
 use scorpiox_server::Workspace;
 use scorpiox_tools::{Kind, Tool};

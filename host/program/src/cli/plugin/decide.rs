@@ -8,16 +8,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_audit::{APPROVAL, BUILT_IN, Outcome, Uses};
 use scorpiox_executor::Cancel;
-use scorpiox_plugin::{
-    Approval, Decision, Decisions, Fingerprint, Installed, PluginFolder, PluginName, Record, Secrets,
-};
+use scorpiox_plugin::{Approval, Decision, Decisions, Installed, PluginFolder, PluginName, Record, Secrets};
 use scorpiox_policy::{Approve, Policy, Refusal, Source};
 use scorpiox_store::{Mode, SqliteStore, Store};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, wrapped};
 use serde_json::value::RawValue;
 
-use super::look::Look;
+use scorpiox_install::{Beside, Look, is_still};
+
 use crate::cli::environment::Environment;
 use crate::cli::environment::state_folder;
 use scorpiox_operator::Operator;
@@ -32,11 +31,21 @@ pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<
     decide(environment, find(environment, name)?, yes)
 }
 
+/// What the person said beforehand.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Said<'a> {
+    /// That the plugin of this hash may run.
+    pub(super) yes: Option<&'a str>,
+    /// That an older version may be asked about.
+    pub(super) allow_downgrade: bool,
+}
+
 /// Shows a plugin that is installed, asks, and keeps the answer.
 fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
-    let look = Look::at(environment, installed, None)?;
-    match judge(environment, APPROVE, &look, yes)? {
-        Judged::Approved => {
+    let look = Look::at(&environment.site(), installed, None)?;
+    // What is there already was put there by a person.
+    match judge(environment, APPROVE, &look, Said { yes, allow_downgrade: true })? {
+        judged if judged.is_approved() => {
             let plugin_folder = PluginFolder::new(&environment.own_home);
             let _alone =
                 plugin_folder.lock().context("cannot wait for other processes that change plugins")?;
@@ -45,7 +54,7 @@ fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) ->
                 "{} was changed or removed meanwhile; nothing was approved",
                 look.installed.name
             );
-            approved(environment, APPROVE, &look)
+            approved(environment, APPROVE, &look, judged)
         }
         judged => {
             refused(environment, APPROVE, &look, judged);
@@ -54,20 +63,13 @@ fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) ->
     }
 }
 
-/// Whether a plugin's files are those that were looked at.
-pub(super) fn is_still(plugin_folder: &PluginFolder, look: &Look) -> bool {
-    let is_it = |now: Installed| {
-        now.manifest_fingerprint == look.installed.manifest_fingerprint
-            && now.read_component().is_ok_and(|bytes| Fingerprint::of(&bytes) == look.component)
-    };
-    plugin_folder.find(&look.installed.name).is_ok_and(is_it)
-}
-
 /// What was said about a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judged {
     /// It may run.
     Approved,
+    /// It may run, as a new version that is signed as the approved one was: by the signer in this line.
+    BySigner(Source),
     /// It may not.
     Refused,
     /// There was nobody to ask.
@@ -77,10 +79,15 @@ pub(super) enum Judged {
 }
 
 impl Judged {
+    /// Whether it may run.
+    pub(super) fn is_approved(self) -> bool {
+        matches!(self, Self::Approved | Self::BySigner(_))
+    }
+
     /// Why it is not approved, and by which rule, for the audit.
     fn denial(self) -> Option<(&'static str, String)> {
         match self {
-            Self::Approved => None,
+            Self::Approved | Self::BySigner(_) => None,
             Self::Refused => Some(("the person said no", APPROVAL.to_owned())),
             Self::NotAsked => Some(("there was no terminal to ask at", APPROVAL.to_owned())),
             Self::OfThePolicyAlone(rule) => Some((
@@ -93,14 +100,15 @@ impl Judged {
 
 /// Shows a plugin, and asks. The hash of another one is an error, and so is what the policy keeps out; both are
 /// recorded as refusals of `what`.
-pub(super) fn judge(environment: &Environment, what: &str, look: &Look, yes: Option<&str>) -> Result<Judged> {
+pub(super) fn judge(environment: &Environment, what: &str, look: &Look, said: Said<'_>) -> Result<Judged> {
     let (name, hash) = (&look.installed.name, look.hash());
-    let before = replaced(environment, look)?;
+    let beside = Beside::of(&environment.site(), look)?;
+    let before = beside.as_ref().map(Beside::text).unwrap_or_default();
     terminal::print(&Shown::text(&(look.text() + &before)));
-    if let Some(judged) = judged_by_policy(environment, what, look)? {
+    if let Some(judged) = judged_by_policy(environment, what, look, beside.as_ref(), said.allow_downgrade)? {
         return Ok(judged);
     }
-    match yes {
+    match said.yes {
         Some(given) if given == hash.as_str() => Ok(Judged::Approved),
         Some(given) => {
             let why = "--yes names the hash of another plugin";
@@ -116,34 +124,78 @@ pub(super) fn judge(environment: &Environment, what: &str, look: &Look, yes: Opt
 }
 
 /// What the operator's policy says, where it leaves nothing to a person.
-fn judged_by_policy(environment: &Environment, what: &str, look: &Look) -> Result<Option<Judged>> {
+fn judged_by_policy(
+    environment: &Environment,
+    what: &str,
+    look: &Look,
+    beside: Option<&Beside>,
+    allow_downgrade: bool,
+) -> Result<Option<Judged>> {
     let operator = Operator::new(environment.site());
     let plugins = &policy_for(environment, &operator, what, look)?.plugins;
     let (name, content) = (look.installed.name.as_str(), look.content());
     let plugin = look.candidate(&content);
     if let Some(signer) = plugins.signed_by(&plugin) {
-        let text = format!("\nSigned by {} ([plugins.signers], {}).", signer.value.name, signer.source);
-        terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
+        told(&format!("Signed by {} ([plugins.signers], {}).", signer.value.name, signer.source));
     }
     if let Err(refusal) = plugins.check(&plugin) {
         refused_by_policy(environment, what, look, &refusal);
         bail!("{refusal}; nothing was changed")
     }
-    if let Some(rule) = plugins.approves(&plugin) {
-        let text =
-            format!("\nThe policy approves it: `allow` of [plugins] has {} ({}).", rule.value, rule.source);
-        terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
+    let older = beside.filter(|beside| beside.is_older());
+    let rule = plugins.approves(&plugin);
+    // A policy that has the hash means this very version.
+    if let Some(rule) = rule.filter(|rule| older.is_none() || rule.value.has_hash()) {
+        told(&format!("The policy approves it: `allow` of [plugins] has {} ({}).", rule.value, rule.source));
         return Ok(Some(Judged::Approved));
+    }
+    if let Some(older) = older.filter(|_| rule.is_some() || !allow_downgrade) {
+        return Err(too_old(environment, what, look, older, rule.is_some()));
+    }
+    if let Some((signer, line)) = beside.and_then(|beside| beside.signer(plugins, look)) {
+        told(&format!(
+            "{} lets its signed versions take the place of signed ones that asked for as much (`approve`, {line}).",
+            signer.name
+        ));
+        return Ok(Some(Judged::BySigner(line)));
     }
     if plugins.approve.value == Approve::Person {
         return Ok(None);
     }
-    let text = format!(
-        "\nNot approved: `approve` of [plugins] ({}) leaves that to the policy, which does not list {name} with its hash or a signer of it.",
+    told(&format!(
+        "Not approved: `approve` of [plugins] ({}) leaves that to the policy, which does not list {name} with its hash or a signer of it.",
         plugins.approve.source
-    );
-    terminal::print(&Shown::text(&(wrapped(&text, columns()).join("\n") + "\n")));
+    ));
     Ok(Some(Judged::OfThePolicyAlone(plugins.approve.source)))
+}
+
+/// Says something of a plugin, right above the question.
+fn told(text: &str) {
+    terminal::print(&Shown::text(&format!("\n{}\n", wrapped(text, columns()).join("\n"))));
+}
+
+/// That a version is older than the approved one, which leaves a line.
+fn too_old(
+    environment: &Environment,
+    what: &str,
+    look: &Look,
+    older: &Beside,
+    is_by_policy: bool,
+) -> anyhow::Error {
+    record_refusal(
+        environment,
+        what,
+        look,
+        ("it is older than the approved version", APPROVAL),
+        NOT_APPROVED,
+    );
+    let ((before, now), name) = (older.versions(), &look.installed.name);
+    let next = if is_by_policy {
+        "a signature approves no older version; the policy can list its hash"
+    } else {
+        "--allow-downgrade asks about it all the same"
+    };
+    anyhow!("{name} {now} is older than {before}, which is approved; {next}; nothing was changed")
 }
 
 /// The policy; where it cannot be used, or closes this folder, that leaves a line, too.
@@ -165,34 +217,6 @@ pub(super) fn refused_by_policy(environment: &Environment, what: &str, look: &Lo
     record_refusal(environment, what, look, (&refusal.why, &rule), NO_POLICY);
 }
 
-/// What is in the place that a plugin would take: nothing of the two need be the same author's.
-fn replaced(environment: &Environment, look: &Look) -> Result<String> {
-    let decisions = Decisions::read(&environment.own_home)?;
-    let Some(Record { decided_at, decision: Decision::Approved(approval) }) =
-        decisions.get(&look.installed.name)
-    else {
-        return Ok(String::new());
-    };
-    if approval.component == look.component && approval.manifest == look.installed.manifest_fingerprint {
-        return Ok(String::new());
-    }
-    let had: Vec<_> = approval.capabilities.lines().iter().map(|ask| ask.name).collect();
-    let asks = look.installed.manifest.capabilities.lines();
-    let new: Vec<_> = asks.iter().map(|ask| ask.name).filter(|name| !had.contains(name)).collect();
-    let new = if new.is_empty() { "no other rights".to_owned() } else { new.join(", ") };
-    let days = now().saturating_sub(*decided_at) / (24 * 60 * 60);
-    let when = match days {
-        0 => "today".to_owned(),
-        1 => "yesterday".to_owned(),
-        days => format!("{days} days ago"),
-    };
-    let name = &look.installed.name;
-    let has_secrets = Secrets::read(&environment.own_home, name)?.names().next().is_some();
-    let takes = if has_secrets { "the stored data and the secrets" } else { "the stored data" };
-    let said = format!("It takes the place, and {takes}, of the {name} that was approved {when}; new: {new}");
-    Ok(format!("\n{}\n", wrapped(&said, columns() - 2).join("\n  ")))
-}
-
 /// Leaves a line in the audit of what was decided about a plugin, before it holds. The rule is the one of the policy that
 /// decides in a person's place, or that a person did.
 pub(super) fn recorded(
@@ -200,6 +224,17 @@ pub(super) fn recorded(
     what: &str,
     name: &PluginName,
     look: Option<&Look>,
+) -> Result<()> {
+    recorded_as(environment, what, name, look, None)
+}
+
+/// The same, of what a line of the policy decided.
+fn recorded_as(
+    environment: &Environment,
+    what: &str,
+    name: &PluginName,
+    look: Option<&Look>,
+    by: Option<Source>,
 ) -> Result<()> {
     let recorder = Recorder::new(environment);
     let content = look.map(Look::content);
@@ -209,6 +244,7 @@ pub(super) fn recorded(
         Some(approves.source.to_string())
     });
     let uses = Uses::default();
+    let by_policy = by.map(|by| by.to_string()).or(by_policy);
     uses.allowed("plugins", shown(name, look), by_policy.unwrap_or_else(|| APPROVAL.to_owned()));
     recorder.record(what, look, &uses, Outcome::Ok)
 }
@@ -280,8 +316,14 @@ impl Recorder {
 }
 
 /// Keeps an approval, which `what` gave.
-pub(super) fn approved(environment: &Environment, what: &str, look: &Look) -> Result<ExitCode> {
-    recorded(environment, what, &look.installed.name, Some(look))?;
+pub(super) fn approved(
+    environment: &Environment,
+    what: &str,
+    look: &Look,
+    judged: Judged,
+) -> Result<ExitCode> {
+    let by = if let Judged::BySigner(line) = judged { Some(line) } else { None };
+    recorded_as(environment, what, &look.installed.name, Some(look), by)?;
     keep(environment, look)?;
     let name = &look.installed.name;
     terminal::print(&Shown::line(&format!("{name} is approved.")));
@@ -309,8 +351,23 @@ pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Says that what was approved stays, since what was to take its place was not.
+pub(super) fn not_taken(name: &PluginName, judged: Judged) -> ExitCode {
+    let why = if judged == Judged::NotAsked {
+        "Not approved: there is no terminal to ask at. Give --yes the hash that came from who reviewed it. "
+    } else {
+        ""
+    };
+    let said = format!("{why}Nothing was changed: {name} runs as it was approved before.");
+    terminal::print(&Shown::text(&format!("\n{}\n", wrapped(&said, columns()).join("\n"))));
+    ExitCode::FAILURE
+}
+
 fn keep(environment: &Environment, look: &Look) -> Result<()> {
-    let Look { installed, component, signature, stamps, described, folders, .. } = look;
+    let Look { installed, component, signature, origin, stamps, described, folders, .. } = look;
+    let operator = Operator::new(environment.site());
+    let content = look.content();
+    let signer = operator.policy()?.plugins.signed_by(&look.candidate(&content));
     let approval = Approval {
         manifest: installed.manifest_fingerprint.clone(),
         component: component.clone(),
@@ -320,6 +377,8 @@ fn keep(environment: &Environment, look: &Look) -> Result<()> {
         folders: folders.clone(),
         limits: installed.manifest.limits.clone(),
         signature: signature.clone(),
+        origin: origin.clone(),
+        signer: signer.map(|signer| signer.value.key().to_owned()),
         tools: RawValue::from_string(described.text())?,
     };
     set(environment, &installed.name, Decision::Approved(Box::new(approval)))

@@ -9,8 +9,8 @@ use scorpiox_plugin::{Decisions, PluginFolder, PluginName, Status};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, visible, width, wrapped};
 
-use super::look::standing;
 use crate::cli::environment::Environment;
+use scorpiox_install::standing;
 use scorpiox_operator::Operator;
 
 pub(super) fn run(environment: &Environment) -> Result<ExitCode> {

@@ -3,8 +3,8 @@
 mod add;
 mod decide;
 mod list;
-mod look;
 mod secret;
+mod share;
 mod test;
 mod why;
 
@@ -16,9 +16,10 @@ use clap::Subcommand;
 use scorpiox_plugin::PluginName;
 
 use super::environment::Environment;
-pub(super) use look::closed;
+use decide::Said;
 use scorpiox_author::Language;
 use secret::SecretCommand;
+use share::ShareCommand;
 use why::Subject;
 
 #[derive(Subcommand)]
@@ -34,7 +35,7 @@ pub(super) enum PluginCommand {
     },
     /// Install a plugin, show what it asks for, and ask whether it may run
     Add {
-        /// A component (.wasm), or a folder with plugin.toml
+        /// A component (.wasm), a pack (.plugin), or a folder with plugin.toml
         source: PathBuf,
         /// Install it under this name, in place of its own
         #[arg(long, value_name = "NAME", value_parser = name)]
@@ -42,10 +43,15 @@ pub(super) enum PluginCommand {
         /// Approve without asking if the plugin has this hash, which its reviewer gave you
         #[arg(long, value_name = "HASH")]
         yes: Option<String>,
+        /// Ask also about a version that is older than the approved one
+        #[arg(long)]
+        allow_downgrade: bool,
     },
+    #[command(flatten)]
+    Share(ShareCommand),
     /// Print the hash of a plugin, for `--yes` and for policies
     Hash {
-        /// A component (.wasm), or a folder with plugin.toml
+        /// A component (.wasm), a pack (.plugin), or a folder with plugin.toml
         source: PathBuf,
         /// The name that it is to be installed under, if not its own
         #[arg(long, value_name = "NAME", value_parser = name)]
@@ -92,7 +98,7 @@ pub(super) enum PluginCommand {
     },
     /// Show a plugin before it is installed, or call one of its tools with the rights that it asks for
     Test {
-        /// A component (.wasm), or a folder with plugin.toml
+        /// A component (.wasm), a pack (.plugin), or a folder with plugin.toml
         source: PathBuf,
         /// The tool, without the plugin's name
         tool: Option<String>,
@@ -134,9 +140,11 @@ impl PluginCommand {
 pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<ExitCode> {
     match command {
         PluginCommand::New { lang, name } => scorpiox_author::new(lang, &name).map(|()| ExitCode::SUCCESS),
-        PluginCommand::Add { source, name, yes } => {
-            add::run(environment, (&source, name.as_ref()), yes.as_deref())
+        PluginCommand::Add { source, name, yes, allow_downgrade } => {
+            let said = Said { yes: yes.as_deref(), allow_downgrade };
+            add::run(environment, (&source, name.as_ref()), said)
         }
+        PluginCommand::Share(command) => share::run(environment, command),
         PluginCommand::Hash { source, name } => add::hash(environment, (&source, name.as_ref())),
         PluginCommand::Inspect { file } => scorpiox_author::inspect(&file),
         PluginCommand::Init { file, name, out } => {
@@ -145,7 +153,7 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Approve { name, yes } => decide::approve(environment, &name, yes.as_deref()),
         PluginCommand::Deny { name } => decide::deny(environment, &name),
         PluginCommand::List => list::run(environment),
-        PluginCommand::Show { name } => look::show(environment, &name),
+        PluginCommand::Show { name } => scorpiox_install::show(&environment.site(), &name),
         PluginCommand::Test { source, tool, arguments } => {
             test::run(environment, &source, tool.as_deref(), &arguments)
         }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
+use scorpiox_install::{Look, Source};
 use scorpiox_plugin::PluginFolder;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use serde_json::{Map, Value, json};
 
-use super::add::Source;
+use super::add::keys;
 use super::decide::{policy_for, recorded, refused_by_policy};
-use super::look::Look;
 use crate::cli::call::{described, result_in};
 use crate::cli::environment::Environment;
 use scorpiox_operator::Operator;
@@ -31,9 +31,9 @@ pub(super) fn run(
     tool: Option<&str>,
     arguments: &str,
 ) -> Result<ExitCode> {
-    let source = Source::read((source, None))?;
+    let source = Source::read(source, None, &keys(environment))?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
-    let look = Look::at(environment, staged.installed.clone(), Some(&source.anatomy))?;
+    let look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     let Some(tool) = tool else {
         terminal::print(&Shown::text(&look.text()));
         terminal::print(&Shown::text("\nIt can be added. Name a tool to call it.\n"));

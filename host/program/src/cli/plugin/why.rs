@@ -10,10 +10,10 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, one_line};
 use scorpiox_web::{Router, WebError};
 
-use super::look::{closed, standing};
 use crate::cli::environment::Environment;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_capabilities::granted::decide;
+use scorpiox_install::{closed, standing};
 use scorpiox_operator::Operator;
 use scorpiox_shell::Shell;
 use scorpiox_tools::plugins::{grants, pins};

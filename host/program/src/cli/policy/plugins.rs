@@ -12,7 +12,7 @@ pub(super) fn verdict(environment: &Environment, plugins: &PluginsPolicy, subjec
     let Some((name, content)) = subject.split_once('@') else { return named(environment, plugins, subject) };
     if let Some(signer) = content.strip_prefix("signer:") {
         ensure!(plugins.signers.contains_key(signer), "[plugins.signers] has no {signer:?}");
-        return Ok(judged(plugins, &Candidate { name, hash: "", signature: Signed::Supposedly(signer) }));
+        return Ok(judged(plugins, &Candidate::new(name, "", Signed::Supposedly(signer))));
     }
     let digits = content.strip_prefix("sha256:").unwrap_or_default();
     ensure!(
@@ -20,7 +20,7 @@ pub(super) fn verdict(environment: &Environment, plugins: &PluginsPolicy, subjec
         "{content:?} is not a hash: write sha256: and 64 digits, as `plugin hash` prints them"
     );
     let hash = digits.to_ascii_lowercase();
-    Ok(judged(plugins, &Candidate { name, hash: &hash, signature: Signed::Not }))
+    Ok(judged(plugins, &Candidate::new(name, &hash, Signed::Not)))
 }
 
 /// Of a plugin by its bare name: of what is installed and approved here, where something is.

@@ -7,33 +7,39 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_anatomy::Anatomy;
 use scorpiox_plugin::{
-    Approval, Asks, Decisions, Fingerprint, Installed, Limits, Manifest, Pins, PluginFolder, PluginName,
-    SIGNATURE, Stamps, Status, WORKSPACE,
+    Approval, Asks, Decisions, Fingerprint, Installed, Limits, Manifest, ORIGIN, Origin, Pins, PluginFolder,
+    PluginName, SIGNATURE, Stamps, Status, WORKSPACE,
 };
 use scorpiox_policy::Candidate;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, Working, columns, one_line, rows, size, wrapped};
 
-use super::add::looked_into;
-use crate::cli::environment::Environment;
-use scorpiox_operator::Operator;
+use scorpiox_operator::{Operator, Site};
 use scorpiox_runtime::{CodeCache, Engines};
-use scorpiox_tools::plugins::{Described, candidate, describe, notes, pins};
+use scorpiox_tools::plugins::{
+    Described, candidate, check_anatomy, check_kind, describe, notes, pins, signed,
+};
 
 /// A plugin that was looked into.
-pub(super) struct Look {
-    pub(super) installed: Installed,
-    pub(super) component: Fingerprint,
+pub struct Look {
+    /// As it lies there.
+    pub installed: Installed,
+    /// Of its component.
+    pub component: Fingerprint,
     /// The signature that lies beside it, whoever made it.
-    pub(super) signature: Option<String>,
+    pub signature: Option<String>,
+    /// Where it came from.
+    pub origin: Option<Origin>,
     /// Of the files before they were read, where they were old enough.
-    pub(super) stamps: Option<Stamps>,
-    pub(super) described: Described,
+    pub stamps: Option<Stamps>,
+    /// Its tools.
+    pub described: Described,
     /// What who adds it should know.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// Where the folders that it asks for lead.
-    pub(super) folders: Pins,
-    pub(super) home: Option<PathBuf>,
+    pub folders: Pins,
+    /// The home folder, where paths from `~/` are.
+    pub home: Option<PathBuf>,
 }
 
 /// Rows of a text of the plugin's that are shown.
@@ -41,16 +47,12 @@ const MAX_ROWS: usize = 12;
 
 impl Look {
     /// Looks into a plugin, without giving it anything. Who knows what its component is made of says so.
-    pub(super) fn at(
-        environment: &Environment,
-        installed: Installed,
-        anatomy: Option<&Anatomy>,
-    ) -> Result<Self> {
+    pub fn at(site: &Site, installed: Installed, anatomy: Option<&Anatomy>) -> Result<Self> {
         let stamps = installed.settled_stamps().copied();
         let bytes = installed.read_component().with_context(|| installed.component.display().to_string())?;
         let (name, asks) = (&installed.manifest.name, &installed.manifest.capabilities);
         let component = Fingerprint::of(&bytes);
-        let cache = CodeCache::new(&environment.own_home);
+        let cache = CodeCache::new(&site.own_home);
         let cannot = || format!("{name} cannot be a plugin");
         let has_code = cache.has(&component);
         if anatomy.is_none() && !has_code {
@@ -64,27 +66,31 @@ impl Look {
             describe(&engines, &bytes, &installed.manifest, &cache).with_context(cannot)?
         };
         let notes = anatomy.map(|anatomy| notes(anatomy, asks)).unwrap_or_default();
-        let folders = pins(asks, environment.home.as_deref())?;
+        let folders = pins(asks, site.home.as_deref())?;
         let signature = installed.read_signature().with_context(|| SIGNATURE.to_owned())?;
-        let home = environment.home.clone();
-        Ok(Self { installed, component, signature, stamps, described, notes, folders, home })
+        let origin = installed.read_origin(&component).with_context(|| ORIGIN.to_owned())?;
+        let home = site.home.clone();
+        Ok(Self { installed, component, signature, origin, stamps, described, notes, folders, home })
     }
 
     /// Of the plugin, the same on each machine: what a policy lists.
-    pub(super) fn content(&self) -> Fingerprint {
+    pub fn content(&self) -> Fingerprint {
         let Self { installed, component, described, .. } = self;
         Fingerprint::of_plugin(&installed.manifest_fingerprint, component, &described.fingerprint())
     }
 
     /// As the policy is asked about it; `content` is [`Look::content`].
-    pub(super) fn candidate<'a>(&'a self, content: &'a Fingerprint) -> Candidate<'a> {
-        let signature = self.signature.as_deref().into();
-        Candidate { name: self.installed.name.as_str(), hash: content.as_str(), signature }
+    pub fn candidate<'a>(&'a self, content: &'a Fingerprint) -> Candidate<'a> {
+        let (name, origin) = (&self.installed.name, self.origin.as_ref());
+        Candidate {
+            original: origin.and_then(|origin| origin.other_name(name)),
+            ..Candidate::new(name.as_str(), content.as_str(), signed(self.signature.as_deref(), origin))
+        }
     }
 
     /// Of everything that is approved together. Where folders are is another thing on each machine; where links
     /// lead is part of what is seen.
-    pub(super) fn hash(&self) -> Fingerprint {
+    pub fn hash(&self) -> Fingerprint {
         let mut elsewhere = String::new();
         for (folder, place) in self.led_elsewhere() {
             let _ = write!(elsewhere, " {folder:?} {}", place.display());
@@ -107,8 +113,23 @@ impl Look {
         all.filter(move |(folder, place)| !named(folder, place))
     }
 
+    /// Where it came from, for people.
+    pub fn from(&self) -> String {
+        let mut text = String::new();
+        let Some(origin) = &self.origin else { return text };
+        text.push_str("From\n");
+        rows(&mut text, "  ", &origin.address, MAX_ROWS);
+        if let Some(file) = &origin.file {
+            let _ = writeln!(text, "  sha256 {file}");
+        }
+        if let Some(name) = origin.other_name(&self.installed.name) {
+            let _ = writeln!(text, "  where its name is {name}");
+        }
+        text
+    }
+
     /// All of it, for people.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let manifest = &self.installed.manifest;
         let mut text = heading(manifest);
         rows(&mut text, "  ", &manifest.description, MAX_ROWS);
@@ -182,6 +203,14 @@ impl Look {
         }
         text
     }
+}
+
+/// What a component is made of, if that can run.
+pub fn looked_into(component: &[u8], asks: &Asks) -> Result<Anatomy> {
+    check_kind(component)?;
+    let anatomy = scorpiox_compile::inspect(component, || false)?;
+    check_anatomy(&anatomy, asks)?;
+    Ok(anatomy)
 }
 
 /// Its name and its version, which is its author's word.
@@ -286,24 +315,26 @@ fn hints(tool: &serde_json::Value) -> String {
     .to_owned()
 }
 
-pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
-    let plugin_folder = PluginFolder::new(&environment.own_home);
-    let decisions = Decisions::read(&environment.own_home)?;
+/// Shows a plugin that is installed.
+pub fn show(site: &Site, name: &PluginName) -> Result<ExitCode> {
+    let plugin_folder = PluginFolder::new(&site.own_home);
+    let decisions = Decisions::read(&site.own_home)?;
     let installed = plugin_folder
         .find(name)
         .map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
-    let rules = Operator::new(environment.site());
+    let rules = Operator::new(site.clone());
     let status = standing(&rules, name, &Status::of(&installed, decisions.get(name)));
-    let look = Look::at(environment, installed, None)?;
+    let look = Look::at(site, installed, None)?;
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
     let _ = writeln!(text, "Hash of all of it: {}", look.hash());
+    text.push_str(&look.from());
     terminal::print(&Shown::text(&text));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Where a plugin stands, for people.
-pub(super) fn standing(operator: &Operator, name: &PluginName, status: &Status<'_>) -> String {
+pub fn standing(operator: &Operator, name: &PluginName, status: &Status<'_>) -> String {
     match status {
         Status::Waiting => "waits for approval".to_owned(),
         Status::Approved(approval) => match closed(operator, name, approval) {
@@ -316,7 +347,7 @@ pub(super) fn standing(operator: &Operator, name: &PluginName, status: &Status<'
 }
 
 /// Why a plugin does not run that a person approved.
-pub(in crate::cli) fn closed(operator: &Operator, name: &PluginName, approval: &Approval) -> Option<String> {
+pub fn closed(operator: &Operator, name: &PluginName, approval: &Approval) -> Option<String> {
     match operator.policy() {
         Err(error) => Some(error.to_string()),
         Ok(policy) => {

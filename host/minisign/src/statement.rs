@@ -1,0 +1,66 @@
+//! The signed comment: which plugin a file is.
+
+use std::fmt::{self, Write as _};
+
+use semver::Version;
+use sha2::{Digest as _, Sha256};
+
+/// Longest name or version, in bytes.
+const MAX_WORD_BYTES: usize = 64;
+
+/// Which plugin a file is, in which version: `name=… version=… sha256=…`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// The plugin's name.
+    pub name: String,
+    /// Its version.
+    pub version: Version,
+    /// The SHA-256 of the file, in small letters.
+    pub sha256: String,
+}
+
+/// A comment that is no statement.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "its signed comment {0:?} is not `name=NAME version=VERSION sha256=HASH`; sign the file with \
+     `scorpiox-code plugin sign`, or with that comment (`minisign -t`)"
+)]
+pub struct StatementError(String);
+
+impl Statement {
+    /// Reads a comment: these three words in this order, a single blank between, and nothing else.
+    pub fn parse(comment: &str) -> Result<Self, StatementError> {
+        let read = || {
+            let mut words = comment.split(' ');
+            let mut value = |key: &str| words.next()?.strip_prefix(key)?.strip_prefix('=');
+            let (name, version, sha256) = (value("name")?, value("version")?, value("sha256")?);
+            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            let is_hash = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+            let fits = words.next().is_none()
+                && (1..=MAX_WORD_BYTES).contains(&name.len())
+                && name.chars().all(is_name)
+                && version.len() <= MAX_WORD_BYTES
+                && sha256.len() == 64
+                && sha256.chars().all(is_hash);
+            let version = Version::parse(version).ok().filter(|_| fits)?;
+            Some(Self { name: name.to_owned(), version, sha256: sha256.to_owned() })
+        };
+        read().ok_or_else(|| StatementError(comment.chars().take(2 * MAX_WORD_BYTES).collect()))
+    }
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "name={} version={} sha256={}", self.name, self.version, self.sha256)
+    }
+}
+
+/// The SHA-256 of a file, as statements have it.
+pub fn digest(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}

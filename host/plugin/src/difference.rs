@@ -1,0 +1,257 @@
+//! What a new version of a plugin asks for, beside what was approved of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::asks::{Ask, Limits};
+use crate::manifest::Manifest;
+
+/// A plugin's manifest and the definitions of its tools.
+pub type Version<'a> = (&'a Manifest, &'a [Value]);
+
+/// Members of a tool's definition that are words, or what it takes and gives: a signer vouches for those.
+const WORDS: [(&str, &str); 4] = [
+    ("title", "its title"),
+    ("description", "its description"),
+    ("input_schema", "its arguments"),
+    ("output_schema", "its result"),
+];
+
+/// What differs between two versions, line by line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Difference {
+    lines: Vec<Line>,
+}
+
+/// One thing that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// How.
+    pub kind: Kind,
+    /// What, for people.
+    pub text: String,
+}
+
+/// How something differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The new version asks for more: a person decides about that.
+    More,
+    /// It asks for less.
+    Less,
+    /// It says something else, and asks for no more.
+    Words,
+}
+
+impl Difference {
+    /// What the new version has that the approved one has not, and the other way around.
+    pub fn between(old: Version<'_>, new: Version<'_>) -> Self {
+        let mut difference = Self::default();
+        difference.rights(old.0, new.0);
+        difference.limits(&old.0.limits, &new.0.limits);
+        difference.secrets(old.0, new.0);
+        difference.settings(old.0, new.0);
+        difference.tools(old.1, new.1);
+        difference
+    }
+
+    /// All of it.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// Whether the new version asks for something that was not approved.
+    pub fn asks_more(&self) -> bool {
+        self.lines.iter().any(|line| line.kind == Kind::More)
+    }
+
+    fn push(&mut self, kind: Kind, text: impl Into<String>) {
+        self.lines.push(Line { kind, text: text.into() });
+    }
+
+    fn rights(&mut self, old: &Manifest, new: &Manifest) {
+        let (had, asks) = (old.capabilities.lines(), new.capabilities.lines());
+        for ask in &asks {
+            let before = had.iter().find(|other| other.name == ask.name);
+            let Some(before) = before else {
+                self.push(Kind::More, ask.name);
+                self.details(Kind::More, ask, None);
+                continue;
+            };
+            self.details(Kind::More, ask, Some(before));
+            self.details(Kind::Less, before, Some(ask));
+            if before.why != ask.why {
+                self.push(Kind::Words, format!("{}, because: {}", ask.name, ask.why));
+            }
+        }
+        for gone in had.iter().filter(|ask| !asks.iter().any(|other| other.name == ask.name)) {
+            self.push(Kind::Less, gone.name);
+        }
+    }
+
+    /// What one asks for that the other does not. A number that changed is both.
+    fn details(&mut self, kind: Kind, ask: &Ask<'_>, other: Option<&Ask<'_>>) {
+        for (what, values) in &ask.details {
+            let others = other.and_then(|other| other.details.iter().find(|(name, _)| name == what));
+            let has = |value: &String| others.is_some_and(|(_, others)| others.contains(value));
+            for value in values.iter().filter(|value| !has(value)) {
+                self.push(kind, format!("{}, {what}: {value}", ask.name));
+            }
+        }
+    }
+
+    fn limits(&mut self, old: &Limits, new: &Limits) {
+        let all = |limits: &Limits| {
+            let Limits { cpu_seconds, wait_seconds, memory_mib, output_kib, store_mib, calls } = *limits;
+            [
+                ("cpu_seconds", cpu_seconds),
+                ("wait_seconds", wait_seconds),
+                ("memory_mib", memory_mib),
+                ("output_kib", output_kib),
+                ("store_mib", store_mib),
+                ("calls", calls),
+            ]
+        };
+        for ((name, before), (_, after)) in all(old).into_iter().zip(all(new)) {
+            if before != after {
+                let kind = if after > before { Kind::More } else { Kind::Less };
+                self.push(kind, format!("limit {name}: {before} before, {after} now"));
+            }
+        }
+    }
+
+    fn secrets(&mut self, old: &Manifest, new: &Manifest) {
+        for (name, what_for) in &new.secrets {
+            match old.secrets.get(name) {
+                None => self.push(Kind::More, format!("secret {name}: {what_for}")),
+                Some(before) if before != what_for => {
+                    self.push(Kind::Words, format!("secret {name}: {what_for}"));
+                }
+                Some(_) => {}
+            }
+        }
+        for name in old.secrets.keys().filter(|name| !new.secrets.contains_key(name)) {
+            self.push(Kind::Less, format!("secret {name}"));
+        }
+    }
+
+    fn settings(&mut self, old: &Manifest, new: &Manifest) {
+        let names: BTreeSet<_> = old.config.keys().chain(new.config.keys()).collect();
+        for name in names.into_iter().filter(|name| old.config.get(*name) != new.config.get(*name)) {
+            let now = new.config.get(name).map_or_else(|| "gone".to_owned(), |value| format!("{value:?}"));
+            self.push(Kind::Words, format!("setting {name}: {now}"));
+        }
+    }
+
+    fn tools(&mut self, old: &[Value], new: &[Value]) {
+        fn by_name(tools: &[Value]) -> BTreeMap<&str, &Value> {
+            tools.iter().filter_map(|tool| Some((tool["name"].as_str()?, tool))).collect()
+        }
+        let (old, new) = (by_name(old), by_name(new));
+        for (name, tool) in &new {
+            let Some(before) = old.get(name) else {
+                self.push(Kind::More, format!("tool {name}"));
+                continue;
+            };
+            // Clients ask the person by these, or do not.
+            if before["hints"] != tool["hints"] {
+                self.push(Kind::More, format!("tool {name}: what it says it may change"));
+            }
+            for (member, what) in WORDS {
+                if before[member] != tool[member] {
+                    self.push(Kind::Words, format!("tool {name}: {what}"));
+                }
+            }
+            if before["function"] != tool["function"] {
+                self.push(Kind::More, format!("tool {name}: the function behind it"));
+            }
+        }
+        for name in old.keys().filter(|name| !new.contains_key(*name)) {
+            self.push(Kind::Less, format!("tool {name}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn manifest(more: &str) -> Manifest {
+        Manifest::parse(&format!("name = \"a\"\ncomponent = \"a.wasm\"\n{more}")).expect("a manifest")
+    }
+
+    fn lines(old: &str, new: &str) -> Vec<(Kind, String)> {
+        let difference = Difference::between((&manifest(old), &[]), (&manifest(new), &[]));
+        difference.lines.into_iter().map(|line| (line.kind, line.text)).collect()
+    }
+
+    #[test]
+    fn each_right_that_was_not_approved_is_more() {
+        let web = "[capabilities.web]\nwhy = \"x\"\nhosts = [\"a.example.com\"]\n";
+        let wider = web.replace("[\"a.example.com\"]", "[\"a.example.com\", \"*.example.com\"]");
+        assert!(lines(web, web).is_empty());
+        assert_eq!(lines(web, &wider), [(Kind::More, "web, hosts: *.example.com".to_owned())]);
+        assert_eq!(lines(&wider, web), [(Kind::Less, "web, hosts: *.example.com".to_owned())]);
+        assert_eq!(
+            lines("", web),
+            [(Kind::More, "web".to_owned()), (Kind::More, "web, hosts: a.example.com".to_owned())]
+        );
+        assert_eq!(lines(web, ""), [(Kind::Less, "web".to_owned())]);
+        assert_eq!(lines(web, &web.replace("\"x\"", "\"y\"")), [(Kind::Words, "web, because: y".to_owned())]);
+        let shell = "[capabilities.shell]\nwhy = \"x\"\nprofile = \"readonly\"\n";
+        assert_eq!(lines(shell, &shell.replace("readonly", "open"))[0].0, Kind::More);
+        let sampling = "[capabilities.sampling]\nwhy = \"x\"\ncalls = 2\ntokens = 100\n";
+        assert_eq!(lines(sampling, &sampling.replace("100", "200"))[0].0, Kind::More);
+    }
+
+    #[test]
+    fn a_secret_or_its_header_for_another_host_is_more() {
+        let secret = "[secrets]\nKEY = \"of x\"\n";
+        assert_eq!(lines("", secret), [(Kind::More, "secret KEY: of x".to_owned())]);
+        assert_eq!(lines(secret, ""), [(Kind::Less, "secret KEY".to_owned())]);
+        let web = |hosts: &str| {
+            format!(
+                "{secret}[capabilities.web]\nwhy = \"x\"\nhosts = [\"a.example.com\", \"b.example.com\"]\nheaders = {{ {hosts} }}\n"
+            )
+        };
+        let (one, other) =
+            (web("\"a.example.com\" = { A = \"${KEY}\" }"), web("\"b.example.com\" = { A = \"${KEY}\" }"));
+        assert!(
+            lines(&one, &other)
+                .iter()
+                .any(|(kind, text)| *kind == Kind::More && text.contains("b.example.com"))
+        );
+    }
+
+    #[test]
+    fn a_larger_limit_is_more_and_a_smaller_one_is_not() {
+        let (small, large) = ("[limits]\ncpu_seconds = 1", "[limits]\ncpu_seconds = 9");
+        assert_eq!(lines(small, large), [(Kind::More, "limit cpu_seconds: 1 before, 9 now".to_owned())]);
+        assert_eq!(lines(large, small)[0].0, Kind::Less);
+    }
+
+    #[test]
+    fn new_tools_and_other_hints_are_more_and_other_words_are_not() {
+        let manifest = manifest("");
+        let tool = |name: &str, description: &str, read_only: bool| json!({ "name": name, "description": description, "hints": { "read_only": read_only } });
+        let between = |old: &[Value], new: &[Value]| {
+            let difference = Difference::between((&manifest, old), (&manifest, new));
+            (
+                difference.asks_more(),
+                difference.lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>(),
+            )
+        };
+        let old = [tool("a", "x", false)];
+        assert_eq!(between(&old, &old), (false, vec![]));
+        assert_eq!(
+            between(&old, &[tool("a", "y", false)]),
+            (false, vec!["tool a: its description".to_owned()])
+        );
+        assert!(between(&old, &[tool("a", "x", true)]).0);
+        assert!(between(&old, &[tool("a", "x", false), tool("b", "x", false)]).0);
+        assert_eq!(between(&old, &[]), (false, vec!["tool a".to_owned()]));
+    }
+}

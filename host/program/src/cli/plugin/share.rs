@@ -1,0 +1,196 @@
+//! What lets plugins travel: packing, signing, and newer versions.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::Subcommand;
+use scorpiox_install::{Keys, Listed, Opened, Source, Whose, pack, sign, verify};
+use scorpiox_operator::Operator;
+use scorpiox_plugin::{Installed, PluginFolder, PluginName};
+use scorpiox_policy::Policy;
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+use semver::Version;
+
+use super::add::{install, keys};
+use super::decide::Said;
+use super::name;
+use crate::cli::environment::Environment;
+
+/// What lines of it are called.
+const UPDATE: &str = "plugin update";
+
+#[derive(Subcommand)]
+pub(in crate::cli) enum ShareCommand {
+    /// Pack a plugin's folder into one file, which is the same bytes each time
+    Pack {
+        /// A folder with plugin.toml
+        folder: PathBuf,
+        /// Where the pack goes [default: NAME-VERSION.plugin]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Sign a pack or a component with minisign's secret key: writes FILE.minisig
+    Sign {
+        /// A pack (.plugin), or a component (.wasm)
+        file: PathBuf,
+        /// The secret key, as `minisign -G` makes it
+        #[arg(long, value_name = "SECRET_KEY")]
+        key: PathBuf,
+        /// Where the key's password is [default: asked at a terminal, else from standard input]
+        #[arg(long, value_name = "FILE")]
+        password_file: Option<PathBuf>,
+        /// The plugin's name, for a component [default: the file's]
+        #[arg(long, value_name = "NAME", value_parser = name)]
+        name: Option<PluginName>,
+        /// Its version, for a component
+        #[arg(long, value_name = "VERSION")]
+        version: Option<Version>,
+    },
+    /// Verify the signature beside a pack or a component, and say whose it is
+    Verify {
+        /// A pack (.plugin), or a component (.wasm)
+        file: PathBuf,
+        /// Against this public key (RW…, or a .pub file) [default: those of the policy's signers]
+        #[arg(long, value_name = "PUBLIC_KEY", conflicts_with = "signer")]
+        key: Option<String>,
+        /// Against this signer of the policy
+        #[arg(long, value_name = "NAME")]
+        signer: Option<String>,
+    },
+    /// Install newer versions of plugins: shows what differs, and asks
+    Update {
+        /// The plugin [default: all that have a newer version in the index]
+        #[arg(value_parser = name)]
+        name: Option<PluginName>,
+        /// Where the version is: a component, a pack, or a folder [default: the index, else where the plugin came from]
+        #[arg(long, value_name = "FILE", requires = "name")]
+        from: Option<PathBuf>,
+        /// Approve without asking if the plugin has this hash, which its reviewer gave you
+        #[arg(long, value_name = "HASH", requires = "name")]
+        yes: Option<String>,
+        /// Ask also about a version that is older than the approved one
+        #[arg(long)]
+        allow_downgrade: bool,
+    },
+    /// List the plugins that have a newer version in the policy's index
+    Outdated,
+    /// Search the policy's index
+    Search {
+        /// Words of the name or the description
+        text: String,
+    },
+}
+
+pub(super) fn run(environment: &Environment, command: ShareCommand) -> Result<ExitCode> {
+    match command {
+        ShareCommand::Pack { folder, out } => pack(&folder, out.as_deref())?,
+        ShareCommand::Sign { file, key, password_file, name, version } => {
+            sign(&file, &key, password_file.as_deref(), (name.as_ref(), version.as_ref()))?;
+        }
+        ShareCommand::Verify { file, key, signer } => {
+            let whose = match (&key, &signer) {
+                (Some(key), _) => Whose::Key(key),
+                (None, Some(signer)) => Whose::Signer(signer),
+                (None, None) => Whose::Any,
+            };
+            verify(&file, whose, || policy(environment))?;
+        }
+        ShareCommand::Update { name, from, yes, allow_downgrade } => {
+            let said = Said { yes: yes.as_deref(), allow_downgrade };
+            return update(environment, name.as_ref(), from.as_deref(), said);
+        }
+        ShareCommand::Outdated => {
+            scorpiox_install::outdated(&opened(environment)?, &Listed::of(&environment.site()));
+        }
+        ShareCommand::Search { text } => {
+            scorpiox_install::search(&opened(environment)?, &text, &Listed::of(&environment.site()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn policy(environment: &Environment) -> Result<Policy> {
+    Ok(Operator::new(environment.site()).policy()?.clone())
+}
+
+fn opened(environment: &Environment) -> Result<Opened> {
+    let policy = policy(environment)?;
+    Opened::read(policy.plugins.index.as_ref(), &environment.site(), &fetch)
+}
+
+/// Fetches an address: the one place for that.
+fn fetch(address: &str, _most: u64) -> Result<Vec<u8>> {
+    bail!(
+        "{address} is not on this machine, and `plugin` fetches no addresses; fetch it, and name the file (--from)"
+    )
+}
+
+fn update(
+    environment: &Environment,
+    name: Option<&PluginName>,
+    from: Option<&Path>,
+    said: Said<'_>,
+) -> Result<ExitCode> {
+    let keys = keys(environment);
+    let Some(name) = name else { return update_all(environment, &keys, said) };
+    let installed = PluginFolder::new(&environment.own_home).find(name);
+    let installed = installed.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
+    match newer(environment, name, &installed, from, &keys)? {
+        Some(source) => install(environment, UPDATE, &source, said),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The version that takes the place of an installed one, if there is another one.
+fn newer(
+    environment: &Environment,
+    name: &PluginName,
+    installed: &Installed,
+    from: Option<&Path>,
+    keys: &Keys,
+) -> Result<Option<Source>> {
+    if let Some(from) = from {
+        return Source::read(from, Some(name), keys).map(Some);
+    }
+    if policy(environment)?.plugins.index.is_some() {
+        let opened = opened(environment)?;
+        let found = opened.newer(std::slice::from_ref(installed));
+        let Some(found) = found.first() else {
+            terminal::print(&Shown::line(&format!("{name} has no newer version in the index.")));
+            return Ok(None);
+        };
+        return Source::from_bytes(opened.fetch(&found.entry, &fetch)?, Some(name), keys).map(Some);
+    }
+    let address = installed.address().with_context(|| {
+        format!("it is not known where {name} came from; name the new version with --from")
+    })?;
+    if address.contains("://") {
+        return fetch(&address, 0).map(|_| None);
+    }
+    Source::read(Path::new(&address), Some(name), keys).map(Some)
+}
+
+/// All that have a newer version in the index, one after the other.
+fn update_all(environment: &Environment, keys: &Keys, said: Said<'_>) -> Result<ExitCode> {
+    let opened = opened(environment)?;
+    let found = opened.newer(Listed::of(&environment.site()).plugins());
+    if found.is_empty() {
+        terminal::print(&Shown::line("Nothing that is installed has a newer version in the index."));
+    }
+    let mut failed = false;
+    for found in found {
+        let given = opened.fetch(&found.entry, &fetch);
+        let source = given.and_then(|given| Source::from_bytes(given, Some(&found.name), keys));
+        let outcome = source.and_then(|source| install(environment, UPDATE, &source, said));
+        match outcome {
+            Ok(code) => failed |= code != ExitCode::SUCCESS,
+            Err(error) => {
+                terminal::complain(&format!("scorpiox-code: {}: {error:#}", found.name));
+                failed = true;
+            }
+        }
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,402 @@
+//! Plugins as one file: packed, signed, added, and updated.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use minisign::KeyPair;
+use scorpiox_tests::Program;
+
+use super::{guest, source};
+
+/// A machine with the component of all kinds in a folder of an author's.
+struct Bed {
+    program: Program,
+    key: KeyPair,
+    source: String,
+}
+
+const CALL: [&str; 3] = ["call", "kinds.divide", r#"{"a": 6, "b": 3}"#];
+
+impl Bed {
+    fn new() -> Self {
+        let program = Program::new();
+        let source = source(&program, "kinds", "version = \"1.0.0\"\n", &component());
+        Self { program, key: KeyPair::generate_unencrypted_keypair().expect("a key"), source }
+    }
+
+    /// What a command says in one row, and whether it succeeds.
+    fn run(&self, arguments: &[&str]) -> (bool, String) {
+        let (status, out, err) = self.program.run(arguments);
+        (status.success(), (out + &err).split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    fn done(&self, arguments: &[&str]) -> String {
+        let (success, said) = self.run(arguments);
+        assert!(success, "{arguments:?}: {said}");
+        said
+    }
+
+    fn refused(&self, arguments: &[&str], why: &str) -> String {
+        let (success, said) = self.run(arguments);
+        assert!(!success && said.contains(why), "{arguments:?}: {said}");
+        said
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.program.workspace().join(name).display().to_string()
+    }
+
+    /// Packs a version of the plugin.
+    fn pack(&self, version: &str, more: &str) -> String {
+        source(&self.program, "kinds", &format!("version = \"{version}\"\n{more}"), &component());
+        let out = self.path(&format!("kinds-{version}.plugin"));
+        self.done(&["plugin", "pack", &self.source, "--out", &out]);
+        out
+    }
+
+    fn sign(&self, file: &str) {
+        let secret = self.key.sk.to_box(None).expect("a box").into_string();
+        self.program.put("workspace/key.sec", secret);
+        self.done(&["plugin", "sign", file, "--key", &self.path("key.sec")]);
+    }
+
+    fn signed(&self, version: &str, more: &str) -> String {
+        let file = self.pack(version, more);
+        self.sign(&file);
+        file
+    }
+
+    fn policy(&self, rules: &str, signer: &str) {
+        let key = self.key.pk.to_base64();
+        let text =
+            format!("version = 1\n[plugins]\n{rules}\n[plugins.signers.acme]\nkey = \"{key}\"\n{signer}\n");
+        self.program.put("home/.scorpiox/policy.toml", text);
+    }
+
+    /// Adds a file as somebody who reviewed it.
+    fn add(&self, file: &str) -> String {
+        let hash = self.done(&["plugin", "hash", file]);
+        self.done(&["plugin", "add", file, "--yes", &hash])
+    }
+
+    fn version(&self) -> String {
+        let list = self.done(&["plugin", "list"]);
+        list.split_whitespace().nth(1).unwrap_or_default().to_owned()
+    }
+}
+
+fn component() -> Vec<u8> {
+    fs::read(guest("kinds")).expect("the component")
+}
+
+const CLOCK: &str = "[capabilities.clock]\nwhy = \"to know the time\"\n";
+
+#[test]
+fn a_pack_is_the_same_bytes_each_time_and_is_added_as_its_folder_is() {
+    let bed = Bed::new();
+    for (file, text) in [("README.md", "# Kinds"), ("LICENSE", "free"), ("Makefile", "all:"), ("src/x", "x")] {
+        bed.program.put(&format!("workspace/sources/kinds/{file}"), text);
+    }
+    let one = bed.path("one.plugin");
+    let said = bed.done(&["plugin", "pack", &bed.source, "--out", &one]);
+    assert!(said.contains("It has plugin.toml, c.wasm, LICENSE, README.md"), "{said}");
+    assert!(said.contains("Left out Makefile, src/"), "{said}");
+    let other = bed.path("other.plugin");
+    bed.done(&["plugin", "pack", &bed.source, "--out", &other]);
+    assert!(fs::read(&one).expect("a pack") == fs::read(&other).expect("a pack"));
+    // Again over itself is no other file; over another one it is refused.
+    bed.done(&["plugin", "pack", &bed.source, "--out", &one]);
+    bed.program.put("workspace/other.plugin", "precious");
+    bed.refused(&["plugin", "pack", &bed.source, "--out", &other], "exists and is another file");
+    assert_eq!(fs::read(&other).expect("a file"), b"precious");
+    assert_eq!(bed.done(&["plugin", "hash", &one]), bed.done(&["plugin", "hash", &bed.source]));
+    bed.add(&one);
+    assert!(bed.done(&CALL).contains('2'));
+    let shown = bed.done(&["plugin", "show", "kinds"]);
+    assert!(shown.contains("From ") && shown.contains("one.plugin sha256 "), "{shown}");
+    // Only what runs is installed.
+    let installed = bed.program.home().join(".scorpiox/plugins/kinds");
+    let mut names: Vec<_> = fs::read_dir(installed)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["c.wasm", "origin.json", "plugin.toml"]);
+}
+
+#[test]
+fn what_cannot_be_packed_is_said() {
+    let bed = Bed::new();
+    for (version, why) in [("", "has version = \"\"; write a version with three numbers"), ("1.0", "three numbers")] {
+        source(&bed.program, "kinds", &format!("version = \"{version}\"\n"), &component());
+        bed.refused(&["plugin", "pack", &bed.source], why);
+    }
+    bed.refused(&["plugin", "pack", &bed.path("none")], "has no plugin.toml");
+    assert!(!bed.program.workspace().join("kinds-1.0.plugin").exists());
+}
+
+#[test]
+fn a_damaged_pack_installs_nothing() {
+    let bed = Bed::new();
+    let file = bed.pack("1.0.0", "");
+    let whole = fs::read(&file).expect("a pack");
+    let mut longer = whole.clone();
+    longer.extend_from_slice(&[0; 512]);
+    // The kind of the second entry: a link.
+    let mut link = whole.clone();
+    link[1024 + 156] = b'2';
+    for bytes in [&whole[..whole.len() / 2], &whole[..1030], &longer, &link] {
+        bed.program.put("workspace/bad.plugin", bytes);
+        let said = bed.refused(&["plugin", "add", &bed.path("bad.plugin")], "bad.plugin");
+        assert!(said.contains("pack"), "{said}");
+    }
+    let plugins = bed.program.home().join(".scorpiox/plugins");
+    let left = fs::read_dir(plugins).map_or(0, |entries| {
+        entries.flatten().filter(|entry| entry.file_name() != *".lock").count()
+    });
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_signature_is_verified_with_the_key_a_pub_file_or_a_signer() {
+    let bed = Bed::new();
+    let file = bed.pack("1.0.0", "");
+    bed.refused(&["plugin", "verify", &file], "has no signature");
+    bed.sign(&file);
+    bed.refused(&["plugin", "verify", &file], "no signer of the policy has");
+    let key = bed.key.pk.to_base64();
+    let said = bed.done(&["plugin", "verify", &file, "--key", &key]);
+    assert!(said.contains("is kinds 1.0.0, signed by the key RW"), "{said}");
+    bed.program.put("workspace/acme.pub", format!("untrusted comment: x\n{key}\n"));
+    bed.done(&["plugin", "verify", &file, "--key", &bed.path("acme.pub")]);
+    bed.policy("", "names = [\"kinds\"]");
+    bed.done(&["plugin", "verify", &file]);
+    bed.done(&["plugin", "verify", &file, "--signer", "acme"]);
+    bed.refused(&["plugin", "verify", &file, "--signer", "other"], "has no \"other\"; it has: acme");
+    bed.policy("", "names = [\"acme-*\"]");
+    bed.refused(&["plugin", "verify", &file], "does not cover kinds");
+    let other = KeyPair::generate_unencrypted_keypair().expect("a key").pk.to_base64();
+    bed.refused(&["plugin", "verify", &file, "--key", &other], "made with another key");
+    // A signature of another file, and one that was changed.
+    bed.policy("", "");
+    let second = bed.pack("1.1.0", "");
+    fs::copy(format!("{file}.minisig"), format!("{second}.minisig")).expect("copies");
+    bed.refused(&["plugin", "verify", &second], "does not match");
+    bed.refused(&["plugin", "add", &second], "the signature by acme does not count");
+    fs::write(format!("{second}.minisig"), "x").expect("writes");
+    bed.refused(&["plugin", "add", &second], "it is not a minisign signature");
+}
+
+#[test]
+fn a_component_alone_is_signed_by_the_name_and_version_that_its_signer_says() {
+    let bed = Bed::new();
+    bed.program.put("workspace/download.wasm", component());
+    bed.program.put("workspace/key.sec", bed.key.sk.to_box(None).expect("a box").into_string());
+    let (file, key) = (bed.path("download.wasm"), bed.path("key.sec"));
+    bed.refused(&["plugin", "sign", &file, "--key", &key], "say it with --version");
+    bed.done(&["plugin", "sign", &file, "--key", &key, "--name", "kinds", "--version", "2.0.0"]);
+    bed.policy("require_signature = true", "");
+    let hash = bed.done(&["plugin", "hash", &file]);
+    let said = bed.done(&["plugin", "add", &file, "--yes", &hash]);
+    assert!(said.contains("Signed by acme") && said.contains("kinds is approved"), "{said}");
+    assert_eq!(bed.version(), "2.0.0");
+    bed.done(&CALL);
+}
+
+#[test]
+fn a_protected_key_takes_its_password_from_a_file_or_standard_input() {
+    let bed = Bed::new();
+    let file = bed.pack("1.0.0", "");
+    let key = KeyPair::generate_encrypted_keypair(Some("open sesame".to_owned())).expect("a key");
+    bed.program.put("workspace/key.sec", key.sk.to_box(None).expect("a box").into_string());
+    bed.program.put("workspace/good", "open sesame\n");
+    bed.program.put("workspace/bad", "open barley\n");
+    let (secret, bad, good) = (bed.path("key.sec"), bed.path("bad"), bed.path("good"));
+    let sign = ["plugin", "sign", &file, "--key", &secret, "--password-file"];
+    bed.refused(&[&sign[..], &[&bad]].concat(), "the password is wrong");
+    assert!(!PathBuf::from(format!("{file}.minisig")).exists());
+    bed.done(&[&sign[..], &[&good]].concat());
+    bed.done(&["plugin", "verify", &file, "--key", &key.pk.to_base64()]);
+    bed.refused(&["plugin", "sign", &file, "--key", &good], "is not a minisign secret key");
+}
+
+/// Debian's program where it is installed: the tests' setup sees to that.
+#[test]
+fn minisign_verifies_what_is_signed_here_and_the_other_way_around() {
+    let bed = Bed::new();
+    if Command::new("minisign").arg("-v").output().is_err() {
+        eprintln!("minisign is not installed, so nothing was compared with it");
+        return;
+    }
+    let run = |arguments: &[&str]| {
+        let output = Command::new("minisign").args(arguments).output().expect("minisign runs");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let (public, secret) = (bed.path("k.pub"), bed.path("k.sec"));
+    run(&["-G", "-W", "-p", &public, "-s", &secret]);
+    let file = bed.pack("1.0.0", "");
+    bed.done(&["plugin", "sign", &file, "--key", &secret]);
+    run(&["-V", "-H", "-p", &public, "-m", &file]);
+    let said = bed.done(&["plugin", "verify", &file, "--key", &public]);
+    let sha256 = said.split_whitespace().last().expect("a hash");
+    let comment = format!("name=kinds version=1.0.0 sha256={sha256}");
+    run(&["-S", "-s", &secret, "-m", &file, "-t", &comment]);
+    bed.done(&["plugin", "verify", &file, "--key", &public]);
+    run(&["-S", "-s", &secret, "-m", &file, "-t", "something else"]);
+    bed.refused(&["plugin", "verify", &file, "--key", &public], "is not `name=NAME");
+    // The old kind.
+    run(&["-S", "-l", "-s", &secret, "-m", &file, "-t", &comment]);
+    bed.refused(&["plugin", "verify", &file, "--key", &public], "of the old kind");
+}
+
+#[test]
+fn where_signatures_are_required_nothing_unsigned_is_added_or_runs() {
+    let bed = Bed::new();
+    let unsigned = bed.pack("1.0.0", "");
+    bed.add(&unsigned);
+    bed.done(&CALL);
+    bed.policy("require_signature = true", "");
+    bed.refused(&CALL, "has to be signed");
+    let list = bed.done(&["plugin", "list"]);
+    assert!(list.contains("the policy closes it") && list.contains("has to be signed"), "{list}");
+    bed.refused(&["plugin", "add", &bed.source], "has to be signed");
+    bed.sign(&unsigned);
+    bed.add(&unsigned);
+    bed.done(&CALL);
+}
+
+#[test]
+fn a_signer_who_is_taken_out_leaves_a_plugin_that_waits_for_a_person() {
+    let bed = Bed::new();
+    bed.policy("", "");
+    let said = bed.add(&bed.signed("1.0.0", ""));
+    assert!(said.contains("Signed by acme"), "{said}");
+    bed.done(&CALL);
+    bed.program.put("home/.scorpiox/policy.toml", "version = 1\n");
+    bed.refused(&CALL, "it waits for approval again");
+    for command in [&["plugin", "list"][..], &["doctor"]] {
+        let (_, said) = bed.run(command);
+        assert!(said.contains("it waits for approval again"), "{said}");
+    }
+    let hash = bed.done(&["plugin", "hash", &bed.path("kinds-1.0.0.plugin")]);
+    bed.done(&["plugin", "approve", "kinds", "--yes", &hash]);
+    bed.done(&CALL);
+}
+
+#[test]
+fn a_signed_update_needs_no_question_if_it_asks_for_no_more() {
+    let bed = Bed::new();
+    bed.policy("", "approve = \"signed\"");
+    let first = bed.signed("1.0.0", "");
+    // The first version asks a person, whoever signed it.
+    bed.refused(&["plugin", "add", &first], "there is no terminal to ask at");
+    bed.add(&first);
+    let second = bed.signed("1.1.0", "description = \"Kinds of things\"\n");
+    let said = bed.done(&["plugin", "update", "kinds", "--from", &second]);
+    assert!(said.contains("It asks for no more.") && said.contains("kinds is approved"), "{said}");
+    assert_eq!(bed.version(), "1.1.0");
+    let (_, line) = bed.run(&["audit", "--json"]);
+    assert!(line.contains("plugin update") && line.contains("policy.toml line"), "{line}");
+    // More rights, larger limits and fewer words about what a tool changes are a person's to decide.
+    for (version, more, sign) in [
+        ("1.2.0", CLOCK, "+ clock"),
+        ("1.2.1", "[limits]\ncpu_seconds = 9\n", "+ limit cpu_seconds: 5 before, 9 now"),
+        ("1.2.2", "[tools.divide]\nread_only = true\n", "+ tool divide: what it says it may change"),
+        ("1.2.3", "[secrets]\nKEY = \"of x\"\n", "+ secret KEY: of x"),
+    ] {
+        let file = bed.signed(version, more);
+        let said = bed.refused(&["plugin", "update", "kinds", "--from", &file], "no terminal to ask at");
+        assert!(said.contains(sign) && said.contains("Nothing was changed"), "{said}");
+    }
+    // Neither is one without a signature, nor one by another key, taken.
+    let unsigned = bed.pack("1.3.0", "");
+    bed.refused(&["plugin", "add", &unsigned], "there is no terminal to ask at");
+    assert_eq!(bed.version(), "1.1.0");
+    bed.done(&CALL);
+    // Where a person approves each version, so does the same signature not.
+    bed.policy("", "");
+    let third = bed.signed("1.4.0", "");
+    bed.refused(&["plugin", "add", &third], "there is no terminal to ask at");
+}
+
+#[test]
+fn an_older_version_is_taken_by_a_person_alone() {
+    let bed = Bed::new();
+    bed.policy("", "approve = \"signed\"");
+    let (old, new) = (bed.signed("1.9.0", ""), bed.signed("1.10.0", ""));
+    bed.add(&new);
+    bed.refused(&["plugin", "add", &old], "kinds 1.9.0 is older than 1.10.0, which is approved");
+    let hash = bed.done(&["plugin", "hash", &old]);
+    bed.refused(&["plugin", "add", &old, "--yes", &hash], "--allow-downgrade asks about it");
+    bed.refused(&["plugin", "add", &old, "--allow-downgrade"], "no terminal to ask at");
+    assert_eq!(bed.version(), "1.10.0");
+    bed.done(&["plugin", "add", &old, "--allow-downgrade", "--yes", &hash]);
+    assert_eq!(bed.version(), "1.9.0");
+    // A signature that approves by itself approves no older version.
+    bed.add(&new);
+    bed.policy("allow = [\"signer:acme\"]\napprove = \"policy\"", "");
+    bed.refused(&["plugin", "add", &old, "--allow-downgrade"], "a signature approves no older version");
+    bed.done(&CALL);
+}
+
+#[test]
+fn an_index_says_what_is_newer_and_an_update_is_what_it_lists() {
+    let bed = Bed::new();
+    bed.add(&bed.pack("1.0.0", ""));
+    let file = bed.pack("1.1.0", "");
+    bed.refused(&["plugin", "outdated"], "the policy names no index");
+    let index = bed.path("index.json");
+    bed.program.put("home/.scorpiox/policy.toml", format!("version = 1\n[plugins]\nindex = {index:?}\n"));
+    let sha256 = {
+        use sha2::{Digest as _, Sha256};
+        let digest = Sha256::digest(fs::read(&file).expect("a pack"));
+        digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let listed = |address: &str, sha256: &str| {
+        let entry = format!(
+            "{{\"name\": \"kinds\", \"version\": \"1.1.0\", \"description\": \"Kinds of things\", \
+             \"address\": \"{address}\", \"sha256\": \"{sha256}\"}}"
+        );
+        bed.program.put("workspace/index.json", format!("{{\"version\": 1, \"plugins\": [{entry}]}}"));
+    };
+    listed("kinds-1.1.0.plugin", &sha256);
+    let said = bed.done(&["plugin", "outdated"]);
+    assert!(said.contains("kinds 1.0.0: 1.1.0 is there"), "{said}");
+    let said = bed.done(&["plugin", "search", "THINGS"]);
+    assert!(said.contains("kinds 1.1.0 (installed) | Kinds of things"), "{said}");
+    assert!(bed.done(&["plugin", "search", "weather"]).contains("nothing with these words"));
+    for (address, sha256, why) in [
+        ("kinds-1.1.0.plugin", &*"0".repeat(64), "and the index lists 0000"),
+        ("../kinds-1.1.0.plugin", &sha256, "without .."),
+        ("none.plugin", &sha256, "does not exist"),
+        ("https://plugins.example.com/x", &sha256, "fetch it, and name the file"),
+    ] {
+        listed(address, sha256);
+        bed.refused(&["plugin", "update", "kinds"], why);
+    }
+    listed("kinds-1.1.0.plugin", &sha256);
+    let hash = bed.done(&["plugin", "hash", &file]);
+    bed.done(&["plugin", "update", "kinds", "--yes", &hash]);
+    assert_eq!(bed.version(), "1.1.0");
+    assert!(bed.done(&["plugin", "outdated"]).contains("Nothing that is installed has a newer version"));
+    bed.program.put("workspace/index.json", "{");
+    bed.refused(&["plugin", "outdated"], "the index cannot be used");
+}
+
+#[test]
+fn another_name_does_not_lead_around_a_rule_about_a_plugin() {
+    let bed = Bed::new();
+    bed.program.put("home/.scorpiox/policy.toml", "version = 1\n[plugins]\ndeny = [\"kinds\"]\n");
+    let add = ["plugin", "add", &bed.source, "--name", "sorts"];
+    bed.refused(&add, "plugin sorts is denied by \"kinds\"");
+    bed.refused(&add, "its own name is kinds");
+    // It was added before there was such a rule.
+    bed.program.put("home/.scorpiox/policy.toml", "version = 1\n");
+    let hash = bed.done(&["plugin", "hash", &bed.source, "--name", "sorts"]);
+    bed.done(&[&add[..], &["--yes", &hash]].concat());
+    let call = ["call", "sorts.divide", r#"{"a": 6, "b": 3}"#];
+    bed.done(&call);
+    bed.program.put("home/.scorpiox/policy.toml", "version = 1\n[plugins]\ndeny = [\"kinds\"]\n");
+    bed.refused(&call, "its own name is kinds");
+}
