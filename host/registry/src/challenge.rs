@@ -56,12 +56,11 @@ fn parameters(mut text: &str) -> Option<Vec<(String, String)>> {
             return Some(found);
         }
         let (name, rest) = text.split_once('=')?;
-        let (value, rest) = match rest.strip_prefix('"') {
-            Some(quoted) => unquoted(quoted)?,
-            None => {
-                let end = rest.find([',', ' ']).unwrap_or(rest.len());
-                (rest[..end].to_owned(), &rest[end..])
-            }
+        let (value, rest) = if let Some(quoted) = rest.strip_prefix('"') {
+            unquoted(quoted)?
+        } else {
+            let end = rest.find([',', ' ']).unwrap_or(rest.len());
+            (rest[..end].to_owned(), &rest[end..])
         };
         found.push((name.trim().to_owned(), value));
         text = rest;

@@ -145,8 +145,8 @@ impl Registry<'_> {
         if there.status == 200 {
             return Ok(());
         }
-        let begin = self.wanted(&what, Method::POST, self.repository().url("blobs/uploads/"));
-        let begun = self.ask(&begin)?;
+        let start = self.wanted(&what, Method::POST, self.repository().url("blobs/uploads/"));
+        let begun = self.ask(&start)?;
         if begun.status != 202 {
             return Err(RegistryError::status(&what, &begun));
         }

@@ -134,7 +134,7 @@ fn an_upload_goes_to_no_other_host() {
         served::redirect(stream, "http://127.0.0.1:9/");
     });
     served.answer("POST /v2/", |_, stream| {
-        reply(stream, "202 Accepted\r\nLocation: /v2/acme/echo/blobs/uploads/1", b"")
+        reply(stream, "202 Accepted\r\nLocation: /v2/acme/echo/blobs/uploads/1", b"");
     });
     assert!(pushed(&served, COMPONENT, None).unwrap_err().to_string().contains("answered 307"));
     assert!(other.asked("").is_empty());

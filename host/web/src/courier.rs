@@ -162,14 +162,19 @@ async fn read(
     until: Instant,
 ) -> Result<Arrived, WebError> {
     let Transfer { url, limit, times, method, .. } = transfer;
-    let is_success = answer.status().is_success();
+    let (answer_status, headers) = (answer.status(), answer.headers().clone());
+    let is_success = answer_status.is_success();
     let limit = if is_success { limit } else { MAX_REFUSAL_BYTES };
     let has_body = method != http::Method::HEAD;
     if has_body && is_success && answer.content_length().is_some_and(|length| length > limit) {
         return Err(WebError::TooLarge(limit));
     }
+    let arrived = |url, body| Arrived { url, status: answer_status.as_u16(), headers: headers.clone(), body };
     let mut body = Vec::new();
-    while has_body {
+    if !has_body {
+        return Ok(arrived(url, body));
+    }
+    loop {
         let chunk = timeout_at(until, timeout(times.silence, answer.chunk())).await;
         let chunk = chunk
             .map_err(|_| {
@@ -190,7 +195,7 @@ async fn read(
             break;
         }
     }
-    Ok(Arrived { url, status: answer.status().as_u16(), headers: answer.headers().clone(), body })
+    Ok(arrived(url, body))
 }
 
 /// Whether both are one server, as browsers count.

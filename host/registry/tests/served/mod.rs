@@ -247,20 +247,11 @@ impl Served {
 
     fn manifest(&self, (name, at): (&str, &str), stream: &mut TcpStream) {
         let found = self.state().manifests.get(&(name.to_owned(), at.to_owned())).cloned();
-        match found {
-            Some((media_type, bytes)) => {
-                reply(stream, &format!("200 OK\r\nContent-Type: {media_type}"), &bytes)
-            }
-            None => {
-                let errors =
-                    json!({ "errors": [{ "code": "MANIFEST_UNKNOWN", "message": "manifest unknown" }] });
-                reply(
-                    stream,
-                    "404 Not Found\r\nContent-Type: application/json",
-                    errors.to_string().as_bytes(),
-                );
-            }
+        if let Some((media_type, bytes)) = found {
+            return reply(stream, &format!("200 OK\r\nContent-Type: {media_type}"), &bytes);
         }
+        let errors = json!({ "errors": [{ "code": "MANIFEST_UNKNOWN", "message": "manifest unknown" }] });
+        reply(stream, "404 Not Found\r\nContent-Type: application/json", errors.to_string().as_bytes());
     }
 
     fn take_manifest(&self, asked: &Asked, (name, at): (&str, &str), stream: &mut TcpStream) {
