@@ -27,7 +27,7 @@ const LAYERS: [&[&str]; 14] = [
     ],
     &["clients", "compiler", "helper", "package", "policy", "store-conformance"],
     &["operator", "web"],
-    &["shell"],
+    &["registry", "shell"],
     &["capabilities"],
     &["wasi"],
     &["runtime"],
@@ -134,6 +134,19 @@ fn dependencies_are_found_in_a_manifest() {
                     scorpiox-e.workspace = true\n\n[dev-dependencies]\nscorpiox-d.workspace = true\n";
     let found = listed(manifest, &known);
     assert_eq!(found, ["a", "b-c", "e"].map(str::to_owned).into());
+}
+
+/// What people download and upload themselves is made by their commands. What serves tools and plugins has no way to it.
+#[test]
+fn only_the_command_line_carries_what_people_push_and_pull() {
+    let makes_one = |path: &PathBuf| code(path).contains("Courier");
+    let may = ["web", "registry", "program/src/cli"].map(|folder| host().join(folder));
+    let found: Vec<_> =
+        sources(&host()).into_iter().filter(|path| !path.ends_with("layers.rs") && makes_one(path)).collect();
+    assert!(!found.is_empty(), "without one this test means nothing");
+    for path in found {
+        assert!(may.iter().any(|folder| path.starts_with(folder)), "{} has a courier", path.display());
+    }
 }
 
 /// Lines of a file before its tests.

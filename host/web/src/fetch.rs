@@ -114,7 +114,7 @@ impl Fetcher {
 }
 
 /// A client that connects to nothing that the router did not check.
-fn client(
+pub(crate) fn client(
     router: &Arc<Router>,
     more: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
 ) -> Result<reqwest::Client, String> {

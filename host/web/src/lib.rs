@@ -1,7 +1,8 @@
 //! Fetching pages.
 //!
 //! Reading order: [`Fetcher`] takes a request through `route` (where may it go), `redirect`
-//! (where does it go next) and `body` (how much of the answer is taken); `cache` keeps answers.
+//! (where does it go next) and `body` (how much of the answer is taken); `cache` keeps answers. [`Courier`] is for
+//! what people download and upload themselves.
 //!
 //! Invariants: a host is decided about before its name is looked up; the name is looked up
 //! once, every address that it has is checked, and the connection goes to one of those.
@@ -9,6 +10,7 @@
 
 mod body;
 mod cache;
+mod courier;
 mod error;
 mod exchange;
 mod fetch;
@@ -18,6 +20,7 @@ mod route;
 
 use std::time::Duration;
 
+pub use courier::{Arrived, Courier, Times, Transfer, is_same_origin};
 pub use error::WebError;
 pub use exchange::Exchange;
 pub use fetch::{Fetcher, Pending, Waited};

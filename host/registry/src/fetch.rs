@@ -1,0 +1,138 @@
+//! Getting what is at an address.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use scorpiox_terminal::{Working, size};
+use scorpiox_web::{Arrived, Courier, Times, Transfer};
+use url::Url;
+
+use crate::address::{Address, FileAddress, Reference, Version};
+use crate::credentials::Keyring;
+use crate::digest::Digest;
+use crate::error::RegistryError;
+pub use crate::manifest::Kind;
+use crate::manifest::{Document, Layer};
+use crate::registry::{Patience, Registry};
+use crate::{MAX_BYTES, MAX_SIGNATURE_BYTES, signatures};
+
+/// How WebAssembly begins, a component or a module.
+const WASM: &[u8] = b"\0asm";
+
+/// What arrived.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What it is said to be.
+    pub kind: Kind,
+    /// Of the bytes.
+    pub digest: Digest,
+    /// Signatures, as minisign writes them. Nobody verified them yet.
+    pub signatures: Vec<String>,
+    /// The address under which a registry has exactly this for ever.
+    pub pinned: Option<String>,
+    /// Layers that are beside it, and were not asked for.
+    pub others: usize,
+}
+
+/// Gets what is at an address.
+pub fn fetch(
+    address: &Address,
+    courier: &Courier,
+    keyring: &dyn Keyring,
+    patience: Patience,
+) -> Result<Fetched, RegistryError> {
+    match address {
+        Address::Registry(reference) => {
+            let mut registry = Registry::new(courier, keyring, &reference.repository).patient(patience);
+            pull(&mut registry, reference)
+        }
+        Address::File(file) => download(courier, file, patience),
+    }
+}
+
+fn pull(registry: &mut Registry<'_>, reference: &Reference) -> Result<Fetched, RegistryError> {
+    let (digest, layer) = {
+        let _working = Working::on(&format!("asking for {reference}"));
+        resolve(registry, reference)?
+    };
+    let bytes = {
+        let _working = Working::on(&format!("downloading {reference} ({})", size(layer.size)));
+        registry.layer(&layer)?
+    };
+    let signatures = registry.signatures(&digest)?;
+    let pinned = Some(reference.pinned(&digest).to_string());
+    Ok(Fetched { bytes, kind: layer.kind, digest: layer.digest, signatures, pinned, others: layer.others })
+}
+
+/// The manifest that a reference means, and its plugin. A tag is looked up once: all that follows is asked for by digest.
+fn resolve(registry: &mut Registry<'_>, reference: &Reference) -> Result<(Digest, Layer), RegistryError> {
+    let what = reference.to_string();
+    let got = registry.manifest(&reference.version)?;
+    let unfit = |why: String| RegistryError::unfit(&what, why);
+    let document = Document::parse(&got.bytes, &got.content_type).map_err(unfit)?;
+    if document.layers.is_some() {
+        return Ok((got.digest, document.plugin_layer().map_err(unfit)?));
+    }
+    let chosen = &document.for_wasm().map_err(unfit)?.digest;
+    let digest = Digest::parse(chosen)
+        .ok_or_else(|| unfit("its index names a manifest by a digest that is no sha256".to_owned()))?;
+    let got = registry.manifest(&Version::Digest(digest))?;
+    let document = Document::parse(&got.bytes, &got.content_type).map_err(unfit)?;
+    if document.layers.is_none() {
+        return Err(unfit("its index names another index".to_owned()));
+    }
+    Ok((got.digest, document.plugin_layer().map_err(unfit)?))
+}
+
+fn download(courier: &Courier, file: &FileAddress, patience: Patience) -> Result<Fetched, RegistryError> {
+    let url = file.url();
+    let arrived = {
+        let _working = Working::on(&format!("downloading {url}"));
+        get(courier, url, MAX_BYTES, "a plugin may have", patience.large)?
+    };
+    if arrived.status != 200 {
+        return Err(RegistryError::status(url.as_str(), &arrived));
+    }
+    let bytes = arrived.body;
+    let kind = if bytes.starts_with(WASM) { Kind::Wasm } else { Kind::Pack };
+    let signatures = beside(courier, file, patience)?.into_iter().collect();
+    Ok(Fetched { kind, digest: Digest::of(&bytes), bytes, signatures, pinned: None, others: 0 })
+}
+
+/// The signature beside a file. Servers of files answer differently where there is none, some with a page.
+fn beside(
+    courier: &Courier,
+    file: &FileAddress,
+    patience: Patience,
+) -> Result<Option<String>, RegistryError> {
+    let url = file.signature();
+    let arrived = match get(courier, &url, MAX_SIGNATURE_BYTES, "a signature may have", patience.quick) {
+        Err(RegistryError::TooLarge { .. }) => return Ok(None),
+        arrived => arrived?,
+    };
+    match arrived.status {
+        200 => Ok(signatures::text(arrived.body)),
+        403 | 404 | 410 => Ok(None),
+        _ => Err(RegistryError::status(url.as_str(), &arrived)),
+    }
+}
+
+fn get(
+    courier: &Courier,
+    url: &Url,
+    limit: u64,
+    of: &'static str,
+    times: Times,
+) -> Result<Arrived, RegistryError> {
+    let transfer = Transfer {
+        method: Method::GET,
+        url: url.clone(),
+        headers: HeaderMap::new(),
+        authorization: None,
+        body: Bytes::new(),
+        limit,
+        times,
+    };
+    courier.carry(transfer).map_err(|error| RegistryError::web(url.as_str(), error, of))
+}

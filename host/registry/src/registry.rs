@@ -1,0 +1,250 @@
+//! One repository of a registry (OCI Distribution 1.1), asked through the one way to the web.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Method;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use scorpiox_web::{Arrived, Courier, Times, Transfer, is_same_origin};
+use url::Url;
+
+use crate::address::{Repository, Version};
+use crate::authorization::{Asks, without_credentials};
+use crate::credentials::Keyring;
+use crate::digest::Digest;
+use crate::error::{RegistryError, said};
+use crate::manifest::Layer;
+use crate::{INDEX_TYPE, MANIFEST_TYPE, MAX_MANIFEST_BYTES};
+
+/// For what is small. A registry that has to ask another one may need some seconds.
+pub(crate) const QUICK: Times = Times { silence: Duration::from_secs(20), whole: Duration::from_secs(30) };
+/// For a file: 136 MiB in ten minutes are 2 Mbit a second, less than any line that people work on.
+pub(crate) const LARGE: Times = Times { silence: Duration::from_secs(30), whole: Duration::from_mins(10) };
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// For what is small.
+    pub quick: Times,
+    /// For a file.
+    pub large: Times,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { quick: QUICK, large: LARGE }
+    }
+}
+
+/// What is to be done in a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Pull,
+    Push,
+}
+
+impl Access {
+    pub(crate) const fn scope(self) -> &'static str {
+        match self {
+            Self::Pull => "pull",
+            Self::Push => "pull,push",
+        }
+    }
+}
+
+/// A repository, and who asks.
+pub struct Registry<'a> {
+    courier: &'a Courier,
+    keyring: &'a dyn Keyring,
+    repository: Repository,
+    access: Access,
+    pub(crate) patience: Patience,
+    /// What the registry accepted, or is to accept next.
+    authorization: Option<HeaderValue>,
+}
+
+/// A manifest as it arrived.
+pub(crate) struct Got {
+    pub(crate) bytes: Vec<u8>,
+    /// Of these bytes.
+    pub(crate) digest: Digest,
+    pub(crate) content_type: String,
+}
+
+/// A request of a repository.
+pub(crate) struct Wanted {
+    /// For people.
+    pub(crate) what: String,
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) limit: u64,
+    pub(crate) times: Times,
+    /// Why that is the limit: what follows "more than the … bytes that".
+    pub(crate) of: &'static str,
+}
+
+impl<'a> Registry<'a> {
+    /// A repository that is read.
+    pub fn new(courier: &'a Courier, keyring: &'a dyn Keyring, repository: &Repository) -> Self {
+        let (repository, access) = (repository.clone(), Access::Pull);
+        Self { courier, keyring, repository, access, patience: Patience::default(), authorization: None }
+    }
+
+    /// One that is also written.
+    pub(crate) fn for_push(courier: &'a Courier, keyring: &'a dyn Keyring, repository: &Repository) -> Self {
+        Self { access: Access::Push, ..Self::new(courier, keyring, repository) }
+    }
+
+    /// Waits no longer than this.
+    #[must_use]
+    pub fn patient(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// A manifest or index. What has a digest in its address has to have it.
+    pub(crate) fn manifest(&mut self, version: &Version) -> Result<Got, RegistryError> {
+        let mut headers = HeaderMap::new();
+        for accepted in [MANIFEST_TYPE, INDEX_TYPE] {
+            headers.append(ACCEPT, HeaderValue::from_static(accepted));
+        }
+        let what = match version {
+            Version::Tag(tag) => format!("oci://{}/{}:{tag}", self.repository.host(), self.repository.name()),
+            Version::Digest(digest) => {
+                format!("oci://{}/{}@{digest}", self.repository.host(), self.repository.name())
+            }
+        };
+        let arrived = self.get(&what, &format!("manifests/{version}"), headers)?;
+        let digest = Digest::of(&arrived.body);
+        if let Version::Digest(expected) = version
+            && *expected != digest
+        {
+            return Err(RegistryError::Digest { what, found: digest, expected: expected.clone() });
+        }
+        let content_type = arrived.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        Ok(Got { bytes: arrived.body, digest, content_type })
+    }
+
+    /// Something small.
+    pub(crate) fn get(
+        &mut self,
+        what: &str,
+        rest: &str,
+        headers: HeaderMap,
+    ) -> Result<Arrived, RegistryError> {
+        let url = self.repository.url(rest);
+        self.get_at(what, url, headers, MAX_MANIFEST_BYTES)
+    }
+
+    pub(crate) fn get_at(
+        &mut self,
+        what: &str,
+        url: Url,
+        headers: HeaderMap,
+        limit: u64,
+    ) -> Result<Arrived, RegistryError> {
+        let wanted = Wanted {
+            what: what.to_owned(),
+            method: Method::GET,
+            url,
+            headers,
+            body: Bytes::new(),
+            limit,
+            times: self.patience.quick,
+            of: "a manifest may have",
+        };
+        match self.ask(&wanted)? {
+            arrived if arrived.status == 200 => Ok(arrived),
+            arrived => Err(RegistryError::status(what, &arrived)),
+        }
+    }
+
+    /// The content of a layer, which has its size and its digest.
+    pub(crate) fn layer(&mut self, layer: &Layer) -> Result<Vec<u8>, RegistryError> {
+        self.blob(&layer.digest, layer.size, self.patience.large)
+    }
+
+    pub(crate) fn blob(
+        &mut self,
+        digest: &Digest,
+        size: u64,
+        times: Times,
+    ) -> Result<Vec<u8>, RegistryError> {
+        let what = format!("layer {digest} of oci://{}/{}", self.repository.host(), self.repository.name());
+        let wanted = Wanted {
+            what: what.clone(),
+            method: Method::GET,
+            url: self.repository.url(&format!("blobs/{digest}")),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            limit: size,
+            times,
+            of: "its manifest says it has",
+        };
+        let arrived = self.ask(&wanted)?;
+        if arrived.status != 200 {
+            return Err(RegistryError::status(&what, &arrived));
+        }
+        let found = Digest::of(&arrived.body);
+        if found != *digest {
+            return Err(RegistryError::Digest { what, found, expected: digest.clone() });
+        }
+        Ok(arrived.body)
+    }
+
+    /// Asks; a registry that wants to know who asks is told once.
+    pub(crate) fn ask(&mut self, wanted: &Wanted) -> Result<Arrived, RegistryError> {
+        let arrived = self.carry(wanted)?;
+        // Whoever a redirect leads to has no say in who is asked for tokens.
+        let is_own = is_same_origin(&arrived.url, self.repository.base());
+        if !matches!(arrived.status, 401 | 403) || !is_own {
+            return Ok(arrived);
+        }
+        if arrived.status == 401 && self.authorization.is_none() {
+            let asks = Asks {
+                courier: self.courier,
+                keyring: self.keyring,
+                repository: &self.repository,
+                access: self.access,
+            };
+            self.authorization = Some(asks.answer(&arrived)?);
+            let again = self.carry(wanted)?;
+            if !matches!(again.status, 401 | 403) {
+                return Ok(again);
+            }
+            return Err(self.unauthorized(wanted, &again));
+        }
+        Err(self.unauthorized(wanted, &arrived))
+    }
+
+    fn carry(&self, wanted: &Wanted) -> Result<Arrived, RegistryError> {
+        let is_own = is_same_origin(&wanted.url, self.repository.base());
+        let transfer = Transfer {
+            method: wanted.method.clone(),
+            url: wanted.url.clone(),
+            headers: wanted.headers.clone(),
+            authorization: self.authorization.clone().filter(|_| is_own),
+            body: wanted.body.clone(),
+            limit: wanted.limit,
+            times: wanted.times,
+        };
+        let carried = self.courier.carry(transfer);
+        carried.map_err(|error| RegistryError::web(&wanted.what, error, wanted.of))
+    }
+
+    fn unauthorized(&self, wanted: &Wanted, arrived: &Arrived) -> RegistryError {
+        let host = self.repository.host();
+        let fix = match self.keyring.credentials(host) {
+            Ok(Some(_)) => format!("the credentials for {host} do not suffice for `{}`", self.access.scope()),
+            _ => without_credentials(host),
+        };
+        RegistryError::Unauthorized { what: wanted.what.clone(), said: said(&arrived.body), fix }
+    }
+}

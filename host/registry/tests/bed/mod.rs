@@ -1,0 +1,57 @@
+//! What tests of this crate share: who asks, under which policy, and how patiently.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use scorpiox_policy::Policy;
+use scorpiox_registry::{Address, Credentials, Fetched, Keyring, NoCredentials, Patience, fetch};
+use scorpiox_web::{Courier, Times};
+
+/// This machine may be reached.
+pub const OPEN: &str = "allow_private = [\"127.0.0.1/32\"]";
+
+/// A component as far as anybody looks here.
+pub const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0 a component";
+
+/// `me:secret`, as headers have it.
+pub const BASIC: &str = "bWU6c2VjcmV0";
+
+pub fn courier(web: &str) -> Courier {
+    let text = format!("version = 1\n[web]\n{web}");
+    let policy = Policy::parse(&text, Path::new("policy.toml")).expect("a policy");
+    Courier::new(policy.web, Arc::default()).expect("requests can be made")
+}
+
+pub fn short() -> Patience {
+    let times = Times { silence: Duration::from_millis(400), whole: Duration::from_millis(1200) };
+    Patience { quick: times, large: times }
+}
+
+pub fn address(text: &str) -> Address {
+    Address::parse(text).expect("an address")
+}
+
+/// Fetches without credentials; the whole sentence of an error.
+pub fn fetched(text: &str) -> Result<Fetched, String> {
+    fetched_with(OPEN, &NoCredentials, text)
+}
+
+pub fn fetched_with(web: &str, keyring: &dyn Keyring, text: &str) -> Result<Fetched, String> {
+    fetch(&address(text), &courier(web), keyring, Patience::default()).map_err(|error| error.to_string())
+}
+
+/// What an error says, of what has to be one.
+pub fn refused(text: &str) -> String {
+    fetched(text).expect_err(text)
+}
+
+/// Has the credentials of one registry.
+pub struct Of(pub String);
+
+impl Keyring for Of {
+    fn credentials(&self, host: &str) -> Result<Option<Credentials>, String> {
+        let own = || Credentials::new("me".to_owned(), "secret".to_owned()).expect("credentials");
+        Ok((host == self.0).then(own))
+    }
+}
