@@ -325,7 +325,7 @@ fn what_was_approved_as_signed_waits_again_when_its_signer_is_gone() {
     let signature = acme.sign("echo", "1.0.0");
     let plugin = Candidate { relied_on: Some(&key), ..from_file("echo", "1.0.0", &signature) };
     assert!(read(&acme.signer("acme", "")).unwrap().check_run(&plugin).is_ok());
-    for policy in ["".to_owned(), acme.signer("acme", "names = [\"x\"]"), other.signer("acme", "")] {
+    for policy in [String::new(), acme.signer("acme", "names = [\"x\"]"), other.signer("acme", "")] {
         let said = read(&policy).unwrap().check_run(&plugin).unwrap_err().why;
         assert!(said.contains("it waits for approval again"), "{said}");
     }

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use scorpiox_worker::{Entered, enter};
 
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     match enter(|| Ok(())) {
         Some(Ok(entered)) => work(entered),
         Some(Err(fault)) => {

@@ -95,7 +95,8 @@ const CLOCK: &str = "[capabilities.clock]\nwhy = \"to know the time\"\n";
 #[test]
 fn a_pack_is_the_same_bytes_each_time_and_is_added_as_its_folder_is() {
     let bed = Bed::new();
-    for (file, text) in [("README.md", "# Kinds"), ("LICENSE", "free"), ("Makefile", "all:"), ("src/x", "x")] {
+    for (file, text) in [("README.md", "# Kinds"), ("LICENSE", "free"), ("Makefile", "all:"), ("src/x", "x")]
+    {
         bed.program.put(&format!("workspace/sources/kinds/{file}"), text);
     }
     let one = bed.path("one.plugin");
@@ -128,7 +129,9 @@ fn a_pack_is_the_same_bytes_each_time_and_is_added_as_its_folder_is() {
 #[test]
 fn what_cannot_be_packed_is_said() {
     let bed = Bed::new();
-    for (version, why) in [("", "has version = \"\"; write a version with three numbers"), ("1.0", "three numbers")] {
+    for (version, why) in
+        [("", "has version = \"\"; write a version with three numbers"), ("1.0", "three numbers")]
+    {
         source(&bed.program, "kinds", &format!("version = \"{version}\"\n"), &component());
         bed.refused(&["plugin", "pack", &bed.source], why);
     }
@@ -152,9 +155,8 @@ fn a_damaged_pack_installs_nothing() {
         assert!(said.contains("pack"), "{said}");
     }
     let plugins = bed.program.home().join(".scorpiox/plugins");
-    let left = fs::read_dir(plugins).map_or(0, |entries| {
-        entries.flatten().filter(|entry| entry.file_name() != *".lock").count()
-    });
+    let left = fs::read_dir(plugins)
+        .map_or(0, |entries| entries.flatten().filter(|entry| entry.file_name() != *".lock").count());
     assert_eq!(left, 0);
 }
 
