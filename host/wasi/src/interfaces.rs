@@ -125,7 +125,11 @@ mod tests {
             for (package, interfaces) in all {
                 for interface in *interfaces {
                     let mut releases = (0..40).map(|patch| format!("{package}/{interface}@{minor}.{patch}"));
-                    assert!(releases.any(|name| is_there(&name)), "{package}/{interface}@{minor}");
+                    // Of an interface that has types alone, and no resource, nothing has to be in a linker.
+                    let has_types_alone =
+                        *interface == "types" && ["wasi:cli", "wasi:clocks"].contains(package);
+                    let is_linked = releases.any(|name| is_there(&name));
+                    assert!(is_linked || has_types_alone, "{package}/{interface}@{minor}");
                     assert_eq!(linked(&format!("{package}/{interface}@{minor}.3")), Linked::Yes);
                 }
             }
