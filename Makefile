@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check test-agents test-peers test-windows windows dist test-dist bench lint fuzz install clean prerequisites components test-components
+.PHONY: help build demo test check test-agents test-peers test-registry test-windows windows dist test-dist bench lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -57,6 +57,10 @@ test-agents: build test-components ## Run the agents that people use against the
 # Not part of `make test`: it downloads and builds what others wrote. PEER=ripgrep runs one.
 test-peers: build ## Run programs that others wrote as plugins (PEER=ripgrep: one)
 	@tests/peers/run.sh $(BINARY) $(PEER)
+
+# Not part of `make test`: it downloads a registry and its client.
+test-registry: build test-components ## Push plugins to a real registry, and pull what others push
+	@tests/registry/run.sh $(BINARY)
 
 windows: build ## Build the program for Windows: target/x86_64-pc-windows-gnu/release/scorpiox-code.exe
 	@scripts/build-for.sh x86_64-pc-windows-gnu $(COMPONENTS) $(GUESTS)

@@ -12,6 +12,11 @@ for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench examples/pl
     (cd "$folder" && cargo fmt --all --check)
 done
 
+echo "== lock files"
+for lock in $(git ls-files '*Cargo.lock'); do
+    cargo metadata --quiet --locked --format-version 1 --manifest-path "${lock%lock}toml" >/dev/null
+done
+
 echo "== clippy"
 # The compiler by itself: together with the others cargo would build a wasmtime that both compiles and runs.
 cargo clippy --quiet --release -p scorpiox-compiler --all-targets -- -D warnings

@@ -11,6 +11,7 @@
 mod beside;
 mod look;
 mod pack;
+mod parcel;
 mod signing;
 mod source;
 mod stage;
@@ -19,6 +20,7 @@ mod store;
 pub use beside::{Beside, is_older};
 pub use look::{Look, closed, looked_into, show, standing};
 pub use pack::pack;
+pub use parcel::{Content, Parcel};
 pub use signing::{Named, Whose, sign, verify};
 pub use source::{Given, Keys, Source};
 pub use stage::{Staged, is_still, replace};

@@ -38,6 +38,17 @@ impl Keys {
         Self(signers.map(|signer| (signer.value.name.clone(), signer.value.public_key().clone())).collect())
     }
 
+    /// The signature among several that counts; of those that do not, one by a signer of the policy, so that it is told of.
+    pub fn chosen(&self, bytes: &[u8], signatures: &[String]) -> Option<String> {
+        let of = |text: &String| Signature::parse(text).ok();
+        let counts =
+            |text: &String| of(text).is_some_and(|one| matches!(self.verify(bytes, &one), Ok(Some(_))));
+        let is_named =
+            |text: &String| of(text).is_some_and(|one| self.0.iter().any(|(_, key)| key.is_named_by(&one)));
+        let found = signatures.iter().find(|text| counts(text));
+        found.or_else(|| signatures.iter().find(|text| is_named(text))).cloned()
+    }
+
     /// What the holder of one of the keys said of a file. Nothing, where nobody of them says that they signed it; an
     /// error, where that is not so.
     fn verify(&self, bytes: &[u8], signature: &Signature) -> Result<Option<Statement>> {
@@ -179,14 +190,7 @@ impl Source {
             check_skill(path, &bytes)?;
             bytes
         };
-        let beside = suffixed(path);
-        let signature = match read_file(&beside, MAX_SIGNATURE_BYTES) {
-            Ok(text) => {
-                Some(String::from_utf8(text).map_err(|_| anyhow!("{} is no text", beside.display()))?)
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(error).with_context(|| beside.display().to_string()),
-        };
+        let signature = signature_beside(path)?;
         let given = Given { bytes, signature, address: absolute(named), name: name_of(named) };
         Self::from_bytes(given, name, keys)
     }
@@ -228,6 +232,18 @@ impl Source {
     /// The text of the manifest and the component, as they are installed.
     pub(crate) fn parts(&self) -> (&str, &[u8]) {
         (&self.manifest, &self.component)
+    }
+}
+
+/// The signature that lies beside a file, if there is one.
+pub(crate) fn signature_beside(path: &Path) -> Result<Option<String>> {
+    let beside = suffixed(path);
+    match read_file(&beside, MAX_SIGNATURE_BYTES) {
+        Ok(text) => {
+            Ok(Some(String::from_utf8(text).map_err(|_| anyhow!("{} is no text", beside.display()))?))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| beside.display().to_string()),
     }
 }
 

@@ -1,11 +1,10 @@
 //! What an index offers, and what of it is newer than what is installed.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use scorpiox_minisign::{MAX_SIGNATURE_BYTES, SIGNATURE_SUFFIX, digest};
+use scorpiox_minisign::{MAX_SIGNATURE_BYTES, digest};
 use scorpiox_operator::Site;
 use scorpiox_package::{Entry, Index, MAX_INDEX_BYTES, MAX_PACKAGE_BYTES};
 use scorpiox_plugin::{Installed, PluginFolder, PluginName};
@@ -14,15 +13,21 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, one_line, rows};
 use semver::Version;
 
-use crate::source::{Given, bounded};
+use crate::source::{Given, bounded, signature_beside};
 
 /// Rows of a description that are shown.
 const MAX_ROWS: usize = 3;
 /// Columns of an address.
 const MAX_ADDRESS: usize = 200;
 
-/// Fetches an address that is no path, up to a size.
-pub type Fetch<'f> = &'f dyn Fn(&str, u64) -> Result<Vec<u8>>;
+/// Fetches what is at an address that is no path.
+pub trait Fetch {
+    /// A file, up to a size.
+    fn file(&self, address: &str, most: u64) -> Result<Vec<u8>>;
+
+    /// A pack or a component, with the signature that is beside it.
+    fn plugin(&self, address: &str) -> Result<Given>;
+}
 
 /// An index that was read, and where it lies.
 pub struct Opened {
@@ -43,7 +48,7 @@ pub struct Found {
 
 impl Opened {
     /// Reads the index that a policy names.
-    pub fn read(index: Option<&Sourced<String>>, site: &Site, fetch: Fetch<'_>) -> Result<Self> {
+    pub fn read(index: Option<&Sourced<String>>, site: &Site, fetch: &dyn Fetch) -> Result<Self> {
         let index = index.context(
             "the policy names no index; write `index = \"/srv/plugins/index.json\"` in [plugins] of policy.toml",
         )?;
@@ -56,7 +61,7 @@ impl Opened {
         let bytes = if is_path(&address) {
             bounded(Path::new(&address), MAX_INDEX_BYTES)
         } else {
-            fetch(&address, MAX_INDEX_BYTES)
+            fetch.file(&address, MAX_INDEX_BYTES)
         };
         let index = Index::parse(&bytes.with_context(named)?).with_context(named)?;
         Ok(Self { index, address })
@@ -75,26 +80,33 @@ impl Opened {
     }
 
     /// The pack of an entry, if it is the one that the index lists.
-    pub fn fetch(&self, entry: &Entry, fetch: Fetch<'_>) -> Result<Given> {
+    pub fn fetch(&self, entry: &Entry, fetch: &dyn Fetch) -> Result<Given> {
         let address = self.whole(&entry.address)?;
-        let read = |address: &str, most: u64| {
-            if is_path(address) { bounded(Path::new(address), most) } else { fetch(address, most) }
+        let (bytes, beside) = if is_path(&address) {
+            let path = Path::new(&address);
+            (bounded(path, MAX_PACKAGE_BYTES)?, signature_beside(path)?)
+        } else {
+            let Given { bytes, signature, .. } = fetch.plugin(&address)?;
+            (bytes, signature)
         };
-        let bytes = read(&address, MAX_PACKAGE_BYTES)?;
         let is = digest(&bytes);
         ensure!(is == entry.sha256, "{address} has the sha256 {is}, and the index lists {}", entry.sha256);
         let signature = match &entry.signature {
-            Some(address) => Some(read(&self.whole(address)?, MAX_SIGNATURE_BYTES)?),
-            // Beside a pack on this machine; elsewhere the index says where.
-            None if is_path(&address) => {
-                let beside = PathBuf::from(format!("{address}{SIGNATURE_SUFFIX}"));
-                fs::exists(&beside)?.then(|| bounded(&beside, MAX_SIGNATURE_BYTES)).transpose()?
-            }
-            None => None,
+            Some(named) => Some(self.signature(named, fetch)?),
+            None => beside,
         };
-        let signature = signature.map(String::from_utf8).transpose();
-        let signature = signature.with_context(|| format!("the signature of {address} is no text"))?;
         Ok(Given { bytes, signature, address, name: Ok(entry.name.clone()) })
+    }
+
+    /// A signature that is not beside what it signs.
+    fn signature(&self, address: &str, fetch: &dyn Fetch) -> Result<String> {
+        let address = self.whole(address)?;
+        let bytes = if is_path(&address) {
+            bounded(Path::new(&address), MAX_SIGNATURE_BYTES)?
+        } else {
+            fetch.file(&address, MAX_SIGNATURE_BYTES)?
+        };
+        String::from_utf8(bytes).with_context(|| format!("the signature {address} is no text"))
     }
 
     /// An address in the index; a path there is relative to it, and leads nowhere else.

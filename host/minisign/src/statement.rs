@@ -1,10 +1,12 @@
 //! The signed comment: which plugin a file is.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
+use scorpiox_text::{hex, is_hex};
 use semver::Version;
 use sha2::{Digest as _, Sha256};
 
+const SHA256_BYTES: usize = 32;
 /// Longest name or version, in bytes.
 const MAX_WORD_BYTES: usize = 64;
 
@@ -35,13 +37,11 @@ impl Statement {
             let mut value = |key: &str| words.next()?.strip_prefix(key)?.strip_prefix('=');
             let (name, version, sha256) = (value("name")?, value("version")?, value("sha256")?);
             let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            let is_hash = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
             let fits = words.next().is_none()
                 && (1..=MAX_WORD_BYTES).contains(&name.len())
                 && name.chars().all(is_name)
                 && version.len() <= MAX_WORD_BYTES
-                && sha256.len() == 64
-                && sha256.chars().all(is_hash);
+                && is_hex(sha256, SHA256_BYTES);
             let version = Version::parse(version).ok().filter(|_| fits)?;
             Some(Self { name: name.to_owned(), version, sha256: sha256.to_owned() })
         };
@@ -57,10 +57,5 @@ impl fmt::Display for Statement {
 
 /// The SHA-256 of a file, as statements have it.
 pub fn digest(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    hex(&Sha256::digest(bytes))
 }

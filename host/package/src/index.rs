@@ -1,6 +1,6 @@
 //! A list of packs that a team hosts: one static JSON file.
 
-use scorpiox_plugin::PluginName;
+use scorpiox_plugin::{Fingerprint, PluginName};
 use scorpiox_text::is_deceptive;
 use semver::Version;
 use serde::Deserialize;
@@ -114,8 +114,7 @@ impl Index {
 
 impl Entry {
     fn check(&self) -> Result<(), String> {
-        let is_hash = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        if self.sha256.len() != 64 || !self.sha256.chars().all(is_hash) {
+        if Fingerprint::from_digest(&self.sha256).is_none() {
             return Err(format!("sha256 is {:?}, and not 64 digits in small letters", self.sha256));
         }
         if self.description.chars().count() > MAX_DESCRIPTION_CHARS {

@@ -1,6 +1,6 @@
 //! What a file is, and whether it is still that.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, Read};
 
 use scorpiox_paths::Stamp;
@@ -12,6 +12,8 @@ use sha2::{Digest, Sha256};
 #[serde(transparent)]
 pub struct Fingerprint(String);
 
+/// Bytes of a SHA-256.
+const BYTES: usize = 32;
 /// What is read at once of something long.
 const PIECE_BYTES: usize = 64 * 1024;
 
@@ -41,18 +43,12 @@ impl Fingerprint {
     }
 
     fn written(digest: &[u8]) -> Self {
-        let mut text = String::with_capacity(64);
-        for byte in digest {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        Self(text)
+        Self(scorpiox_text::hex(digest))
     }
 
     /// One that was found elsewhere, if it is one: 64 digits in small letters.
     pub fn from_digest(digits: &str) -> Option<Self> {
-        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        (digits.len() == 64 && digits.chars().all(is_digit)).then(|| Self(digits.to_owned()))
+        scorpiox_text::is_hex(digits, BYTES).then(|| Self(digits.to_owned()))
     }
 
     /// As text.

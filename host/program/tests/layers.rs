@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// The crates of `host/`, from the bottom. Each may use those of the layers before its own, and none beside it.
 const LAYERS: [&[&str]; 14] = [
     &["anatomy", "bed", "macos", "windows"],
-    &["cell", "engine", "executor", "home", "kernel", "minisign", "paths", "reflect", "rpc", "text"],
-    &["proxy", "transcript"],
+    &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "text"],
+    &["minisign", "proxy", "transcript"],
     &[
         "ask",
         "audit",

@@ -19,8 +19,7 @@ impl Digest {
     /// Reads one. Other algorithms are none.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(ALGORITHM)?;
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        (digits.len() == 64 && digits.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+        Fingerprint::from_digest(digits).map(|_| Self(text.to_owned()))
     }
 
     /// With the algorithm.

@@ -85,6 +85,21 @@ fn resolve(registry: &mut Registry<'_>, reference: &Reference) -> Result<(Digest
     Ok((got.digest, document.plugin_layer().map_err(unfit)?))
 }
 
+/// Gets the file at an address, such as an index: at most that many bytes, and nothing beside it.
+pub fn fetch_file(
+    file: &FileAddress,
+    courier: &Courier,
+    limit: u64,
+    patience: Patience,
+) -> Result<Vec<u8>, RegistryError> {
+    let url = file.url();
+    let arrived = get(courier, url, limit, "it may have", patience.quick)?;
+    if arrived.status != 200 {
+        return Err(RegistryError::status(url.as_str(), &arrived));
+    }
+    Ok(arrived.body)
+}
+
 fn download(courier: &Courier, file: &FileAddress, patience: Patience) -> Result<Fetched, RegistryError> {
     let url = file.url();
     let arrived = {

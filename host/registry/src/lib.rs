@@ -30,7 +30,7 @@ pub use address::{Address, AddressError, FileAddress, Reference, Repository, Ver
 pub use credentials::{Credentials, Keyring, NoCredentials};
 pub use digest::Digest;
 pub use error::RegistryError;
-pub use fetch::{Fetched, Kind, fetch};
+pub use fetch::{Fetched, Kind, fetch, fetch_file};
 pub use push::{Annotations, Artifact, Pushed, push};
 pub use registry::{Patience, Registry};
 

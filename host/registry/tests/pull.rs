@@ -10,8 +10,8 @@ use std::net::TcpStream;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bed::{BASIC, COMPONENT, OPEN, Of, courier, fetched, fetched_with, refused, short};
-use scorpiox_registry::{Kind, NoCredentials, Patience, fetch};
+use bed::{BASIC, COMPONENT, OPEN, Of, address, courier, fetched, fetched_with, refused, short};
+use scorpiox_registry::{Address, Kind, NoCredentials, Patience, fetch, fetch_file};
 use serde_json::json;
 use served::{Login, MANIFEST, Served, descriptor, digest, redirect, reply};
 
@@ -351,4 +351,22 @@ fn a_pack_is_a_layer_of_its_own_type() {
     let found =
         fetch(&bed::address(&served.oci("acme/echo:1")), &courier(OPEN), &NoCredentials, Patience::default());
     assert_eq!(found.unwrap().kind, Kind::Pack);
+}
+
+#[test]
+fn a_file_alone_comes_within_its_bound_and_nothing_beside_it_is_asked_for() {
+    let served = Served::start();
+    served.answer("GET /team/index.json", |_, stream| reply(stream, "200 OK", b"{\"version\": 1}"));
+    let get = |path: &str, limit| {
+        let Address::File(file) = address(&format!("http://{}{path}", served.address)) else {
+            panic!("a file")
+        };
+        fetch_file(&file, &courier(OPEN), limit, Patience::default()).map_err(|error| error.to_string())
+    };
+    assert_eq!(get("/team/index.json", 100).unwrap(), b"{\"version\": 1}");
+    assert_eq!(served.asked("").len(), 1);
+    let large = get("/team/index.json", 10).unwrap_err();
+    assert!(large.contains("more than the 10 bytes"), "{large}");
+    let absent = get("/team/none.json", 100).unwrap_err();
+    assert!(absent.contains("none.json does not exist"), "{absent}");
 }

@@ -78,9 +78,23 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// Whether a text is that many bytes as [`hex`] writes them.
+pub fn is_hex(text: &str, bytes: usize) -> bool {
+    text.len() == 2 * bytes && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_written_in_small_letters_and_known_again() {
+        assert_eq!(hex(&[0, 0xaf]), "00af");
+        assert!(is_hex("00af", 2));
+        for other in ["00AF", "00a", "00afa", "00ag", "ééa"] {
+            assert!(!is_hex(other, 2), "{other}");
+        }
+    }
 
     #[test]
     fn long_texts_are_cut_between_characters() {

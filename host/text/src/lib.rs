@@ -17,7 +17,7 @@ mod name;
 mod nearest;
 mod readable;
 
-pub use clean::{clean, clean_json, hex, shorten};
+pub use clean::{clean, clean_json, hex, is_hex, shorten};
 pub use columns::{MAX_MARKS, is_mark, is_undecided, most_columns};
 pub use look_alike::skeleton;
 pub use name::folded;

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn granted() -> Vec<(PathBuf, bool)> {
-        [("/home/u/work", true), ("/home/u/work/in", false), ("/data", false)]
+        [("/srv/u/work", true), ("/srv/u/work/in", false), ("/data", false)]
             .map(|(p, w)| (p.into(), w))
             .into()
     }
@@ -119,20 +119,19 @@ mod tests {
     #[test]
     fn paths_lead_into_granted_folders_or_along_or_elsewhere() {
         let into = |index, rest: &str| Leads::Into(index, rest.into());
-        assert_eq!(lead("/", "home/u/work/a/b"), into(0, "a/b"));
-        assert_eq!(lead("/home", "u/work"), into(0, ""));
-        assert_eq!(lead("/", "home/u/work/in/x"), into(1, "x"), "the inner one");
-        assert_eq!(lead("/", "home/u/work/../../x"), into(0, "../../x"), "which that folder refuses");
-        assert_eq!(lead("/", "./home/../data/a"), into(2, "a"));
-        let along =
-            [("/", ".", "/"), ("/", "..", "/"), ("/", "home/u", "/home/u"), ("/home/u", "../..", "/")];
+        assert_eq!(lead("/", "srv/u/work/a/b"), into(0, "a/b"));
+        assert_eq!(lead("/srv", "u/work"), into(0, ""));
+        assert_eq!(lead("/", "srv/u/work/in/x"), into(1, "x"), "the inner one");
+        assert_eq!(lead("/", "srv/u/work/../../x"), into(0, "../../x"), "which that folder refuses");
+        assert_eq!(lead("/", "./srv/../data/a"), into(2, "a"));
+        let along = [("/", ".", "/"), ("/", "..", "/"), ("/", "srv/u", "/srv/u"), ("/srv/u", "../..", "/")];
         for (from, path, at) in along {
             assert_eq!(lead(from, path), Leads::Along(Way(at.into())), "{from} {path}");
         }
         for (from, path, at) in [
             ("/", "etc/passwd", "/etc/passwd"),
-            ("/home", "u/working", "/home/u/working"),
-            ("/home", "/data", "/data"),
+            ("/srv", "u/working", "/srv/u/working"),
+            ("/srv", "/data", "/data"),
         ] {
             assert_eq!(lead(from, path), Leads::Elsewhere(at.into()), "{from} {path}");
         }
@@ -144,8 +143,8 @@ mod tests {
             let mut listing = Way(at.into()).listing(&granted());
             std::iter::from_fn(|| listing.next()).map(|entry| entry.name).collect::<Vec<_>>()
         };
-        assert_eq!(names("/"), ["data", "home"]);
-        assert_eq!(names("/home/u"), ["work"]);
+        assert_eq!(names("/"), ["data", "srv"]);
+        assert_eq!(names("/srv/u"), ["work"]);
         assert!(names("/etc").is_empty());
     }
 }

@@ -7,6 +7,7 @@ mod chosen;
 mod costly;
 #[cfg(unix)] // make, and the languages' tools
 mod examples;
+mod fetched;
 mod hostile;
 mod impostor;
 mod insider;

@@ -10,6 +10,7 @@ use scorpiox_plugin::{Decisions, PluginFolder, PluginName, Status};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
+use super::address::Addresses;
 use super::decide::{Said, approved, judge, not_approved, not_taken, recorded_unapproved, refused};
 use crate::cli::environment::Environment;
 
@@ -20,7 +21,7 @@ const ADD: &str = "plugin add";
 pub(super) type Named<'a> = (&'a Path, Option<&'a PluginName>);
 
 pub(super) fn run(environment: &Environment, (path, name): Named<'_>, said: Said<'_>) -> Result<ExitCode> {
-    install(environment, ADD, &Source::read(path, name, &keys(environment))?, said)
+    install(environment, ADD, &Addresses::new(environment).source(path, name)?, said)
 }
 
 /// Installs what was read: from a folder, a file, or elsewhere.
@@ -63,7 +64,7 @@ pub(super) fn keys(environment: &Environment) -> Keys {
 
 /// Prints what `--yes` takes for a plugin, and a policy's list: for who reviewed it, and tells others.
 pub(super) fn hash(environment: &Environment, (path, name): Named<'_>) -> Result<ExitCode> {
-    let source = Source::read(path, name, &keys(environment))?;
+    let source = Addresses::new(environment).source(path, name)?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
     let look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     terminal::print(&Shown::line(look.hash().as_str()));

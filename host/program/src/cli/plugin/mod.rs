@@ -1,6 +1,7 @@
 //! `scorpiox-code plugin …`: which plugins there are, and what was decided about them.
 
 mod add;
+mod address;
 mod decide;
 mod list;
 mod secret;
@@ -35,7 +36,7 @@ pub(super) enum PluginCommand {
     },
     /// Install a plugin, show what it asks for, and ask whether it may run
     Add {
-        /// A component (.wasm), a pack (.plugin), or a folder with plugin.toml
+        /// A component (.wasm), a pack (.plugin), a folder with plugin.toml, or an address (https://, oci://)
         source: PathBuf,
         /// Install it under this name, in place of its own
         #[arg(long, value_name = "NAME", value_parser = name)]
@@ -51,7 +52,7 @@ pub(super) enum PluginCommand {
     Share(ShareCommand),
     /// Print the hash of a plugin, for `--yes` and for policies
     Hash {
-        /// A component (.wasm), a pack (.plugin), or a folder with plugin.toml
+        /// A component (.wasm), a pack (.plugin), a folder with plugin.toml, or an address (https://, oci://)
         source: PathBuf,
         /// The name that it is to be installed under, if not its own
         #[arg(long, value_name = "NAME", value_parser = name)]
@@ -98,7 +99,7 @@ pub(super) enum PluginCommand {
     },
     /// Show a plugin before it is installed, or call one of its tools with the rights that it asks for
     Test {
-        /// A component (.wasm), a pack (.plugin), or a folder with plugin.toml
+        /// A component (.wasm), a pack (.plugin), a folder with plugin.toml, or an address (https://, oci://)
         source: PathBuf,
         /// The tool, without the plugin's name
         tool: Option<String>,

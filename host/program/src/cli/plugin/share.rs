@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
-use scorpiox_install::{Keys, Listed, Opened, Source, Whose, pack, sign, verify};
+use scorpiox_install::{Listed, Opened, Source, Whose, pack, sign, verify};
 use scorpiox_operator::Operator;
 use scorpiox_plugin::{Installed, PluginFolder, PluginName};
 use scorpiox_policy::Policy;
@@ -13,7 +13,8 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use semver::Version;
 
-use super::add::{install, keys};
+use super::add::install;
+use super::address::{Addresses, push};
 use super::decide::Said;
 use super::name;
 use crate::cli::environment::Environment;
@@ -59,13 +60,20 @@ pub(in crate::cli) enum ShareCommand {
         #[arg(long, value_name = "NAME")]
         signer: Option<String>,
     },
+    /// Upload a pack or a component to a registry, with the signature beside it
+    Push {
+        /// A pack (.plugin), or a component (.wasm)
+        file: PathBuf,
+        /// Where to: `oci://REGISTRY/NAME:TAG`
+        address: String,
+    },
     /// Install newer versions of plugins: shows what differs, and asks
     Update {
         /// The plugin [default: all that have a newer version in the index]
         #[arg(value_parser = name)]
         name: Option<PluginName>,
-        /// Where the version is: a component, a pack, or a folder [default: the index, else where the plugin came from]
-        #[arg(long, value_name = "FILE", requires = "name")]
+        /// Where the version is: a component, a pack, a folder, or an address [default: the index, else where the plugin came from]
+        #[arg(long, value_name = "FROM", requires = "name")]
         from: Option<PathBuf>,
         /// Approve without asking if the plugin has this hash, which its reviewer gave you
         #[arg(long, value_name = "HASH", requires = "name")]
@@ -97,15 +105,18 @@ pub(super) fn run(environment: &Environment, command: ShareCommand) -> Result<Ex
             };
             verify(&file, whose, || policy(environment))?;
         }
+        ShareCommand::Push { file, address } => push(environment, &file, &address)?,
         ShareCommand::Update { name, from, yes, allow_downgrade } => {
             let said = Said { yes: yes.as_deref(), allow_downgrade };
             return update(environment, name.as_ref(), from.as_deref(), said);
         }
         ShareCommand::Outdated => {
-            scorpiox_install::outdated(&opened(environment)?, &Listed::of(&environment.site()));
+            let opened = opened(environment, &Addresses::new(environment))?;
+            scorpiox_install::outdated(&opened, &Listed::of(&environment.site()));
         }
         ShareCommand::Search { text } => {
-            scorpiox_install::search(&opened(environment)?, &text, &Listed::of(&environment.site()));
+            let opened = opened(environment, &Addresses::new(environment))?;
+            scorpiox_install::search(&opened, &text, &Listed::of(&environment.site()));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -115,16 +126,9 @@ fn policy(environment: &Environment) -> Result<Policy> {
     Ok(Operator::new(environment.site()).policy()?.clone())
 }
 
-fn opened(environment: &Environment) -> Result<Opened> {
+fn opened(environment: &Environment, addresses: &Addresses<'_>) -> Result<Opened> {
     let policy = policy(environment)?;
-    Opened::read(policy.plugins.index.as_ref(), &environment.site(), &fetch)
-}
-
-/// Fetches an address: the one place for that.
-fn fetch(address: &str, _most: u64) -> Result<Vec<u8>> {
-    bail!(
-        "{address} is not on this machine, and `plugin` fetches no addresses; fetch it, and name the file (--from)"
-    )
+    Opened::read(policy.plugins.index.as_ref(), &environment.site(), addresses)
 }
 
 fn update(
@@ -133,11 +137,11 @@ fn update(
     from: Option<&Path>,
     said: Said<'_>,
 ) -> Result<ExitCode> {
-    let keys = keys(environment);
-    let Some(name) = name else { return update_all(environment, &keys, said) };
+    let addresses = Addresses::new(environment);
+    let Some(name) = name else { return update_all(environment, &addresses, said) };
     let installed = PluginFolder::new(&environment.own_home).find(name);
     let installed = installed.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
-    match newer(environment, name, &installed, from, &keys)? {
+    match newer(environment, name, &installed, from, &addresses)? {
         Some(source) => install(environment, UPDATE, &source, said),
         None => Ok(ExitCode::SUCCESS),
     }
@@ -149,40 +153,38 @@ fn newer(
     name: &PluginName,
     installed: &Installed,
     from: Option<&Path>,
-    keys: &Keys,
+    addresses: &Addresses<'_>,
 ) -> Result<Option<Source>> {
     if let Some(from) = from {
-        return Source::read(from, Some(name), keys).map(Some);
+        return addresses.source(from, Some(name)).map(Some);
     }
     if policy(environment)?.plugins.index.is_some() {
-        let opened = opened(environment)?;
+        let opened = opened(environment, addresses)?;
         let found = opened.newer(std::slice::from_ref(installed));
         let Some(found) = found.first() else {
             terminal::print(&Shown::line(&format!("{name} has no newer version in the index.")));
             return Ok(None);
         };
-        return Source::from_bytes(opened.fetch(&found.entry, &fetch)?, Some(name), keys).map(Some);
+        return Source::from_bytes(opened.fetch(&found.entry, addresses)?, Some(name), addresses.keys())
+            .map(Some);
     }
     let address = installed.address().with_context(|| {
         format!("it is not known where {name} came from; name the new version with --from")
     })?;
-    if address.contains("://") {
-        return fetch(&address, 0).map(|_| None);
-    }
-    Source::read(Path::new(&address), Some(name), keys).map(Some)
+    addresses.source(Path::new(&address), Some(name)).map(Some)
 }
 
 /// All that have a newer version in the index, one after the other.
-fn update_all(environment: &Environment, keys: &Keys, said: Said<'_>) -> Result<ExitCode> {
-    let opened = opened(environment)?;
+fn update_all(environment: &Environment, addresses: &Addresses<'_>, said: Said<'_>) -> Result<ExitCode> {
+    let opened = opened(environment, addresses)?;
     let found = opened.newer(Listed::of(&environment.site()).plugins());
     if found.is_empty() {
         terminal::print(&Shown::line("Nothing that is installed has a newer version in the index."));
     }
     let mut failed = false;
     for found in found {
-        let given = opened.fetch(&found.entry, &fetch);
-        let source = given.and_then(|given| Source::from_bytes(given, Some(&found.name), keys));
+        let given = opened.fetch(&found.entry, addresses);
+        let source = given.and_then(|given| Source::from_bytes(given, Some(&found.name), addresses.keys()));
         let outcome = source.and_then(|source| install(environment, UPDATE, &source, said));
         match outcome {
             Ok(code) => failed |= code != ExitCode::SUCCESS,

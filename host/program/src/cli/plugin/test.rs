@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use scorpiox_install::{Look, Source};
+use scorpiox_install::Look;
 use scorpiox_plugin::PluginFolder;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use serde_json::{Map, Value, json};
 
-use super::add::keys;
+use super::address::Addresses;
 use super::decide::{policy_for, recorded, refused_by_policy};
 use crate::cli::call::{described, result_in};
 use crate::cli::environment::Environment;
@@ -31,7 +31,7 @@ pub(super) fn run(
     tool: Option<&str>,
     arguments: &str,
 ) -> Result<ExitCode> {
-    let source = Source::read(source, None, &keys(environment))?;
+    let source = Addresses::new(environment).source(source, None)?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
     let look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     let Some(tool) = tool else {

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::{outsider, try_to};
 
-const READS: &str = "[capabilities.files]\nwhy = \"reads\"\nread = [\"workspace\"]\n";
-const WRITES: &str = "[capabilities.files]\nwhy = \"writes\"\nwrite = [\"workspace\"]\n";
+pub(super) const READS: &str = "[capabilities.files]\nwhy = \"reads\"\nread = [\"workspace\"]\n";
+pub(super) const WRITES: &str = "[capabilities.files]\nwhy = \"writes\"\nwrite = [\"workspace\"]\n";
 
 /// A workspace with secrets in and around it.
-fn workspace() -> Program {
+pub(super) fn workspace() -> Program {
     let program = Program::new();
     program.put("workspace/notes/a.txt", "text");
     program.put("workspace/.env", "TOKEN=1");
@@ -23,7 +23,7 @@ fn workspace() -> Program {
     program
 }
 
-fn path(path: &str) -> Value {
+pub(super) fn path(path: &str) -> Value {
     json!({ "path": path })
 }
 

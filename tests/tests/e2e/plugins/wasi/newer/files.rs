@@ -3,28 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use scorpiox_tests::{Canonical as _, Program};
+use scorpiox_tests::Canonical as _;
 use serde_json::{Value, json};
 
+use super::super::files::{READS, WRITES, path, workspace};
 use super::{newer, try_to};
 use crate::plugins::refused;
-
-const READS: &str = "[capabilities.files]\nwhy = \"reads\"\nread = [\"workspace\"]\n";
-const WRITES: &str = "[capabilities.files]\nwhy = \"writes\"\nwrite = [\"workspace\"]\n";
-
-/// A workspace with secrets in and around it.
-fn workspace() -> Program {
-    let program = Program::new();
-    program.put("workspace/notes/a.txt", "text");
-    program.put("workspace/.env", "TOKEN=1");
-    program.put("workspace/.git/config", "[core]");
-    program.put("home/secret.txt", "secret");
-    program
-}
-
-fn path(path: &str) -> Value {
-    json!({ "path": path })
-}
 
 fn denied<T>() -> Result<T, String> {
     Err("NotPermitted".to_owned())
@@ -39,7 +23,7 @@ fn a_folder_to_read_is_read_and_not_written() {
     assert_eq!(go("folders", json!({})), Ok(json!([root, "/", "."])));
     assert_eq!(go("read-file", path("notes/a.txt")), Ok(json!("text")));
     assert_eq!(go("read-file", path(&format!("{root}/notes/a.txt"))), Ok(json!("text")));
-    assert_eq!(go("names-in", path("notes")), Ok(json!(["a.txt"])));
+    assert_eq!(go("names-in", path("notes")), Ok(json!([".env.local", "a.txt"])));
     assert_eq!(go("names-in", path("/")), Ok(json!([root.split('/').nth(1)])), "what leads to it alone");
     assert_eq!(go("size-of", path("notes/a.txt")), Ok(json!(4)));
     assert_eq!(go("read-file", path("notes")), Err("IsDirectory".to_owned()));

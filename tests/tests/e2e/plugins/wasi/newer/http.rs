@@ -1,33 +1,13 @@
 //! HTTP of WASI 0.3: requests to approved hosts, and components that answer requests.
 
 use scorpiox_tests::Program;
-use scorpiox_tests::site::{Answer, Site};
 use serde_json::{Value, json};
 
+use super::super::requests::{manifest, program, site};
 use super::{newer, try_to};
 use crate::plugins::{listed, refused, with};
 
-fn site() -> (Site, String) {
-    let site = Site::start(|asked| match asked.path.as_str() {
-        "/echo" => Answer::of("text/plain", format!("{} {}", asked.method, asked.body)),
-        "/silence" => Answer::silence(),
-        _ => Answer::of("text/plain", "a page"),
-    });
-    let url = site.url("/");
-    let authority = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
-    (site, authority)
-}
-
-fn program(policy: &str) -> Program {
-    let program = Program::new();
-    let text = format!("version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\n{policy}");
-    program.put("home/.scorpiox/policy.toml", text);
-    program
-}
-
-fn manifest(host: &str) -> String {
-    format!("[capabilities.web]\nwhy = \"pages\"\nhosts = [\"{host}\"]\n[limits]\nwait_seconds = 2\n")
-}
+const WAITS: &str = "[limits]\nwait_seconds = 2\n";
 
 fn request(method: &str, authority: &str, path: &str, body: &str) -> Value {
     json!({"method": method, "authority": authority, "path": path, "body": body})
@@ -36,7 +16,7 @@ fn request(method: &str, authority: &str, path: &str, body: &str) -> Value {
 #[test]
 fn an_approved_host_is_asked_and_no_other() {
     let (site, authority) = site();
-    let (_program, mut server) = newer(program(""), &manifest(&authority));
+    let (_program, mut server) = newer(program(""), &(manifest(&authority) + WAITS));
     let mut go = |arguments| try_to(&mut server, "request", arguments);
     assert_eq!(go(request("GET", &authority, "/a?b=c", "")), Ok(json!([200, "a page"])));
     let body = "x".repeat(100_000);
