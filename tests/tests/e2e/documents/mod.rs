@@ -35,6 +35,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/plugins.md", "it asks a person at a terminal"),
     ("docs/plugins.md", "it needs a key of minisign's"),
     ("docs/plugins.md", "it needs a key of minisign's"),
+    ("docs/plugins.md", "nothing is at these addresses"),
     ("docs/skills.md", "it installs a target of Rust's"),
     ("docs/skills.md", "it needs a key of minisign's"),
     ("docs/troubleshooting.md", "it searches the web"),
