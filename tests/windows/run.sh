@@ -28,6 +28,6 @@ fi
 crates=(windows paths home executor text rpc settings transcript plugin terminal store store-conformance audit proxy
     policy rules operator cell anatomy mcp reflect wasi skills web clients stdio)
 if [ $# = 0 ]; then
-    cargo test --quiet --release --target $target "${crates[@]/#/-pscorpiox-}"
+    cargo test --quiet --release --target $target --no-fail-fast "${crates[@]/#/-pscorpiox-}"
 fi
 (cd tests && cargo test --quiet --target $target --test e2e -- --test-threads 2 "$@")

@@ -169,16 +169,19 @@ fn configuration_paths() {
 
 #[test]
 fn folders_that_clients_move_by_a_variable_are_found() {
+    // Of XDG's folders only absolute ones count, and on Windows those begin with a drive.
+    let drive = if cfg!(windows) { "C:" } else { "" };
+    let config = format!("{drive}/cfg");
     let variables = [
         ("CODEX_HOME", "/codex"),
         ("COPILOT_HOME", "/copilot"),
         ("CONTINUE_GLOBAL_DIR", "/continue"),
-        ("XDG_CONFIG_HOME", "/cfg"),
+        ("XDG_CONFIG_HOME", config.as_str()),
     ];
     assert_eq!(path_with(Client::Codex, &variables), "/codex/config.toml");
     assert_eq!(path_with(Client::Copilot, &variables), "/copilot/mcp-config.json");
     assert_eq!(path_with(Client::Continue, &variables), "/continue/config.yaml");
-    assert_eq!(path_with(Client::OpenCode, &variables), "/cfg/opencode/opencode.json");
+    assert_eq!(path_with(Client::OpenCode, &variables), format!("{drive}/cfg/opencode/opencode.json"));
 }
 
 #[test]
