@@ -147,20 +147,21 @@ impl Runtime {
         Ok((finished.value, finished.skills.sources().to_vec()))
     }
 
-    /// A skill as a model gets it, by its id in the catalogue that the same folders give; or why nobody can
-    /// invoke it.
+    /// A skill as it is given for these arguments, by its id in the catalogue that the same folders give; or why
+    /// nobody can invoke it.
     pub fn inspect_skill(
         &self,
         component: &Component,
         setup: &Setup,
         id: u32,
+        arguments: &str,
     ) -> Result<Result<Inspection, String>, Fault> {
         let finished = self.transact(
             component,
             setup,
             |loaded, store| {
                 let skills = exported(loaded.skills.as_ref(), "skill-catalogue")?.instantiate(&mut *store)?;
-                skills.scorpiox_tool_skill_catalogue().call_inspect(store, id)
+                skills.scorpiox_tool_skill_catalogue().call_inspect(store, id, arguments)
             },
             |_| Verdict::Discard,
         )?;

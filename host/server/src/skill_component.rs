@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use scorpiox_plugin::{Fingerprint, MAX_COMPONENT_BYTES};
-use scorpiox_skills::component::{arguments, file};
+use scorpiox_skills::component::{arguments, file, manifest};
 use serde_json::Value;
 
 use super::call_error::CallError;
@@ -27,9 +27,8 @@ pub(super) fn run(scope: &Scope<'_>, invoked: &Invoked, invocation: &Invocation<
     let ran = approved(scope, &skill_component).and_then(|tool| call(scope, &tool, invoked, invocation));
     match ran {
         Ok(ran) => {
-            output
-                .content
-                .push(text("The skill's component was run with the arguments; it gave:".to_owned()));
+            let said = if ran.is_error { "it failed:" } else { "it gave:" };
+            output.content.push(text(format!("The skill's component was run with the arguments; {said}")));
             output.content.extend(ran.content);
             output.is_error |= ran.is_error;
         }
@@ -74,7 +73,13 @@ fn approved(scope: &Scope<'_>, skill_component: &SkillComponent<'_>) -> Result<A
     let fingerprint = skill_component
         .fingerprint()
         .map_err(|error| not_run(format!("The skill's component {shown} cannot be read: {error}.")))?;
-    let tools = scope.workspace().plugins.tools_of(&fingerprint);
+    let mut tools = scope.workspace().plugins.tools_of(&fingerprint);
+    // The same component may be installed under several names.
+    if let Some(name) = own_name(skill_component)
+        && tools.iter().any(|tool| plugin(tool) == name)
+    {
+        tools.retain(|tool| plugin(tool) == name);
+    }
     let is_on = |tool: &&Arc<Tool>| scope.workspace().is_on(tool);
     let run = tools.iter().filter(is_on).find(|tool| inner(tool) == "run");
     match (run, tools.as_slice()) {
@@ -87,9 +92,26 @@ fn approved(scope: &Scope<'_>, skill_component: &SkillComponent<'_>) -> Result<A
         ))),
         (None, several) => {
             let names: Vec<_> = several.iter().map(|tool| tool.name.as_ref()).collect();
-            Err(not_run(format!("The skill's component has the tools {}.", names.join(", "))))
+            Err(not_run(format!(
+                "The skill's component did not run, since it has several tools: call {}.",
+                names.join(" or ")
+            )))
         }
     }
+}
+
+/// The name under which a skill's component is installed, if nobody chooses another: the plugin's, or the skill's.
+fn own_name(skill_component: &SkillComponent<'_>) -> Option<String> {
+    let SkillComponent { folder, reading, skill, .. } = skill_component;
+    match manifest(reading, skill) {
+        Some(manifest) => Some(manifest.name.to_string()),
+        None => folder.file_name().map(|name| name.to_string_lossy().into_owned()),
+    }
+}
+
+/// The plugin that has a tool.
+fn plugin(tool: &Tool) -> &str {
+    tool.name.split_once('.').map_or("", |(plugin, _)| plugin)
 }
 
 fn inner(tool: &Tool) -> &str {

@@ -4,12 +4,18 @@ use std::path::Path;
 
 use scorpiox_capabilities::skills::{Invoked, Opened, Reading};
 use scorpiox_plugin::{MANIFEST, MAX_MANIFEST_BYTES, Manifest};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+/// The `plugin.toml` beside a SKILL.md, if one is there that can be read.
+pub fn manifest(reading: &Reading, skill: &Opened) -> Option<Manifest> {
+    let bytes = reading.whole(skill, MANIFEST, MAX_MANIFEST_BYTES as u64).ok()?;
+    Manifest::parse(&String::from_utf8(bytes).ok()?).ok()
+}
 
 /// The component's file: what `plugin.toml` names, or the only one.
 pub fn file(reading: &Reading, skill: &Opened) -> Option<String> {
-    if let Ok(manifest) = reading.whole(skill, MANIFEST, MAX_MANIFEST_BYTES as u64) {
-        return Some(Manifest::parse(&String::from_utf8(manifest).ok()?).ok()?.component);
+    if reading.whole(skill, MANIFEST, MAX_MANIFEST_BYTES as u64).is_ok() {
+        return Some(manifest(reading, skill)?.component);
     }
     let names = skill.folder().names().ok()?.flatten().filter_map(|name| name.into_string().ok());
     let mut found = names.filter(|name| Path::new(name).extension().is_some_and(|kind| kind == "wasm"));
@@ -17,9 +23,14 @@ pub fn file(reading: &Reading, skill: &Opened) -> Option<String> {
     found.next().is_none().then_some(first)
 }
 
-/// The skill's arguments as the tool takes them: words, one text, none, or an object as it is.
+/// The skill's arguments as the tool takes them: an object with names of its parameters as it is; words, one text, or
+/// none.
 pub fn arguments(schema: &Value, invoked: &Invoked) -> Option<Value> {
     let properties = schema["properties"].as_object()?;
+    let object = serde_json::from_str::<Map<String, Value>>(&invoked.arguments).ok();
+    if let Some(object) = object.filter(|object| object.keys().all(|name| properties.contains_key(name))) {
+        return Some(Value::Object(object));
+    }
     if let Some(args) = properties.get("args")
         && args["items"]["type"] == "string"
     {
@@ -32,6 +43,43 @@ pub fn arguments(schema: &Value, invoked: &Invoked) -> Option<Value> {
         [only] if properties.get(*only).is_some_and(|property| property["type"] == "string") => {
             Some(json!({ *only: invoked.arguments }))
         }
-        _ => serde_json::from_str(&invoked.arguments).ok().filter(Value::is_object),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use scorpiox_operator::{Scope, Source};
+
+    use super::*;
+
+    fn given(schema: &Value, arguments: &str) -> Option<Value> {
+        let source = Source {
+            name: String::new(),
+            path: PathBuf::new(),
+            scope: Scope::User,
+            file: "SKILL.md",
+            plugin: None,
+        };
+        let words = arguments.split_whitespace().map(str::to_owned).collect();
+        super::arguments(schema, &Invoked { source, arguments: arguments.to_owned(), words })
+    }
+
+    #[test]
+    fn arguments_become_what_the_tool_takes() {
+        let text = json!({ "properties": { "text": { "type": "string" }, "unit": { "type": "string" } }, "required": ["text"] });
+        assert_eq!(given(&text, "one two"), Some(json!({ "text": "one two" })));
+        let object = r#"{"text": "one two", "unit": "words"}"#;
+        assert_eq!(given(&text, object), Some(json!({ "text": "one two", "unit": "words" })));
+        let other = r#"{"colour": 1}"#;
+        assert_eq!(given(&text, other), Some(json!({ "text": other })), "it is a text about something else");
+        let args = json!({ "properties": { "args": { "type": "array", "items": { "type": "string" } } } });
+        assert_eq!(given(&args, "a b"), Some(json!({ "args": ["a", "b"] })));
+        assert_eq!(given(&args, r#"{"args": ["a b"]}"#), Some(json!({ "args": ["a b"] })));
+        let two = json!({ "properties": { "a": {}, "b": {} }, "required": ["a", "b"] });
+        assert_eq!(given(&two, "x"), None);
+        assert_eq!(given(&json!({ "properties": {} }), " "), Some(json!({})));
     }
 }

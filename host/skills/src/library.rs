@@ -28,6 +28,8 @@ impl<'a> Library<'a> {
     pub fn read(runtime: &'a Runtime, component: &'a Component, setup: Setup) -> Result<Self, Fault> {
         let setup = Setup { room: RESULT_CHARS - MESSAGE_CHARS, ..setup };
         let (catalogue, sources) = runtime.skill_catalogue(component, &setup)?;
+        let skills = Arc::new(setup.skills.with_sources(sources.clone()));
+        let setup = Setup { skills, ..setup };
         Ok(Self { runtime, component, setup, catalogue, sources })
     }
 
@@ -46,6 +48,11 @@ impl<'a> Library<'a> {
         &self.setup.skills
     }
 
+    /// Where all were read from.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
     /// Where a skill was read from.
     pub fn source(&self, skill: &Skill) -> Option<&Source> {
         self.sources.get(skill.id as usize)
@@ -62,10 +69,9 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// What a model gets that invokes a skill, and what is wrong with its instructions; or why it cannot be
-    /// invoked.
-    pub fn inspect(&self, skill: &Skill) -> Result<Inspection, String> {
-        match self.runtime.inspect_skill(self.component, &self.setup, skill.id) {
+    /// What whoever invokes a skill gets, and what is wrong with its instructions; or why it cannot be invoked.
+    pub fn inspect(&self, skill: &Skill, arguments: &str) -> Result<Inspection, String> {
+        match self.runtime.inspect_skill(self.component, &self.setup, skill.id, arguments) {
             Ok(inspected) => inspected,
             Err(fault) => Err(fault.to_string()),
         }

@@ -37,8 +37,8 @@ pub fn list(library: &Library<'_>) -> Shown {
         }
         let warnings = skill.warnings.len() + skill.ignored.len();
         if warnings > 0 {
-            let remarks = if warnings == 1 { "1 remark".to_owned() } else { format!("{warnings} remarks") };
-            say(&mut out, 4, &format!("{remarks}: see `skills show {}`", skill.name));
+            let said = counted(warnings, "warning");
+            say(&mut out, 4, &format!("{said} about its front matter: see `skills show {}`", skill.name));
         }
     }
     for skipped in &library.catalogue.skipped {
@@ -93,8 +93,8 @@ fn audience(skill: &Skill) -> &'static str {
     }
 }
 
-/// One skill as a model has it; nothing where there is none of that name.
-pub fn show(library: &Library<'_>, name: &str) -> Option<Shown> {
+/// One skill as a model has it, with what it gives for these arguments; nothing where there is none of that name.
+pub fn show(library: &Library<'_>, name: &str, arguments: &str) -> Option<Shown> {
     let skill = library.catalogue.skills.iter().find(|skill| skill.name == name)?;
     let mut out = String::new();
     say(&mut out, 0, &format!("{}, {}{}", skill.name, library.whose(skill), audience(skill)));
@@ -107,7 +107,7 @@ pub fn show(library: &Library<'_>, name: &str) -> Option<Shown> {
     if let Some(hint) = &skill.argument_hint {
         say(&mut out, 2, &format!("arguments as its author hints: {hint}"));
     }
-    let inspected = library.inspect(skill);
+    let inspected = library.inspect(skill, arguments);
     remarks(&mut out, skill, inspected.as_ref().ok());
     match &skill.listed {
         Some(listed) => {
@@ -118,7 +118,7 @@ pub fn show(library: &Library<'_>, name: &str) -> Option<Shown> {
     }
     Some(match inspected {
         Ok(Inspection { text, .. }) => {
-            say(&mut out, 2, &format!("what a model gets that invokes it, {}:", size(&text)));
+            say(&mut out, 2, &format!("{}, {}:", given(skill), size(&text)));
             Shown::text(&out).and(&Shown::text("\n")).and(&Shown::said(&text))
         }
         Err(why) => {
@@ -128,8 +128,24 @@ pub fn show(library: &Library<'_>, name: &str) -> Option<Shown> {
     })
 }
 
+/// Who gets what is shown.
+fn given(skill: &Skill) -> &'static str {
+    match (skill.for_models, skill.for_people) {
+        (true, _) => "what a model gets that invokes it",
+        (false, true) => "what a model gets when a person picks it as a prompt",
+        (false, false) => "what it would give, if somebody could invoke it",
+    }
+}
+
 /// What is wrong with the skills of a folder, and whether none of it keeps one of them from working.
-pub fn check(library: &Library<'_>, folder: &Path) -> (Shown, bool) {
+///
+/// What a skill brings to be run is for who installs it to look at: `component` says what is wrong with that of a
+/// folder.
+pub fn check(
+    library: &Library<'_>,
+    folder: &Path,
+    component: impl Fn(&Path) -> Result<(), String>,
+) -> (Shown, bool) {
     let catalogue = &library.catalogue;
     let mut out = String::new();
     let (mut errors, mut warnings) = (0, 0);
@@ -141,12 +157,20 @@ pub fn check(library: &Library<'_>, folder: &Path) -> (Shown, bool) {
         fails(&mut out, format!("{}: {}", skipped.path, skipped.reason));
     }
     for skill in &catalogue.skills {
-        let inspected = library.inspect(skill);
+        let inspected = library.inspect(skill, "");
         match &inspected {
             Ok(Inspection { text, .. }) => say(&mut out, 0, &sizes(skill, text)),
             Err(why) => fails(&mut out, format!("{}: it cannot be invoked: {why}", skill.name)),
         }
         warnings += remarks(&mut out, skill, inspected.as_ref().ok());
+        let checked = library.source(skill).map_or(Ok(()), |source| component(&source.path));
+        if let Err(why) = checked {
+            fails(&mut out, format!("{}: its component cannot run: {why}", skill.name));
+        }
+    }
+    for (file, why) in library.folders().beyond() {
+        warnings += 1;
+        say(&mut out, 0, &format!("warning: {} is not found: {why}", file.display()));
     }
     if catalogue.skills.is_empty() && catalogue.skipped.is_empty() {
         let folder = folder.display();
@@ -195,6 +219,9 @@ pub fn findings(library: &Library<'_>) -> Vec<Finding> {
     }
     for skipped in &library.catalogue.skipped {
         found.push(Finding::Note(format!("{} is skipped: {}", skipped.path, skipped.reason)));
+    }
+    for (file, why) in library.folders().beyond() {
+        found.push(Finding::Note(format!("{} is not found: {why}", file.display())));
     }
     for link in library.folders().unfollowed() {
         let link = link.display();

@@ -359,7 +359,11 @@ fn required_skills_are_named_in_the_instructions() {
     let program = Program::new();
     program.put("workspace/.claude/skills/review/SKILL.md", skill("review", "D", "Body\n"));
     program.put("workspace/.claude/skills/required_skills.txt", "# ours\nplan\nreview\n\ntest-first\n");
-    program.put("home/.scorpiox/skills/required_skills.txt", "plan\n");
+    // A model can invoke neither what is not there nor what is for people.
+    program.put("home/.scorpiox/skills/required_skills.txt", "plan\nghost\nclosed\n");
+    program.put("home/.scorpiox/skills/plan/SKILL.md", skill("plan", "D", "Body\n"));
+    let closed = "---\nname: closed\ndescription: D\ndisable-model-invocation: true\n---\nBody\n";
+    program.put("home/.scorpiox/skills/closed/SKILL.md", closed);
     let mut server = program.start();
     let hello = server.initialize(NEWEST);
     for sentence in [

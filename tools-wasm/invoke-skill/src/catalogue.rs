@@ -88,6 +88,13 @@ pub fn read(skills: &impl Skills) -> Catalogue {
     catalogue
 }
 
+/// Reads the skill of one source, whatever others have its name; an error says why it is none.
+pub fn one(skills: &impl Skills, id: u32) -> Result<Skill, String> {
+    let source = skills.list().into_iter().find(|source| source.id == id);
+    let source = source.ok_or_else(|| "it is none of the skills".to_owned())?;
+    read_one(skills, source).map_err(|skipped| skipped.reason)
+}
+
 fn read_one(skills: &impl Skills, source: Source) -> Result<Skill, Skipped> {
     let head = match head(skills, source.id) {
         Ok(head) => head,

@@ -124,8 +124,9 @@ impl skill_catalogue::Guest for InvokeSkill {
         }
     }
 
-    fn inspect(id: u32) -> Result<skill_catalogue::Inspection, String> {
-        let crate::inspect::Inspection { text, warnings } = crate::inspect::inspect(&HostSkills, id)?;
+    fn inspect(id: u32, arguments: String) -> Result<skill_catalogue::Inspection, String> {
+        let inspected = crate::inspect::inspect(&HostSkills, id, &arguments)?;
+        let crate::inspect::Inspection { text, warnings } = inspected;
         Ok(skill_catalogue::Inspection { text, warnings })
     }
 }

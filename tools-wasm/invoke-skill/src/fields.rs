@@ -6,6 +6,7 @@
 use scorpiox_tool_kit::args::shown;
 
 use crate::hygiene;
+use crate::nearest::meant;
 use crate::yaml::{Document, Value};
 
 /// Most names of arguments, and most characters of one.
@@ -148,7 +149,9 @@ fn arguments(value: &Value, warnings: &mut Vec<String>) -> Vec<String> {
     for name in written {
         if !is_argument_name(name) {
             let shown = shown(&hygiene::line(name).text);
-            warnings.push(format!("{shown:?} is no name for an argument; no argument has a name"));
+            warnings.push(format!(
+                "{shown:?} is no name for an argument: those have letters from a to z, digits, \"-\" and \"_\"; no argument has a name"
+            ));
             return Vec::new();
         }
         if names.iter().any(|known| known == name) {
@@ -195,8 +198,10 @@ fn why(key: &str) -> String {
     }
     let plain = |key: &str| key.to_ascii_lowercase().replace(['_', ' '], "-");
     let all = KNOWN.iter().chain(WITHOUT_EFFECT.iter().map(|(known, _)| known));
-    match all.into_iter().find(|known| plain(known) == plain(key)) {
-        Some(meant) => format!("no format has it; did you mean {meant}?"),
-        None => "no format has it".to_owned(),
+    let all: Vec<&str> = all.copied().collect();
+    let same = all.iter().find(|known| plain(known) == plain(key)).copied();
+    match same.or_else(|| meant(key, &all)) {
+        Some(meant) => format!("it is unknown; did you mean {meant}?"),
+        None => "it is unknown".to_owned(),
     }
 }

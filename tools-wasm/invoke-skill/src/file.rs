@@ -33,9 +33,19 @@ const SCRIPTS: &[&str] = &[
     "bat", "cmd", "wasm",
 ];
 
+/// Endings of files that are no text, as far as skills bring them.
+const BINARIES: &[&str] = &[
+    "wasm", "png", "jpg", "jpeg", "gif", "webp", "ico", "pdf", "zip", "gz", "tar", "xz", "7z", "docx",
+    "xlsx", "pptx", "ttf", "otf", "woff", "woff2", "mp3", "mp4", "wav", "so", "dll", "exe", "pyc", "jar",
+    "db", "sqlite",
+];
+
 /// The files of a skill as its result lists them: sorted; where not all fit, scripts first.
 pub(crate) fn list(skills: &impl Skills, skill: &Skill) -> Result<String, ReadError> {
     let FileList { mut paths, truncated } = skills.files(skill.source.id, MAX_KNOWN)?;
+    if paths.iter().any(|path| is_component(path)) {
+        paths.retain(|path| !is_component(path) && !is_of_component(path));
+    }
     if paths.is_empty() {
         return Ok(String::new());
     }
@@ -45,7 +55,7 @@ pub(crate) fn list(skills: &impl Skills, skill: &Skill) -> Result<String, ReadEr
     if is_capped {
         paths.sort_by_key(|path| !is_script(path));
     }
-    let example = hygiene::line(&paths[0]).text;
+    let example = paths.iter().find(|path| !is_binary(path)).map(|path| hygiene::line(path).text);
     let mut text = "\nFiles:".to_owned();
     let mut left = most;
     let mut listed = 0;
@@ -59,10 +69,37 @@ pub(crate) fn list(skills: &impl Skills, skill: &Skill) -> Result<String, ReadEr
     if truncated || paths.len() > listed {
         text.push_str("\n… and more");
     }
-    let tool = skills.tool_name("InvokeSkill");
-    let _ =
-        write!(text, "\nTo read one, invoke {tool} with a skill_name such as \"{}/{example}\".", skill.name);
+    if let Some(example) = example {
+        let tool = skills.tool_name("InvokeSkill");
+        let _ = write!(
+            text,
+            "\nTo read one, invoke {tool} with a skill_name such as \"{}/{example}\".",
+            skill.name
+        );
+    }
+    text.push_str(
+        "\nPaths in the skill are relative to its folder. Commands start in the workspace: give them whole paths.",
+    );
     Ok(text)
+}
+
+/// Whether a file is the component that the skill brings.
+fn is_component(path: &str) -> bool {
+    !path.contains('/') && ending(path).as_deref() == Some("wasm")
+}
+
+/// Whether a file belongs to a component: the host reads it, and no model has to.
+fn is_of_component(path: &str) -> bool {
+    path == "plugin.toml" || path.starts_with("plugin.hash") || path.starts_with("wit/")
+}
+
+fn is_binary(path: &str) -> bool {
+    ending(path).is_some_and(|ending| BINARIES.contains(&ending.as_str()))
+}
+
+fn ending(path: &str) -> Option<String> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase())
 }
 
 fn row(path: &str) -> String {
@@ -71,9 +108,7 @@ fn row(path: &str) -> String {
 
 fn is_script(path: &str) -> bool {
     let is_in_scripts = path.split('/').rev().skip(1).any(|folder| folder == "scripts" || folder == "bin");
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-    is_in_scripts || ending.is_some_and(|ending| SCRIPTS.contains(&ending.as_str()))
+    is_in_scripts || ending(path).is_some_and(|ending| SCRIPTS.contains(&ending.as_str()))
 }
 
 /// The text of a file from the line on that `from` says.
@@ -95,7 +130,8 @@ pub(crate) fn read(skills: &impl Skills, skill: &Skill, path: &str, from: &str) 
     let count = text.lines().count();
     if first > count.max(1) {
         return Err(Failure::InvalidInput(format!(
-            "arguments is {first}, the line to begin at; {name} has {count} lines."
+            "arguments is {first}, the line to begin at; {name} has {}.",
+            if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
         )));
     }
     Ok(shown_from(skills, skill, &name, text, first))

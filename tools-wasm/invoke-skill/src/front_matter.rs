@@ -8,6 +8,7 @@ use std::ops::Range;
 use scorpiox_tool_kit::args::shown;
 
 use crate::fields::Fields;
+use crate::nearest::meant;
 use crate::yaml::{self, Document, Value, YamlError};
 use crate::{hygiene, lenient};
 
@@ -40,6 +41,10 @@ pub struct FrontMatter {
 /// Why a SKILL.md is not usable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
+    /// There is nothing in it.
+    Empty,
+    /// It is text in another encoding, or none.
+    NotUtf8,
     /// The first line is not `---`.
     NoStart,
     /// No later line is `---`.
@@ -48,18 +53,26 @@ pub enum Refusal {
     TooLong,
     /// The YAML cannot be read, even leniently.
     Yaml(String),
-    /// There is no text in `description`.
-    NoDescription,
+    /// There is no text in `description`; a member that may be meant.
+    NoDescription(Option<String>),
+    /// `description` is a list or a mapping.
+    NoText,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Empty => f.write_str("SKILL.md is empty"),
+            Self::NotUtf8 => f.write_str("SKILL.md is no text in UTF-8; save it as UTF-8"),
             Self::NoStart => f.write_str("SKILL.md has no front matter: its first line must be \"---\""),
             Self::NoEnd => f.write_str("the front matter has no end: a second line \"---\" is missing"),
             Self::TooLong => write!(f, "the front matter is longer than {MAX_BYTES} bytes"),
             Self::Yaml(why) => write!(f, "the front matter cannot be read: {why}"),
-            Self::NoDescription => f.write_str("description is missing or empty in the front matter"),
+            Self::NoDescription(meant) => {
+                f.write_str("description is missing or empty in the front matter")?;
+                meant.as_ref().map_or(Ok(()), |meant| write!(f, "; is it what {} stands for?", quoted(meant)))
+            }
+            Self::NoText => f.write_str("description is a list or a mapping; write one text"),
         }
     }
 }
@@ -77,9 +90,13 @@ pub struct Parts {
 /// tolerated.
 pub fn split(bytes: &[u8]) -> Result<Parts, Refusal> {
     let bom = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    if bytes[bom..].trim_ascii().is_empty() {
+        return Err(Refusal::Empty);
+    }
     let start = next_line(bytes, bom);
     if !is_fence(&bytes[bom..start]) {
-        return Err(Refusal::NoStart);
+        // UTF-16 has a zero byte beside each letter of ASCII.
+        return Err(if bytes[bom..start].contains(&0) { Refusal::NotUtf8 } else { Refusal::NoStart });
     }
     let mut line = start;
     while line < bytes.len() {
@@ -113,29 +130,38 @@ pub fn parse(bytes: &[u8]) -> Result<FrontMatter, Refusal> {
     if std::str::from_utf8(bytes).is_err() {
         warnings.push("the front matter is not valid UTF-8; broken bytes were replaced".to_owned());
     }
-    let document = read(&text, &mut warnings)?;
+    let (document, slip) = read(&text, &mut warnings)?;
     for key in &document.repeated {
         warnings.push(format!("{} stands there more than once; the first one counts", quoted(key)));
     }
     let name = name(&document, &mut warnings);
-    let description = description(&document, &mut warnings)?;
+    let description = description(&document, &mut warnings).map_err(|refusal| match (refusal, slip) {
+        // What stands there may be a part of something else, for want of a quote or a space.
+        (Refusal::NoDescription(_), Some(slip)) => Refusal::Yaml(slip),
+        (refusal, _) => refusal,
+    })?;
     let fields = Fields::read(&document, &mut warnings);
     let whole = clean(Value::Map(document.members));
     Ok(FrontMatter { name, description, fields, whole, warnings, body })
 }
 
-fn read(text: &str, warnings: &mut Vec<String>) -> Result<Document, Refusal> {
+/// The document, and what is wrong with the text if it had to be repaired first.
+fn read(text: &str, warnings: &mut Vec<String>) -> Result<(Document, Option<String>), Refusal> {
     let why = match yaml::read(text) {
-        Ok(document) => return Ok(document),
+        Ok(document) => return Ok((document, None)),
         Err(YamlError::Limit(why)) => return Err(Refusal::Yaml(why)),
         Err(YamlError::Syntax(why)) => why,
     };
+    let why = hygiene::line(&why).text;
     let repaired = lenient::repair(text);
-    let document = yaml::read(&repaired.text).map_err(|_| Refusal::Yaml(hygiene::line(&why).text))?;
+    let Ok(document) = yaml::read(&repaired.text) else { return Err(Refusal::Yaml(why)) };
     for key in repaired.keys {
-        warnings.push(format!("the value of {} is not valid YAML; it was read as text", quoted(&key)));
+        warnings.push(format!(
+            "the value of {} is not valid YAML and was read as text; put it in quotes",
+            quoted(&key)
+        ));
     }
-    Ok(document)
+    Ok((document, Some(why)))
 }
 
 fn field<'a>(document: &'a Document, key: &str) -> Option<&'a Value> {
@@ -157,7 +183,7 @@ fn name(document: &Document, warnings: &mut Vec<String>) -> Option<String> {
     }
     if !is_good_name(&cleaned.text) {
         warnings.push(format!(
-            "the name {} should have 1 to {MAX_NAME_CHARS} lowercase letters, digits and single hyphens",
+            "the name {} should have 1 to {MAX_NAME_CHARS} lowercase letters, digits and single hyphens; clients that read skills as resources do not get it",
             quoted(&cleaned.text)
         ));
     }
@@ -173,10 +199,14 @@ pub fn is_good_name(name: &str) -> bool {
 }
 
 fn description(document: &Document, warnings: &mut Vec<String>) -> Result<String, Refusal> {
-    let raw = field(document, "description").and_then(Value::as_text).ok_or(Refusal::NoDescription)?;
-    let cleaned = hygiene::line(raw);
+    let missing = || {
+        let keys: Vec<&str> = document.members.iter().map(|(key, _)| key.as_str()).collect();
+        Refusal::NoDescription(meant("description", &keys).map(str::to_owned))
+    };
+    let value = field(document, "description").filter(|value| !value.is_null()).ok_or_else(missing)?;
+    let cleaned = hygiene::line(value.as_text().ok_or(Refusal::NoText)?);
     if cleaned.text.is_empty() {
-        return Err(Refusal::NoDescription);
+        return Err(missing());
     }
     if cleaned.stripped {
         warnings.push(hidden("description"));

@@ -6,7 +6,7 @@ use scorpiox_tool_kit::args::shown;
 use scorpiox_tool_kit::{Args, Failure, Output};
 
 use crate::arguments::{self, Given};
-use crate::catalogue::{self, Catalogue, Skill};
+use crate::catalogue::{self, Catalogue, SKILL_FILE, Skill};
 use crate::nearest::nearest;
 use crate::{Caller, MAX_SKILL_BYTES, ReadError, Scope, Skills, description, file, front_matter, hygiene};
 
@@ -41,7 +41,10 @@ pub(crate) fn invoke(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     })?;
     let (skill, path) =
         named(&catalogue, &name).ok_or_else(|| Failure::NotFound(unknown(skills, &catalogue, &name)))?;
-    check(skill, skills.asked_by())?;
+    // A person may have started a skill that models cannot; its files are for whoever follows it.
+    if path.is_none_or(|path| path == SKILL_FILE || path == skill.source.file) {
+        check(skill, skills.asked_by())?;
+    }
     if let Some(path) = path {
         return file::read(skills, skill, path, &arguments).map(Output::text);
     }
@@ -81,6 +84,8 @@ pub(crate) struct Invoked {
     pub(crate) is_cut: bool,
     /// Variables that stay as written.
     pub(crate) unknown: Vec<String>,
+    /// What was changed about the instructions, a sentence each.
+    pub(crate) notes: Vec<String>,
 }
 
 pub(crate) fn give(skills: &impl Skills, skill: &Skill, arguments: &str) -> Result<Invoked, Failure> {
@@ -89,7 +94,8 @@ pub(crate) fn give(skills: &impl Skills, skill: &Skill, arguments: &str) -> Resu
     let around = about.chars().count() + skill.name.len() + skill.source.path.chars().count() + NOTE_CHARS;
     let room = skills.room().saturating_sub(around).max(MIN_CHARS);
     let body = Body::of(skills, skill, &bytes, arguments, room)?;
-    Ok(Invoked { text: result(skill, &body, &about), is_cut: body.is_cut, unknown: body.unknown })
+    let text = result(skill, &body, &about);
+    Ok(Invoked { text, is_cut: body.is_cut, unknown: body.unknown, notes: body.cleaned })
 }
 
 /// The instructions as the model gets them.
@@ -97,8 +103,10 @@ struct Body {
     text: String,
     is_cut: bool,
     unknown: Vec<String>,
-    /// What was changed about them, a sentence each.
+    /// What is said of them, a sentence each.
     notes: Vec<String>,
+    /// What was changed about them, a sentence each.
+    cleaned: Vec<String>,
 }
 
 impl Body {
@@ -121,32 +129,37 @@ impl Body {
         if is_cut {
             let feeds = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').count() - 1;
             let line = 1 + feeds(&bytes[..start]) + feeds(text.as_bytes());
-            notes.push(goes_on(skills, skill, line));
+            notes.push(goes_on(skills, skill, line, bytes.len() < MAX_SKILL_BYTES as usize));
         }
-        if std::str::from_utf8(&bytes[start..]).is_err() {
-            notes.push("SKILL.md is not valid UTF-8; broken bytes were replaced.".to_owned());
+        let mut cleaned = Vec::new();
+        // The end of what is read may be within a character.
+        if std::str::from_utf8(&bytes[start..]).is_err_and(|error| error.error_len().is_some()) {
+            cleaned.push("SKILL.md is not valid UTF-8; broken bytes were replaced.".to_owned());
         }
         let filled = fill(skills, skill, text, arguments)?;
         if !filled.unknown.is_empty() {
             let names: Vec<String> = filled.unknown.iter().map(|name| format!("${{{name}}}")).collect();
             notes.push(format!("This server does not know {}; it stays as written.", names.join(", ")));
         }
-        let cleaned = hygiene::text(&filled.text);
-        if cleaned.stripped {
-            notes.push("Control or invisible characters were removed from the instructions.".to_owned());
+        let plain = hygiene::text(&filled.text);
+        if plain.stripped {
+            cleaned.push("Control or invisible characters were removed from the instructions.".to_owned());
         }
-        Ok(Self { text: contained(&cleaned.text), is_cut, unknown: filled.unknown, notes })
+        Ok(Self { text: contained(&plain.text), is_cut, unknown: filled.unknown, notes, cleaned })
     }
 }
 
-/// Where the rest of instructions is that are longer than a result.
-fn goes_on(skills: &impl Skills, skill: &Skill, line: usize) -> String {
+/// Where the rest of instructions is that are longer than a result; the tool gives it if the file is not too large.
+fn goes_on(skills: &impl Skills, skill: &Skill, line: usize, is_given: bool) -> String {
     let (folder, file) = (hygiene::line(&skill.source.path).text, hygiene::line(&skill.source.file).text);
-    format!(
-        "The instructions are longer than a result and were cut: read the rest in {folder}/{file}, from line {line} on, before you follow them. {} gives it for skill_name \"{}/SKILL.md\" and arguments \"{line}\".",
-        skills.tool_name("InvokeSkill"),
-        skill.name,
-    )
+    let rest = format!(
+        "The instructions are longer than a result and were cut: read the rest in {folder}/{file}, from line {line} on, before you follow them."
+    );
+    if !is_given {
+        return format!("{rest} It has more than {MAX_SKILL_BYTES} bytes, so only a command can read it.");
+    }
+    let tool = skills.tool_name("InvokeSkill");
+    format!("{rest} {tool} gives it for skill_name \"{}/SKILL.md\" and arguments \"{line}\".", skill.name)
 }
 
 fn fill(
@@ -210,7 +223,7 @@ fn result(skill: &Skill, body: &Body, about: &str) -> String {
         // Names and paths of others stand there, too.
         contained(about)
     );
-    for note in &body.notes {
+    for note in body.notes.iter().chain(&body.cleaned) {
         text.push_str("\nNote: ");
         text.push_str(&contained(note));
     }

@@ -18,6 +18,7 @@ pub mod hygiene;
 pub mod inspect;
 mod invoke;
 mod lenient;
+mod links;
 mod nearest;
 mod search;
 pub mod yaml;

@@ -2,6 +2,8 @@
 
 /// Characters of a name that are compared.
 const COMPARED: usize = 64;
+/// What is one name for another differs by so many letters.
+const SLIPS: usize = 2;
 
 /// Up to `most` of `names`, the nearest to `wanted` first: names that contain it or
 /// are contained in it, then by edit distance; of equals the first.
@@ -10,6 +12,12 @@ pub(crate) fn nearest<'a>(wanted: &str, names: &[&'a str], most: usize) -> Vec<&
     let mut ranked: Vec<_> = names.iter().map(|name| (distance_rank(&wanted, name), *name)).collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     ranked.into_iter().take(most).map(|(_, name)| name).collect()
+}
+
+/// The one of `names` that is `wanted` but for a slip or two.
+pub(crate) fn meant<'a>(wanted: &str, names: &[&'a str]) -> Option<&'a str> {
+    let near = names.iter().map(|name| (edit_distance(wanted, &name.to_lowercase()), *name));
+    near.filter(|(distance, _)| (1..=SLIPS).contains(distance)).min().map(|(_, name)| name)
 }
 
 fn distance_rank(wanted: &str, name: &str) -> (bool, usize) {

@@ -18,6 +18,9 @@ pub const MAX_NODES: usize = 4096;
 /// Most bytes of text, each expansion of an alias counted anew.
 pub const MAX_TEXT: usize = 128 * 1024;
 
+/// Lines of the file before the text.
+const FENCE: usize = 1;
+
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
@@ -56,7 +59,15 @@ pub struct Document {
 pub fn read(text: &str) -> Result<Document, YamlError> {
     let mut tree = Tree::default();
     for event in Parser::new_from_str(text) {
-        let (event, _) = event.map_err(|error| YamlError::Syntax(error.to_string()))?;
+        let (event, _) = event.map_err(|error| {
+            let at = error.marker();
+            YamlError::Syntax(format!(
+                "line {}, column {}: {}",
+                at.line() + FENCE,
+                at.col() + 1,
+                error.info()
+            ))
+        })?;
         if matches!(event, Event::DocumentEnd) {
             break;
         }

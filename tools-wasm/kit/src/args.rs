@@ -38,7 +38,9 @@ impl<'a> Args<'a> {
     /// A string member.
     pub fn string(&self, name: &str) -> Result<Option<String>, Failure> {
         let Some(raw) = self.raw(name) else { return Ok(None) };
-        serde_json::from_str(raw.get()).map(Some).map_err(|_| wrong(name, "a string of valid Unicode", raw))
+        let is_text = raw.get().starts_with('"');
+        let wanted = if is_text { "a string of valid Unicode" } else { "a string" };
+        serde_json::from_str(raw.get()).map(Some).map_err(|_| wrong(name, wanted, raw))
     }
 
     /// A string member without surrounding white space; absent when it is blank.
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn errors_name_the_member_and_the_value() {
         let args = Args::parse(r#"{"a":5,"i":"7","f":1.5,"big":99999999999999999999}"#).expect("object");
-        assert_eq!(invalid(args.string("a")), "a must be a string of valid Unicode, but was 5.");
+        assert_eq!(invalid(args.string("a")), "a must be a string, but was 5.");
         assert_eq!(invalid(args.integer("i", 0, 9)), "i must be an integer, but was \"7\".");
         assert_eq!(invalid(args.integer("f", 0, 9)), "f must be an integer, but was 1.5.");
         assert!(invalid(args.integer("big", 0, 9)).starts_with("big must be an integer"));

@@ -1,12 +1,13 @@
 //! Finding skill folders. What is read in them is the business of others.
 
+mod beyond;
 mod claude_plugins;
 
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use scorpiox_paths::{Folder, Kind, Writable, resolve};
 
@@ -65,6 +66,10 @@ pub struct Source {
 #[derive(Debug, Clone)]
 pub struct SkillFolders {
     roots: Vec<(PathBuf, Scope)>,
+    /// A folder that is looked at as if it lay in a root.
+    inside: Option<PathBuf>,
+    /// The skills, where they were looked up before.
+    known: Option<Arc<[Source]>>,
     workspace: PathBuf,
     /// Whose plugins of Claude Code's are looked at.
     home: Option<PathBuf>,
@@ -100,14 +105,24 @@ impl SkillFolders {
         Self { home: home.map(Path::to_owned), ..Self::of(workspace, roots) }
     }
 
-    /// One folder alone: of skills, or a skill itself.
-    pub fn only(workspace: &Path, folder: &Path) -> Self {
-        Self::of(workspace, vec![(folder.to_owned(), Scope::Additional)])
+    /// One folder alone, as it is where it lies, or would be among the person's skills: a skill, a repository with
+    /// some, or else a folder of skills.
+    pub fn only(&self, folder: &Path) -> Self {
+        let is_root = self.roots.iter().any(|(root, _)| root == folder);
+        let inside = (!is_root).then(|| folder.to_owned());
+        Self { inside, ..Self::of(&self.workspace, vec![(folder.to_owned(), Scope::Additional)]) }
+    }
+
+    /// These folders with the skills that were found in them, which are not looked up again.
+    #[must_use]
+    pub fn with_sources(&self, sources: Vec<Source>) -> Self {
+        Self { known: Some(sources.into()), ..self.clone() }
     }
 
     fn of(workspace: &Path, roots: Vec<(PathBuf, Scope)>) -> Self {
         let (least, writable) = (OnceLock::new(), OnceLock::new());
-        Self { roots, workspace: workspace.to_owned(), home: None, session: None, least, writable }
+        let workspace = workspace.to_owned();
+        Self { roots, inside: None, known: None, workspace, home: None, session: None, least, writable }
     }
 
     /// With the id of the session that the client is in, as it told this program.
@@ -148,7 +163,17 @@ impl SkillFolders {
     /// Every folder with a SKILL.md, in lookup order, by name within a root. A root that
     /// is itself a skill counts as one.
     pub fn sources(&self) -> Vec<Source> {
-        self.sources_of(|_| true)
+        match &self.known {
+            Some(known) => known.to_vec(),
+            None => self.sources_of(|_| true),
+        }
+    }
+
+    /// Files below these folders that are named like a SKILL.md and are none, each with the reason.
+    pub fn beyond(&self) -> Vec<(PathBuf, &'static str)> {
+        let sources = self.sources();
+        let files = self.roots.iter().flat_map(|(root, _)| beyond::beyond(root, &sources));
+        files.map(|file| (beyond::why(&file), file)).map(|(why, file)| (file, why)).collect()
     }
 
     /// The same of the person's folders, which commands cannot write.
@@ -178,6 +203,12 @@ impl SkillFolders {
         let Some(opened) = self.open(root, scope) else { return Vec::new() };
         if let Some(source) = skill_in(&opened, root) {
             return vec![source];
+        }
+        if self.inside.as_deref() == Some(root) {
+            let found = skills_below(&opened, root);
+            if !found.is_empty() {
+                return found;
+            }
         }
         let Ok(names) = opened.folder.names() else { return Vec::new() };
         let mut folders: Vec<PathBuf> = names.flatten().take(MAX_NAMES).map(|name| root.join(name)).collect();

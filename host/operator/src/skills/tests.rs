@@ -119,7 +119,7 @@ fn plugins_of_claude_code_are_read_that_the_person_enabled() {
 fn a_session_is_known_by_a_plain_id_alone() {
     let root = Path::new("/ws");
     let known = |id: &str| {
-        let folders = SkillFolders::only(root, root).in_session(Some(id.to_owned()));
+        let folders = SkillFolders::of(root, Vec::new()).in_session(Some(id.to_owned()));
         let source = Source {
             name: String::new(),
             path: root.into(),
@@ -204,4 +204,44 @@ fn what_commands_can_write_is_the_workspaces_wherever_it_is_found() {
     assert_eq!(scope("written"), Some((Scope::Workspace, true)));
     let outside: Vec<_> = folders.sources_outside().into_iter().map(|source| source.name).collect();
     assert_eq!(outside, ["mine"]);
+}
+
+#[test]
+fn one_folder_is_looked_at_as_if_it_lay_among_the_skills() {
+    let root = tempfile::tempdir().expect("tempdir");
+    let root = root.path().canonicalize().expect("a path");
+    for path in ["repo/skills/a", "repo/template", "team/b", "team/writing/c", "home/.claude/skills/team/b"] {
+        skill(&root.join(path));
+    }
+    fs::create_dir_all(root.join("team/odd")).expect("folder");
+    fs::write(root.join("team/odd/Skill.md"), "").expect("file");
+    let folders = folders(&root);
+    let names = |folder: &str| {
+        let sources = folders.only(&root.join(folder)).sources();
+        sources.into_iter().map(|source| source.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("repo"), ["a"]);
+    assert_eq!(names("team"), ["b"]);
+    assert_eq!(names("team/writing"), ["c"]);
+    assert_eq!(names("home/.claude/skills"), ["b"]);
+    let beyond = folders.only(&root.join("team")).beyond();
+    let files: Vec<_> =
+        beyond.iter().map(|(file, _)| file.strip_prefix(root.join("team")).expect("in it")).collect();
+    let (odd, deep) = (Path::new("odd/Skill.md"), Path::new("writing/c/SKILL.md"));
+    // A system that knows no upper case takes the odd name for the right one.
+    if !root.join("team/odd/SKILL.md").exists() {
+        assert_eq!(files, [odd, deep]);
+        assert_eq!(beyond[0].1, "the file of a skill is named SKILL.md");
+    }
+    assert!(beyond.last().expect("one").1.starts_with("skills have to lie directly in"), "{beyond:?}");
+}
+
+#[test]
+fn skills_that_were_looked_up_before_are_not_looked_up_again() {
+    let root = tempfile::tempdir().expect("tempdir");
+    skill(&root.path().join("home/.claude/skills/a"));
+    let folders = folders(root.path());
+    let known = folders.with_sources(folders.sources());
+    fs::remove_dir_all(root.path().join("home")).expect("removes");
+    assert_eq!((folders.sources().len(), known.sources().len()), (0, 1));
 }

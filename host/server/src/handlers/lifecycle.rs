@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use scorpiox_capabilities::setup::Setup;
+use scorpiox_operator::Required;
 use scorpiox_rpc::reply;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -150,7 +151,7 @@ fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
         );
         text.push_str(&line);
     }
-    let required = workspace.skills.required();
+    let required = required(workspace);
     let lists = [
         (required.by_person, "Before you start, invoke these skills with"),
         (
@@ -158,7 +159,7 @@ fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
             "The project asks for these skills, which it brings or you have; invoke them with",
         ),
     ];
-    for (names, what) in lists.iter().filter(|(names, _)| !names.is_empty() && is_on(SKILL_TOOL)) {
+    for (names, what) in lists.iter().filter(|(names, _)| !names.is_empty()) {
         let tool = prefixed(prefix, SKILL_TOOL);
         text.push_str(&[" ", *what, " ", &*tool, ": ", &*names.join(", "), "."].concat());
     }
@@ -167,6 +168,22 @@ fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
     text.truncate(end.unwrap_or(0));
     push_more(&mut text, workspace, prefix);
     text
+}
+
+/// Required skills that a model can invoke: it is not sent to others.
+fn required(workspace: &Workspace) -> Required {
+    let mut required = workspace.skills.required();
+    if required == Required::default() {
+        return required;
+    }
+    let component = workspace.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL));
+    let catalogue =
+        component.and_then(|it| workspace.runtime().skill_catalogue(it, &workspace.own_setup()).ok());
+    let skills = catalogue.map(|(catalogue, _)| catalogue.skills).unwrap_or_default();
+    let is_for_models = |name: &String| skills.iter().any(|skill| skill.name == *name && skill.for_models);
+    required.by_person.retain(is_for_models);
+    required.by_workspace.retain(is_for_models);
+    required
 }
 
 /// Appends the descriptions of the person's skills that are not whole where InvokeSkill lists them, as far as

@@ -33,8 +33,8 @@ fn the_list_has_what_models_are_told_of_each_skill() {
     let (code, out) = run(&program, &["skills", "list"]);
     assert_eq!(code, Some(0), "{out}");
     for said in [
-        "hidden, yours, for people alone models are not told of it 1 remark: see `skills show hidden`",
-        "mine, yours | About mine red 1 remark",
+        "hidden, yours, for people alone models are not told of it 1 warning about its front matter: see `skills show hidden`",
+        "mine, yours | About mine red 1 warning about its front matter",
         "theirs, of the workspace | About theirs",
         "skills/broken is skipped: SKILL.md has no front matter",
         "3 skills, 2 for models; InvokeSkill describes each as its author did",
@@ -74,6 +74,8 @@ fn a_skill_is_shown_as_a_model_gets_it_with_its_size() {
     ] {
         assert!(joined(&out).contains(said), "{said}: {out}");
     }
+    let (_, out) = run(&program, &["skills", "show", "fix", "'the roof' now"]);
+    assert!(joined(&out).contains("> Fix the roof: "), "{out}");
     let (code, out) = run(&program, &["skills", "show", "absent\u{1b}[2J"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("there is no skill") && out.contains("skills list"), "{out}");
@@ -123,6 +125,32 @@ fn a_folder_of_skills_is_checked_and_errors_are_said_by_the_exit_code() {
         assert_eq!(code, Some(1), "{out}");
         assert!(out.contains(why), "{out}");
     }
+}
+
+#[test]
+fn what_is_not_found_and_what_cannot_run_is_said_before_it_is_installed() {
+    let program = Program::new();
+    program.put("workspace/team/one/SKILL.md", skill("one", "D", "Body\n"));
+    program.put("workspace/team/writing/two/SKILL.md", skill("two", "D", "Body\n"));
+    program.put("workspace/core/SKILL.md", skill("core", "D", "Body\n"));
+    program.put("workspace/core/core.wasm", b"\0asm\x01\0\0\0");
+    let (code, out) = run(&program, &["skills", "check", "team", "core"]);
+    assert_eq!(code, Some(1), "{out}");
+    for said in [
+        "writing/two/SKILL.md is not found: skills have to lie directly in a folder of skills",
+        "1 skill, 0 errors, 1 warning",
+        "error: core: its component cannot run: ",
+        "is a core module, but a skill has to bring a component",
+        "1 skill, 1 error, 0 warnings",
+    ] {
+        assert!(joined(&out).contains(said), "{said}: {out}");
+    }
+    // Installed, it is the same.
+    program.put("home/.claude/skills/team/one/SKILL.md", skill("one", "D", "Body\n"));
+    program.put("home/.claude/skills/team/writing/two/SKILL.md", skill("two", "D", "Body\n"));
+    assert!(joined(&run(&program, &["skills", "list"]).1).contains("1 skill, 1 for models"));
+    let (_, report, _) = program.run(&["doctor"]);
+    assert!(unwrapped(&report).contains("writing/two/SKILL.md is not found: "), "{report}");
 }
 
 #[test]

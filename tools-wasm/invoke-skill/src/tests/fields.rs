@@ -47,9 +47,18 @@ fn arguments_have_names_as_words_or_as_a_list() {
     assert_eq!(names("arguments:\n  - name: area\n    description: a\n  - _x"), ["area", "_x"]);
     assert!(names("arguments:").is_empty());
     for (yaml, why) in [
-        ("arguments: 1 b", "\"1\" is no name for an argument; no argument has a name"),
-        ("arguments: [a, [b]]", "\"\" is no name for an argument; no argument has a name"),
-        ("arguments: a ARGUMENTS", "\"ARGUMENTS\" is no name for an argument; no argument has a name"),
+        (
+            "arguments: 1 b",
+            "\"1\" is no name for an argument: those have letters from a to z, digits, \"-\" and \"_\"; no argument has a name",
+        ),
+        (
+            "arguments: [a, [b]]",
+            "\"\" is no name for an argument: those have letters from a to z, digits, \"-\" and \"_\"; no argument has a name",
+        ),
+        (
+            "arguments: a ARGUMENTS",
+            "\"ARGUMENTS\" is no name for an argument: those have letters from a to z, digits, \"-\" and \"_\"; no argument has a name",
+        ),
         ("arguments: a b a", "arguments names \"a\" twice; no argument has a name"),
     ] {
         let (fields, warnings) = read(yaml);
@@ -88,14 +97,14 @@ fn what_has_no_effect_is_named_with_the_reason() {
             "allowed-tools: a skill grants nothing; the policy and the client decide what tools may do",
             "model: a server cannot choose that for its client",
             "hooks: the server runs no command of a skill",
-            "version: no format has it",
+            "version: it is unknown",
         ]
     );
     assert_eq!(
         ignored("Disable_Model_Invocation: true\nwhen-to-use: x"),
         [
-            "Disable_Model_Invocation: no format has it; did you mean disable-model-invocation?",
-            "when-to-use: no format has it; did you mean when_to_use?",
+            "Disable_Model_Invocation: it is unknown; did you mean disable-model-invocation?",
+            "when-to-use: it is unknown; did you mean when_to_use?",
         ]
     );
     let many = (0..100).map(|n| format!("k{n}: v\n")).collect::<Vec<_>>().concat();

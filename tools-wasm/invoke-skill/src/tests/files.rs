@@ -111,3 +111,29 @@ fn where_not_all_files_are_listed_scripts_stand_first() {
     assert!(many.contains("\nFiles:\n- run.py\n- scripts/build\n- z/bin/tool\n- docs/000.md\n"), "{many}");
     assert!(many.contains("\n- docs/046.md\n… and more\n"), "{many}");
 }
+
+#[test]
+fn a_model_reads_the_files_of_a_skill_that_a_person_started_and_not_the_skill() {
+    let closed = "---\nname: x\ndescription: d\ndisable-model-invocation: true\n---\nBody\n";
+    let folders = Folders::default().with("x", closed).but(|folder| {
+        folder.files = vec!["a.md".to_owned()];
+        folder.texts = vec![("a.md", b"For whoever follows it.".to_vec())];
+    });
+    assert!(read(&folders, "a.md", "").expect("succeeds").contains("For whoever follows it."));
+    let refused = read(&folders, "SKILL.md", "").expect_err("is for people");
+    assert!(refused.to_string().contains("only the user can start it"), "{refused}");
+}
+
+#[test]
+fn the_files_of_a_component_are_not_listed_and_the_example_is_a_text() {
+    let folders = Folders::default().skill("x", "d", "B").but(|folder| {
+        let files =
+            ["a.png", "component.wasm", "guide.md", "plugin.hash", "plugin.toml", "wit/deps/t/files.wit"];
+        folder.files = files.map(str::to_owned).to_vec();
+    });
+    let text = invoked(&folders, "x", "");
+    assert!(text.contains("\nFiles:\n- a.png\n- guide.md\nTo read one, invoke InvokeSkill with a skill_name such as \"x/guide.md\"."), "{text}");
+    let without =
+        Folders::default().skill("x", "d", "B").but(|folder| folder.files = vec!["plugin.toml".to_owned()]);
+    assert!(invoked(&without, "x", "").contains("\n- plugin.toml"), "there is no component");
+}

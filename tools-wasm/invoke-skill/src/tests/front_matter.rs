@@ -46,14 +46,12 @@ fn the_fences_are_found() {
 
 #[test]
 fn what_has_no_front_matter_is_refused() {
-    for text in ["", "# Title\n", "\n---\nd: x\n---\n", " ---\nd: x\n---\n", "----\n"] {
+    for text in ["# Title\n", "\n---\nd: x\n---\n", " ---\nd: x\n---\n", "----\n"] {
         assert_eq!(parse(text.as_bytes()), Err(Refusal::NoStart), "{text:?}");
     }
     for text in ["---", "---\n", "---\nname: x\ndescription: y\n", "---\nx: y\n --- \n"] {
         assert_eq!(parse(text.as_bytes()), Err(Refusal::NoEnd), "{text:?}");
     }
-    // UTF-16
-    assert_eq!(parse(b"\xff\xfe-\0-\0-\0\n\0"), Err(Refusal::NoStart));
 }
 
 #[test]
@@ -65,14 +63,12 @@ fn a_skill_without_a_description_is_refused() {
         "description: ''",
         "description: \"  \\n\"",
         "description: ~",
-        "description: [a]",
-        "description: {a: b}",
         "description: \"\\u200b\\e[0m\"",
         "# nothing",
     ] {
-        assert_eq!(refused(yaml), Refusal::NoDescription, "{yaml}");
+        assert_eq!(refused(yaml), Refusal::NoDescription(None), "{yaml}");
     }
-    assert!(Refusal::NoDescription.to_string().starts_with("description is missing"));
+    assert!(Refusal::NoDescription(None).to_string().starts_with("description is missing"));
 }
 
 #[test]
@@ -85,7 +81,10 @@ fn scalars_of_any_type_are_text_for_name_and_description() {
 fn an_unquoted_colon_is_forgiven() {
     let read = read("name: x\ndescription: Use when: foo\nversion: 1");
     assert_eq!(read.description, "Use when: foo");
-    assert_eq!(read.warnings, ["the value of \"description\" is not valid YAML; it was read as text"]);
+    assert_eq!(
+        read.warnings,
+        ["the value of \"description\" is not valid YAML and was read as text; put it in quotes"]
+    );
 }
 
 #[test]
@@ -174,4 +173,24 @@ fn hostile_yaml_is_refused_with_a_reason() {
     }
     let long = format!("description: {}", "x".repeat(MAX_BYTES));
     assert_eq!(refused(&long), Refusal::TooLong);
+}
+
+#[test]
+fn a_description_that_stands_there_in_plain_sight_is_not_called_missing() {
+    let said = |yaml: &str| refused(yaml).to_string();
+    for slip in ["license: x\nname: a\n\tdescription: d", "license: x\nname: a\n description: d"] {
+        let said = said(slip);
+        assert!(said.starts_with("the front matter cannot be read: ") && said.contains(" line "), "{said}");
+    }
+    assert_eq!(said("name: a\ndescription: [a, b]"), "description is a list or a mapping; write one text");
+    let misspelled = said("name: a\ndescripton: d");
+    assert!(misspelled.ends_with("is it what \"descripton\" stands for?"), "{misspelled}");
+}
+
+#[test]
+fn what_is_no_text_in_utf_8_or_nothing_is_said_to_be_that() {
+    let utf_16: Vec<u8> = "\u{feff}---\nname: a\n---\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(parse(&utf_16), Err(Refusal::NotUtf8));
+    assert_eq!(parse(b"\xef\xbb\xbf \n"), Err(Refusal::Empty));
+    assert_eq!(parse(b"# Title\n"), Err(Refusal::NoStart));
 }

@@ -9,7 +9,7 @@ fn the_body_stands_in_a_block_with_its_folder_and_files() {
         .but(|folder| folder.files = vec!["a.md".to_owned(), "scripts/b.sh".to_owned()]);
     assert_eq!(
         invoked(&folders, "x", ""),
-        "<skill_content name=\"x\">\n\n# Title\n\nText\n\n</skill_content>\nSkill folder: /skills/x\nFiles:\n- a.md\n- scripts/b.sh\nTo read one, invoke InvokeSkill with a skill_name such as \"x/a.md\"."
+        "<skill_content name=\"x\">\n\n# Title\n\nText\n\n</skill_content>\nSkill folder: /skills/x\nFiles:\n- a.md\n- scripts/b.sh\nTo read one, invoke InvokeSkill with a skill_name such as \"x/a.md\".\nPaths in the skill are relative to its folder. Commands start in the workspace: give them whole paths."
     );
 }
 

@@ -78,7 +78,7 @@ proptest! {
         prop_assert!(definitions(&folders)[0].description.len() < MAX_BYTES);
         for skill in &catalogue.skills {
             serde_json::from_str::<serde_json::Value>(&skill.front_matter).expect("JSON");
-            let _ = crate::inspect::inspect(&folders, skill.source.id);
+            let _ = crate::inspect::inspect(&folders, skill.source.id, "a b");
             if !skill.fields.for_models {
                 continue;
             }

@@ -81,7 +81,7 @@ fn real_files_are_listed() {
     let Some(folders) = real_skills() else { return };
     let text = invoked(&folders, "subagent-driven-development", "");
     assert!(text.ends_with(
-        "\nFiles:\n- implementer-prompt.md\n- re-review-prompt.md\n- scripts/review-package\n- scripts/sdd-workspace\n- scripts/task-brief\n- task-reviewer-prompt.md\nTo read one, invoke InvokeSkill with a skill_name such as \"subagent-driven-development/implementer-prompt.md\"."
+        "\nFiles:\n- implementer-prompt.md\n- re-review-prompt.md\n- scripts/review-package\n- scripts/sdd-workspace\n- scripts/task-brief\n- task-reviewer-prompt.md\nTo read one, invoke InvokeSkill with a skill_name such as \"subagent-driven-development/implementer-prompt.md\".\nPaths in the skill are relative to its folder. Commands start in the workspace: give them whole paths."
     ));
     assert!(!invoked(&folders, "executing-plans", "").contains("\nFiles:"));
 }

@@ -173,7 +173,7 @@ fn refused(arguments: &str) -> String {
 fn queries_that_cannot_be_asked_say_why() {
     assert!(refused("{}").starts_with("query is missing"));
     assert!(refused(r#"{"query":"  "}"#).starts_with("query is missing"));
-    assert_eq!(refused(r#"{"query":5}"#), "query must be a string of valid Unicode, but was 5.");
+    assert_eq!(refused(r#"{"query":5}"#), "query must be a string, but was 5.");
     let long = serde_json::json!({"query": "é".repeat(401)}).to_string();
     assert!(refused(&long).starts_with("query has 401 characters; the limit is 400."));
     assert!(refused(r#"{"query":"a\u0007b"}"#).starts_with("query contains the control character U+0007"));

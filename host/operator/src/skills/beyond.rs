@@ -1,0 +1,74 @@
+//! Files that are meant as skills, and lie where none is looked for.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use scorpiox_paths::{Folder, Kind};
+
+use super::{SKILL_FILE, SKILL_FILE_IN_LOWER_CASE, Source, is_hidden};
+
+/// How deep below a folder of skills is looked, and how many names in all: this only helps a person to find a skill.
+const MAX_DEPTH: usize = 6;
+const MAX_NAMES: usize = 20_000;
+/// Most files that are named.
+const MAX_FOUND: usize = 20;
+/// Folders of what others wrote, for other programs.
+const PASSED_OVER: [&str; 2] = ["node_modules", "target"];
+
+/// Files below a folder that are named like a SKILL.md and belong to none of these skills.
+pub(super) fn beyond(root: &Path, found: &[Source]) -> Vec<PathBuf> {
+    let mut walk = Walk { known: found, names_left: MAX_NAMES, found: Vec::new() };
+    if let Ok(folder) = Folder::open(root) {
+        walk.enter(&folder, root, MAX_DEPTH);
+    }
+    walk.found.sort();
+    walk.found
+}
+
+struct Walk<'a> {
+    known: &'a [Source],
+    names_left: usize,
+    found: Vec<PathBuf>,
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, folder: &Folder, path: &Path, depth: usize) {
+        // What lies in a skill is its own.
+        if self.known.iter().any(|source| source.path == path) {
+            return;
+        }
+        for name in folder.names().into_iter().flatten().flatten() {
+            if self.names_left == 0 || self.found.len() == MAX_FOUND {
+                return;
+            }
+            self.names_left -= 1;
+            self.look(folder, path, &name, depth);
+        }
+    }
+
+    fn look(&mut self, folder: &Folder, path: &Path, name: &OsStr, depth: usize) {
+        let inside = path.join(name);
+        match folder.kind(Path::new(name)) {
+            Ok(Kind::File(_)) if name.eq_ignore_ascii_case(SKILL_FILE) => self.found.push(inside),
+            Ok(Kind::Folder)
+                if depth > 0 && !is_hidden(&inside) && !PASSED_OVER.iter().any(|other| name == *other) =>
+            {
+                if let Ok(folder) = folder.folder(Path::new(name)) {
+                    self.enter(&folder, &inside, depth - 1);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Why a file that is named like a SKILL.md is none.
+pub(super) fn why(file: &Path) -> &'static str {
+    let is_named = |known: &str| file.file_name().is_some_and(|name| name == known);
+    if is_named(SKILL_FILE) || is_named(SKILL_FILE_IN_LOWER_CASE) {
+        "skills have to lie directly in a folder of skills, in the folder \"skills\" of a repository there, or else \
+         directly in the repository"
+    } else {
+        "the file of a skill is named SKILL.md"
+    }
+}

@@ -1,0 +1,144 @@
+//! The files that instructions name: by links, in code, and in commands.
+//!
+//! What is looked at is how authors write paths in Markdown: `[a](a.md)`, a path in a code span, a word of a
+//! command. This only advises an author, so what is doubtful is passed over.
+
+use std::collections::BTreeSet;
+
+use crate::catalogue::{SKILL_FILE, Skill};
+use crate::{Skills, hygiene};
+
+/// Most files of a skill that paths are compared with, and most paths that are named.
+const MAX_FILES: u32 = 1000;
+const MAX_NAMED: usize = 10;
+/// Folders of the format: a path in code that begins with one is meant as a file of the skill.
+const FOLDERS: [&str; 3] = ["scripts", "references", "assets"];
+/// Begins the path of a file in a command that works wherever the skill is.
+const SKILL_DIR: &str = "${CLAUDE_SKILL_DIR}/";
+
+/// Warns of files that are not there, that lie outside, and that commands would look for elsewhere.
+pub(crate) fn check(skills: &impl Skills, skill: &Skill, body: &str, warnings: &mut Vec<String>) {
+    let Ok(list) = skills.files(skill.source.id, MAX_FILES) else { return };
+    if list.truncated {
+        return;
+    }
+    let known = Known(list.paths);
+    let mut found = BTreeSet::new();
+    found.extend(linked(body).filter_map(|target| known.link(&target)));
+    found.extend(commands(body).flat_map(|command| known.command(command)));
+    let said = found.into_iter().take(MAX_NAMED).map(|warning| hygiene::line(&warning).text);
+    warnings.extend(said);
+}
+
+/// The files of a skill.
+struct Known(Vec<String>);
+
+impl Known {
+    /// What is wrong with the target of a link.
+    fn link(&self, target: &str) -> Option<String> {
+        let target = target.split(['#', '?']).next().unwrap_or_default();
+        if target.is_empty() || is_address(target) {
+            return None;
+        }
+        if target.starts_with('/') || target.split('/').any(|part| part == "..") {
+            return Some(format!("it links to {target}, which is outside of its folder"));
+        }
+        (!self.has(target)).then(|| format!("it links to {target}, which is not in its folder"))
+    }
+
+    /// What is wrong with the paths in a code span or a line of code.
+    fn command(&self, command: &str) -> Vec<String> {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let one = |(at, word): (usize, &&str)| {
+            let word = word.trim_matches(|c| matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';' | ':'));
+            if let Some(path) = word.strip_prefix(SKILL_DIR) {
+                return (!self.has(path)).then(|| format!("it names {path}, which is not in its folder"));
+            }
+            let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '-');
+            if !word.chars().all(is_plain) || word.starts_with(['/', '-']) || word.contains("..") {
+                return None;
+            }
+            let is_run = at > 0 || word.starts_with("./");
+            match self.has(word) {
+                true if is_run && word.trim_start_matches("./").contains('/') => Some(format!(
+                    "`{command}`: commands start in the workspace and do not find {word}; write {SKILL_DIR}{}",
+                    word.trim_start_matches("./")
+                )),
+                false if is_in_folder(word) => Some(format!("it names {word}, which is not in its folder")),
+                _ => None,
+            }
+        };
+        words.iter().enumerate().filter_map(one).collect()
+    }
+
+    fn has(&self, target: &str) -> bool {
+        let path = target.trim_start_matches("./").trim_end_matches('/');
+        let folder = format!("{path}/");
+        let is_it = |known: &String| known == path || known.starts_with(&folder);
+        path.is_empty() || path == SKILL_FILE || self.0.iter().any(is_it)
+    }
+}
+
+/// Whether a path is one of a file in the format's folders.
+fn is_in_folder(word: &str) -> bool {
+    let path = word.trim_start_matches("./");
+    let (folder, file) = path.split_once('/').unwrap_or_default();
+    FOLDERS.contains(&folder) && file.rsplit('/').next().is_some_and(|name| name.contains('.'))
+}
+
+/// Whether the target of a link begins with a scheme.
+fn is_address(target: &str) -> bool {
+    let scheme = target.split_once(':').map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    })
+}
+
+/// Targets of links and images, decoded.
+fn linked(body: &str) -> impl Iterator<Item = String> + '_ {
+    body.split("](").skip(1).filter_map(|rest| {
+        let target = match rest.strip_prefix('<') {
+            Some(rest) => rest.split_once('>')?.0,
+            // What is quoted is a title.
+            None => rest.split([')', '"', '\'', '\n']).next()?.trim_end(),
+        };
+        // What has placeholders is known once arguments are.
+        (!target.contains(['$', '{', '`'])).then(|| decoded(target))
+    })
+}
+
+/// A target with `%20` and the like as what they stand for.
+fn decoded(target: &str) -> String {
+    let mut bytes = Vec::with_capacity(target.len());
+    let mut rest = target.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == b'%').and_then(|code| str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Code spans, and the lines of code blocks.
+fn commands(body: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    body.lines().flat_map(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        let found: Vec<&str> = match (is_fence, is_code) {
+            (true, _) => Vec::new(),
+            (false, true) => vec![line.trim()],
+            // Every other piece between backticks is code.
+            (false, false) => line.split('`').skip(1).step_by(2).collect(),
+        };
+        found
+    })
+}
