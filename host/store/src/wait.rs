@@ -148,16 +148,13 @@ impl Queue {
 impl Drop for Turn {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
-        match queue.waiting.pop_front_if(|first| first.since.elapsed() > PATIENCE) {
+        if let Some(next) = queue.waiting.pop_front_if(|first| first.since.elapsed() > PATIENCE) {
             // It stays taken, by that one.
-            Some(next) => {
-                next.is_next.store(true, Ordering::Relaxed);
-                next.woken.notify_one();
-            }
-            None => {
-                queue.is_taken = false;
-                queue.wake_first();
-            }
+            next.is_next.store(true, Ordering::Relaxed);
+            next.woken.notify_one();
+        } else {
+            queue.is_taken = false;
+            queue.wake_first();
         }
     }
 }

@@ -107,6 +107,7 @@ impl SkillFolders {
 
     /// One folder alone, as it is where it lies, or would be among the person's skills: a skill, a repository with
     /// some, or else a folder of skills.
+    #[must_use]
     pub fn only(&self, folder: &Path) -> Self {
         let is_root = self.roots.iter().any(|(root, _)| root == folder);
         let inside = (!is_root).then(|| folder.to_owned());
