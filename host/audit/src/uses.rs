@@ -45,6 +45,8 @@ struct Noted {
 struct Use {
     capability: &'static str,
     what: String,
+    /// What was asked for by its whole name: only who called is told.
+    asked: Option<String>,
     why: Option<String>,
     rule: String,
     count: u64,
@@ -58,15 +60,35 @@ pub const APPROVAL: &str = "approval";
 impl Uses {
     /// Notes what was allowed: a capability's name, what it was about, and the rule.
     pub fn allowed(&self, capability: &'static str, what: impl Display, rule: impl Display) {
-        self.note(capability, &what, None, &rule);
+        self.note(capability, &what, None, None, &rule);
     }
 
     /// Notes what was denied, and why.
     pub fn denied(&self, capability: &'static str, what: impl Display, why: &str, rule: impl Display) {
-        self.note(capability, &what, Some(why), &rule);
+        self.note(capability, &what, None, Some(why), &rule);
     }
 
-    fn note(&self, capability: &'static str, what: &dyn Display, why: Option<&str>, rule: &dyn Display) {
+    /// The same, with what was asked for by its whole name. Who called is told that, and nobody else: it is an
+    /// argument's value.
+    pub fn denied_by_name(
+        &self,
+        capability: &'static str,
+        what: impl Display,
+        asked: impl Display,
+        why: &str,
+        rule: impl Display,
+    ) {
+        self.note(capability, &what, Some(&asked), Some(why), &rule);
+    }
+
+    fn note(
+        &self,
+        capability: &'static str,
+        what: &dyn Display,
+        asked: Option<&dyn Display>,
+        why: Option<&str>,
+        rule: &dyn Display,
+    ) {
         let (what, rule, why) = (shown(what), shown(rule), why.map(|why| clean(why, MAX_BYTES)));
         let mut noted = self.lock();
         let same = |used: &&mut Use| {
@@ -78,7 +100,8 @@ impl Uses {
         if let Some(used) = noted.uses.iter_mut().find(same) {
             used.count += 1;
         } else if noted.uses.len() < MAX_USES {
-            noted.uses.push(Use { capability, what, why, rule, count: 1 });
+            let asked = asked.map(shown);
+            noted.uses.push(Use { capability, what, asked, why, rule, count: 1 });
         } else {
             noted.left_out += 1;
             noted.left_out_denied += u64::from(why.is_some());
@@ -91,7 +114,7 @@ impl Uses {
         let known = noted.uses.iter().any(|used| used.capability == capability && used.what.is_empty());
         if !known && noted.uses.len() < MAX_USES {
             let (what, rule) = (String::new(), rule.to_owned());
-            noted.uses.push(Use { capability, what, why: None, rule, count: 1 });
+            noted.uses.push(Use { capability, what, asked: None, why: None, rule, count: 1 });
         }
     }
 
@@ -181,7 +204,8 @@ impl Uses {
 
 impl Use {
     fn refusal(&self) -> Option<String> {
-        let Self { capability, what, why: Some(why), rule, .. } = self else { return None };
+        let Self { capability, what, asked, why: Some(why), rule, .. } = self else { return None };
+        let what = asked.as_ref().unwrap_or(what);
         let decides = match rule.as_str() {
             APPROVAL => "what was approved decides that",
             BUILT_IN => "this server always refuses that",
@@ -285,6 +309,22 @@ mod tests {
                 "It refused 1 more; the audit has them all.",
             ]
         );
+    }
+
+    #[test]
+    fn only_who_called_is_told_the_whole_name() {
+        let uses = Uses::default();
+        uses.denied_by_name("files", "read /srv", "read /srv/b/../a.txt", "it is not granted", APPROVAL);
+        uses.denied_by_name("files", "read /srv", "read /srv/c.txt", "it is not granted", APPROVAL);
+        assert_eq!(
+            uses.refusals(),
+            [
+                "This server refused files read /srv/b/../a.txt: it is not granted (what was approved decides that)."
+            ]
+        );
+        let audit = told(&uses);
+        assert_eq!((&audit["uses"][0]["what"], &audit["uses"][0]["count"]), (&json!("read /srv"), &json!(2)));
+        assert!(!audit.to_string().contains(".txt") && !uses.lines().concat().contains(".txt"));
     }
 
     #[test]

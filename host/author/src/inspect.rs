@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use scorpiox_anatomy::{Anatomy, Kind, Module};
 use scorpiox_plugin::{Asks, MAX_TOOL_NAME_CHARS, is_tool_name};
-use scorpiox_runtime::is_service;
+use scorpiox_runtime::{PROGRAM_TAKES, SERVICE_TAKES, is_program, is_service};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, rows, size, wrapped};
 use scorpiox_tools::plugins::{Import, Undescribed, check_anatomy, import, name, own_comments};
@@ -139,7 +139,12 @@ fn tools(anatomy: &Anatomy) -> String {
         let name = name(interface, &function.name);
         text.push_str(if text.is_empty() { "\nIts tools\n" } else { "" });
         let _ = writeln!(text, "  {}", one_line(&name, columns().saturating_sub(2)));
-        rows(&mut text, "    ", &function.wit, MAX_ROWS);
+        match interface.and_then(takes) {
+            Some(own) => {
+                _ = writeln!(text, "    {}", wrapped(own, columns().saturating_sub(4)).join("\n    "))
+            }
+            None => rows(&mut text, "    ", &function.wit, MAX_ROWS),
+        }
         rows(&mut text, "    ", comments.get(&name).map_or("", String::as_str), MAX_ROWS);
         // What a server takes and gives is put together by this program.
         let unfit = function.unfit.clone().filter(|_| !interface.is_some_and(is_service));
@@ -157,6 +162,15 @@ fn tools(anatomy: &Anatomy) -> String {
         let _ = writeln!(text, "  and more functions");
     }
     text
+}
+
+/// What the tool of an interface takes that this program calls in its own way.
+fn takes(interface: &str) -> Option<&'static str> {
+    match interface {
+        program if is_program(program) => Some(PROGRAM_TAKES),
+        service if is_service(service) => Some(SERVICE_TAKES),
+        _ => None,
+    }
 }
 
 /// Whether it can be a plugin.
@@ -180,7 +194,7 @@ fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_anatomy::{Export, Function};
+    use scorpiox_anatomy::{Export, Function, INSTANCE};
 
     use super::*;
 
@@ -221,6 +235,31 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+    }
+
+    #[test]
+    fn what_a_program_or_a_service_takes_is_said_in_the_place_of_its_type() {
+        let function =
+            |name: &str| Function { name: name.to_owned(), wit: "func() -> result".to_owned(), unfit: None };
+        let export = |name: &str, function: Function| Export {
+            name: name.to_owned(),
+            kind: INSTANCE.to_owned(),
+            functions: vec![function],
+        };
+        let anatomy = Anatomy {
+            exports: vec![
+                export("wasi:cli/run@0.2.3", function("run")),
+                export("wasi:http/incoming-handler@0.2.3", function("handle")),
+                export("a:b/c", function("other")),
+            ],
+            ..Anatomy::default()
+        };
+        let text =
+            tools(&anatomy).split_whitespace().filter(|word| *word != "|").collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            text,
+            format!("Its tools run {PROGRAM_TAKES} request {SERVICE_TAKES} c.other func() -> result")
+        );
     }
 
     #[test]

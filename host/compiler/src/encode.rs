@@ -2,11 +2,17 @@
 //!
 //! Rust's `wasm32-unknown-unknown` gives a core module. Its types are in it, where wit-bindgen put
 //! them: nothing else is needed to make a component of it, so that authors need no tool for that.
-//! A module for WASI preview 1 is joined with an adapter, which imports WASI 0.2 and gives it preview 1.
+//! A module for WASI preview 1 is joined with an adapter, which imports WASI 0.2 and gives it preview 1. The adapter tells
+//! nobody with which code a program ends; [`coded`] does.
 
+use std::ops::Range;
+
+use anyhow::Context as _;
 use scorpiox_anatomy::Module;
 use wasi_preview1_component_adapter_provider as adapter;
-use wit_component::ComponentEncoder;
+use wasmparser::{Parser, Payload};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
 
 /// What modules for WASI preview 1 import from.
 pub(crate) const PREVIEW_ONE: &str = adapter::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
@@ -50,7 +56,98 @@ pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
 
 /// The component of a core module that was built for WASI preview 1.
 fn adapted(module: &[u8], adapter: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let coded = coded(module)?;
+    let module = coded.as_deref().unwrap_or(module);
     ComponentEncoder::default().validate(true).module(module)?.adapter(PREVIEW_ONE, adapter)?.encode()
+}
+
+/// What ends a program for preview 1, which gets its code.
+const PROC_EXIT: &str = "proc_exit";
+/// The same of WASI 0.2: both are a function of one number.
+const EXIT_WITH_CODE: &str = "exit-with-code";
+/// The interface that it is in, as the adapter has it: two versions in one component would be odd.
+const EXIT: &str = "wasi:cli/exit@0.2.12";
+const EXIT_WIT: &str = "package wasi:cli@0.2.12;
+    interface exit { exit: func(status: result); exit-with-code: func(status-code: u8); }
+    world coded { import exit; }";
+
+/// A module that ends through WASI 0.2, with its code; none of one that does not end itself in the usual way. The
+/// adapter makes of each code but 0 that the program failed. As everywhere else, the last eight bits count.
+fn coded(module: &[u8]) -> anyhow::Result<Option<Vec<u8>>> {
+    let Some(mut coded) = renamed(module)? else { return Ok(None) };
+    let mut resolve = Resolve::default();
+    let package = resolve.push_str("exit.wit", EXIT_WIT)?;
+    let world = resolve.select_world(&[package], None)?;
+    embed_component_metadata(&mut coded, &resolve, world, StringEncoding::UTF8, false)?;
+    Ok(Some(coded))
+}
+
+/// The module with another name for `proc_exit`, if it imports that.
+fn renamed(module: &[u8]) -> anyhow::Result<Option<Vec<u8>>> {
+    let mut whole = Vec::with_capacity(module.len());
+    let mut was_there = false;
+    for payload in Parser::new(0).parse_all(module) {
+        let payload = payload?;
+        if let Payload::Version { range, .. } = &payload {
+            whole.extend_from_slice(part(module, range)?);
+        }
+        let Some((id, range)) = payload.as_section() else { continue };
+        let section = part(module, &range)?;
+        let other = match payload {
+            Payload::ImportSection(imports) => renamed_in(section, range.start, imports)?,
+            _ => None,
+        };
+        was_there |= other.is_some();
+        let section = other.as_deref().unwrap_or(section);
+        whole.push(id);
+        whole.extend(number(section.len()));
+        whole.extend_from_slice(section);
+    }
+    Ok(was_there.then_some(whole))
+}
+
+/// The same of the imports alone, which begin at `start`.
+fn renamed_in(
+    section: &[u8],
+    start: u64,
+    imports: wasmparser::ImportSectionReader<'_>,
+) -> anyhow::Result<Option<Vec<u8>>> {
+    let old = [string(PREVIEW_ONE), string(PROC_EXIT)].concat();
+    let new = [string(EXIT), string(EXIT_WITH_CODE)].concat();
+    for import in imports.into_imports_with_offsets() {
+        let (at, import) = import?;
+        let at = usize::try_from(at - start)?;
+        let is_it = (import.module, import.name) == (PREVIEW_ONE, PROC_EXIT);
+        // Names that were shortened in some way stand elsewhere.
+        if is_it && section[at..].starts_with(&old) {
+            return Ok(Some([&section[..at], &new, &section[at + old.len()..]].concat()));
+        }
+    }
+    Ok(None)
+}
+
+fn part<'a>(module: &'a [u8], range: &Range<u64>) -> anyhow::Result<&'a [u8]> {
+    let range = usize::try_from(range.start)?..usize::try_from(range.end)?;
+    module.get(range).context("it ends too early")
+}
+
+/// A string as a module has it.
+fn string(text: &str) -> Vec<u8> {
+    [&number(text.len()), text.as_bytes()].concat()
+}
+
+/// A number as a module has it: LEB128.
+fn number(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let low = u8::try_from(number & 0x7f).unwrap_or_default();
+        number >>= 7;
+        if number == 0 {
+            bytes.push(low);
+            return bytes;
+        }
+        bytes.push(low | 0x80);
+    }
 }
 
 /// The component of a core module.
@@ -90,5 +187,33 @@ mod tests {
             "{anatomy:?}"
         );
         assert!(anatomy.imports.iter().all(|import| import.starts_with("wasi:")), "{anatomy:?}");
+    }
+
+    #[test]
+    fn only_the_name_of_what_ends_a_program_differs() {
+        let text = r#"(module
+            (import "wasi_snapshot_preview1" "fd_close" (func (param i32) (result i32)))
+            (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+            (memory (export "memory") 1) (data (i32.const 0) "proc_exit")
+            (func (export "_start") (call $exit (i32.const 3)))
+            (@custom "own" "proc_exit"))"#;
+        let other =
+            text.replace(r#""wasi_snapshot_preview1" "proc_exit""#, &format!("{EXIT:?} {EXIT_WITH_CODE:?}"));
+        let module = |text: &str| wat::parse_str(text).expect("a module");
+        assert_eq!(renamed(&module(text)).expect("it is read"), Some(module(&other)));
+        assert_eq!(renamed(&module("(module)")).expect("it is read"), None);
+        assert_eq!(renamed(&module(&other)).expect("it is read"), None);
+    }
+
+    #[test]
+    fn exit_codes_are_given_to_the_interface_that_the_adapter_has() {
+        let module = r#"(module
+            (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+            (memory (export "memory") 1)
+            (func (export "_start") (call $exit (i32.const 3))))"#;
+        let component = encode(&wat::parse_str(module).expect("a module")).expect("a component");
+        let anatomy = crate::inspect::inspect(&component).expect("an anatomy");
+        let exits = anatomy.imports.iter().filter(|import| import.starts_with("wasi:cli/exit@"));
+        assert_eq!(exits.collect::<Vec<_>>(), [EXIT], "{anatomy:?}");
     }
 }

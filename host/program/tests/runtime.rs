@@ -146,7 +146,7 @@ fn a_result_of_100_mb_is_refused() {
     let bench = Bench::new(Limits { memory_bytes: 256 * 1024 * 1024, ..Limits::default() });
     assert_eq!(bench.text("output", "1048576").len(), 1_048_576, "the cap itself is allowed");
     let fault = bench.fault("output", "1048577");
-    assert!(matches!(fault, Fault::Output { size: 1_048_577, limit: 1_048_576 }), "{fault:?}");
+    assert!(matches!(fault, Fault::Output { size: 1_048_577, limit: 1_048_576, set_by: None }), "{fault:?}");
     let fault = bench.fault("output", "100000000");
     assert!(matches!(fault, Fault::Output { .. } | Fault::Memory(_) | Fault::Trap(_)), "{fault:?}");
 }

@@ -11,7 +11,7 @@ use wasmtime::{Store, UpdateDeadline};
 use super::component::{Calls, Loaded, Places};
 use super::engines::Engines;
 use super::fault::Stop;
-use super::limits::Meter;
+use super::limits::{Meter, OUTPUT_LIMIT};
 use super::pool::MAX_SHIPPED_CALLS;
 use super::ticker::TICK;
 use super::wait::wait;
@@ -202,7 +202,11 @@ impl Runtime {
             let messages_waiting = transaction.has_messages()?;
             match judge(&value) {
                 Verdict::Keep { output_bytes } if output_bytes > component.limits.output_bytes => {
-                    return Err(Fault::Output { size: output_bytes, limit: component.limits.output_bytes });
+                    return Err(Fault::Output {
+                        size: output_bytes,
+                        limit: component.limits.output_bytes,
+                        set_by: component.is_shipped().then_some(OUTPUT_LIMIT),
+                    });
                 }
                 Verdict::Keep { .. } => transaction.commit()?,
                 Verdict::Discard => {}

@@ -6,10 +6,10 @@ use scorpiox_executor::Reason;
 use scorpiox_store::StoreError;
 use scorpiox_web::WebError;
 use wasmtime::Trap;
-use wasmtime_wasi::I32Exit;
 
 use super::limits::Limits;
 use scorpiox_capabilities::ask::Later;
+use scorpiox_wasi::Exit;
 
 /// Why a call has neither a result nor an error of the tool. What it stored was rolled
 /// back.
@@ -34,18 +34,20 @@ pub enum Fault {
     #[error("the person is asked first")]
     Later,
     /// The guest ended itself, where that is no result.
-    #[error("the tool ended itself with exit code {0}")]
-    Exited(i32),
+    #[error("the tool ended itself with {0}")]
+    Exited(Exit),
     /// The guest wanted more memory than its budget.
     #[error("the tool used up its {} MiB of memory and was stopped", .0 / (1024 * 1024))]
     Memory(usize),
     /// The result is over its budget.
-    #[error("the tool's result has {size} bytes; at most {limit} are allowed")]
+    #[error("the tool's result has {size} bytes; at most {limit} are allowed{}", .set_by.map(|name| format!(": {name} says so")).unwrap_or_default())]
     Output {
         /// The result's size.
         size: usize,
         /// What is allowed.
         limit: usize,
+        /// What sets that, where it can be set.
+        set_by: Option<&'static str>,
     },
     /// The guest recursed too deeply.
     #[error("the tool recursed too deeply and was stopped")]
@@ -150,8 +152,8 @@ impl Fault {
         if error.is::<Later>() {
             return Self::Later;
         }
-        if let Some(exit) = error.downcast_ref::<I32Exit>() {
-            return Self::Exited(exit.0);
+        if let Some(exit) = error.downcast_ref::<Exit>() {
+            return Self::Exited(*exit);
         }
         if let Some(database) = error.downcast_ref::<StoreError>() {
             return Self::Database(database.clone());

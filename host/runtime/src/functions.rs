@@ -11,6 +11,7 @@ use wasmtime::Store;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Instance, InstancePre, Val};
 
+use super::limits::OUTPUT_LIMIT;
 use super::tasks::{self, Streamed};
 use super::{CallState, Component, handler, program, service};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
@@ -158,7 +159,7 @@ impl Functions {
         }
         let called = given(called, &results, &exported.name);
         if is_program {
-            return program::outcome(called, &results, store.data_mut().wasi());
+            return program::outcome(called, &results, store.data_mut().wasi(), output_bytes);
         }
         called?;
         let image = component.images.get(name).copied();
@@ -247,7 +248,7 @@ impl Exported {
         let Kind::Function(function) = &self.kind else { return Err(ToolError::Cancelled) };
         let Streamed::Whole(bytes) = streamed else {
             return Err(ToolError::Failed(format!(
-                "{} gave a stream of more than {most} bytes, which are the most of a result.",
+                "{} gave a stream of more than {most} bytes, which are the most of a result: {OUTPUT_LIMIT} says so.",
                 self.name
             )));
         };

@@ -6,6 +6,9 @@ use wasmtime::ResourceLimiter;
 
 use super::pool::{MAX_SHIPPED_MEMORIES, MAX_SHIPPED_TABLES};
 
+/// What sets [`Limits::output_bytes`] of a plugin, for sentences.
+pub(crate) const OUTPUT_LIMIT: &str = "`output_kib` of [limits] in plugin.toml";
+
 /// The budget of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

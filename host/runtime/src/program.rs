@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use wasmtime::component::Val;
-use wasmtime_wasi::I32Exit;
 
+use super::printed::shown;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
-use scorpiox_wasi::{Program, WasiState};
+use scorpiox_wasi::{Exit, Program, WasiState};
 
 /// Whether an export is what a program starts with.
 pub fn is_program(export: &str) -> bool {
@@ -66,29 +66,26 @@ pub(super) fn outcome(
     called: wasmtime::Result<()>,
     results: &[Val],
     wasi: &WasiState,
+    most: usize,
 ) -> wasmtime::Result<Result<ToolResult, ToolError>> {
-    let code = match called {
-        Ok(()) if matches!(results.first(), Some(Val::Result(Err(_)))) => 1,
-        Ok(()) => 0,
-        Err(error) => match error.downcast_ref::<I32Exit>() {
-            Some(exit) => exit.0,
+    let exit = match called {
+        Ok(()) if matches!(results.first(), Some(Val::Result(Err(_)))) => Exit::Failed,
+        Ok(()) => Exit::Code(0),
+        Err(error) => match error.downcast_ref::<Exit>() {
+            Some(exit) => *exit,
             None => return Err(error),
         },
     };
-    let (mut printed, lost) = wasi.stdout.text();
-    if lost > 0 {
-        let all = printed.len() + lost;
-        return Ok(Err(ToolError::Failed(format!(
-            "The program printed {all} bytes; at most {} are a result.",
-            printed.len()
-        ))));
-    }
-    if code == 0 {
-        if printed.is_empty() {
-            printed.push_str("Done.");
+    if exit == Exit::Code(0) {
+        let mut text = shown(&wasi.stdout.printed(), most);
+        if text.is_empty() {
+            text.push_str("Done.");
         }
-        return Ok(Ok(ToolResult { content: vec![Content::Text(printed)], structured: None }));
+        return Ok(Ok(ToolResult { content: vec![Content::Text(text)], structured: None }));
     }
     let said = wasi.said();
-    Ok(Err(ToolError::Failed(format!("The program ended with exit code {code}.\n{said}"))))
+    Ok(Err(ToolError::Failed(format!("The program ended with {exit}.\n{said}"))))
 }
+
+/// What a tool that is a program takes and gives, where its type says nothing of it.
+pub const TAKES: &str = "takes args (a list of strings) and stdin (a string), and gives what it prints";

@@ -20,12 +20,15 @@ use wasmtime_wasi_http::p2::types::{HostIncomingRequest, HostResponseOutparam};
 use wasmtime_wasi_http::{WasiBody, WasiHttpView as _};
 
 use super::CallState;
+use super::limits::OUTPUT_LIMIT;
 use super::tasks::is_cancelled;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
 
 /// What the tool is called.
 pub const NAME: &str = "request";
+/// What it takes and gives, where its type says nothing of it.
+pub const TAKES: &str = "takes method, path, headers, and body or body_base64, and gives the response";
 /// The function of the interface.
 pub(super) const HANDLE: &str = "handle";
 
@@ -258,7 +261,9 @@ pub(super) fn outcome(answer: Option<Answer>) -> Called {
     match answer {
         Some(Answer::Whole(response)) => Ok(result(&response)),
         Some(Answer::Refused(code)) => failed(format!("It answered with an error: {code}.")),
-        Some(Answer::TooLarge) => failed("The body of its answer is larger than a result may be.".to_owned()),
+        Some(Answer::TooLarge) => {
+            failed(format!("The body of its answer is larger than a result may be: {OUTPUT_LIMIT} says so."))
+        }
         Some(Answer::BrokenOff(why)) => failed(format!("Its answer broke off: {why}.")),
         Some(Answer::None) => failed("It gave no answer.".to_owned()),
         None => failed("It ended before its answer was whole.".to_owned()),

@@ -1,7 +1,7 @@
 //! Where bytes can be parted without cutting a code point or an escape sequence.
 
 /// The end without a code point that is cut.
-pub(crate) fn whole_end(bytes: &[u8]) -> usize {
+pub fn whole_end(bytes: &[u8]) -> usize {
     let Some(last) = bytes.iter().rposition(|byte| byte & 0xc0 != 0x80) else { return bytes.len() };
     let length = match bytes[last] {
         0xc2..=0xdf => 2,
@@ -13,7 +13,7 @@ pub(crate) fn whole_end(bytes: &[u8]) -> usize {
 }
 
 /// The beginning without the rest of a code point that was cut.
-pub(crate) fn whole_start(bytes: &[u8]) -> usize {
+pub fn whole_start(bytes: &[u8]) -> usize {
     let rest = bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
     rest.min(bytes.len())
 }

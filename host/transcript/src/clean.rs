@@ -32,7 +32,7 @@ pub fn clean(bytes: &[u8]) -> Cleaned {
 }
 
 /// Whether the bytes are something else than text.
-pub(crate) fn is_binary(bytes: &[u8]) -> bool {
+pub fn is_binary(bytes: &[u8]) -> bool {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
     let odd_control = |byte: &&u8| matches!(byte, 1..=6 | 14..=26 | 28..=31 | 127);
     let mut odd = sample.iter().filter(odd_control).count();

@@ -12,7 +12,8 @@ mod ring;
 mod spill;
 mod transcript;
 
-pub use clean::{Cleaned, clean};
+pub use border::{whole_end, whole_start};
+pub use clean::{Cleaned, clean, is_binary};
 pub use fit::{beginning, fit, length};
 pub use human::{human_bytes, human_duration};
 pub use ring::{Cursor, Piece, RING_BYTES, Ring};

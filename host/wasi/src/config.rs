@@ -6,7 +6,8 @@ use wasmtime::component::{ComponentType, Linker, Lower};
 use super::HasWasi;
 
 /// The interface by the names that components import it by.
-pub(super) const NAMES: [&str; 2] = ["wasi:config/store@0.2.0-rc.1", "wasi:config/runtime@0.2.0-draft"];
+pub(super) const NAMES: [&str; 3] =
+    ["wasi:config/store@0.2.0-rc.1", "wasi:config/store@0.2.0-draft", "wasi:config/runtime@0.2.0-draft"];
 
 /// What the interface calls errors. There are none here: all values are at hand.
 #[derive(Debug, ComponentType, Lower)]

@@ -202,7 +202,8 @@ impl Guard {
     fn outside(&self, path: &Path, write: bool, why: &str) {
         let what = if write { "write" } else { "read" };
         let folder = path.parent().unwrap_or(path);
-        self.uses.denied("files", format_args!("{what} {}", folder.display()), why, APPROVAL);
+        let asked = format_args!("{what} {}", path.display());
+        self.uses.denied_by_name("files", format_args!("{what} {}", folder.display()), asked, why, APPROVAL);
         tracing::warn!(plugin = self.plugin, "refused: {what} below {}: {why}", folder.display());
     }
 
@@ -215,9 +216,9 @@ impl Guard {
         names.join(", ")
     }
 
-    /// Whether something may be done at a path, which is absolute and passes through no link. Says on
-    /// the operator's log why not.
-    pub(super) fn allows(&self, path: &Path, write: bool) -> bool {
+    /// Whether something may be done at a path, which is absolute and passes through no link; `asked` is how the
+    /// plugin named it. Says on the operator's log why not.
+    pub(super) fn allows(&self, path: &Path, asked: &Path, write: bool) -> bool {
         let what = if write { "write" } else { "read" };
         match self.check(path, write) {
             Ok(root) => {
@@ -226,8 +227,9 @@ impl Guard {
             }
             Err(denial) => {
                 let folder = path.parent().unwrap_or(path);
+                let asked = format_args!("{what} {}", asked.display());
                 let what = format_args!("{what} {}", folder.display());
-                self.uses.denied("files", what, &denial.rule, self.rule(path, write));
+                self.uses.denied_by_name("files", what, asked, &denial.rule, self.rule(path, write));
                 tracing::warn!(plugin = self.plugin, "refused: {denial}");
                 false
             }
@@ -235,20 +237,22 @@ impl Guard {
     }
 
     /// Notes that something below a folder was to be changed, which is there to be read.
-    pub(super) fn is_to_read(&self, folder: &Path) {
+    pub(super) fn is_to_read(&self, folder: &Path, asked: &Path) {
         let (why, rule) = if self.is_planning {
             ("a plan is active, and nothing is changed meanwhile", BUILT_IN)
         } else {
             ("the folder was granted to be read", APPROVAL)
         };
-        self.uses.denied("files", format_args!("write {}", folder.display()), why, rule);
+        let asked = format_args!("write {}", asked.display());
+        self.uses.denied_by_name("files", format_args!("write {}", folder.display()), asked, why, rule);
         tracing::warn!(plugin = self.plugin, "refused: a change below {}: {why}", folder.display());
     }
 
     /// Notes a path that leads out of the folders.
-    pub(super) fn leads_out(&self, write: bool) {
+    pub(super) fn leads_out(&self, asked: &Path, write: bool) {
         let what = if write { "write" } else { "read" };
-        self.uses.denied("files", what, "the path leads out of the folders that were granted", APPROVAL);
+        let why = "the path leads out of the folders that were granted";
+        self.uses.denied_by_name("files", what, format_args!("{what} {}", asked.display()), why, APPROVAL);
         tracing::warn!(plugin = self.plugin, "refused: a path leads out of the folders that were granted");
     }
 

@@ -68,7 +68,7 @@ impl<'a> Guarded<'a> {
         let Some(way) = self.way(fd) else {
             let dir = self.dir(fd)?;
             let Some(first) = self.guard.of_machine(&dir, path) else {
-                return Ok(Begin::In(dir, path.to_owned()));
+                return Ok(Begin::In(dir, Asked { path: path.to_owned(), named: path.into() }));
             };
             self.guard.lies_at_machine(first, path, write);
             // As a path of the workspace it leads to nothing.
@@ -77,11 +77,13 @@ impl<'a> Guarded<'a> {
         if path.is_empty() {
             return Err(ErrorCode::NoEntry.into());
         }
+        let named = way.path().join(path);
         match way.lead(path, self.guard.roots()) {
             Leads::Into(index, rest) => {
                 let dir = self.guard.opened(index).ok_or(ErrorCode::NoEntry)?;
                 let rest = rest.to_str().ok_or(ErrorCode::IllegalByteSequence)?;
-                Ok(Begin::In(dir, if rest.is_empty() { "." } else { rest }.to_owned()))
+                let path = if rest.is_empty() { "." } else { rest }.to_owned();
+                Ok(Begin::In(dir, Asked { path, named }))
             }
             Leads::Along(way) if !write => Ok(Begin::Along(way)),
             Leads::Along(way) => {
@@ -96,17 +98,19 @@ impl<'a> Guarded<'a> {
     }
 
     /// Where a path leads, if something may be done there.
-    fn place(&self, dir: &OpenDir, path: &str, follow: bool, write: bool) -> FsResult<Place> {
+    fn place(&self, dir: &OpenDir, asked: &Asked, follow: bool, write: bool) -> FsResult<Place> {
+        let Asked { path, named } = asked;
         if write && dir.perms.write_not_permitted() {
-            self.guard.is_to_read(&real_path(&handle(dir)?)?);
+            self.guard.is_to_read(&real_path(&handle(dir)?)?, named);
             return Err(ErrorCode::NotPermitted.into());
         }
         let place = Place::find(&handle(dir)?, path, follow).inspect_err(|error| {
             if matches!(error, ErrorCode::NotPermitted | ErrorCode::Access | ErrorCode::Loop) {
-                self.guard.leads_out(write);
+                self.guard.leads_out(named, write);
             }
         })?;
-        if self.guard.allows(&place.real, write) { Ok(place) } else { Err(ErrorCode::NotPermitted.into()) }
+        let is_allowed = self.guard.allows(&place.real, named, write);
+        if is_allowed { Ok(place) } else { Err(ErrorCode::NotPermitted.into()) }
     }
 
     /// The folder of a place that may be changed, as a resource, and the name in it.
@@ -211,10 +215,18 @@ impl<'a> Guarded<'a> {
     }
 }
 
+/// What a plugin asked for.
+struct Asked {
+    /// From the folder that it is in.
+    path: String,
+    /// As the plugin named it.
+    named: PathBuf,
+}
+
 /// Where a path begins.
 enum Begin {
     /// In a folder that was granted; and the path from there.
-    In(OpenDir, String),
+    In(OpenDir, Asked),
     /// It leads to a folder on the way to one, and there is nothing to change.
     Along(Way),
 }

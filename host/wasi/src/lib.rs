@@ -10,6 +10,7 @@
 //! about the place that the path leads to, in a folder that is held open, before anything is done there.
 
 mod config;
+mod exit;
 mod files;
 mod folders;
 mod guarded;
@@ -39,8 +40,10 @@ use wasmtime_wasi_http::p2::bindings::http;
 use wasmtime_wasi_http::{WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
+pub use exit::Exit;
 pub use folders::Unwritable;
 pub use interfaces::{Linked, is_newer, linked};
+pub use sink::Printed;
 pub use source::WasiSource;
 
 use folders::Guard;
@@ -146,7 +149,10 @@ impl WasiState {
 
     /// The end of all that was printed, for an error.
     pub fn said(&self) -> String {
-        let said = self.source.secrets.redacted([self.stdout.text().0, self.stderr.text().0].join("\n"));
+        let said = self
+            .source
+            .secrets
+            .redacted([&self.stdout, &self.stderr].map(|sink| sink.printed().text()).join("\n"));
         let said = said.trim();
         let skipped = said.chars().count().saturating_sub(MAX_SAID_CHARS);
         said.chars().skip(skipped).collect()
@@ -232,7 +238,7 @@ fn guarded<T: HasWasi>(state: &mut T) -> Guarded<'_> {
 
 fn link_cli<T: HasWasi>(l: &mut Linker<T>) -> wasmtime::Result<()> {
     type Cli = wasmtime_wasi::cli::WasiCli;
-    cli::exit::add_to_linker::<T, Cli>(l, T::cli)?;
+    exit::link(l)?;
     cli::environment::add_to_linker::<T, Cli>(l, T::cli)?;
     cli::stdin::add_to_linker::<T, Cli>(l, T::cli)?;
     cli::stdout::add_to_linker::<T, Cli>(l, T::cli)?;

@@ -1,5 +1,7 @@
-//! What a guest prints, up to a bound.
+//! What a guest prints, up to a bound: all of it, or its beginning and its end.
 
+use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,47 +16,102 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
 use crate::secrets::Secrets;
 use scorpiox_capabilities::log::one_line;
+use scorpiox_transcript::{human_bytes, is_binary, whole_end, whole_start};
 
 /// Most bytes of one write.
 const WRITE_BYTES: usize = 64 * 1024;
 /// Most lines that are shown to the operator.
 const MAX_LINES: usize = 100;
 
-/// A stream that keeps its beginning.
+/// A stream that keeps its beginning and its end.
 #[derive(Clone)]
 pub struct Sink(Arc<Mutex<Kept>>);
 
 struct Kept {
-    bytes: Vec<u8>,
-    most: usize,
-    /// Bytes that did not fit.
-    lost: usize,
+    head: Vec<u8>,
+    /// A third of what is kept, as in all results that are cut.
+    most_head: usize,
+    tail: VecDeque<u8>,
+    most_tail: usize,
+    total: u64,
+}
+
+/// What was written.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// The beginning: all of it, if nothing is missing.
+    pub head: Vec<u8>,
+    /// The end, if something is missing between.
+    pub tail: Vec<u8>,
+    /// Bytes that were written in all.
+    pub total: u64,
+}
+
+impl Printed {
+    /// How many bytes are missing between.
+    pub fn missing(&self) -> u64 {
+        self.total - (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// As a text for people and errors; what is none is only counted.
+    pub fn text(&self) -> String {
+        if is_binary(&self.head) && std::str::from_utf8(&self.head).is_err() {
+            return format!("[{} that are not text]", human_bytes(self.total));
+        }
+        if self.missing() == 0 {
+            return String::from_utf8_lossy(&self.head).into_owned();
+        }
+        // Whole code points, where something is missing between.
+        let (head, tail) = (&self.head[..whole_end(&self.head)], &self.tail[whole_start(&self.tail)..]);
+        let missing = self.total - (head.len() + tail.len()) as u64;
+        let mut text = String::from_utf8_lossy(head).into_owned();
+        let _ = write!(text, "\n[… {} left out …]\n", human_bytes(missing));
+        text.push_str(&String::from_utf8_lossy(tail));
+        text
+    }
 }
 
 impl Sink {
     pub(super) fn new(most: usize) -> Self {
-        Self(Arc::new(Mutex::new(Kept { bytes: Vec::new(), most, lost: 0 })))
+        let most_head = most / 3;
+        let kept = Kept {
+            head: Vec::new(),
+            most_head,
+            tail: VecDeque::new(),
+            most_tail: most - most_head,
+            total: 0,
+        };
+        Self(Arc::new(Mutex::new(kept)))
     }
 
-    /// What was written, as text; and how many bytes did not fit.
-    pub fn text(&self) -> (String, usize) {
+    /// What was written.
+    pub fn printed(&self) -> Printed {
         let kept = self.lock();
-        (String::from_utf8_lossy(&kept.bytes).into_owned(), kept.lost)
+        let (head, tail) = (kept.head.clone(), kept.tail.iter().copied().collect::<Vec<_>>());
+        if (head.len() + tail.len()) as u64 == kept.total {
+            return Printed { head: [head, tail].concat(), tail: Vec::new(), total: kept.total };
+        }
+        Printed { head, tail, total: kept.total }
     }
 
     /// Tells the operator what was written.
     pub(super) fn log(&self, tool: &str, secrets: &Secrets) {
-        let text = secrets.redacted(self.text().0);
+        let text = secrets.redacted(self.printed().text());
         for line in text.lines().take(MAX_LINES) {
             tracing::info!(target: "guest", "{tool}: {}", one_line(line));
         }
     }
 
     fn take(&self, bytes: &[u8]) {
-        let mut kept = self.lock();
-        let fits = bytes.len().min(kept.most - kept.bytes.len());
-        kept.bytes.extend_from_slice(&bytes[..fits]);
-        kept.lost += bytes.len() - fits;
+        let kept = &mut *self.lock();
+        kept.total += bytes.len() as u64;
+        let to_head = bytes.len().min(kept.most_head - kept.head.len());
+        kept.head.extend_from_slice(&bytes[..to_head]);
+        let rest = &bytes[to_head..];
+        let rest = &rest[rest.len().saturating_sub(kept.most_tail)..];
+        let over = (kept.tail.len() + rest.len()).saturating_sub(kept.most_tail);
+        kept.tail.drain(..over);
+        kept.tail.extend(rest);
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -111,4 +168,55 @@ impl AsyncWrite for Sink {
 #[async_trait]
 impl Pollable for Sink {
     async fn ready(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(most: usize, pieces: &[&[u8]]) -> Printed {
+        let sink = Sink::new(most);
+        for piece in pieces {
+            sink.take(piece);
+        }
+        sink.printed()
+    }
+
+    #[test]
+    fn what_fits_is_whole_however_it_was_written() {
+        let all = "Grüße an 日本\n".as_bytes();
+        for cut in 0..all.len() {
+            let whole = printed(all.len(), &[&all[..cut], &all[cut..]]);
+            assert_eq!((whole.missing(), whole.text().as_bytes()), (0, all), "{cut}");
+        }
+    }
+
+    #[test]
+    fn of_more_the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
+        let all: Vec<u8> = (0..10_000_u32).flat_map(|n| format!("{n:04}\n").into_bytes()).collect();
+        for size in [1, 7, 299, 300, 301, all.len()] {
+            let pieces: Vec<&[u8]> = all.chunks(size).collect();
+            let cut = printed(300, &pieces);
+            assert_eq!((cut.head.as_slice(), cut.tail.as_slice()), (&all[..100], &all[all.len() - 200..]));
+            assert_eq!((cut.total, cut.missing()), (50_000, 49_700), "{size}");
+            let text = cut.text();
+            assert!(text.starts_with("0000\n") && text.ends_with("9999\n"), "{text}");
+            assert!(text.contains("\n[… 49,700 bytes left out …]\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn code_points_at_the_borders_are_left_out_whole() {
+        for shift in 0..4 {
+            let all = format!("{}{}", "x".repeat(shift), "😀".repeat(1000));
+            let text = printed(300, &[all.as_bytes()]).text();
+            assert!(!text.contains('\u{fffd}'), "{shift}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_counted_in_errors() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        assert_eq!(printed(1000, &[&bytes]).text(), "[256 bytes that are not text]");
+    }
 }

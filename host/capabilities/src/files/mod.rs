@@ -67,13 +67,14 @@ impl Files {
         match &checked {
             Ok((path, folder)) => uses.allowed("files", folder.display(), self.rule(path, approved)),
             Err(denial) => {
+                let named = path;
                 let path = normalized(asked);
                 let folder = path.parent().unwrap_or(&path);
                 // Where the path itself is open, what it leads to is not.
                 let end = resolve(asked, &Writable::default()).ok();
                 let decides = end.filter(|_| self.folder(&path, approved).is_ok());
                 let rule = self.rule(decides.as_ref().unwrap_or(&path), approved);
-                uses.denied("files", folder.display(), &denial.rule, rule);
+                uses.denied_by_name("files", folder.display(), named, &denial.rule, rule);
             }
         }
         let (resolved, _) = checked.map_err(|denial| {

@@ -133,6 +133,10 @@ fn nothing(anatomy: &Anatomy) -> String {
     )
 }
 
+/// What standard libraries import of WASI, whether a program uses it or not: that of Rust for `wasm32-wasip2`, the C
+/// library, the adapter of preview 1, and the engines of Python and JavaScript.
+const OF_LIBRARIES: [&str; 4] = ["files", "env", "clock", "random"];
+
 /// What who adds a plugin should know of it, each a sentence: what it asks for and cannot use, and what it can use and
 /// does not ask for.
 pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
@@ -149,15 +153,24 @@ pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
         format!("plugin.toml asks for {ask}, and no import of the component uses it: take [capabilities.{ask}] out.")
     });
     let closed = used.iter().filter(|(ask, _)| !asked.contains(ask));
-    let closed: Vec<_> = closed.map(|(ask, name)| format!("{ask} ({name})")).collect();
-    let closed = (!closed.is_empty()).then(|| {
+    let (of_libraries, own): (Vec<_>, Vec<_>) = closed.partition(|(ask, _)| OF_LIBRARIES.contains(ask));
+    let own: Vec<_> = own.iter().map(|(ask, name)| format!("{ask} ({name})")).collect();
+    let own = (!own.is_empty()).then(|| {
         format!(
             "The component can use what plugin.toml does not ask for: {}. It does not reach any of that; where it has \
              to, write [capabilities.…] for it.",
-            closed.join(", ")
+            own.join(", ")
         )
     });
-    idle.chain(closed).collect()
+    let of_libraries: Vec<_> = of_libraries.iter().map(|(ask, _)| *ask).collect();
+    let of_libraries = (!of_libraries.is_empty()).then(|| {
+        format!(
+            "Standard libraries always import {}, whether the component needs that or not. It reaches nothing there; \
+             if it has to, write [capabilities.…] for it.",
+            of_libraries.join(", ")
+        )
+    });
+    idle.chain(own).chain(of_libraries).collect()
 }
 
 #[cfg(test)]
@@ -224,13 +237,17 @@ mod tests {
             "wasi:filesystem/preopens@0.2.0",
             "wasi:random/insecure-seed@0.2.0",
             "wasi:cli/stdin@0.2.0",
+            "wasi:cli/environment@0.2.0",
+            "wasi:http/outgoing-handler@0.2.0",
         ];
         assert_eq!(
             notes(&component(&imports, &[]), &asks),
             [
                 "plugin.toml asks for store, and no import of the component uses it: take [capabilities.store] out.",
-                "The component can use what plugin.toml does not ask for: files (wasi:filesystem/types@0.2.0). It \
+                "The component can use what plugin.toml does not ask for: web (wasi:http/outgoing-handler@0.2.0). It \
                  does not reach any of that; where it has to, write [capabilities.…] for it.",
+                "Standard libraries always import files, env, whether the component needs that or not. It reaches \
+                 nothing there; if it has to, write [capabilities.…] for it.",
             ]
         );
         assert!(

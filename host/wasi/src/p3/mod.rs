@@ -9,16 +9,17 @@ mod reading;
 mod shapes;
 
 use wasmtime::component::Linker;
+use wasmtime_wasi::cli::{WasiCli, WasiCliView as _};
 use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
-use wasmtime_wasi::p3::bindings::filesystem;
-use wasmtime_wasi::p3::{cli, clocks, random, sockets};
+use wasmtime_wasi::p3::bindings::{cli, filesystem};
+use wasmtime_wasi::p3::{clocks, random, sockets};
 
 use super::guarded::GuardedFiles;
-use super::{HasWasi, WasiState, guarded};
+use super::{HasWasi, WasiState, exit, guarded};
 
 /// Links all of it. The engine has to allow concurrent calls.
 pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
-    cli::add_to_linker(linker)?;
+    link_cli(linker)?;
     clocks::add_to_linker(linker)?;
     random::add_to_linker(linker)?;
     // They are there, and each function refuses, as in 0.2.
@@ -27,6 +28,19 @@ pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     filesystem::types::add_to_linker::<T, GuardedFiles>(linker, guarded)?;
     wasmtime_wasi_http::p3::add_to_linker(linker)?;
     http::link_bounded(linker)
+}
+
+fn link_cli<T: HasWasi>(l: &mut Linker<T>) -> wasmtime::Result<()> {
+    exit::link_newer(l)?;
+    cli::environment::add_to_linker::<T, WasiCli>(l, T::cli)?;
+    cli::stdin::add_to_linker::<T, WasiCli>(l, T::cli)?;
+    cli::stdout::add_to_linker::<T, WasiCli>(l, T::cli)?;
+    cli::stderr::add_to_linker::<T, WasiCli>(l, T::cli)?;
+    cli::terminal_input::add_to_linker::<T, WasiCli>(l, T::cli)?;
+    cli::terminal_output::add_to_linker::<T, WasiCli>(l, T::cli)?;
+    cli::terminal_stdin::add_to_linker::<T, WasiCli>(l, T::cli)?;
+    cli::terminal_stdout::add_to_linker::<T, WasiCli>(l, T::cli)?;
+    cli::terminal_stderr::add_to_linker::<T, WasiCli>(l, T::cli)
 }
 
 /// The files of a call without decisions: for what is open, and for what was decided.

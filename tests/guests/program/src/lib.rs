@@ -16,8 +16,11 @@ impl wasip2::exports::cli::run::Guest for Program {
         }
         let input = String::from_utf8_lossy(&input).into_owned();
         let text = format!("{:?} {input:?}\n", &arguments[1..]);
-        let _ = stdout::get_stdout().blocking_write_and_flush(text.as_bytes());
-        match arguments.get(1).map(String::as_str) {
+        let command = arguments.get(1).map(String::as_str);
+        if command != Some("bytes") {
+            let _ = stdout::get_stdout().blocking_write_and_flush(text.as_bytes());
+        }
+        match command {
             Some("fail") => {
                 let _ = stderr::get_stderr().blocking_write_and_flush(b"it went wrong\n");
                 Err(())
@@ -25,6 +28,22 @@ impl wasip2::exports::cli::run::Guest for Program {
             Some("exit") => {
                 exit::exit_with_code(arguments[2].parse().unwrap_or(255));
                 Ok(())
+            }
+            // Each argument in a write of its own.
+            Some("bytes") => {
+                for hex in &arguments[2..] {
+                    let bytes = (0..hex.len() / 2)
+                        .filter_map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).ok())
+                        .collect::<Vec<_>>();
+                    let _ = stdout::get_stdout().blocking_write_and_flush(&bytes);
+                }
+                Ok(())
+            }
+            Some("forever") => {
+                let out = stdout::get_stdout();
+                loop {
+                    let _ = out.blocking_write_and_flush(b"and so on ");
+                }
             }
             Some("flood") => {
                 let out = stdout::get_stdout();

@@ -249,13 +249,15 @@ fn a_refusal_reaches_the_model() {
     };
     let written = told("write-file", json!({"path": "notes/a.txt", "text": "x"}));
     assert_eq!(written.lines().count(), 2, "once: {written}");
-    let line = format!("This server refused files write {root}: the folder was granted to be read");
-    assert!(written.starts_with("not-permitted\n") && written.contains(&line), "{written}");
+    let line = "This server refused files write notes/a.txt: the folder was granted to be read";
+    assert!(written.starts_with("not-permitted\n") && written.contains(line), "{written}");
     assert!(written.ends_with("(what was approved decides that)."), "{written}");
     let away = told("read-file", path("/etc/passwd"));
-    assert!(away.contains(&format!("refused files read /etc: it has only {root} ")), "{away}");
+    assert!(away.contains(&format!("refused files read /etc/passwd: it has only {root} ")), "{away}");
     let away = told("read-file", path("../secret.txt"));
-    assert!(away.contains("leads out of the folders that were granted"), "{away}");
+    assert!(away.contains("refused files read ../secret.txt: the path leads out of the folders"), "{away}");
+    let away = told("names-in", path("/etc"));
+    assert!(away.contains(&format!("refused files read /etc: it has only {root} ")), "{away}");
     // What has nothing to do with a refusal has no word of one.
     assert_eq!(told("read-file", path("nothing.txt")).lines().count(), 1);
 }

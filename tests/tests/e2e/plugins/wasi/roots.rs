@@ -78,7 +78,7 @@ fn nothing_is_done_at_a_path_that_lies_in_no_granted_folder() {
     assert!(!Path::new("/srv/x").exists() && !program.workspace().join("srv").exists());
     let answer = server.call("outsider.write-file", file("/srv/x"));
     let expected =
-        format!("This server refused files write /srv: it has only {root} (what was approved decides that).");
+        format!("This server refused files write /srv/x: it has only {root} (what was approved decides that).");
     let text = answer["content"][0]["text"].as_str().expect("a text");
     assert!(text.ends_with(&expected), "{text}");
 }
@@ -159,7 +159,7 @@ fn an_ordinary_program_reaches_the_machine_by_absolute_paths_alone() {
     let refused = go(&["write", "/srv/x"]).expect_err("refused");
     assert!(refused.contains("PermissionDenied"), "{refused}");
     assert!(
-        refused.contains(&format!("This server refused files write /srv: it has only {root}; ")),
+        refused.contains(&format!("This server refused files write /srv/x: it has only {root}; ")),
         "{refused}"
     );
     for words in
@@ -187,6 +187,6 @@ fn an_ordinary_program_without_the_workspace_lists_the_roots_that_it_has() {
     assert_eq!(go(&mut server, &["list", &root]), Ok("notes".into()));
     assert_eq!(go(&mut server, &["read", &format!("{root}/notes/a.txt")]), Ok("text".into()));
     let refused = go(&mut server, &["read", "/etc/passwd"]).expect_err("refused");
-    assert!(refused.contains(&format!("read /etc: it has only {root}/notes")), "{refused}");
+    assert!(refused.contains(&format!("read /etc/passwd: it has only {root}/notes")), "{refused}");
     assert!(go(&mut server, &["make", "/home/x"]).is_err());
 }

@@ -59,7 +59,7 @@ fn no_answer_and_half_an_answer_are_errors_and_a_whole_one_stays() {
         ("/error", "It answered with an error: ErrorCode::LoopDetected."),
         ("/trap", "failed internally"),
         ("/half-trap", "failed internally"),
-        ("/flood", "The body of its answer is larger than a result may be."),
+        ("/flood", "The body of its answer is larger than a result may be: `output_kib` of [limits]"),
         ("/waits", "waited for more than 2 s in all"),
     ] {
         let answer = server.call("service.request", at(path));

@@ -1,0 +1,62 @@
+//! `wasi:cli/exit` of WASI 0.2 and 0.3: a component ends itself, with a code or with the word that it failed.
+//!
+//! wasmtime's own makes 1 of that word, which nobody could tell from the code 1.
+
+use wasmtime::component::{HasData, Linker};
+use wasmtime_wasi::p2::bindings::cli::exit as in_0_2;
+use wasmtime_wasi::p3::bindings::cli::exit as in_0_3;
+
+use super::HasWasi;
+
+/// How a component ended itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Exit {
+    /// It said with which code.
+    #[error("exit code {0}")]
+    Code(u8),
+    /// It said only that it failed: `exit` gives no code, nor does what `run` returns.
+    #[error("an exit code other than 0")]
+    Failed,
+}
+
+impl From<Result<(), ()>> for Exit {
+    fn from(status: Result<(), ()>) -> Self {
+        status.map_or(Self::Failed, |()| Self::Code(0))
+    }
+}
+
+/// Needs no state.
+struct Exiting;
+
+impl HasData for Exiting {
+    type Data<'a> = Self;
+}
+
+impl in_0_2::Host for Exiting {
+    fn exit(&mut self, status: Result<(), ()>) -> wasmtime::Result<()> {
+        Err(Exit::from(status).into())
+    }
+
+    fn exit_with_code(&mut self, code: u8) -> wasmtime::Result<()> {
+        Err(Exit::Code(code).into())
+    }
+}
+
+impl in_0_3::Host for Exiting {
+    fn exit(&mut self, status: Result<(), ()>) -> wasmtime::Result<()> {
+        Err(Exit::from(status).into())
+    }
+
+    fn exit_with_code(&mut self, code: u8) -> wasmtime::Result<()> {
+        Err(Exit::Code(code).into())
+    }
+}
+
+pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    in_0_2::add_to_linker::<T, Exiting>(linker, |_| Exiting)
+}
+
+/// The same for WASI 0.3.
+pub(super) fn link_newer<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    in_0_3::add_to_linker::<T, Exiting>(linker, |_| Exiting)
+}
