@@ -42,6 +42,13 @@ impl Sink {
         (String::from_utf8_lossy(&kept.bytes).into_owned(), kept.lost)
     }
 
+    /// Forgets what was written.
+    pub(super) fn clear(&self) {
+        let mut kept = self.lock();
+        kept.bytes.clear();
+        kept.lost = 0;
+    }
+
     /// Tells the operator what was written.
     pub(super) fn log(&self, tool: &str, secrets: &Secrets) {
         let text = secrets.redacted(self.text().0);
