@@ -1,6 +1,7 @@
 //! What a call is set up with, by who wants it made.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use scorpiox_audit::Uses;
@@ -21,6 +22,8 @@ pub struct Setup {
     pub store: Arc<dyn Store>,
     /// Where skills are.
     pub skills: Arc<SkillFolders>,
+    /// Whose resources of plugins the call may use, and nobody else's; none where it is of no client.
+    pub session: Option<SessionId>,
     /// Who asks for a skill.
     pub asked_by: Caller,
     /// Where commands run, for components that may.
@@ -53,6 +56,19 @@ impl Setup {
     /// A transaction of the workspace's store, begun when it is first needed.
     pub fn transaction(&self, mode: Mode) -> LazyTransaction {
         LazyTransaction::new(Arc::clone(&self.store), mode, self.cancel.clone(), Arc::clone(&self.on_wait))
+    }
+}
+
+/// A client's session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionId(u64);
+
+impl SessionId {
+    /// That of a session that begins.
+    #[must_use]
+    pub fn unique() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 

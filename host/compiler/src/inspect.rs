@@ -186,6 +186,8 @@ fn export(
             for (name, item) in &types[*id].exports {
                 add(name, &item.ty);
             }
+            let drops = types[*id].exports.iter();
+            functions.extend(drops.filter_map(|(name, item)| signatures.drop_of(name, &item.ty)).take(*left));
             INSTANCE
         }
         ComponentEntityType::Func(_) => {
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_and_what_is_asynchronous_can_be_no_tools() {
+    fn resources_of_others_can_be_no_tools() {
         let found = anatomy(
             r#"(component
                 (import "a:b/c" (instance $i (export "r" (type $r (sub resource)))
@@ -302,7 +304,33 @@ mod tests {
         );
         let (interface, function) = found.functions().next().expect("a function");
         assert_eq!((interface, &*function.wit), (Some("d:e/f"), "func(value: borrow<r>)"));
-        assert_eq!(function.unfit.as_deref(), Some("it has a resource"));
+        assert_eq!(function.unfit.as_deref(), Some("it has a resource of others"));
+        assert_eq!(found.functions().count(), 1, "nobody lets go of it here");
+    }
+
+    #[test]
+    fn resources_of_the_component_itself_are_let_go_of() {
+        let found = anatomy(
+            r#"(component
+                (type $own (resource (rep i32)))
+                (core func $new (canon resource.new $own))
+                (core module $m (func (export "take") (param i32)))
+                (core instance $i (instantiate $m))
+                (func $take (param "value" (borrow $own)) (canon lift (core func $i "take")))
+                (component $shape
+                    (import "own" (type $r (sub resource)))
+                    (import "take" (func $f (param "value" (borrow $r))))
+                    (export $e "thing" (type $r))
+                    (export "take" (func $f) (func (param "value" (borrow $e)))))
+                (instance $it (instantiate $shape (with "own" (type $own)) (with "take" (func $take))))
+                (export "a:b/things" (instance $it)))"#,
+        );
+        let functions: Vec<_> = found.functions().map(|(_, function)| function.clone()).collect();
+        let of = |name: &str, wit: &str| Function { name: name.to_owned(), wit: wit.to_owned(), unfit: None };
+        assert_eq!(
+            functions,
+            [of("take", "func(value: borrow<thing>)"), of("[drop]thing", "func(self: thing)")]
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use scorpiox_anatomy::Function;
 use wasmparser::PrimitiveValType;
 use wasmparser::component_types::{
     ComponentAnyTypeId, ComponentDefinedType as Defined, ComponentDefinedTypeId, ComponentEntityType,
-    ComponentFuncTypeId, ComponentValType,
+    ComponentFuncTypeId, ComponentValType, ResourceId,
 };
 use wasmparser::types::TypesRef;
 
@@ -20,6 +20,8 @@ pub(crate) struct Signatures<'a> {
     types: TypesRef<'a>,
     /// What interfaces call their types.
     names: HashMap<ComponentAnyTypeId, String>,
+    /// Resources that come from outside.
+    imported: HashSet<ResourceId>,
 }
 
 /// A text that grows up to a bound.
@@ -33,6 +35,7 @@ impl<'a> Signatures<'a> {
     /// Of a component with these imports and exports.
     pub(crate) fn new(types: TypesRef<'a>, imports: &[String], exports: &[String]) -> Self {
         let mut names = HashMap::new();
+        let mut imported_resources = HashSet::new();
         let mut name = |name: &str, ty: &ComponentEntityType| {
             if let ComponentEntityType::Type { referenced, created } = ty {
                 names.entry(*created).or_insert_with(|| name.to_owned());
@@ -41,15 +44,30 @@ impl<'a> Signatures<'a> {
         };
         let imported = imports.iter().filter_map(|name| Some((name, types.component_item_for_import(name)?)));
         let exported = exports.iter().filter_map(|name| Some((name, types.component_item_for_export(name)?)));
-        for (item_name, item) in exported.chain(imported) {
-            name(item_name, &item.ty);
+        let exported = exported.map(|item| (item, false));
+        for ((item_name, item), is_imported) in exported.chain(imported.map(|item| (item, true))) {
+            let mut take = |item_name: &str, ty: &ComponentEntityType| {
+                name(item_name, ty);
+                imported_resources.extend(resource(ty).filter(|_| is_imported));
+            };
+            take(item_name, &item.ty);
             if let ComponentEntityType::Instance(id) = &item.ty {
                 for (inner_name, inner) in &types[*id].exports {
-                    name(inner_name, &inner.ty);
+                    take(inner_name, &inner.ty);
                 }
             }
         }
-        Self { types, names }
+        Self { types, names, imported: imported_resources }
+    }
+
+    /// What lets go of a resource, which this program adds to those of the component itself. Whether there can be a
+    /// handle of it is not known here.
+    pub(crate) fn drop_of(&self, name: &str, ty: &ComponentEntityType) -> Option<Function> {
+        resource(ty).filter(|id| !self.imported.contains(id)).map(|_| Function {
+            name: format!("[drop]{name}"),
+            wit: format!("func(self: {name})"),
+            unfit: None,
+        })
     }
 
     /// A function of this name and type.
@@ -122,10 +140,20 @@ impl<'a> Signatures<'a> {
             Defined::Flags(_) | Defined::Enum(_) => None,
             Defined::Option { ty, .. } => inner(ty),
             Defined::Result { ok, err, .. } => ok.iter().chain(err).find_map(inner),
-            Defined::Own(_) | Defined::Borrow(_) => Some("it has a resource"),
+            Defined::Own(id) | Defined::Borrow(id) => {
+                self.imported.contains(&id.resource()).then_some("it has a resource of others")
+            }
             Defined::Future { .. } => Some("it has a future"),
             Defined::Stream { .. } => Some("it has a stream"),
         }
+    }
+}
+
+/// The resource that a type is.
+pub(crate) fn resource(ty: &ComponentEntityType) -> Option<ResourceId> {
+    match ty {
+        ComponentEntityType::Type { created: ComponentAnyTypeId::Resource(id), .. } => Some(id.resource()),
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use wasmtime::component::Val;
 use wasmtime::component::types::{ComponentFunc, Type};
 
+use crate::handle::{Handle, Resources, any_has_handles};
 use crate::read::{Mismatch, Path, read_members};
 use crate::schema::object;
 use crate::shape::{Budget, Field, Shape, Unmappable};
@@ -38,9 +39,9 @@ pub enum Outcome {
 }
 
 impl Function {
-    /// From a component's type.
-    pub fn of(ty: &ComponentFunc) -> Result<Self, Unmappable> {
-        let mut budget = Budget::new();
+    /// From a component's type, and the resources that the component has.
+    pub fn of(ty: &ComponentFunc, resources: &Resources) -> Result<Self, Unmappable> {
+        let mut budget = Budget::new(resources);
         let parameters = ty.params().map(|(name, ty)| {
             let shape = Shape::of(&ty, &format!("parameter {name}"), &mut budget)?;
             Ok(Field { name: name.to_owned(), shape })
@@ -128,6 +129,49 @@ impl Function {
     /// What a call gave whose bytes came as this.
     pub fn outcome_of_stream(&self, bytes: &[u8]) -> Outcome {
         self.outcome_of(STANDARD.encode(bytes).into())
+    }
+
+    /// Whether it takes or gives handles.
+    pub fn has_handles(&self) -> bool {
+        any_has_handles(&self.parameters, self.result.as_ref())
+    }
+
+    /// Whether it gives handles.
+    pub fn gives_handles(&self) -> bool {
+        self.result.as_ref().is_some_and(Shape::has_handles)
+    }
+
+    /// Whether it gives handles of a resource.
+    pub fn gives(&self, resource: usize) -> bool {
+        let mut found = false;
+        if let Some(result) = &self.result {
+            result.visit(&mut |handle| found |= handle.resource == resource);
+        }
+        found
+    }
+
+    /// Lets each handle in what [`Self::arguments`] gave be exchanged for what it stands for.
+    pub fn exchange_arguments<E>(
+        &self,
+        values: &mut [Val],
+        mut exchange: impl FnMut(&Handle, &mut Val) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let pairs = self.parameters.iter().zip(values);
+        pairs
+            .map(|(field, value)| (&field.shape, value))
+            .try_for_each(|(shape, value)| shape.exchange(value, &mut exchange))
+    }
+
+    /// Lets each resource in what a call gave be exchanged for its handle, which [`Self::outcome`] takes.
+    pub fn exchange_results<E>(
+        &self,
+        values: &mut [Val],
+        mut exchange: impl FnMut(&Handle, &mut Val) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match (&self.result, values.first_mut()) {
+            (Some(shape), Some(value)) => shape.exchange(value, &mut exchange),
+            _ => Ok(()),
+        }
     }
 
     /// Whether it gives bytes when it succeeds.

@@ -21,9 +21,11 @@
 //! | `result<t, e>` | `{"ok": …}` or `{"err": …}`; as a function's result an error of the tool |
 //! | `map<k, v>` | array of `[key, value]` |
 //! | `stream<u8>` that a function gives | string of base64 |
-//! | resources, other streams, futures | none: the function is no tool |
+//! | a resource of the component itself | a handle: `"counter-1"` |
+//! | other resources, other streams, futures | none: the function is no tool |
 
 mod function;
+mod handle;
 mod number;
 mod read;
 mod schema;
@@ -31,6 +33,7 @@ mod shape;
 mod write;
 
 pub use function::{Function, Outcome};
+pub use handle::{Handle, Resources};
 pub use read::{Mismatch, Path};
 pub use shape::{Field, Shape, Unmappable};
 pub use write::Unexpected;

@@ -89,6 +89,10 @@ impl Shape {
             Self::F64 => Val::Float64(to_f64(value).ok_or_else(wrong)?),
             Self::Char => Val::Char(one_char(value).ok_or_else(wrong)?),
             Self::String => Val::String(value.as_str().ok_or_else(wrong)?.to_owned()),
+            Self::Handle(handle) => {
+                let written = value.as_str().filter(|written| handle.number(written).is_some());
+                Val::String(written.ok_or_else(wrong)?.to_owned())
+            }
             Self::Bytes(length) => {
                 let bytes =
                     bytes(value).filter(|bytes| length.is_none_or(|length| length as usize == bytes.len()));
@@ -165,6 +169,7 @@ impl fmt::Display for Shape {
             Self::F64 => f.write_str(r#"a number, "NaN", "Infinity" or "-Infinity""#),
             Self::Char => f.write_str("a text of one character"),
             Self::String => f.write_str("a text"),
+            Self::Handle(handle) => handle.fmt(f),
             Self::Bytes(None) => f.write_str("bytes in base64"),
             Self::Bytes(Some(length)) => write!(f, "{length} bytes in base64"),
             Self::List(_, None) => f.write_str("an array"),

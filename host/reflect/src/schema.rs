@@ -28,6 +28,9 @@ impl Shape {
             }
             Self::Char => json!({ "type": "string", "minLength": 1, "maxLength": 1 }),
             Self::String => json!({ "type": "string" }),
+            Self::Handle(handle) => json!({
+                "type": "string", "pattern": format!("^{}-[0-9]+$", handle.name), "description": handle.description()
+            }),
             Self::Bytes(length) => bytes(*length),
             Self::List(item, None) => json!({ "type": "array", "items": item.schema() }),
             Self::List(item, Some(length)) => {

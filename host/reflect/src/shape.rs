@@ -2,6 +2,8 @@
 
 use wasmtime::component::types::Type;
 
+use crate::handle::{Handle, Resources};
+
 /// A type of values that JSON can carry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -32,6 +34,8 @@ pub enum Shape {
     Flags(Vec<String>),
     Option(Box<Shape>),
     Result(Option<Box<Shape>>, Option<Box<Shape>>),
+    /// A resource of the component, as a text that stands for it.
+    Handle(Handle),
 }
 
 /// A member of a record, or a parameter.
@@ -70,21 +74,22 @@ pub enum Unmappable {
 /// What the types of a function may still have. A type that is used twice in another, and that one twice in the
 /// next, has as many parts as two to the power of its depth.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct Budget<'r> {
     parts: u32,
     depth: u32,
+    resources: &'r Resources,
 }
 
-impl Budget {
-    /// Of a function.
-    pub(crate) fn new() -> Self {
-        Self { parts: MAX_PARTS, depth: MAX_DEPTH }
+impl<'r> Budget<'r> {
+    /// Of a function, of a component that has these resources.
+    pub(crate) fn new(resources: &'r Resources) -> Self {
+        Self { parts: MAX_PARTS, depth: MAX_DEPTH, resources }
     }
 }
 
 impl Shape {
     /// The shape of a component's type. `at` says where it is.
-    pub(crate) fn of(ty: &Type, at: &str, budget: &mut Budget) -> Result<Self, Unmappable> {
+    pub(crate) fn of(ty: &Type, at: &str, budget: &mut Budget<'_>) -> Result<Self, Unmappable> {
         budget.parts = budget.parts.checked_sub(1).ok_or(Unmappable::Large)?;
         budget.depth = budget.depth.checked_sub(1).ok_or(Unmappable::Deep)?;
         let shape = Self::within(ty, at, budget)?;
@@ -92,7 +97,7 @@ impl Shape {
         Ok(shape)
     }
 
-    fn within(ty: &Type, at: &str, budget: &mut Budget) -> Result<Self, Unmappable> {
+    fn within(ty: &Type, at: &str, budget: &mut Budget<'_>) -> Result<Self, Unmappable> {
         let mut boxed = |ty: &Type, step: &str| Self::of(ty, &format!("{at}{step}"), budget).map(Box::new);
         let unmappable = |what| Err(Unmappable::Inside { at: at.to_owned(), what });
         Ok(match ty {
@@ -147,7 +152,10 @@ impl Shape {
                 result.ok().map(|ty| boxed(&ty, ".ok")).transpose()?,
                 result.err().map(|ty| boxed(&ty, ".err")).transpose()?,
             ),
-            Type::Own(_) | Type::Borrow(_) => return unmappable("a resource"),
+            Type::Own(_) | Type::Borrow(_) => match budget.resources.of_type(ty) {
+                Some(handle) => Self::Handle(handle),
+                None => return unmappable("a resource"),
+            },
             Type::Future(_) => return unmappable("a future"),
             Type::Stream(_) => return unmappable("a stream"),
             Type::ErrorContext => return unmappable("an error context"),

@@ -10,7 +10,10 @@ use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Val};
 
-use crate::{Field, Function, Outcome, Path, Shape, Unmappable};
+use crate::{Field, Function, Outcome, Path, Resources, Shape, Unmappable};
+
+/// Their tests stand beside them.
+const NO_HANDLES: &str = "shapes are made without handles here";
 
 fn names(count: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Value = Vec<String>> {
     btree_set("[a-z][a-z0-9]{0,6}", count).prop_map(|names| names.into_iter().collect())
@@ -120,6 +123,7 @@ fn value(shape: &Shape) -> BoxedStrategy<Val> {
             };
             prop_oneof![side(ok).prop_map(Ok), side(err).prop_map(Err)].prop_map(Val::Result).boxed()
         }
+        Shape::Handle(_) => unreachable!("{NO_HANDLES}"),
     }
 }
 
@@ -204,6 +208,7 @@ fn wat_type(shape: &Shape, definitions: &mut String, count: &mut usize) -> Strin
             let err = err.as_ref().map(|shape| format!("(error {})", sub(shape))).unwrap_or_default();
             (false, format!("(result {ok} {err})"))
         }
+        Shape::Handle(_) => unreachable!("{NO_HANDLES}"),
     };
     if !named {
         return text;
@@ -217,8 +222,8 @@ fn wat_type(shape: &Shape, definitions: &mut String, count: &mut usize) -> Strin
     format!("$e{number}")
 }
 
-/// The imports of a component, read as functions.
-fn functions(text: &str) -> Vec<Result<Function, Unmappable>> {
+/// A component that was compiled.
+pub(crate) fn component(text: &str) -> (Engine, Component) {
     let engine = Engine::new(&scorpiox_engine::config()).expect("an engine");
     let component = wat::parse_str(text).expect("a component");
     let mut code = scorpiox_compile::compile(&component, || false).expect("compiles");
@@ -227,9 +232,15 @@ fn functions(text: &str) -> Vec<Result<Function, Unmappable>> {
     // SAFETY: the compiler made it a moment ago.
     #[allow(unsafe_code)]
     let component = unsafe { Component::deserialize(&engine, bytes) }.expect("loads");
+    (engine, component)
+}
+
+/// The imports of a component, read as functions.
+fn functions(text: &str) -> Vec<Result<Function, Unmappable>> {
+    let (engine, component) = component(text);
     let imports = component.component_type();
     let imports = imports.imports(&engine).filter_map(|(_, found)| match found.ty {
-        ComponentItem::ComponentFunc(ty) => Some(Function::of(&ty)),
+        ComponentItem::ComponentFunc(ty) => Some(Function::of(&ty, &Resources::none())),
         _ => None,
     });
     imports.collect()

@@ -31,7 +31,7 @@ impl Shape {
             (Self::F32, Val::Float32(value)) => from_f32(*value),
             (Self::F64, Val::Float64(value)) => from_f64(*value),
             (Self::Char, Val::Char(value)) => value.to_string().into(),
-            (Self::String, Val::String(value)) => value.as_str().into(),
+            (Self::String | Self::Handle(_), Val::String(value)) => value.as_str().into(),
             (Self::Bytes(_), Val::List(values) | Val::FixedLengthList(values)) => bytes(values)?,
             (Self::List(item, _), Val::List(values) | Val::FixedLengthList(values)) => {
                 Value::Array(values.iter().map(|value| item.write(value)).collect::<Result<_, _>>()?)

@@ -11,6 +11,7 @@ use wasmtime::{Store, UpdateDeadline};
 use super::component::{Calls, Loaded, Places};
 use super::engines::Engines;
 use super::fault::Stop;
+use super::instances::Instances;
 use super::limits::{Meter, OUTPUT_LIMIT};
 use super::pool::MAX_SHIPPED_CALLS;
 use super::ticker::TICK;
@@ -21,7 +22,7 @@ use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
 use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::{Catalogue, Inspection};
 use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
 use scorpiox_capabilities::Contexts;
-use scorpiox_capabilities::setup::{Grantee, Setup};
+use scorpiox_capabilities::setup::{Grantee, SessionId, Setup};
 use scorpiox_capabilities::skills::SkillView;
 use scorpiox_capabilities::view::CallCtx;
 use scorpiox_wasi::secrets::Secrets;
@@ -32,6 +33,8 @@ use scorpiox_wasi::{Program, WasiSource, WasiState};
 pub struct Runtime {
     /// Calls of components of others, over all of them.
     shipped: Places,
+    /// What is kept of them between calls.
+    pub(super) instances: Arc<Instances>,
     engines: OnceLock<Result<Engines, String>>,
 }
 
@@ -55,6 +58,16 @@ impl Runtime {
         }
     }
 
+    /// Ends what is kept for a session, which has ended.
+    pub fn end_session(&self, session: SessionId) {
+        self.instances.end_session(session);
+    }
+
+    /// Ends what is kept and was not called for a while; whether anything is left. This happens by itself.
+    pub fn end_idle(&self, now: Instant) -> bool {
+        self.instances.end_idle(now)
+    }
+
     /// Loads a component without calling it; says why if that is impossible.
     pub fn check(&self, component: &Component) -> Result<(), Fault> {
         component.load(self.engines()?, &Cancel::default()).map(drop)
@@ -72,6 +85,12 @@ impl Runtime {
         let of_shipped = component.is_shipped().then(|| self.shipped.enter(MAX_SHIPPED_CALLS));
         if matches!(of_shipped, Some(None)) {
             return Err(Fault::Busy(MAX_SHIPPED_CALLS));
+        }
+        let loaded = component.load(self.engines()?, &setup.cancel)?;
+        if let Calls::Functions(functions) = &loaded.calls
+            && let Some(exported) = functions.kept(name)
+        {
+            return self.call_kept(component, setup, loaded, (functions, exported), arguments);
         }
         self.transact(
             component,
@@ -93,10 +112,7 @@ impl Runtime {
                     waiting(component, setup, call)
                 }
             },
-            |result| match result {
-                Ok(result) => Verdict::Keep { output_bytes: output_bytes(result) },
-                Err(_) => Verdict::Discard,
-            },
+            Verdict::of_result,
         )
     }
 
@@ -198,20 +214,7 @@ impl Runtime {
         let loaded = component.load(self.engines()?, &setup.cancel)?;
         let once = |mode| {
             let (value, state) = run(component, setup, setup.transaction(mode), loaded, &body)?;
-            let Contexts { call: CallCtx { mut transaction, .. }, timer, skills, .. } = state.into_contexts();
-            let messages_waiting = transaction.has_messages()?;
-            match judge(&value) {
-                Verdict::Keep { output_bytes } if output_bytes > component.limits.output_bytes => {
-                    return Err(Fault::Output {
-                        size: output_bytes,
-                        limit: component.limits.output_bytes,
-                        set_by: component.is_shipped().then_some(OUTPUT_LIMIT),
-                    });
-                }
-                Verdict::Keep { .. } => transaction.commit()?,
-                Verdict::Discard => {}
-            }
-            Ok(Finished { value, timers_changed: timer.changed, messages_waiting, skills: skills.view })
+            settle(component, state.into_contexts(), value, &judge)
         };
         match once(Mode::ReadFirst) {
             // A command that ran, or a request that was made, cannot be undone.
@@ -226,6 +229,29 @@ impl Runtime {
     }
 }
 
+/// Keeps what a call stored, or not.
+pub(super) fn settle<T>(
+    component: &Component,
+    contexts: Contexts,
+    value: T,
+    judge: impl Fn(&T) -> Verdict,
+) -> Result<Finished<T>, Fault> {
+    let Contexts { call: CallCtx { mut transaction, .. }, timer, skills, .. } = contexts;
+    let messages_waiting = transaction.has_messages()?;
+    match judge(&value) {
+        Verdict::Keep { output_bytes } if output_bytes > component.limits.output_bytes => {
+            return Err(Fault::Output {
+                size: output_bytes,
+                limit: component.limits.output_bytes,
+                set_by: component.is_shipped().then_some(OUTPUT_LIMIT),
+            });
+        }
+        Verdict::Keep { .. } => transaction.commit()?,
+        Verdict::Discard => {}
+    }
+    Ok(Finished { value, timers_changed: timer.changed, messages_waiting, skills: skills.view })
+}
+
 /// Runs `body` in a new store.
 fn run<T>(
     component: &Component,
@@ -234,26 +260,8 @@ fn run<T>(
     loaded: &Loaded,
     body: impl FnOnce(&Loaded, &mut Store<CallState>) -> wasmtime::Result<T>,
 ) -> Result<(T, CallState), Fault> {
-    let secrets = component.secrets.as_ref().map(|read| read()).transpose().map_err(Fault::Secret)?;
-    let grantee = Grantee {
-        name: &component.name,
-        approved: component.approved.as_ref(),
-        store_bytes: component.limits.store_bytes,
-        waiting: component.is_shipped().then_some(component.limits.waiting),
-    };
-    let state = CallState::new(
-        Contexts::new(setup, &grantee, transaction),
-        loaded.waits.then(|| wasi(component, setup, secrets.unwrap_or_default())),
-        Meter::new(&component.limits, component.is_shipped()),
-    );
-    let mut store = Store::new(loaded.template.engine(), state);
-    CallState::limit(&mut store);
-    if component.is_shipped() {
-        store.set_hostcall_fuel(SHIPPED_TRANSFER_BYTES);
-        if let Some(tasks) = store.concurrent_resource_table() {
-            tasks.set_max_capacity(MAX_TASK_PARTS);
-        }
-    }
+    let secrets = Arc::new(secrets(component)?);
+    let mut store = store(component, setup, loaded, &secrets, transaction);
     stop_in_time(&mut store, component, setup.cancel.clone());
     let outcome = body(loaded, &mut store);
     let state = store.into_data();
@@ -271,22 +279,66 @@ fn run<T>(
     }
 }
 
-/// The WASI of a call.
-fn wasi(component: &Component, setup: &Setup, secrets: Secrets) -> Box<WasiState> {
-    let source = WasiSource {
+/// What a person set for a component.
+pub(super) fn secrets(component: &Component) -> Result<Secrets, Fault> {
+    let secrets = component.secrets.as_ref().map(|read| read()).transpose().map_err(Fault::Secret)?;
+    Ok(secrets.unwrap_or_default())
+}
+
+/// A store for a call that begins.
+pub(super) fn store(
+    component: &Component,
+    setup: &Setup,
+    loaded: &Loaded,
+    secrets: &Arc<Secrets>,
+    transaction: LazyTransaction,
+) -> Store<CallState> {
+    let wasi = || {
+        let source = Arc::new(wasi_source(component, setup, secrets));
+        Box::new(WasiState::new(source, Program::default()))
+    };
+    let state = CallState::new(
+        contexts(component, setup, transaction),
+        loaded.waits.then(wasi),
+        Meter::new(&component.limits, component.is_shipped()),
+    );
+    let mut store = Store::new(loaded.template.engine(), state);
+    CallState::limit(&mut store);
+    if component.is_shipped() {
+        store.set_hostcall_fuel(SHIPPED_TRANSFER_BYTES);
+        if let Some(tasks) = store.concurrent_resource_table() {
+            tasks.set_max_capacity(MAX_TASK_PARTS);
+        }
+    }
+    store
+}
+
+/// What the capabilities have for a call.
+pub(super) fn contexts(component: &Component, setup: &Setup, transaction: LazyTransaction) -> Contexts {
+    let grantee = Grantee {
+        name: &component.name,
+        approved: component.approved.as_ref(),
+        store_bytes: component.limits.store_bytes,
+        waiting: component.is_shipped().then_some(component.limits.waiting),
+    };
+    Contexts::new(setup, &grantee, transaction)
+}
+
+/// What the WASI of a call is made from.
+pub(super) fn wasi_source(component: &Component, setup: &Setup, secrets: &Arc<Secrets>) -> WasiSource {
+    WasiSource {
         name: component.name.strip_prefix("plugin/").unwrap_or(&component.name).to_owned(),
         approved: component.approved.clone().unwrap_or_default(),
-        secrets: Arc::new(secrets),
+        secrets: Arc::clone(secrets),
         web: Some(Arc::clone(&setup.web)),
         shell: Some(Arc::clone(&setup.shell)),
         uses: setup.uses.clone(),
         read_only: setup.read_only,
-    };
-    Box::new(WasiState::new(Arc::new(source), Program::default()))
+    }
 }
 
 /// Runs what may wait.
-fn waiting<T>(
+pub(super) fn waiting<T>(
     component: &Component,
     setup: &Setup,
     call: impl Future<Output = wasmtime::Result<T>>,
@@ -305,9 +357,18 @@ const SHIPPED_TRANSFER_BYTES: usize = 48 * 1024 * 1024;
 const MAX_TASK_PARTS: usize = 4096;
 
 /// What becomes of a call's writes.
-enum Verdict {
+pub(super) enum Verdict {
     Keep { output_bytes: usize },
     Discard,
+}
+
+impl Verdict {
+    pub(super) fn of_result(result: &Result<ToolResult, ToolError>) -> Self {
+        match result {
+            Ok(result) => Self::Keep { output_bytes: output_bytes(result) },
+            Err(_) => Self::Discard,
+        }
+    }
 }
 
 fn exported<'a, T>(export: Option<&'a T>, name: &str) -> wasmtime::Result<&'a T> {
@@ -319,7 +380,7 @@ fn exported<'a, T>(export: Option<&'a T>, name: &str) -> wasmtime::Result<&'a T>
 ///
 /// What others ship is also held to the time that the host works and waits for it, as the thread's own
 /// clock and the one on the wall tell: else it could have the host do what it may not do itself.
-fn stop_in_time(store: &mut Store<CallState>, component: &Component, cancel: Cancel) {
+pub(super) fn stop_in_time(store: &mut Store<CallState>, component: &Component, cancel: Cancel) {
     let limits = &component.limits;
     let mut ticks_left = limits.cpu.as_nanos() / TICK.as_nanos();
     let bounds = component

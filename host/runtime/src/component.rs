@@ -13,6 +13,7 @@ use wasmtime::Engine;
 use wasmtime::component::{Component as Compiled, InstancePre, Linker};
 
 use super::functions::Functions;
+use super::instances::OfComponent;
 use super::loading::Once;
 use super::{CallState, Engines, Fault, Limits, LoadError};
 use crate::bindings::any_tool::AnyToolPre;
@@ -56,8 +57,12 @@ pub struct Component {
     pub secrets: Option<Box<ReadSecrets>>,
     /// Functions whose bytes are an image, and of which kind.
     pub images: BTreeMap<String, ImageType>,
+    /// What clients call its tools, by what the component calls them, where others made it.
+    pub listed: BTreeMap<String, String>,
     /// Most calls of it that run at once.
     pub most_calls: u32,
+    /// Instances of it that are kept.
+    pub(super) kept: OfComponent,
     running: Places,
     binary: Binary,
     loaded: Once<Result<Loaded, String>>,
@@ -97,6 +102,8 @@ impl Component {
             approved: None,
             secrets: None,
             images: BTreeMap::new(),
+            listed: BTreeMap::new(),
+            kept: OfComponent::default(),
             most_calls: u32::MAX,
             running: Places::default(),
             binary,

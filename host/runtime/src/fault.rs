@@ -63,6 +63,19 @@ pub enum Fault {
         /// The end of what it printed.
         said: String,
     },
+    /// The instance ended with it that kept resources for later calls.
+    #[error("{fault}; the instance that kept its resources ended with it, and {}", gone(*.handles))]
+    Lost {
+        /// What happened.
+        fault: Box<Fault>,
+        /// How many handles there were.
+        handles: usize,
+    },
+    /// As many instances are kept as may be, and calls are using them.
+    #[error(
+        "{0} instances of plugins are kept and in use, which is the limit; try again when a call has ended"
+    )]
+    Crowded(u32),
     /// As many calls of the component run as may.
     #[error("{0} calls of this plugin are running, which is the limit; try again when one has ended")]
     Busy(u32),
@@ -80,6 +93,13 @@ pub enum Fault {
     Database(#[from] StoreError),
 }
 
+fn gone(handles: usize) -> String {
+    match handles {
+        1 => "its handle is gone".to_owned(),
+        more => format!("its {more} handles are gone"),
+    }
+}
+
 /// Why the epoch callback stopped a guest.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 pub(super) enum Stop {
@@ -94,7 +114,11 @@ pub(super) enum Stop {
 impl Fault {
     /// Whether it is only that the call was cancelled.
     pub fn is_cancel(&self) -> bool {
-        matches!(self, Self::Cancelled(_) | Self::Later | Self::Database(StoreError::Cancelled))
+        match self {
+            Self::Cancelled(_) | Self::Later | Self::Database(StoreError::Cancelled) => true,
+            Self::Lost { fault, .. } => fault.is_cancel(),
+            _ => false,
+        }
     }
 
     /// What it is, in a word: unlike the text, never anything that a guest said.
@@ -110,8 +134,8 @@ impl Fault {
             Self::Output { .. } => "output",
             Self::Stack => "stack",
             Self::Trap(_) => "trap",
-            Self::Printed { fault, .. } => fault.kind(),
-            Self::Busy(_) => "busy",
+            Self::Printed { fault, .. } | Self::Lost { fault, .. } => fault.kind(),
+            Self::Busy(_) | Self::Crowded(_) => "busy",
             Self::Secret(_) => "secret",
             Self::Unusable(_) => "unusable",
             Self::Unread(_) | Self::Database(_) => "database",
@@ -120,7 +144,21 @@ impl Fault {
 
     /// What the guest printed before, if it is the guest that ended.
     pub fn said(&self) -> Option<&str> {
-        if let Self::Printed { said, .. } = self { Some(said) } else { None }
+        match self {
+            Self::Printed { said, .. } => Some(said),
+            Self::Lost { fault, .. } => fault.said(),
+            _ => None,
+        }
+    }
+
+    /// The same, with the handles that there were.
+    pub(super) fn with(self, handles: usize) -> Self {
+        if handles == 0 { self } else { Self::Lost { fault: Box::new(self), handles } }
+    }
+
+    /// Whether resources were lost that earlier calls had made.
+    pub fn loses_resources(&self) -> bool {
+        matches!(self, Self::Lost { .. })
     }
 
     /// The same, after the guest printed this.

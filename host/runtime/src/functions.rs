@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use http::Request;
 use scorpiox_plugin::ImageType;
-use scorpiox_reflect::{Function, Outcome};
+use scorpiox_reflect::{Field, Function, Handle, Outcome, Resources, Shape};
 use serde_json::{Map, Value};
 use wasmtime::Store;
 use wasmtime::component::types::ComponentItem;
@@ -28,7 +28,10 @@ pub struct Exported {
     kind: Kind,
     /// Whether it is of WASI 0.3.
     is_newer: bool,
-    index: ComponentExportIndex,
+    /// Whether it takes or gives resources.
+    is_kept: bool,
+    /// Where it is, if it is an export of its own.
+    index: Option<ComponentExportIndex>,
 }
 
 enum Kind {
@@ -38,6 +41,8 @@ enum Kind {
     Program,
     /// What answers requests over HTTP.
     Service,
+    /// What lets go of a resource: its type, which has one parameter.
+    Drop(Function),
 }
 
 /// A call whose arguments were read.
@@ -53,7 +58,7 @@ enum Given {
     Request(Request<Bytes>),
 }
 
-type Called = Result<ToolResult, ToolError>;
+pub(super) type Called = Result<ToolResult, ToolError>;
 
 impl Functions {
     /// Of a component; and those that can be no tool, with the reason.
@@ -62,10 +67,17 @@ impl Functions {
         // What WASI 0.3 exports waits by itself, whatever it imports.
         let has_wasi = ty.imports(engine).chain(ty.exports(engine)).any(|(name, _)| is_newer(name))
             || ty.imports(engine).any(|(name, _)| is_wasi(name));
-        let mut found = Found { compiled, functions: Vec::new(), refused: Vec::new(), names: HashSet::new() };
+        let resources = Resources::of(&ty, engine);
+        let mut found = Found {
+            compiled,
+            resources: &resources,
+            functions: Vec::new(),
+            refused: Vec::new(),
+            names: HashSet::new(),
+        };
         for (export, item) in ty.exports(engine) {
             match item.ty {
-                ComponentItem::ComponentFunc(_) => found.add(None, export, export.to_owned(), &item.ty),
+                ComponentItem::ComponentFunc(_) => found.add(None, export, function_name(export), &item.ty),
                 ComponentItem::ComponentInstance(_) if has_wasi && program::is_program(export) => {
                     found.add_program(export);
                 }
@@ -82,6 +94,7 @@ impl Functions {
                 _ => {}
             }
         }
+        found.add_drops();
         (Self(found.functions), found.refused)
     }
 
@@ -93,6 +106,11 @@ impl Functions {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Exported> {
         self.0.iter()
+    }
+
+    /// The function of that name, if it takes or gives resources: it is called in an instance that is kept.
+    pub(super) fn kept(&self, name: &str) -> Option<&Exported> {
+        self.0.iter().find(|exported| exported.is_kept && exported.name == name)
     }
 
     /// Calls one in a new instance.
@@ -155,7 +173,8 @@ impl Functions {
         let mut called = function.call_async(&mut *store, &values, &mut results).await;
         let mut streamed = None;
         if called.is_ok() {
-            (streamed, called) = exported.rest(store, &mut results, output_bytes).await?;
+            let rest = exported.rest(store, &mut results, output_bytes).await?;
+            (streamed, called) = (rest.streamed, rest.finished.map(drop));
         }
         let called = given(called, &results, &exported.name);
         if is_program {
@@ -174,23 +193,75 @@ impl Functions {
         let exported = exported
             .ok_or_else(|| ToolError::NotFound(format!("There is no function {name} in this component.")))?;
         let invalid = |why: String| ToolError::InvalidInput(format!("{why}."));
-        let arguments = members(arguments).map_err(invalid)?;
+        let read = || members(arguments).map_err(invalid);
         let given = match &exported.kind {
-            Kind::Function(function) => {
-                Given::Values(function.arguments(&arguments).map_err(|error| invalid(error.to_string()))?)
-            }
-            Kind::Program => Given::Program(program::read(arguments).map_err(invalid)?),
-            Kind::Service => Given::Request(service::read(&arguments).map_err(invalid)?),
+            Kind::Function(_) | Kind::Drop(_) => Given::Values(exported.arguments(arguments)?),
+            Kind::Program => Given::Program(program::read(read()?).map_err(invalid)?),
+            Kind::Service => Given::Request(service::read(&read()?).map_err(invalid)?),
         };
         Ok(Prepared { exported, given })
     }
 }
 
 impl Exported {
+    /// The type that it has, if it has one.
+    fn function_type(&self) -> Option<&Function> {
+        match &self.kind {
+            Kind::Function(function) | Kind::Drop(function) => Some(function),
+            Kind::Program | Kind::Service => None,
+        }
+    }
+
+    /// What it does, where nobody else can say that.
+    pub fn description(&self) -> &'static str {
+        if self.is_drop() { "Lets go of a resource. Its handle is gone afterwards." } else { "" }
+    }
+
+    /// Whether it lets go of a resource.
+    pub(super) fn is_drop(&self) -> bool {
+        matches!(self.kind, Kind::Drop(_))
+    }
+
+    /// Whether it gives handles.
+    pub(super) fn gives_handles(&self) -> bool {
+        self.function_type().is_some_and(Function::gives_handles)
+    }
+
+    /// Whether it gives handles of a resource.
+    pub(super) fn gives(&self, resource: usize) -> bool {
+        self.function_type().is_some_and(|function| function.gives(resource))
+    }
+
+    /// The arguments of a call; handles are texts yet.
+    pub(super) fn arguments(&self, arguments: &str) -> Result<Vec<Val>, ToolError> {
+        let invalid = |why: String| ToolError::InvalidInput(format!("{why}."));
+        let arguments = members(arguments).map_err(invalid)?;
+        let Some(function) = self.function_type() else { return Ok(Vec::new()) };
+        function.arguments(&arguments).map_err(|error| invalid(error.to_string()))
+    }
+
+    /// See [`Function::exchange_arguments`].
+    pub(super) fn exchange_arguments<E>(
+        &self,
+        values: &mut [Val],
+        exchange: impl FnMut(&Handle, &mut Val) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.function_type().map_or(Ok(()), |function| function.exchange_arguments(values, exchange))
+    }
+
+    /// See [`Function::exchange_results`].
+    pub(super) fn exchange_results<E>(
+        &self,
+        values: &mut [Val],
+        exchange: impl FnMut(&Handle, &mut Val) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.function_type().map_or(Ok(()), |function| function.exchange_results(values, exchange))
+    }
+
     /// JSON Schema of the arguments.
     pub fn input_schema(&self) -> Value {
         match &self.kind {
-            Kind::Function(function) => function.input_schema(),
+            Kind::Function(function) | Kind::Drop(function) => function.input_schema(),
             Kind::Program => program::input_schema(),
             Kind::Service => service::input_schema(),
         }
@@ -199,7 +270,7 @@ impl Exported {
     /// JSON Schema of the structured result, where there is one.
     pub fn output_schema(&self) -> Option<Value> {
         match &self.kind {
-            Kind::Function(function) => function.output_schema(),
+            Kind::Function(function) | Kind::Drop(function) => function.output_schema(),
             Kind::Program => None,
             Kind::Service => Some(service::output_schema()),
         }
@@ -211,41 +282,47 @@ impl Exported {
     }
 
     /// Room for its results.
-    fn results(&self) -> Vec<Val> {
+    pub(super) fn results(&self) -> Vec<Val> {
         let count = match &self.kind {
-            Kind::Function(function) => function.result_count(),
+            Kind::Function(function) | Kind::Drop(function) => function.result_count(),
             Kind::Program => 1,
             Kind::Service => 0,
         };
         vec![not_given(); count]
     }
 
-    fn function(&self, instance: &Instance, store: &mut Store<CallState>) -> wasmtime::Result<Func> {
-        instance
-            .get_func(store, self.index)
+    pub(super) fn function(
+        &self,
+        instance: &Instance,
+        store: &mut Store<CallState>,
+    ) -> wasmtime::Result<Func> {
+        self.index
+            .and_then(|index| instance.get_func(store, index))
             .ok_or_else(|| wasmtime::Error::msg(format!("{} is no longer exported", self.name)))
     }
 
     /// What comes after a result: the bytes of the stream that it is, and the end of its tasks.
-    async fn rest(
+    pub(super) async fn rest(
         &self,
         store: &mut Store<CallState>,
         results: &mut [Val],
         most: usize,
-    ) -> wasmtime::Result<(Option<Streamed>, wasmtime::Result<()>)> {
-        let stream = match &self.kind {
-            Kind::Function(function) => function.stream(results),
-            Kind::Program | Kind::Service => None,
-        };
+    ) -> wasmtime::Result<Rest> {
+        let stream = self.function_type().and_then(|function| function.stream(results));
         let streamed = match stream {
             Some(Val::Stream(stream)) => Some(tasks::collect(store, stream, most).await?),
             _ => None,
         };
-        Ok((streamed, tasks::finish(store).await))
+        Ok(Rest { streamed, finished: tasks::finish(store).await })
     }
 
-    fn outcome_of_stream(&self, streamed: Streamed, image: Option<ImageType>, most: usize) -> Called {
-        let Kind::Function(function) = &self.kind else { return Err(ToolError::Cancelled) };
+    pub(super) fn outcome_of_stream(
+        &self,
+        streamed: Streamed,
+        image: Option<ImageType>,
+        most: usize,
+    ) -> Called {
+        let Some(function) = self.function_type() else { return Err(ToolError::Cancelled) };
         let Streamed::Whole(bytes) = streamed else {
             return Err(ToolError::Failed(format!(
                 "{} gave a stream of more than {most} bytes, which are the most of a result: {OUTPUT_LIMIT} says so.",
@@ -258,8 +335,8 @@ impl Exported {
         }
     }
 
-    fn outcome(&self, results: &[Val], image: Option<ImageType>) -> wasmtime::Result<Called> {
-        let Kind::Function(function) = &self.kind else { return Ok(Err(ToolError::Cancelled)) };
+    pub(super) fn outcome(&self, results: &[Val], image: Option<ImageType>) -> wasmtime::Result<Called> {
+        let Some(function) = self.function_type() else { return Ok(Err(ToolError::Cancelled)) };
         if let Some((image, bytes)) = image.zip(function.bytes(results)) {
             return Ok(self.shown(image, bytes));
         }
@@ -294,6 +371,14 @@ impl Exported {
     }
 }
 
+/// What comes after a result.
+pub(super) struct Rest {
+    /// The bytes of the stream that it is.
+    pub(super) streamed: Option<Streamed>,
+    /// Whether all tasks ended by themselves.
+    pub(super) finished: wasmtime::Result<bool>,
+}
+
 /// Stands where a result is to come: no flag has an empty name.
 fn not_given() -> Val {
     Val::Flags(vec![String::new()])
@@ -301,7 +386,7 @@ fn not_given() -> Val {
 
 /// A function that gave its result gave it, even if it fails when it cleans up afterwards: that goes to the log.
 /// One without results has given nothing before its end.
-fn given(called: wasmtime::Result<()>, results: &[Val], function: &str) -> wasmtime::Result<()> {
+pub(super) fn given(called: wasmtime::Result<()>, results: &[Val], function: &str) -> wasmtime::Result<()> {
     let Err(error) = called else { return Ok(()) };
     if tasks::is_cancelled(&error) || results.is_empty() || results.contains(&not_given()) {
         return Err(error);
@@ -319,6 +404,7 @@ fn members(arguments: &str) -> Result<Map<String, Value>, String> {
 
 struct Found<'a> {
     compiled: &'a Compiled,
+    resources: &'a Resources,
     functions: Vec<Exported>,
     refused: Vec<(String, String)>,
     names: HashSet<String>,
@@ -327,7 +413,7 @@ struct Found<'a> {
 impl Found<'_> {
     fn add(&mut self, interface: Option<&str>, export: &str, name: String, item: &ComponentItem) {
         let ComponentItem::ComponentFunc(ty) = item else { return };
-        let outcome = match Function::of(ty) {
+        let outcome = match Function::of(ty, self.resources) {
             Err(why) => Err(why.to_string()),
             Ok(function) => Ok(Kind::Function(function)),
         };
@@ -342,15 +428,34 @@ impl Found<'_> {
         self.take(Some(interface), service::HANDLE, service::NAME.to_owned(), Ok(Kind::Service));
     }
 
+    /// One for each resource that there can be a handle of.
+    fn add_drops(&mut self) {
+        for (resource, interface) in self.resources.iter() {
+            let Some(handle) = self.resources.handle(resource, true) else { continue };
+            if !self.functions.iter().any(|exported| exported.gives(handle.resource)) {
+                continue;
+            }
+            let name = dropping(interface, &handle.name);
+            if !self.names.insert(name.clone()) {
+                self.refused.push((name, TAKEN.to_owned()));
+                continue;
+            }
+            let own = Field { name: "self".to_owned(), shape: Shape::Handle(handle) };
+            let kind = Kind::Drop(Function::new(vec![own], None));
+            self.functions.push(Exported { name, kind, is_newer: false, is_kept: true, index: None });
+        }
+    }
+
     fn take(&mut self, interface: Option<&str>, export: &str, name: String, kind: Result<Kind, String>) {
         let parent = interface.and_then(|interface| self.compiled.get_export_index(None, interface));
         let index = self.compiled.get_export_index(parent.as_ref(), export);
         let outcome = kind.and_then(|kind| match index {
             None => Err("it cannot be found".to_owned()),
-            _ if !self.names.insert(name.clone()) => Err("another function has the same name".to_owned()),
+            _ if !self.names.insert(name.clone()) => Err(TAKEN.to_owned()),
             Some(index) => {
                 let is_newer = interface.is_some_and(is_newer);
-                Ok(Exported { name: name.clone(), kind, is_newer, index })
+                let is_kept = matches!(&kind, Kind::Function(function) if function.has_handles());
+                Ok(Exported { name: name.clone(), kind, is_newer, is_kept, index: Some(index) })
             }
         });
         match outcome {
@@ -360,9 +465,31 @@ impl Found<'_> {
     }
 }
 
-/// The name that a function of an interface has as a tool. A resource's own functions need no resource.
+/// Why a function is no tool.
+const TAKEN: &str = "another function has the same name";
+
+/// The name that a function of an interface has as a tool.
 pub fn tool_name(interface: &str, function: &str) -> String {
-    format!("{}.{}", short_name(interface), function.strip_prefix("[static]").unwrap_or(function))
+    format!("{}.{}", short_name(interface), function_name(function))
+}
+
+/// The name that a function has as a tool, without its interface: those of a resource begin with the resource's name.
+/// `[drop]` is no name of WIT, but what this program adds for each resource.
+pub fn function_name(function: &str) -> String {
+    let Some((kind, name)) = function.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
+        return function.to_owned();
+    };
+    match kind {
+        "constructor" => format!("{name}.new"),
+        "drop" => format!("{name}.drop"),
+        _ => name.to_owned(),
+    }
+}
+
+/// What the tool is called that lets go of a resource.
+fn dropping(interface: Option<&str>, resource: &str) -> String {
+    let function = format!("[drop]{resource}");
+    interface.map_or_else(|| function_name(&function), |interface| tool_name(interface, &function))
 }
 
 /// `add` of `docs:adder/add@0.1.0`.
@@ -377,5 +504,16 @@ mod tests {
     fn interfaces_have_short_names() {
         let names = ["docs:adder/add@0.1.0", "wasi:cli/run@0.2.3", "plain"].map(super::short_name);
         assert_eq!(names, ["add", "run", "plain"]);
+    }
+
+    #[test]
+    fn functions_of_resources_begin_with_its_name() {
+        let names =
+            ["[constructor]counter", "[method]counter.add", "[static]counter.merge", "[drop]counter", "add"];
+        assert_eq!(
+            names.map(|name| super::tool_name("a:b/c@1.0.0", name)),
+            ["c.counter.new", "c.counter.add", "c.counter.merge", "c.counter.drop", "c.add"]
+        );
+        assert_eq!(super::dropping(None, "counter"), "counter.drop");
     }
 }

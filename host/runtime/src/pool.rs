@@ -7,6 +7,11 @@ const MAX_INSTANCES: u32 = 80;
 /// Calls of components of others that run at once, over all of them. What they can take of the pool
 /// is not taken from the others.
 pub(super) const MAX_SHIPPED_CALLS: u32 = 32;
+/// Instances of components of others that are kept between calls, over all sessions. Each may have as much memory as a
+/// call, and nobody may be using it.
+pub const MAX_KEPT: u32 = 4;
+/// All instances of components of others.
+const MAX_SHIPPED_INSTANCES: u32 = MAX_SHIPPED_CALLS + MAX_KEPT;
 /// Memories and tables of such a call.
 pub(super) const MAX_SHIPPED_MEMORIES: u32 = 2;
 /// See [`MAX_SHIPPED_MEMORIES`].
@@ -28,14 +33,14 @@ const KEEP_RESIDENT_BYTES: usize = 1024 * 1024;
 #[must_use]
 pub fn pooled_config() -> wasmtime::Config {
     let mut pool = wasmtime::PoolingAllocationConfig::default();
-    let instances = MAX_INSTANCES + MAX_SHIPPED_CALLS;
+    let instances = MAX_INSTANCES + MAX_SHIPPED_INSTANCES;
     pool.total_component_instances(instances)
         .total_core_instances(instances * MAX_CORE_INSTANCES)
         .max_core_instances_per_component(MAX_CORE_INSTANCES)
-        .total_memories(MAX_INSTANCES + MAX_SHIPPED_CALLS * MAX_SHIPPED_MEMORIES)
-        .total_tables(MAX_INSTANCES * 2 + MAX_SHIPPED_CALLS * MAX_SHIPPED_TABLES)
+        .total_memories(MAX_INSTANCES + MAX_SHIPPED_INSTANCES * MAX_SHIPPED_MEMORIES)
+        .total_tables(MAX_INSTANCES * 2 + MAX_SHIPPED_INSTANCES * MAX_SHIPPED_TABLES)
         // Guests that wait have a stack of their own, and only those of others do: each costs at the start.
-        .total_stacks(MAX_SHIPPED_CALLS)
+        .total_stacks(MAX_SHIPPED_INSTANCES)
         .max_memory_size(MAX_MEMORY_BYTES)
         .max_unused_warm_slots(4)
         .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)

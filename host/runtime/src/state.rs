@@ -53,6 +53,27 @@ impl CallState {
         self.contexts.as_ref().map_or(Duration::ZERO, |contexts| contexts.call.asked_for)
     }
 
+    /// Another call begins, of an instance that is kept.
+    pub(super) fn begin(&mut self, contexts: Contexts, wasi: WasiSource) {
+        self.contexts = Some(contexts);
+        if let Some(state) = &mut self.wasi {
+            state.renew(Arc::new(wasi));
+        }
+        self.meter.memory_refused = false;
+    }
+
+    /// A call of an instance ends that is kept: what the capabilities have, and what it printed. Until the next call it
+    /// reaches nothing.
+    pub(super) fn pause(&mut self, tool: &str) -> (Contexts, String) {
+        let mut said = String::new();
+        if let Some(wasi) = &mut self.wasi {
+            wasi.log(tool);
+            said = wasi.said();
+            wasi.rest();
+        }
+        (self.contexts.take().expect(CALLS_ALONE), said)
+    }
+
     /// What the capabilities have at the end of a call.
     pub(super) fn into_contexts(self) -> Contexts {
         self.contexts.expect(CALLS_ALONE)

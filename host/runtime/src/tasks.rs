@@ -39,18 +39,19 @@ pub(super) async fn collect(
     ended.map_err(|_| wasmtime::Error::msg("its stream ended without a word"))
 }
 
-/// Lets tasks go on that a function left, for a while.
-pub(super) async fn finish(store: &mut Store<CallState>) -> wasmtime::Result<()> {
+/// Lets tasks go on that a function left, for a while. Whether all of them ended.
+pub(super) async fn finish(store: &mut Store<CallState>) -> wasmtime::Result<bool> {
     if store.concurrent_resource_table().is_none() {
-        return Ok(());
+        return Ok(true);
     }
     let rest = store.run_concurrent(async |tasks| {
         poll_fn(|context| tasks.poll_no_interesting_tasks(context)).await;
     });
-    timeout(LINGER, rest).await.unwrap_or_else(|_| {
+    let Ok(ended) = timeout(LINGER, rest).await else {
         tracing::debug!("it gave its result, and tasks that it left ended with the call");
-        Ok(())
-    })
+        return Ok(false);
+    };
+    ended.map(|()| true)
 }
 
 pub(super) fn is_cancelled(error: &wasmtime::Error) -> bool {

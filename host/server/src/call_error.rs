@@ -19,7 +19,7 @@ pub enum CallError {
     /// The tool's component broke, or was stopped.
     #[error(
         "{tool} has no result: {fault}. {}{}",
-        if *.has_effects { "What it stored was not kept." } else { "Nothing was changed." },
+        if *.has_effects || .fault.loses_resources() { "What it stored was not kept." } else { "Nothing was changed." },
         fault.said().map_or_else(String::new, |said| format!("\nBefore that it printed:\n{said}"))
     )]
     Fault {

@@ -45,7 +45,8 @@ impl Scope<'_> {
     /// The same, telling others of what it touches, and of waiting.
     pub fn setup_for(&self, uses: Uses, on_wait: Arc<dyn Fn() + Send + Sync>) -> Setup {
         let setup = self.workspace().setup(self.cancel().clone(), on_wait);
-        Setup { uses, prefix: self.prefix().map(Arc::from), ..setup }
+        let session = Some(self.session.id);
+        Setup { uses, session, prefix: self.prefix().map(Arc::from), ..setup }
     }
 
     /// Set when the request must stop.

@@ -258,6 +258,7 @@ impl Workspace {
             prefix: None,
             uses: Uses::default(),
             on_progress: Arc::new(|_| {}),
+            session: None,
             asked_by: Caller::Model,
             read_only: false,
             cancel,

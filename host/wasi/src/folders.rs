@@ -144,6 +144,13 @@ pub(super) enum Preopen {
 }
 
 impl Guard {
+    /// Decides for another call. The folders are the same; what may not be changed in them is looked for again.
+    pub(super) fn renew(&mut self, source: &WasiSource) {
+        self.uses = source.uses.clone();
+        self.is_planning = source.read_only;
+        self.unwritable = OnceLock::new();
+    }
+
     /// What a guest begins with, and what each is called. The C library of WASI takes `.` and `/` for one, and
     /// then the last: paths without a beginning are of the workspace, if that was granted.
     pub(super) fn preopens(&self) -> Vec<(Preopen, String)> {

@@ -110,19 +110,15 @@ impl WasiState {
             .stderr(stderr.clone())
             .arg(source.name.as_str())
             .args(&program.args);
-        if source.approved.clock {
-            source.uses.once("clock", APPROVAL);
-        } else {
+        note_grants(&source);
+        if !source.approved.clock {
             builder.wall_clock(still::Clock).monotonic_clock(still::Clock);
         }
-        if source.approved.random {
-            source.uses.once("random", APPROVAL);
-        } else {
+        if !source.approved.random {
             let (secure, insecure, seed) = still::random();
             builder.secure_random(secure).insecure_random(insecure).insecure_random_seed(seed);
         }
         for (name, value) in source.variables() {
-            source.uses.allowed("env", &name, APPROVAL);
             builder.env(name, value);
         }
         let guard = folders::open(&source, &mut builder);
@@ -147,6 +143,23 @@ impl WasiState {
         *self = Self::new(Arc::clone(&self.source), program);
     }
 
+    /// The same for another call of an instance that is kept. What it opened is still open; all else begins anew.
+    pub fn renew(&mut self, source: Arc<WasiSource>) {
+        note_grants(&source);
+        self.guard.renew(&source);
+        self.requests = Requests::new(&source);
+        self.lines = 0;
+        self.stdout.clear();
+        self.stderr.clear();
+        self.source = source;
+    }
+
+    /// Between two calls of an instance that is kept: no request of the last one goes on.
+    pub fn rest(&mut self) {
+        let nothing = WasiSource::nothing(&self.source.name);
+        self.renew(Arc::new(nothing));
+    }
+
     /// The end of all that was printed, for an error.
     pub fn said(&self) -> String {
         let said = self
@@ -163,6 +176,18 @@ impl WasiState {
         for sink in [&self.stdout, &self.stderr] {
             sink.log(tool, &self.source.secrets);
         }
+    }
+}
+
+/// Notes what a call has without asking for it again.
+fn note_grants(source: &WasiSource) {
+    for (name, granted) in [("clock", source.approved.clock), ("random", source.approved.random)] {
+        if granted {
+            source.uses.once(name, APPROVAL);
+        }
+    }
+    for (name, _) in source.variables() {
+        source.uses.allowed("env", &name, APPROVAL);
     }
 }
 

@@ -7,7 +7,7 @@ use http_body_util::{BodyExt as _, Limited};
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
 use scorpiox_policy::HostRule;
 use scorpiox_web::{Exchange, WebError};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, Method, Scheme};
@@ -92,6 +92,8 @@ pub(super) struct Requests {
     secrets: Arc<Secrets>,
     uses: Uses,
     places: Arc<Semaphore>,
+    /// Goes with the call, and what is on its way ends then: an instance may be kept for longer.
+    call: watch::Sender<()>,
 }
 
 type Sent = Result<(http::Response<WasiBody>, Ending), Error>;
@@ -106,6 +108,7 @@ impl Requests {
             secrets: Arc::clone(&source.secrets),
             uses: source.uses.clone(),
             places: Arc::new(Semaphore::new(MAX_WAITING)),
+            call: watch::channel(()).0,
         }
     }
 }
@@ -124,7 +127,8 @@ impl WasiHttpHooks for Requests {
         let (plugin, web, hosts) = (self.plugin.clone(), self.web.clone(), self.hosts.clone());
         let (uses, places) = (self.uses.clone(), Arc::clone(&self.places));
         let secrets = Arc::clone(&self.secrets);
-        Box::new(async move {
+        let mut call = self.call.subscribe();
+        let sent = async move {
             let _place = places.try_acquire().map_err(|_| Error::ConnectionLimitReached)?;
             let (Some(web), Some(hosts)) = (web, hosts) else {
                 let why = "no hosts were approved for this plugin";
@@ -153,6 +157,13 @@ impl WasiHttpHooks for Requests {
                 Limited::new(body, MAX_ANSWER_BYTES).map_err(|error| broken(&*error)).boxed_unsync()
             });
             Ok((answer, Box::new(async { Ok(()) }) as Ending))
+        };
+        Box::new(async move {
+            tokio::select! {
+                sent = sent => sent,
+                // Nothing is ever said there: the call has ended.
+                _ = call.changed() => Err(Error::ConnectionTerminated),
+            }
         })
     }
 }

@@ -94,6 +94,14 @@ impl Sink {
         Printed { head, tail, total: kept.total }
     }
 
+    /// Forgets what was written.
+    pub(super) fn clear(&self) {
+        let mut kept = self.lock();
+        kept.head.clear();
+        kept.tail.clear();
+        kept.total = 0;
+    }
+
     /// Tells the operator what was written.
     pub(super) fn log(&self, tool: &str, secrets: &Secrets) {
         let text = secrets.redacted(self.printed().text());

@@ -22,6 +22,9 @@ pub use prompter::{Prompter, ways_here};
 pub trait Counterpart: Send + Sync {
     /// Asks the person.
     fn ask(&self, questions: &Questions) -> Asked;
+    /// The call cannot be made again, since an earlier run has changed what it works with: nobody is asked
+    /// [`Asked::Later`].
+    fn runs_once(&self) {}
     /// Asks the client's model, with the parameters of `sampling/createMessage`.
     fn sample(&self, parameters: serde_json::Value) -> Result<serde_json::Value, Unsampled>;
 }

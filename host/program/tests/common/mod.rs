@@ -76,6 +76,7 @@ pub fn setup(folder: &Path) -> Setup {
         prefix: None,
         uses: Uses::default(),
         on_progress: Arc::new(|_| {}),
+        session: None,
         asked_by: scorpiox_capabilities::setup::Caller::Model,
         read_only: false,
         cancel: Cancel::default(),

@@ -26,6 +26,7 @@ use super::subscriptions::Subscriptions;
 use super::workspace::Workspace;
 pub use facts::Facts;
 use names::Names;
+use scorpiox_capabilities::setup::SessionId;
 use scorpiox_runtime::{Beat, Ticker};
 use scorpiox_tools::Tool;
 
@@ -49,6 +50,7 @@ pub trait Transport: Send + Sync {
 
 /// One client's session.
 pub struct Session {
+    pub(crate) id: SessionId,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) audience: Audience,
     /// Where the client is told what it did not ask for.
@@ -76,6 +78,7 @@ impl Workspace {
 impl Session {
     fn new(workspace: Arc<Workspace>, audience: Audience, notices: Reply) -> Self {
         Self {
+            id: SessionId::unique(),
             workspace,
             audience,
             notices,
@@ -189,6 +192,7 @@ impl Session {
     /// Answers what is still open, and leaves the workspace: the last word of the session.
     pub fn end(&self) {
         self.subscriptions.close(&self.inflight);
+        self.workspace.runtime().end_session(self.id);
         self.workspace.disconnect(self);
     }
 }

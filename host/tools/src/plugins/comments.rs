@@ -13,7 +13,7 @@ use scorpiox_anatomy::{Anatomy, Comment};
 use scorpiox_compile::Package;
 use scorpiox_plugin::read_file;
 
-use scorpiox_runtime::{SERVICE_TOOL, is_program, is_service, tool_name};
+use scorpiox_runtime::{SERVICE_TOOL, function_name, is_program, is_service, tool_name};
 
 /// Most bytes of all files together, and most files: the WIT of all of WASI is a tenth of it.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -49,7 +49,7 @@ pub fn name(interface: Option<&str>, function: &str) -> String {
         Some(interface) if is_program(interface) => "run".to_owned(),
         Some(interface) if is_service(interface) => SERVICE_TOOL.to_owned(),
         Some(interface) => tool_name(interface, function),
-        None => function.to_owned(),
+        None => function_name(function),
     }
 }
 

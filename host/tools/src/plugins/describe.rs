@@ -253,7 +253,8 @@ fn reflect(compiled: &Compiled, manifest: &Manifest) -> Result<Described, Undesc
         if manifest.tools.get(name).is_some_and(|note| note.image.is_some()) && !exported.gives_bytes() {
             return Err(Undescribed::NoImage(name.clone()));
         }
-        let mut definition = definition(exported, manifest.comments.get(name).map_or("", String::as_str));
+        let said = manifest.comments.get(name).map_or(exported.description(), String::as_str);
+        let mut definition = definition(exported, said);
         choice::note(&mut definition, manifest, name);
         // One that cannot be a tool costs the plugin nothing but itself.
         match check_one(&definition) {

@@ -157,6 +157,9 @@ pub fn tools(
         definitions.iter().zip(&called).map(|(tool, called)| function(tool, called)).collect();
     let images = inner.iter().zip(&called).filter_map(|(inner, called)| Some((inner.clone(), called.image?)));
     component.images = images.collect();
+    let listed = inner.iter().zip(&definitions);
+    component.listed =
+        listed.map(|(inner, tool)| (inner.clone(), format!("{plugin}.{}", tool.name))).collect();
     let component = Arc::new(component);
     let tool = |(definition, inner): (Definition, String)| {
         let full = format!("{plugin}.{}", definition.name);

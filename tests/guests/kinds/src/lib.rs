@@ -1,10 +1,14 @@
 //! A component that knows nothing of this project: functions of every kind of type.
 
+// For a type that is nested more deeply than others.
+#![recursion_limit = "512"]
+
 wit_bindgen::generate!({ path: "wit", world: "kinds" });
 
 use exports::test::kinds::echo::{Colour, Guest as Echo, Point, Rights, Shape};
 use exports::test::kinds::handles::{Guest as Handles, GuestThing, Thing};
 use exports::test::kinds::hostile::Guest as Hostile;
+use exports::test::kinds::vast::{Guest as Vast, Level65};
 
 struct Kinds;
 
@@ -106,6 +110,10 @@ impl Handles for Kinds {
     type Thing = OneThing;
 
     fn take(_: Thing) {}
+}
+
+impl Vast for Kinds {
+    fn deep(_: Level65) {}
 }
 
 export!(Kinds);

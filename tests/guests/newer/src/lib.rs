@@ -9,6 +9,7 @@ use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
+use exports::test::newer::jars::{Guest as Jars, GuestJar};
 use wasip3::cli::{environment, exit, stderr, stdout};
 use wasip3::clocks::{monotonic_clock, system_clock};
 use wasip3::sockets::ip_name_lookup::resolve_addresses;
@@ -198,6 +199,32 @@ impl Guest for Newer {
 
     fn later() -> FutureReader<u32> {
         wit_future::new(|| 7).1
+    }
+}
+
+struct OneJar(String);
+
+impl Jars for Newer {
+    type Jar = OneJar;
+}
+
+impl GuestJar for OneJar {
+    fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    async fn text(&self) -> String {
+        monotonic_clock::wait_for(MILLISECOND).await;
+        self.0.clone()
+    }
+
+    async fn linger(&self, how: String) -> String {
+        <Newer as Guest>::linger(how).await;
+        self.0.clone()
+    }
+
+    async fn bytes(&self, count: u64) -> StreamReader<u8> {
+        bytes(count)
     }
 }
 

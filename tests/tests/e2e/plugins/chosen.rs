@@ -74,8 +74,8 @@ fn names_that_are_not_there_or_would_be_one_are_errors() {
         ),
         ("[tools.divide]\nrename = \"a b\"\n", "tools.divide.rename is \"a b\"; write 1 to 39 letters"),
         (
-            "[tools.\"handles.take\"]\ntitle = \"x\"\n",
-            "but handles.take cannot be a tool: parameter value is a resource",
+            "[tools.\"vast.deep\"]\ntitle = \"x\"\n",
+            "but vast.deep cannot be a tool: its types are nested deeper than 64 levels",
         ),
         (
             "[tools.divide]\nimage = \"image/png\"\n",

@@ -208,8 +208,9 @@ fn inspect_says_of_any_file_what_it_is() {
                 "kinds.wasm: a component, ",
                 "  divide\n    | func(a: u64, b: u64) -> result<u64, string>\n",
                 "It can be added: `scorpiox-code plugin add",
-                "handles.take\n",
-                "cannot be a tool: it has a resource",
+                "handles.take\n    | func(value: thing)\n",
+                "vast.deep\n",
+                "cannot be a tool: its types are nested too deeply",
             ],
         ),
         (

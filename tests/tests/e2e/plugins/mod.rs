@@ -22,6 +22,7 @@ mod looked_into;
 mod many;
 mod packed;
 mod raw;
+mod resources;
 mod secrets;
 mod signed;
 #[cfg(unix)] // links and pipes

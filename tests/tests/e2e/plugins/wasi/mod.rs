@@ -8,7 +8,7 @@ mod keeping;
 mod newer;
 mod nothing;
 mod programs;
-mod requests;
+pub(super) mod requests;
 #[cfg(unix)] // paths that begin with /
 mod roots;
 mod services;

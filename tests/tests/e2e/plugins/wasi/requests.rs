@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::{outsider, try_to};
 
-pub(super) fn program(policy: &str) -> Program {
+pub(crate) fn program(policy: &str) -> Program {
     let program = Program::new();
     let text = format!("version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\n{policy}");
     program.put("home/.scorpiox/policy.toml", text);
     program
 }
 
-pub(super) fn site() -> (Site, String) {
+pub(crate) fn site() -> (Site, String) {
     let site = Site::start(|asked| match asked.path.as_str() {
         "/moved" => Answer::redirect("http://127.0.0.1:1/elsewhere"),
         "/echo" => Answer::of("text/plain", format!("{} {}", asked.method, asked.body)),
@@ -25,7 +25,7 @@ pub(super) fn site() -> (Site, String) {
     (site, authority)
 }
 
-pub(super) fn manifest(host: &str) -> String {
+pub(crate) fn manifest(host: &str) -> String {
     format!("[capabilities.web]\nwhy = \"pages\"\nhosts = [\"{host}\"]\n")
 }
 

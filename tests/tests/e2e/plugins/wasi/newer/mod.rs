@@ -3,6 +3,7 @@
 #[cfg(unix)] // links, and paths that begin with /
 mod files;
 mod http;
+mod resources;
 mod tasks;
 
 use scorpiox_tests::{Program, Started};
