@@ -46,6 +46,11 @@ pub struct Look {
 const MAX_ROWS: usize = 12;
 
 impl Look {
+    /// Whether a signature lies beside it, whoever made it.
+    pub fn is_signed(&self) -> bool {
+        self.signature.is_some() || self.origin.as_ref().is_some_and(|origin| origin.signature.is_some())
+    }
+
     /// Looks into a plugin, without giving it anything. Who knows what its component is made of says so.
     pub fn at(site: &Site, installed: Installed, anatomy: Option<&Anatomy>) -> Result<Self> {
         let stamps = installed.settled_stamps().copied();
@@ -324,7 +329,7 @@ pub fn show(site: &Site, name: &PluginName) -> Result<ExitCode> {
         .map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
     let rules = Operator::new(site.clone());
     let status = standing(&rules, name, &Status::of(&installed, decisions.get(name)));
-    let look = Look::at(site, installed, None)?;
+    let look = Look::at(site, installed, None).with_context(|| format!("{name}, which is {status}"))?;
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
     let _ = writeln!(text, "Hash of all of it: {}", look.hash());

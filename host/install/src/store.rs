@@ -7,13 +7,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_minisign::{MAX_SIGNATURE_BYTES, digest};
 use scorpiox_operator::Site;
 use scorpiox_package::{Entry, Index, MAX_INDEX_BYTES, MAX_PACKAGE_BYTES};
-use scorpiox_plugin::{Installed, PluginFolder, PluginName};
+use scorpiox_plugin::{Installed, Origin, PluginFolder, PluginName};
 use scorpiox_policy::Sourced;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, one_line, rows};
 use semver::Version;
 
-use crate::source::{Given, bounded, signature_beside};
+use crate::source::{Given, Keys, Source, bounded, signature_beside};
 
 /// Rows of a description that are shown.
 const MAX_ROWS: usize = 3;
@@ -79,8 +79,22 @@ impl Opened {
         installed.iter().filter_map(newer).collect()
     }
 
-    /// The pack of an entry, if it is the one that the index lists.
-    pub fn fetch(&self, entry: &Entry, fetch: &dyn Fetch) -> Result<Given> {
+    /// What was found, as it can be installed under the name that the older version has, if it is what the index lists.
+    pub fn source(&self, found: &Found, fetch: &dyn Fetch, keys: &Keys) -> Result<Source> {
+        let entry = &found.entry;
+        let source = Source::from_bytes(self.fetch(entry, fetch)?, Some(&found.name), keys)?;
+        let Origin { name, version, address, .. } = &source.origin;
+        ensure!(
+            *name == entry.name && *version == entry.version.to_string(),
+            "{address} is {name} {version}, and the index lists it as {} {}",
+            entry.name,
+            entry.version
+        );
+        Ok(source)
+    }
+
+    /// The pack of an entry, if it has the bytes that the index lists.
+    fn fetch(&self, entry: &Entry, fetch: &dyn Fetch) -> Result<Given> {
         let address = self.whole(&entry.address)?;
         let (bytes, beside) = if is_path(&address) {
             let path = Path::new(&address);

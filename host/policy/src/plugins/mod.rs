@@ -225,7 +225,10 @@ impl PluginsPolicy {
         let approves = |rule: &PluginPattern| {
             rule.hash.is_some() || rule.signer.is_some() && self.approve.value == Approve::Policy
         };
-        self.rules.allow.iter().find(|rule| approves(&rule.value) && rule.value.covers_each_name(vouched))
+        let covers =
+            |rule: &&Sourced<PluginPattern>| approves(&rule.value) && rule.value.covers_each_name(vouched);
+        // A hash means this very version; a signature, whatever is signed. Their order in the file says nothing.
+        self.rules.allow.iter().filter(covers).min_by_key(|rule| !rule.value.has_hash())
     }
 
     /// The rules of `allow` that let a plugin of this name run by its content or its signer.

@@ -253,7 +253,7 @@ fn a_version_that_is_not_approved_leaves_the_approved_one_running() {
     let (refused, _, err) = program.run(&["plugin", "add", &new, "--yes", "0000"]);
     assert!(!refused.success() && err.contains("nothing was changed"), "{err}");
     let (refused, out, _) = program.run(&["plugin", "add", &new]);
-    assert!(!refused.success() && out.contains("kinds runs as it was approved before"), "{out}");
+    assert!(!refused.success() && out.contains("kinds stays as it was approved before"), "{out}");
     assert_eq!(status(&program), "kinds 1  approved\n");
     let hash = hash_of(&program, &new);
     let (added, out, err) = program.run(&["plugin", "add", &new, "--yes", &hash]);

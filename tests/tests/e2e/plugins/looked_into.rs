@@ -119,7 +119,9 @@ fn what_is_asked_for_in_vain_and_what_is_not_asked_for_are_notes() {
     let said = one_line(&out);
     assert!(said.contains("The component can use what plugin.toml does not ask for: "), "{out}");
     assert!(said.contains("web (wasi:http/outgoing-handler@"), "{out}");
-    let always = said.split_once("Standard libraries always import ").and_then(|(_, rest)| rest.split_once(", whether"));
+    let always = said
+        .split_once("Standard libraries always import ")
+        .and_then(|(_, rest)| rest.split_once(", whether"));
     let (always, _) = always.expect("a note of what each program imports");
     assert!(always.contains("files") && always.contains("env") && !always.contains("clock"), "{always}");
     // The question, and what the person decides by, stand below.

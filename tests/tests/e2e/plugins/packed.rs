@@ -338,6 +338,17 @@ fn an_older_version_is_taken_by_a_person_alone() {
     bed.policy("allow = [\"signer:acme\"]\napprove = \"policy\"", "");
     bed.refused(&["plugin", "add", &old, "--allow-downgrade"], "a signature approves no older version");
     bed.done(&CALL);
+    // A hash in the policy means this very version, wherever it stands there.
+    for allow in [
+        format!("\"signer:acme\", \"kinds@sha256:{hash}\""),
+        format!("\"kinds@sha256:{hash}\", \"signer:acme\""),
+    ] {
+        bed.policy(&format!("allow = [{allow}]\napprove = \"policy\""), "");
+        bed.done(&["plugin", "add", &old]);
+        assert_eq!(bed.version(), "1.9.0");
+        bed.done(&["plugin", "add", &new]);
+        assert_eq!(bed.version(), "1.10.0");
+    }
 }
 
 #[test]
@@ -353,13 +364,14 @@ fn an_index_says_what_is_newer_and_an_update_is_what_it_lists() {
         let digest = Sha256::digest(fs::read(&file).expect("a pack"));
         digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
     };
-    let listed = |address: &str, sha256: &str| {
+    let listed_as = |version: &str, address: &str, sha256: &str| {
         let entry = format!(
-            "{{\"name\": \"kinds\", \"version\": \"1.1.0\", \"description\": \"Kinds of things\", \
+            "{{\"name\": \"kinds\", \"version\": \"{version}\", \"description\": \"Kinds of things\", \
              \"address\": \"{address}\", \"sha256\": \"{sha256}\"}}"
         );
         bed.program.put("workspace/index.json", format!("{{\"version\": 1, \"plugins\": [{entry}]}}"));
     };
+    let listed = |address: &str, sha256: &str| listed_as("1.1.0", address, sha256);
     listed("kinds-1.1.0.plugin", &sha256);
     let said = bed.done(&["plugin", "outdated"]);
     assert!(said.contains("kinds 1.0.0: 1.1.0 is there"), "{said}");
@@ -375,6 +387,8 @@ fn an_index_says_what_is_newer_and_an_update_is_what_it_lists() {
         listed(address, sha256);
         bed.refused(&["plugin", "update", "kinds"], why);
     }
+    listed_as("3.0.0", "kinds-1.1.0.plugin", &sha256);
+    bed.refused(&["plugin", "update", "kinds"], "is kinds 1.1.0, and the index lists it as kinds 3.0.0");
     listed("kinds-1.1.0.plugin", &sha256);
     let hash = bed.done(&["plugin", "hash", &file]);
     bed.done(&["plugin", "update", "kinds", "--yes", &hash]);

@@ -137,6 +137,10 @@ fn judged_by_policy(
     let plugin = look.candidate(&content);
     if let Some(signer) = plugins.signed_by(&plugin) {
         told(&format!("Signed by {} ([plugins.signers], {}).", signer.value.name, signer.source));
+    } else if look.is_signed() {
+        told(
+            "It has a signature, and no signer of the policy vouches for it by that: it counts as not signed.",
+        );
     }
     if let Err(refusal) = plugins.check(&plugin) {
         refused_by_policy(environment, what, look, &refusal);
@@ -358,7 +362,7 @@ pub(super) fn not_taken(name: &PluginName, judged: Judged) -> ExitCode {
     } else {
         ""
     };
-    let said = format!("{why}Nothing was changed: {name} runs as it was approved before.");
+    let said = format!("{why}Nothing was changed: {name} stays as it was approved before.");
     terminal::print(&Shown::text(&format!("\n{}\n", wrapped(&said, columns()).join("\n"))));
     ExitCode::FAILURE
 }

@@ -165,8 +165,7 @@ fn newer(
             terminal::print(&Shown::line(&format!("{name} has no newer version in the index.")));
             return Ok(None);
         };
-        return Source::from_bytes(opened.fetch(&found.entry, addresses)?, Some(name), addresses.keys())
-            .map(Some);
+        return opened.source(found, addresses, addresses.keys()).map(Some);
     }
     let address = installed.address().with_context(|| {
         format!("it is not known where {name} came from; name the new version with --from")
@@ -183,8 +182,7 @@ fn update_all(environment: &Environment, addresses: &Addresses<'_>, said: Said<'
     }
     let mut failed = false;
     for found in found {
-        let given = opened.fetch(&found.entry, addresses);
-        let source = given.and_then(|given| Source::from_bytes(given, Some(&found.name), addresses.keys()));
+        let source = opened.source(&found, addresses, addresses.keys());
         let outcome = source.and_then(|source| install(environment, UPDATE, &source, said));
         match outcome {
             Ok(code) => failed |= code != ExitCode::SUCCESS,

@@ -29,7 +29,8 @@ fn a_program_that_fails_says_so_with_what_it_complained_about() {
     let failed = server.call("program.run", json!({"args": ["fail"]}));
     let said = refused(&failed);
     assert!(
-        said.starts_with("The program ended with an exit code other than 0.\n") && said.ends_with("it went wrong"),
+        said.starts_with("The program ended with an exit code other than 0.\n")
+            && said.ends_with("it went wrong"),
         "{said}"
     );
     let left = server.call("program.run", json!({"args": ["exit", "7"]}));

@@ -94,11 +94,15 @@ fn a_program_takes_words_and_input_and_prints() {
     let failed = run(json!({"args": ["fail"]}));
     let said = refused(&failed);
     assert!(
-        said.starts_with("The program ended with an exit code other than 0.\n") && said.ends_with("it went wrong"),
+        said.starts_with("The program ended with an exit code other than 0.\n")
+            && said.ends_with("it went wrong"),
         "{said}"
     );
     assert!(refused(&run(json!({"args": ["exit", "7"]}))).starts_with("The program ended with exit code 7."));
     assert_eq!(text(&run(json!({"args": ["exit", "0"]}))), "[\"exit\", \"0\"] \"\"\n");
     let flood = text(&run(json!({"args": ["flood"]})));
-    assert!(flood.contains("a result has at most 65,536 bytes: `output_kib` of [limits] in plugin.toml"), "{flood}");
+    assert!(
+        flood.contains("a result has at most 65,536 bytes: `output_kib` of [limits] in plugin.toml"),
+        "{flood}"
+    );
 }
