@@ -24,19 +24,23 @@ fi
 scripts/need.sh minisign minisign
 
 work=$(mktemp -d)
-pid=
-trap 'kill $pid 2>/dev/null || true; rm -rf "$work"' EXIT
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-registry=127.0.0.1:$port
-cat > "$work/config.yml" <<YAML
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
+# serve NAME YAML: starts a registry, and sets `address` to where it is.
+serve() {
+    local port
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    address=127.0.0.1:$port
+    cat > "$work/$1.yml" <<YAML
 version: 0.1
 log: { level: error }
-storage: { filesystem: { rootdirectory: $work/storage } }
-http: { addr: $registry }
+storage: { filesystem: { rootdirectory: $work/$1 } }
+http: { addr: $address }
+$2
 YAML
-"$server" serve "$work/config.yml" >"$work/server.log" 2>&1 &
-pid=$!
-python3 - "$port" <<'PYTHON' || { cat "$work/server.log" >&2; exit 1; }
+    "$server" serve "$work/$1.yml" >"$work/$1.log" 2>&1 &
+    pids+=($!)
+    python3 - "$port" <<'PYTHON' || { cat "$work/$1.log" >&2; exit 1; }
 import socket, sys, time
 until = time.monotonic() + 30
 while True:
@@ -48,6 +52,13 @@ while True:
             sys.exit("the registry does not listen")
         time.sleep(0.05)
 PYTHON
+}
+serve open ""
+registry=$address
+# `me` with the password `a-test-password`, as `htpasswd -B` writes it.
+printf '%s\n' 'me:$2b$05$tusgKfitZ7j7q5FQxTLOzOaNcXo.i22cI9cAw2cnd0H6huZ6TMsCu' > "$work/htpasswd"
+serve private "auth: { htpasswd: { realm: test, path: $work/htpasswd } }"
+private=$address
 
 mkdir -p "$work/home/.scorpiox" "$work/project" "$work/kinds"
 cd "$work/project"
@@ -115,6 +126,38 @@ OrasClient(hostname=sys.argv[1], insecure=True).push(
     target=f"{sys.argv[1]}/foreign/kinds:2", files=["foreign.wasm:application/wasm"])
 print("pushed")' "$registry"
 check "and it is added" "foreign is approved" add "oci://$registry/foreign/kinds:2" --name foreign
+# credentials LINES: what the policy says of the registry that asks for a password.
+cp "$work/home/.scorpiox/policy.toml" "$work/policy.toml"
+credentials() {
+    { cat "$work/policy.toml"; printf '[plugins.registries."%s"]\n%s\n' "$private" "$1"; } > "$work/home/.scorpiox/policy.toml"
+}
+own=oci://$private/acme/kinds:stable
+(umask 077; echo a-test-password > "$work/home/key"; echo another-password > "$work/home/wrong")
+printf '#!/bin/sh\necho a-test-password\n' > "$work/home/print-key"
+chmod 700 "$work/home/print-key"
+check "a registry that asks for a password is told none unasked" "!there are no credentials for $private" code plugin push kinds-1.0.0.plugin "$own"
+credentials 'user = "me"
+password_file = "~/wrong"'
+check "a wrong password is said, and is not shown" "!do not suffice for" code plugin push kinds-1.0.0.plugin "$own"
+if grep -q another-password "$work/said"; then echo "the password is shown" >&2; exit 1; fi
+credentials 'user = "me"
+password_file = "~/key"'
+check "with a file a pack is pushed" "with its signature" code plugin push kinds-1.0.0.plugin "$own"
+code plugin remove kinds >/dev/null
+check "and pulled" "Signed by acme" add "$own"
+credentials 'user = "me"
+command = ["~/print-key"]'
+check "with a program a newer one is pushed" "with its signature" code plugin push kinds-1.1.0.plugin "$own"
+check "and taken" "1.0.0 before, 1.1.0 now" code plugin update kinds
+mkdir -p "$work/home/.docker"
+(umask 077; printf '{"auths":{"%s":{"auth":"%s"}}}' "$private" "$(printf me:a-test-password | base64)" > "$work/home/.docker/config.json")
+cp "$work/policy.toml" "$work/home/.scorpiox/policy.toml"
+check "what docker has is not used unasked" "!there are no credentials for $private" code plugin test "$own"
+credentials 'credentials = "docker"'
+check "with what docker has it is looked at" "It can be added" code plugin test "$own"
+chmod 604 "$work/home/.docker/config.json"
+check "but not where others can read that" "!others may read it" code plugin test "$own"
+cp "$work/policy.toml" "$work/home/.scorpiox/policy.toml"
 sed -i 's/^\[web\]/[web]\ndeny = ["127.0.0.0\/8"]/' "$work/home/.scorpiox/policy.toml"
 check "where the policy denies the host nothing is asked" "!policy.toml line" code plugin add "$at:stable"
 check "and nothing pushed" "!policy.toml line" code plugin push other.wasm "oci://$registry/other:2"

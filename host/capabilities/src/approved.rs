@@ -29,6 +29,8 @@ pub struct Approved {
     pub profile: Option<String>,
     /// What may be asked of the client's model.
     pub sampling: Option<Budget>,
+    /// What its author calls it, where it is installed under another name: the policy's rules for either hold.
+    pub authors_name: Option<String>,
 }
 
 /// What may be asked of the client's model in a call.

@@ -36,7 +36,7 @@ pub fn of_file(policy: &FilesPolicy, path: &Path, granted: &[PathBuf], places: &
 
 /// The rule for a host: `only` narrows what the policy allows. What the name alone does not decide is decided by
 /// its addresses.
-pub(crate) fn of_host(
+pub fn of_host(
     policy: &WebPolicy,
     only: Option<&[HostRule]>,
     (host, port): (&str, u16),

@@ -67,9 +67,11 @@ impl From<Arc<ShellError>> for ShellFailure {
 
 impl View<'_, ShellCtx> {
     fn request(&self, command: String, timeout: Option<Duration>) -> Request {
+        let approved = self.call.approved.as_ref();
         let run_as = As::Component {
             name: Arc::clone(&self.call.name),
-            profile: self.call.approved.as_ref().and_then(|approved| approved.profile.clone()),
+            also: approved.and_then(|approved| approved.authors_name.clone()),
+            profile: approved.and_then(|approved| approved.profile.clone()),
             read_only: self.ctx.read_only,
         };
         Request { command, run_as, timeout, uses: self.call.uses.clone() }

@@ -5,7 +5,8 @@
 //! For each command it is sent the descriptors of the output, and makes a supervisor with a shell below it.
 //! [`Running`] is the host's end of such a command.
 //!
-//! Programs of this project that work on strangers' bytes are started here, too: see [`worker`].
+//! Programs of this project that work on strangers' bytes are started here, too: see [`worker`]. So is the one that a
+//! policy names to print a password: see [`program`].
 //!
 //! Invariants: the host never forks. It starts programs in this crate alone. A command that cannot be confined as
 //! asked does not run: whatever fails on the way is an error.
@@ -30,6 +31,7 @@ mod macos;
 mod memory;
 #[cfg(target_os = "linux")]
 pub mod packet;
+pub mod program;
 mod remove;
 #[cfg(target_os = "linux")]
 mod running;

@@ -28,7 +28,7 @@ pub use account::{account_home, account_id, account_name};
 pub use folder::{Folder, Identity, Kind, open_file};
 pub use names::is_plain;
 pub use normalized::normalized;
-pub use owner::{others_can_change, others_can_change_at};
+pub use owner::{others_can_change, others_can_change_at, others_can_read};
 #[cfg(windows)]
 pub use owner::{users_can_change, users_can_exchange_in};
 pub use resolve::{Resolver, Unresolved, Writable, resolve};

@@ -1,4 +1,4 @@
-//! Who can change a file or a folder.
+//! Who can change a file or a folder, or read a file.
 
 use std::fs::File;
 use std::io;
@@ -26,6 +26,25 @@ fn by_mode(about: &std::fs::Metadata) -> Option<String> {
     // By convention a user's own group has the user's number.
     let group_writes = about.mode() & 0o020 != 0 && ![0, user].contains(&about.gid());
     (group_writes || about.mode() & 0o002 != 0).then(|| "others may write it".to_owned())
+}
+
+/// Whether others than this process's user and the system's owner can read or change what is open: why, as a clause.
+#[cfg(unix)]
+pub fn others_can_read(open: &File) -> io::Result<Option<String>> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (about, user) = (open.metadata()?, rustix::process::geteuid().as_raw());
+    // By convention a user's own group has the user's number.
+    let group_reads = about.mode() & 0o040 != 0 && ![0, user].contains(&about.gid());
+    let reads = (group_reads || about.mode() & 0o004 != 0).then(|| "others may read it".to_owned());
+    Ok(by_mode(&about).or(reads))
+}
+
+/// Whether others than this process's user and the system's owner can read or change what is open: why, as a clause.
+#[cfg(windows)]
+pub fn others_can_read(open: &File) -> io::Result<Option<String>> {
+    use scorpiox_windows::access;
+    use std::os::windows::io::AsHandle as _;
+    Ok(access::others_can_change(open.as_handle())?.or(access::others_can_read(open.as_handle())?))
 }
 
 /// Whether others than this process's user and the system's owner can change what is open: why, as a clause.

@@ -1,8 +1,6 @@
 //! `[audit]`: what is recorded of calls.
 
-use scorpiox_rules::{Source, Sourced};
-
-use crate::export::Export;
+use scorpiox_rules::{Export, Source, Sourced};
 
 /// What is recorded of calls, and how much of it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use scorpiox_rules::{DenyRule, PathRule, Place, Source, Sourced};
+use scorpiox_rules::{DenyRule, PathRule, Place, Source, Sourced, Tier};
 
 use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 use crate::shell::ShellPolicy;
-use crate::tier::Tier;
 
 const GIB: u64 = 1 << 30;
 

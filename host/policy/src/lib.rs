@@ -19,7 +19,6 @@
 
 mod audit;
 mod builtin;
-mod export;
 mod files;
 mod layers;
 mod load;
@@ -35,7 +34,6 @@ mod rules;
 mod search;
 mod seen;
 mod shell;
-mod tier;
 mod tools;
 mod web;
 mod why;
@@ -47,28 +45,28 @@ use std::path::Path;
 use scorpiox_rules::Layer;
 
 pub use audit::AuditPolicy;
-pub use export::{Export, LogServer};
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded};
 pub use load::quoted;
 pub use managed::kept_from_others;
 pub use parse::Idle;
 pub use plugins::{
-    Approve, Candidate, PluginPattern, PluginsPolicy, Required, Signed, SignedFile, Signer, Updates,
+    Approve, Candidate, CredentialsFrom, PluginPattern, PluginsPolicy, RegistryLogin, Required, Signed,
+    SignedFile, Signer, Updates,
 };
 pub use problem::Problem;
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;
 pub use rules::{Refusal, Rules};
 pub use scorpiox_rules::{
-    Denial, DenyRule, DenySet, File, HostDecision, HostPattern, HostRule, HostRules, Invalid, MANAGED_FILE,
-    NamePattern, NetworkRule, PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, Source,
-    Sourced, TOOLCHAINS, covers, has_protected_name, is_name, is_protected_name,
+    Denial, DenyRule, DenySet, Export, File, HostDecision, HostPattern, HostRule, HostRules, Invalid,
+    LogServer, MANAGED_FILE, NamePattern, NetworkRule, PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule,
+    Place, Places, SYSTEM, Source, Sourced, TOOLCHAINS, Tier, UnknownTier, covers, has_protected_name,
+    is_name, is_protected_name,
 };
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
-pub use tier::{Tier, UnknownTier};
 pub use tools::ToolsPolicy;
 pub use web::{Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
 pub use why::Verdict;

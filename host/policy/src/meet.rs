@@ -206,6 +206,8 @@ fn plugins(own: &PluginsPolicy, by: &PluginsPolicy) -> PluginsPolicy {
         required: own.required.iter().chain(more).cloned().collect(),
         // Where plugins come from is not the person's to say, once it is decided.
         index: own.index.clone().or_else(|| by.index.clone()),
+        // Nor is where somebody is sent who has to say who they are.
+        registries: by.registries.clone().into_iter().chain(own.registries.clone()).collect(),
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use scorpiox_rules::Source;
+use scorpiox_rules::{Source, Sourced};
 
 use crate::Policy;
 use crate::audit::AuditPolicy;
 use crate::files::FilesPolicy;
 use crate::parse::show_size;
+use crate::plugins::{CredentialsFrom, RegistryLogin};
 use crate::profile::{Network, Profile};
 use crate::rules::Rules;
 use crate::search::EnginePolicy;
@@ -50,6 +51,9 @@ pub fn render(policy: &Policy) -> String {
         page.list("names", &names, signer.source);
         page.line(&format!("approve = \"{}\"", signer.value.updates), signer.source);
     }
+    for (host, login) in &policy.plugins.registries {
+        registry(&mut page, host, login);
+    }
     if let Some(allow) = &policy.workspaces.allow {
         page.text.push_str("\n[workspaces]\n");
         let allow: Vec<_> = allow.iter().map(|rule| (rule.place.to_string(), rule.source)).collect();
@@ -63,6 +67,26 @@ pub fn render(policy: &Policy) -> String {
         }
     }
     page.text
+}
+
+fn registry(page: &mut Page, host: &str, login: &Sourced<RegistryLogin>) {
+    let source = login.source;
+    page.header(&format!("plugins.registries.{}", quote(host)), source);
+    match &login.value.credentials {
+        CredentialsFrom::File { user, path } => {
+            page.line(&format!("user = {}", quote(user)), source);
+            page.line(&format!("password_file = {}", quote(path)), source);
+        }
+        CredentialsFrom::Command { user, command } => {
+            page.line(&format!("user = {}", quote(user)), source);
+            let parts: Vec<_> = command.iter().map(|part| (part.clone(), source)).collect();
+            page.list("command", &parts, source);
+        }
+        CredentialsFrom::Docker => page.line("credentials = \"docker\"", source),
+    }
+    if let Some(host) = &login.value.token_host {
+        page.line(&format!("token_host = {}", quote(host)), source);
+    }
 }
 
 fn rules<T: std::fmt::Display>(page: &mut Page, rules: &Rules<T>) {

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use scorpiox_rules::{Source, Sourced};
+use scorpiox_rules::{Source, Sourced, Tier};
 
 use crate::profile::Profile;
-use crate::tier::Tier;
 
 /// What commands may do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,6 +17,23 @@ impl ToolsPolicy {
         let closed = |closed: Closed<'_, _>| closed.refusal(&format!("tool {}", shorten(name)), "tools");
         self.check(|pattern| pattern.covers(name)).map_err(closed)
     }
+
+    /// The same of a tool that its author calls otherwise: what is closed stays so under another name, and another name
+    /// opens nothing that its own does not.
+    pub fn check_tool_as(
+        &self,
+        name: &str,
+        original: Option<&str>,
+    ) -> Result<&Sourced<NamePattern>, Refusal> {
+        let rule = self.check_tool(name)?;
+        if let Some(original) = original {
+            self.check_tool(original).map_err(|refusal| Refusal {
+                why: format!("{}; it is {} here", refusal.why, shorten(name)),
+                ..refusal
+            })?;
+        }
+        Ok(rule)
+    }
 }
 
 #[cfg(test)]
@@ -33,6 +50,15 @@ mod tests {
             policy.check_tool("Bash").unwrap_err().why,
             "tool Bash is denied by \"B*\" in `deny` of [tools] (policy.toml line 2)"
         );
+        assert_eq!(
+            policy.check_tool_as("sky.map", Some("B.map")).unwrap_err().why,
+            "tool B.map is denied by \"B*\" in `deny` of [tools] (policy.toml line 2); it is sky.map here"
+        );
+        assert!(policy.check_tool_as("B.map", Some("sky.map")).is_err());
+        assert!(policy.check_tool_as("sky.map", Some("weather.map")).is_ok());
+        policy.allow = vec![Sourced::builtin(NamePattern::parse("sky.*", "tool").unwrap())];
+        assert!(policy.check_tool_as("sky.map", None).is_ok());
+        assert!(policy.check_tool_as("sky.map", Some("weather.map")).is_err());
         policy.allow.clear();
         assert_eq!(
             policy.check_tool("Read").unwrap_err().why,

@@ -136,6 +136,23 @@ fn dependencies_are_found_in_a_manifest() {
     assert_eq!(found, ["a", "b-c", "e"].map(str::to_owned).into());
 }
 
+/// What knows a password runs without a sandbox, as a person's policy says.
+#[test]
+fn only_the_credentials_of_registries_start_a_program_that_a_policy_names() {
+    let starts_one = |path: &PathBuf| code(path).contains("cell::program");
+    let found: Vec<_> = sources(&host())
+        .into_iter()
+        .filter(|path| !path.ends_with("layers.rs") && starts_one(path))
+        .collect();
+    assert_eq!(found, [host().join("registry/src/keyring/command.rs")]);
+    let reads_them = |path: &PathBuf| code(path).contains("OperatorKeyring");
+    let may = ["registry", "program/src/cli/plugin"].map(|folder| host().join(folder));
+    for path in sources(&host()).into_iter().filter(|path| !path.ends_with("layers.rs") && reads_them(path)) {
+        let is_one = may.iter().any(|folder| path.starts_with(folder));
+        assert!(is_one, "{} has credentials", path.display());
+    }
+}
+
 /// What people download and upload themselves is made by their commands. What serves tools and plugins has no way to it.
 #[test]
 fn only_the_command_line_carries_what_people_push_and_pull() {

@@ -31,24 +31,26 @@ pub(crate) struct Asks<'a> {
 }
 
 impl Asks<'_> {
-    /// What authorizes the next requests, after the registry refused one.
-    pub(crate) fn answer(&self, refusal: &Arrived) -> Result<HeaderValue, RegistryError> {
+    /// What authorizes the next requests, after the registry refused one, and whose credentials that took.
+    pub(crate) fn answer(&self, refusal: &Arrived) -> Result<(HeaderValue, Option<String>), RegistryError> {
         let host = self.repository.host();
         let none = || self.login("it is none that is known (Basic, or Bearer with a realm)");
         let challenge = Challenge::of(&refusal.headers).ok_or_else(none)?;
         let own = self.keyring.credentials(host);
         let own = own.map_err(|why| RegistryError::Credentials { host: host.to_owned(), why })?;
-        match challenge {
+        let whose = own.as_ref().map(Credentials::described);
+        let header = match challenge {
             Challenge::Basic => self.basic(own.as_ref())?.ok_or_else(|| RegistryError::Unauthorized {
                 what: format!("oci://{host}/{}", self.repository.name()),
                 said: String::new(),
                 fix: without_credentials(host),
             }),
             Challenge::Bearer { realm, service } => {
-                let realm = self.realm(&realm)?;
+                let realm = self.realm(&realm, own.as_ref())?;
                 self.token(realm, service.as_deref(), own.as_ref())
             }
-        }
+        };
+        Ok((header?, whose))
     }
 
     fn basic(&self, own: Option<&Credentials>) -> Result<Option<HeaderValue>, RegistryError> {
@@ -59,9 +61,10 @@ impl Asks<'_> {
         own.map(|own| own.basic().ok_or_else(cannot)).transpose()
     }
 
-    /// Where tokens come from. What is sent there says who somebody is, so it is the registry's own domain, or a host
-    /// that the policy names.
-    fn realm(&self, written: &str) -> Result<Url, RegistryError> {
+    /// Where tokens come from. What is wanted is no secret: so it is the registry's own domain, or a host that the policy
+    /// names. Where credentials go along it is the registry's own host, or the one that is named beside them: who else
+    /// is in its domain nobody knows here.
+    fn realm(&self, written: &str, own: Option<&Credentials>) -> Result<Url, RegistryError> {
         let url = Url::parse(written)
             .map_err(|_| self.login("its realm, where tokens are to come from, is no address"))?;
         let is_plain =
@@ -72,6 +75,13 @@ impl Asks<'_> {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(self.login("its realm has a user name in it"));
         }
+        if let Some(own) = own {
+            return if own.are_for(self.repository.base(), &url) {
+                Ok(url)
+            } else {
+                Err(self.not_named(&url))
+            };
+        }
         if is_of_one_domain(self.repository.base(), &url) || self.courier.is_named(&url) {
             return Ok(url);
         }
@@ -79,6 +89,17 @@ impl Asks<'_> {
             "tokens would come from {}, which is neither of its domain nor named in `allow` of [web]",
             url.host_str().unwrap_or_default()
         )))
+    }
+
+    /// That credentials do not go to a host, and what lets them.
+    fn not_named(&self, url: &Url) -> RegistryError {
+        let host = self.repository.host();
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let token_host = format!("{}{port}", url.host_str().unwrap_or_default());
+        self.login(&format!(
+            "your credentials would go to {token_host}; if that is right, write `token_host = \"{token_host}\"` in \
+             [plugins.registries.\"{host}\"] of policy.toml"
+        ))
     }
 
     fn token(
@@ -102,6 +123,7 @@ impl Asks<'_> {
             body: bytes::Bytes::new(),
             limit: MAX_TOKEN_BYTES,
             times: QUICK,
+            gauge: None,
         };
         let arrived = self.courier.carry(transfer);
         let arrived = arrived.map_err(|error| RegistryError::web(&what, error, "tokens may have"))?;
@@ -111,11 +133,10 @@ impl Asks<'_> {
                 return Err(RegistryError::Unauthorized {
                     what,
                     said: crate::error::said(&arrived.body),
-                    fix: if own.is_some() {
-                        format!("the credentials for {host} are not accepted")
-                    } else {
-                        without_credentials(host)
-                    },
+                    fix: own.map_or_else(
+                        || without_credentials(host),
+                        |own| format!("the credentials for {host} are not accepted ({})", own.described()),
+                    ),
                 });
             }
             _ => return Err(RegistryError::status(&what, &arrived)),
@@ -137,7 +158,11 @@ impl Asks<'_> {
 }
 
 pub(crate) fn without_credentials(host: &str) -> String {
-    format!("there are no credentials for {host}; it may be private, or may not exist")
+    format!(
+        "there are no credentials for {host}; it may be private, or may not exist. [plugins.registries.\"{host}\"] of \
+         policy.toml gives some, with `user` and `password_file`, with `user` and `command`, or with \
+         `credentials = \"docker\"`"
+    )
 }
 
 /// Whether a host is the registry's own, below it, or below the domain that the registry's name is in: tokens for

@@ -8,12 +8,18 @@ use std::fmt;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use http::HeaderValue;
+use scorpiox_web::is_same_origin;
+use url::Url;
 
 /// A user and a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     user: String,
     password: String,
+    /// For people: where they are from.
+    place: String,
+    /// A host that gets them beside the registry.
+    token_host: Option<String>,
 }
 
 impl Credentials {
@@ -22,7 +28,35 @@ impl Credentials {
         if user.contains(':') || user.chars().chain(password.chars()).any(char::is_control) {
             return Err("a user name has no colon, and neither it nor a password a control character");
         }
-        Ok(Self { user, password })
+        Ok(Self { user, password, place: String::new(), token_host: None })
+    }
+
+    /// Says where they are from.
+    #[must_use]
+    pub fn found_in(self, place: String) -> Self {
+        Self { place, ..self }
+    }
+
+    /// Lets a host have them that gives tokens for the registry, with its port if that is not 443.
+    #[must_use]
+    pub fn with_token_host(self, token_host: Option<String>) -> Self {
+        Self { token_host, ..self }
+    }
+
+    /// Whose they are, and where they are from, for people.
+    pub(crate) fn described(&self) -> String {
+        if self.place.is_empty() { self.user.clone() } else { format!("{}, {}", self.user, self.place) }
+    }
+
+    /// Whether they go to an address of a token server: to the registry's own host, or the one that was named.
+    pub(crate) fn are_for(&self, registry: &Url, address: &Url) -> bool {
+        // Without TLS a port says who listens, and nothing else does.
+        let is_own = if address.scheme() == "https" && registry.scheme() == "https" {
+            address.host() == registry.host()
+        } else {
+            is_same_origin(address, registry)
+        };
+        is_own || self.token_host.as_deref().is_some_and(|named| is_at(address, named))
     }
 
     /// As `Authorization` has them.
@@ -32,6 +66,12 @@ impl Credentials {
         value.set_sensitive(true);
         Some(value)
     }
+}
+
+/// Whether an address is of a host as people write one, with a port if it is not the usual one.
+fn is_at(address: &Url, host: &str) -> bool {
+    let named = Url::parse(&format!("{}://{host}/", address.scheme()));
+    named.is_ok_and(|named| is_same_origin(&named, address))
 }
 
 impl fmt::Debug for Credentials {

@@ -1,9 +1,11 @@
 //! Getting what is at an address.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use scorpiox_terminal::{Working, size};
-use scorpiox_web::{Arrived, Courier, Times, Transfer};
+use scorpiox_web::{Arrived, Courier, Gauge, Times, Transfer};
 use url::Url;
 
 use crate::address::{Address, FileAddress, Reference, Version};
@@ -57,12 +59,30 @@ fn pull(registry: &mut Registry<'_>, reference: &Reference) -> Result<Fetched, R
         resolve(registry, reference)?
     };
     let bytes = {
-        let _working = Working::on(&format!("downloading {reference} ({})", size(layer.size)));
-        registry.layer(&layer)?
+        let gauge = Arc::new(Gauge::of(layer.size));
+        let _working = downloading(&reference.to_string(), &gauge);
+        registry.layer(&layer, &gauge)?
     };
     let signatures = registry.signatures(&digest)?;
     let pinned = Some(reference.pinned(&digest).to_string());
     Ok(Fetched { bytes, kind: layer.kind, digest: layer.digest, signatures, pinned, others: layer.others })
+}
+
+/// Says that something is being downloaded, and how far it is.
+fn downloading(what: &str, gauge: &Arc<Gauge>) -> Working {
+    let gauge = Arc::clone(gauge);
+    Working::as_far_as(&format!("downloading {what}"), move || far(gauge.read()))
+}
+
+/// How far a download is.
+fn far((arrived, whole): (u64, Option<u64>)) -> String {
+    match whole {
+        Some(whole) => {
+            let percent = u128::from(arrived.min(whole)) * 100 / u128::from(whole.max(1));
+            format!("{percent} % of {}", size(whole))
+        }
+        None => size(arrived),
+    }
 }
 
 /// The manifest that a reference means, and its plugin. A tag is looked up once: all that follows is asked for by digest.
@@ -93,7 +113,7 @@ pub fn fetch_file(
     patience: Patience,
 ) -> Result<Vec<u8>, RegistryError> {
     let url = file.url();
-    let arrived = get(courier, url, limit, "it may have", patience.quick)?;
+    let arrived = get(courier, url, (limit, "it may have"), patience.quick, None)?;
     if arrived.status != 200 {
         return Err(RegistryError::status(url.as_str(), &arrived));
     }
@@ -103,8 +123,9 @@ pub fn fetch_file(
 fn download(courier: &Courier, file: &FileAddress, patience: Patience) -> Result<Fetched, RegistryError> {
     let url = file.url();
     let arrived = {
-        let _working = Working::on(&format!("downloading {url}"));
-        get(courier, url, MAX_BYTES, "a plugin may have", patience.large)?
+        let gauge = Arc::default();
+        let _working = downloading(url.as_str(), &gauge);
+        get(courier, url, (MAX_BYTES, "a plugin may have"), patience.large, Some(gauge))?
     };
     if arrived.status != 200 {
         return Err(RegistryError::status(url.as_str(), &arrived));
@@ -122,10 +143,11 @@ fn beside(
     patience: Patience,
 ) -> Result<Option<String>, RegistryError> {
     let url = file.signature();
-    let arrived = match get(courier, &url, MAX_SIGNATURE_BYTES, "a signature may have", patience.quick) {
-        Err(RegistryError::TooLarge { .. }) => return Ok(None),
-        arrived => arrived?,
-    };
+    let arrived =
+        match get(courier, &url, (MAX_SIGNATURE_BYTES, "a signature may have"), patience.quick, None) {
+            Err(RegistryError::TooLarge { .. }) => return Ok(None),
+            arrived => arrived?,
+        };
     match arrived.status {
         200 => Ok(signatures::text(arrived.body)),
         403 | 404 | 410 => Ok(None),
@@ -136,9 +158,9 @@ fn beside(
 fn get(
     courier: &Courier,
     url: &Url,
-    limit: u64,
-    of: &'static str,
+    (limit, of): (u64, &'static str),
     times: Times,
+    gauge: Option<Arc<Gauge>>,
 ) -> Result<Arrived, RegistryError> {
     let transfer = Transfer {
         method: Method::GET,
@@ -148,6 +170,21 @@ fn get(
         body: Bytes::new(),
         limit,
         times,
+        gauge,
     };
     courier.carry(transfer).map_err(|error| RegistryError::web(url.as_str(), error, of))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_download_says_its_size_and_how_much_of_it_is_here() {
+        assert_eq!(far((0, Some(3_600_000))), "0 % of 3.4 MiB");
+        assert_eq!(far((1_800_000, Some(3_600_000))), "50 % of 3.4 MiB");
+        // A server that sends more than it said is stopped elsewhere.
+        assert_eq!(far((9, Some(3))), "100 % of 3 bytes");
+        assert_eq!(far((2048, None)), "2.0 KiB");
+    }
 }

@@ -8,7 +8,8 @@
 //! - What is given back has the digest of the bytes that arrived. What a registry says of a digest is compared, and
 //!   never believed. A tag is looked up once.
 //! - The size of a layer is known, and within bounds, before it is asked for.
-//! - Credentials go to the registry that they are for, and to the token server of its own domain.
+//! - Credentials go to the registry that they are for, and to the one host that is named beside them; over https, or on
+//!   this machine.
 //!
 //! What the bytes are, who signed them and whether they may run is for others to say.
 
@@ -21,6 +22,7 @@ mod credentials;
 mod digest;
 mod error;
 mod fetch;
+mod keyring;
 mod manifest;
 mod push;
 mod registry;
@@ -31,6 +33,7 @@ pub use credentials::{Credentials, Keyring, NoCredentials};
 pub use digest::Digest;
 pub use error::RegistryError;
 pub use fetch::{Fetched, Kind, fetch, fetch_file};
+pub use keyring::OperatorKeyring;
 pub use push::{Annotations, Artifact, Pushed, push};
 pub use registry::{Patience, Registry};
 

@@ -237,6 +237,7 @@ impl Registry<'_> {
             limit: MAX_ANSWER_BYTES,
             times: self.patience.quick,
             of: "such an answer may have",
+            gauge: None,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! One repository of a registry (OCI Distribution 1.1), asked through the one way to the web.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
-use scorpiox_web::{Arrived, Courier, Times, Transfer, is_same_origin};
+use scorpiox_web::{Arrived, Courier, Gauge, Times, Transfer, is_same_origin};
 use url::Url;
 
 use crate::address::{Repository, Version};
@@ -61,6 +62,8 @@ pub struct Registry<'a> {
     pub(crate) patience: Patience,
     /// What the registry accepted, or is to accept next.
     authorization: Option<HeaderValue>,
+    /// Whose credentials that took.
+    whose: Option<String>,
 }
 
 /// A manifest as it arrived.
@@ -83,13 +86,22 @@ pub(crate) struct Wanted {
     pub(crate) times: Times,
     /// Why that is the limit: what follows "more than the … bytes that".
     pub(crate) of: &'static str,
+    pub(crate) gauge: Option<Arc<Gauge>>,
 }
 
 impl<'a> Registry<'a> {
     /// A repository that is read.
     pub fn new(courier: &'a Courier, keyring: &'a dyn Keyring, repository: &Repository) -> Self {
         let (repository, access) = (repository.clone(), Access::Pull);
-        Self { courier, keyring, repository, access, patience: Patience::default(), authorization: None }
+        Self {
+            courier,
+            keyring,
+            repository,
+            access,
+            patience: Patience::default(),
+            authorization: None,
+            whose: None,
+        }
     }
 
     /// One that is also written.
@@ -159,6 +171,7 @@ impl<'a> Registry<'a> {
             limit,
             times: self.patience.quick,
             of: "a manifest may have",
+            gauge: None,
         };
         match self.ask(&wanted)? {
             arrived if arrived.status == 200 => Ok(arrived),
@@ -167,15 +180,15 @@ impl<'a> Registry<'a> {
     }
 
     /// The content of a layer, which has its size and its digest.
-    pub(crate) fn layer(&mut self, layer: &Layer) -> Result<Vec<u8>, RegistryError> {
-        self.blob(&layer.digest, layer.size, self.patience.large)
+    pub(crate) fn layer(&mut self, layer: &Layer, gauge: &Arc<Gauge>) -> Result<Vec<u8>, RegistryError> {
+        self.blob((&layer.digest, layer.size), self.patience.large, Some(gauge))
     }
 
     pub(crate) fn blob(
         &mut self,
-        digest: &Digest,
-        size: u64,
+        (digest, size): (&Digest, u64),
         times: Times,
+        gauge: Option<&Arc<Gauge>>,
     ) -> Result<Vec<u8>, RegistryError> {
         let what = format!("layer {digest} of oci://{}/{}", self.repository.host(), self.repository.name());
         let wanted = Wanted {
@@ -187,6 +200,7 @@ impl<'a> Registry<'a> {
             limit: size,
             times,
             of: "its manifest says it has",
+            gauge: gauge.cloned(),
         };
         let arrived = self.ask(&wanted)?;
         if arrived.status != 200 {
@@ -214,7 +228,8 @@ impl<'a> Registry<'a> {
                 repository: &self.repository,
                 access: self.access,
             };
-            self.authorization = Some(asks.answer(&arrived)?);
+            let (authorization, whose) = asks.answer(&arrived)?;
+            (self.authorization, self.whose) = (Some(authorization), whose);
             let again = self.carry(wanted)?;
             if !matches!(again.status, 401 | 403) {
                 return Ok(again);
@@ -234,6 +249,7 @@ impl<'a> Registry<'a> {
             body: wanted.body.clone(),
             limit: wanted.limit,
             times: wanted.times,
+            gauge: wanted.gauge.clone(),
         };
         let carried = self.courier.carry(transfer);
         carried.map_err(|error| RegistryError::web(&wanted.what, error, wanted.of))
@@ -241,9 +257,14 @@ impl<'a> Registry<'a> {
 
     fn unauthorized(&self, wanted: &Wanted, arrived: &Arrived) -> RegistryError {
         let host = self.repository.host();
-        let fix = match self.keyring.credentials(host) {
-            Ok(Some(_)) => format!("the credentials for {host} do not suffice for `{}`", self.access.scope()),
-            _ => without_credentials(host),
+        let fix = match &self.whose {
+            Some(whose) => {
+                format!(
+                    "the credentials for {host} are not accepted, or do not suffice for `{}` ({whose})",
+                    self.access.scope()
+                )
+            }
+            None => without_credentials(host),
         };
         RegistryError::Unauthorized { what: wanted.what.clone(), said: said(&arrived.body), fix }
     }

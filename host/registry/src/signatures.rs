@@ -80,7 +80,7 @@ impl Registry<'_> {
         if !refers || layer.size == 0 || layer.size > MAX_SIGNATURE_BYTES {
             return Ok(None);
         }
-        Ok(text(self.blob(&digest, layer.size, self.patience.quick)?))
+        Ok(text(self.blob((&digest, layer.size), self.patience.quick, None)?))
     }
 }
 

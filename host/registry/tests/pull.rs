@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bed::{BASIC, COMPONENT, OPEN, Of, address, courier, fetched, fetched_with, refused, short};
+use bed::{BASIC, COMPONENT, Named, OPEN, Of, address, courier, fetched, fetched_with, refused, short};
 use scorpiox_registry::{Address, Kind, NoCredentials, Patience, fetch, fetch_file};
 use serde_json::json;
 use served::{Login, MANIFEST, Served, descriptor, digest, redirect, reply};
@@ -251,7 +251,6 @@ fn a_token_is_asked_for_once_and_for_no_more_than_is_needed() {
 #[test]
 fn tokens_come_from_the_registry_s_own_domain_or_a_host_that_the_policy_names() {
     let (served, _) = with_component();
-    let keyring = Of(served.address.to_string());
     for (realm, why) in [
         ("https://auth.example.com/token", "tokens would come from auth.example.com, which is neither"),
         ("http://127.0.0.2:9/token", "tokens would come from 127.0.0.2, which is neither"),
@@ -261,18 +260,81 @@ fn tokens_come_from_the_registry_s_own_domain_or_a_host_that_the_policy_names() 
         ("/token", "is no address"),
     ] {
         served.login(Login::Token { realm: realm.to_owned(), basic: None });
-        let said = fetched_with(OPEN, &keyring, &served.oci("acme/echo:1.0.0")).unwrap_err();
+        let said = refused(&served.oci("acme/echo:1.0.0"));
         assert!(said.contains("asks for a login that is refused") && said.contains(why), "{realm}: {said}");
     }
     // Named, it is asked; what it has is another question.
     let named = format!("{OPEN}\nallow = [\"127.0.0.1:{}\", \"127.0.0.2:9\"]", served.address.port());
     served.login(Login::Token { realm: "http://127.0.0.2:9/token".to_owned(), basic: None });
-    let said = fetched_with(&named, &keyring, &served.oci("acme/echo:1.0.0")).unwrap_err();
+    let said = fetched_with(&named, &NoCredentials, &served.oci("acme/echo:1.0.0")).unwrap_err();
     assert!(said.contains("the token for") && said.contains("127.0.0.2 is"), "{said}");
     served.answer("GET /v2/", |_, stream| {
         reply(stream, "401 Unauthorized\r\nWWW-Authenticate: Negotiate", b"");
     });
     assert!(refused(&served.oci("acme/echo:1.0.0")).contains("none that is known"));
+}
+
+#[test]
+fn credentials_go_to_the_registry_s_own_token_server_or_the_one_that_is_named_beside_them() {
+    let (served, _) = with_component();
+    let tokens = Served::start();
+    tokens.login(Login::Token { realm: tokens.realm(), basic: Some(BASIC.to_owned()) });
+    served.login(Login::Token { realm: tokens.realm(), basic: None });
+    let named = |token_host: Option<&str>| Named(served.address.to_string(), token_host.map(str::to_owned));
+    // Not because it is the same machine, nor because the policy lets requests go there.
+    let policy = format!(
+        "{OPEN}\nallow = [\"127.0.0.1:{}\", \"127.0.0.1:{}\"]",
+        served.address.port(),
+        tokens.address.port()
+    );
+    for other in [None, Some("127.0.0.1"), Some("127.0.0.1:9"), Some("localhost")] {
+        let said = fetched_with(&policy, &named(other), &served.oci("acme/echo:1.0.0")).unwrap_err();
+        let line =
+            format!("`token_host = \"{}\"` in [plugins.registries.\"{}\"]", tokens.address, served.address);
+        assert!(said.contains("your credentials would go to") && said.contains(&line), "{said}");
+    }
+    assert!(tokens.asked("").is_empty());
+    let own = tokens.address.to_string();
+    assert_eq!(
+        fetched_with(OPEN, &named(Some(&own)), &served.oci("acme/echo:1.0.0")).unwrap().bytes,
+        COMPONENT
+    );
+    let asked = tokens.asked("GET /token");
+    assert_eq!(asked[0].headers["authorization"], format!("Basic {BASIC}"));
+    // Those who are nobody are sent there as before.
+    tokens.login(Login::Token { realm: tokens.realm(), basic: None });
+    assert!(fetched(&served.oci("acme/echo:1.0.0")).is_ok());
+    assert!(!tokens.asked("GET /token").last().unwrap().headers.contains_key("authorization"));
+}
+
+#[test]
+fn a_redirect_passes_the_lists_of_the_policy_and_takes_no_credentials_along() {
+    let (served, _) = with_component();
+    let store = Served::start();
+    let at = store.put_blob(COMPONENT);
+    let to = format!("http://localhost:{}/v2/x/blobs/{at}", store.address.port());
+    served.answer(BLOBS, move |_, stream| redirect(stream, &to));
+    served.login(Login::Basic(BASIC.to_owned()));
+    let own = Of(served.address.to_string());
+    let private = "allow_private = [\"127.0.0.1/32\", \"::1/128\"]";
+    let (from, port) = (served.address, store.address.port());
+    for (lists, line) in [
+        (format!("allow = [\"{from}\"]"), "allow"),
+        (format!("deny = [\"localhost:{port}\"]"), "deny"),
+        ("redirects = \"same-host\"".to_owned(), "redirects"),
+    ] {
+        let policy = format!("{private}\n{lists}");
+        let said = fetched_with(&policy, &own, &served.oci("acme/echo:1.0.0")).unwrap_err();
+        assert!(
+            said.contains("localhost") && said.contains(line) && said.contains("[web]"),
+            "{lists}: {said}"
+        );
+        assert!(store.asked("").is_empty(), "{lists}");
+    }
+    let policy = format!("{private}\nallow = [\"{from}\", \"localhost:{port}\"]");
+    assert_eq!(fetched_with(&policy, &own, &served.oci("acme/echo:1.0.0")).unwrap().bytes, COMPONENT);
+    let asked = store.asked("GET");
+    assert!(asked.len() == 1 && !asked[0].headers.contains_key("authorization"), "{asked:?}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The rules that a policy is made of: what each is about, and who wrote it.
 //!
 //! [`Place`] and [`PathRule`] are about folders and files, [`DenySet`] about files that stay closed inside of them,
-//! [`HostRule`] and [`NetworkRule`] about hosts and addresses, [`NamePattern`] about tools and plugins.
+//! [`HostRule`] and [`NetworkRule`] about hosts and addresses, [`NamePattern`] about tools and plugins,
+//! [`Tier`] about sandboxes, [`Export`] about places that lines of the audit go to.
 //! Each rule is read from one value of the file, tells whether it is about something, and says what it has in common
 //! with another rule.
 //!
@@ -16,14 +17,17 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod deny;
+mod export;
 mod hosts;
 mod invalid;
 mod names;
 mod network;
 mod place;
 mod source;
+mod tier;
 
 pub use deny::{DenyRule, DenySet};
+pub use export::{Export, LogServer};
 pub use hosts::{Denial, Host, HostDecision, HostPattern, HostRule, HostRules, Odd, covers};
 pub use invalid::{Invalid, shorten, suggest};
 pub use names::NamePattern;
@@ -33,3 +37,4 @@ pub use place::{
     is_name, is_protected_name, slashed,
 };
 pub use source::{File, Layer, MANAGED_FILE, Source, Sourced};
+pub use tier::{Tier, UnknownTier};

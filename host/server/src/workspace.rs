@@ -188,7 +188,8 @@ impl Workspace {
             // The built-in policy closes none.
             return None;
         }
-        self.operator.policy().ok()?.tools.check_tool(tool).err()
+        let original = self.plugins.authors_name(tool);
+        self.operator.policy().ok()?.tools.check_tool_as(tool, original.as_deref()).err()
     }
 
     /// Whether there is a tool of that name, switched on or not.

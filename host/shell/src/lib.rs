@@ -182,11 +182,12 @@ impl Shell {
         match who {
             As::Client { read_only: false } => self.profile(DEFAULT_PROFILE),
             As::Client { read_only: true } => self.profile(READ_ONLY_PROFILE),
-            As::Component { name, profile, read_only } => {
+            As::Component { name, also, profile, read_only } => {
                 let grants = &self.policy()?.grants;
-                let granted = grants.get(&**name).map(|grant| grant.shell.as_slice()).unwrap_or_default();
-                let granted = granted.iter().map(|granted| &granted.profile);
-                if profile.is_none() && granted.len() == 0 {
+                let names = [Some(&**name), also.as_deref()].into_iter().flatten();
+                let granted = names.filter_map(|name| grants.get(name)).flat_map(|grant| &grant.shell);
+                let granted: Vec<_> = granted.map(|granted| &granted.profile).collect();
+                if profile.is_none() && granted.is_empty() {
                     return Err(Arc::new(ShellError::NotGranted(name.to_string())));
                 }
                 let mut own = self.profile(if *read_only { READ_ONLY_PROFILE } else { DEFAULT_PROFILE })?;

@@ -32,6 +32,8 @@ pub enum As {
     Component {
         /// Its name.
         name: Arc<str>,
+        /// Another name that it has, by which the policy may speak of it.
+        also: Option<String>,
         /// The profile that was approved, of one that others ship.
         profile: Option<String>,
         /// Whether nothing may be changed at the moment.

@@ -13,6 +13,8 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const STEP: Duration = Duration::from_secs(1);
 /// Columns that the seconds take.
 const SECONDS: usize = 12;
+/// Columns that are kept for how far it is.
+const FAR: usize = 22;
 
 /// Something that is being done. Its line goes away when this does.
 pub struct Working(Option<(Sender<()>, JoinHandle<()>)>);
@@ -20,13 +22,22 @@ pub struct Working(Option<(Sender<()>, JoinHandle<()>)>);
 impl Working {
     /// Says so on standard error, with the seconds, if that is a terminal; elsewhere nothing.
     pub fn on(what: &str) -> Self {
+        Self::shown(what, SECONDS, String::new)
+    }
+
+    /// The same, with how far it is.
+    pub fn as_far_as(what: &str, far: impl Fn() -> String + Send + 'static) -> Self {
+        Self::shown(what, SECONDS + FAR, move || format!("{}, ", far()))
+    }
+
+    fn shown(what: &str, besides: usize, far: impl Fn() -> String + Send + 'static) -> Self {
         let Some(columns) = terminal_columns(&stderr()) else {
             return Self(None);
         };
-        let what = one_line(what, columns.saturating_sub(SECONDS));
+        let what = one_line(what, columns.saturating_sub(besides));
         let (end, ended) = channel();
         // Without a thread nothing is shown, and the work is done all the same.
-        let shown = thread::Builder::new().spawn(move || show(&what, columns, &ended));
+        let shown = thread::Builder::new().spawn(move || show(&what, &far, columns, &ended));
         Self(shown.ok().map(|thread| (end, thread)))
     }
 }
@@ -40,14 +51,14 @@ impl Drop for Working {
     }
 }
 
-fn show(what: &str, columns: usize, ended: &Receiver<()>) {
+fn show(what: &str, far: &dyn Fn() -> String, columns: usize, ended: &Receiver<()>) {
     let begun = Instant::now();
     // Blanks, since not each terminal knows a sequence for it.
     let clear = format!("\r{}\r", " ".repeat(columns.saturating_sub(1)));
     let mut wait = PATIENCE;
     while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
         wait = STEP;
-        let _ = write!(stderr(), "{clear}{what} … {} s", begun.elapsed().as_secs())
+        let _ = write!(stderr(), "{clear}{what} … {}{} s", far(), begun.elapsed().as_secs())
             .and_then(|()| stderr().flush());
     }
     if begun.elapsed() >= PATIENCE {

@@ -6,6 +6,7 @@
 //! with a redirect.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use url::Url;
 use crate::error::{WebError, causes};
 use crate::fetch::{client, unreachable};
 use crate::request::Method;
-use crate::route::Router;
+use crate::route::{Router, Watch, tell};
 use crate::{FIRST_BYTE_TIME, MAX_REDIRECTS, redirect};
 
 /// What is read of an answer that says no: a sentence is looked for in it.
@@ -30,6 +31,39 @@ pub struct Courier {
     router: Arc<Router>,
     runtime: Arc<AsyncRuntime>,
     http: reqwest::Client,
+    watch: Option<Watch>,
+}
+
+/// How much of an answer has arrived, for who waits for it.
+#[derive(Debug, Default)]
+pub struct Gauge {
+    arrived: AtomicU64,
+    whole: AtomicU64,
+}
+
+impl Gauge {
+    /// Of an answer that is said to have so many bytes.
+    pub fn of(whole: u64) -> Self {
+        Self { arrived: AtomicU64::new(0), whole: AtomicU64::new(whole) }
+    }
+
+    /// Bytes that are here, and how many it is said to have, if that is known.
+    pub fn read(&self) -> (u64, Option<u64>) {
+        let whole = self.whole.load(Ordering::Relaxed);
+        (self.arrived.load(Ordering::Relaxed), (whole > 0).then_some(whole))
+    }
+
+    /// An answer begins that says this of its length. What was known before stays.
+    fn begin(&self, length: Option<u64>) {
+        self.arrived.store(0, Ordering::Relaxed);
+        if let Some(length) = length {
+            let _ = self.whole.compare_exchange(0, length, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    fn add(&self, bytes: usize) {
+        self.arrived.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
 }
 
 /// What is carried, and where to.
@@ -49,6 +83,8 @@ pub struct Transfer {
     pub limit: u64,
     /// How long it may take.
     pub times: Times,
+    /// Is told how much has arrived.
+    pub gauge: Option<Arc<Gauge>>,
 }
 
 /// How long a transfer may take.
@@ -79,7 +115,13 @@ impl Courier {
         let router = Arc::new(Router::of_system(policy));
         let as_it_is = |builder: reqwest::ClientBuilder| builder.no_gzip().no_brotli().no_deflate().no_zstd();
         let http = client(&router, as_it_is).map_err(WebError::Failed)?;
-        Ok(Self { router, runtime, http })
+        Ok(Self { router, runtime, http, watch: None })
+    }
+
+    /// The same; each decision about a host is told, also those about redirects.
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// Whether the policy names the host of a URL, and does not allow it only because it allows all.
@@ -123,25 +165,39 @@ impl Courier {
         match next {
             Ok(next) => Ok(next.map(|next| next.url)),
             Err(WebError::Moved(to)) if transfer.url.scheme() == "https" && to.starts_with("http://") => {
-                Err(WebError::Denied(format!(
+                let why = format!(
                     "{} redirects from https to {to}, which anybody on the way could change",
                     transfer.url
-                )))
+                );
+                Err(self.refused(&to, why))
             }
-            Err(WebError::Moved(to)) => Err(WebError::Denied(format!(
-                "{} redirects to another host, {to}, which `redirects` in [web] ({}) does not allow",
-                transfer.url, rule.source
-            ))),
+            Err(WebError::Moved(to)) => Err(self.refused(
+                &to,
+                format!(
+                    "{} redirects to another host, {to}, which `redirects` in [web] ({}) does not allow",
+                    transfer.url, rule.source
+                ),
+            )),
             Err(error) => Err(error),
         }
+    }
+
+    /// That a redirect is not followed, whoever it leads to.
+    fn refused(&self, to: &str, why: String) -> WebError {
+        let error = WebError::Denied(why);
+        if let Ok(to) = Url::parse(to) {
+            tell::<()>(self.watch.as_ref(), &to, &Err(error.clone()));
+        }
+        error
     }
 
     async fn send(&self, transfer: &Transfer, until: Instant) -> Result<reqwest::Response, WebError> {
         let url = &transfer.url;
         let (router, target) = (Arc::clone(&self.router), url.clone());
         let found = spawn_blocking(move || router.route(&target, None)).await;
-        let route =
-            found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))??;
+        let found = found.map_err(|error| WebError::Failed(format!("looking up {url} failed: {error}")))?;
+        tell(self.watch.as_ref(), url, &found);
+        let route = found?;
         let mut headers = transfer.headers.clone();
         if let Some(authorization) = &transfer.authorization {
             headers.insert(AUTHORIZATION, authorization.clone());
@@ -161,7 +217,7 @@ async fn read(
     mut answer: reqwest::Response,
     until: Instant,
 ) -> Result<Arrived, WebError> {
-    let Transfer { url, limit, times, method, .. } = transfer;
+    let Transfer { url, limit, times, method, gauge, .. } = transfer;
     let (answer_status, headers) = (answer.status(), answer.headers().clone());
     let is_success = answer_status.is_success();
     let limit = if is_success { limit } else { MAX_REFUSAL_BYTES };
@@ -173,6 +229,10 @@ async fn read(
     let mut body = Vec::new();
     if !has_body {
         return Ok(arrived(url, body));
+    }
+    let gauge = gauge.filter(|_| is_success);
+    if let Some(gauge) = &gauge {
+        gauge.begin(answer.content_length());
     }
     loop {
         let chunk = timeout_at(until, timeout(times.silence, answer.chunk())).await;
@@ -189,6 +249,9 @@ async fn read(
         let Some(chunk) = chunk else { break };
         if (body.len() + chunk.len()) as u64 <= limit {
             body.extend_from_slice(&chunk);
+            if let Some(gauge) = &gauge {
+                gauge.add(chunk.len());
+            }
         } else if is_success {
             return Err(WebError::TooLarge(limit));
         } else {

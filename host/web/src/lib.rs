@@ -20,7 +20,7 @@ mod route;
 
 use std::time::Duration;
 
-pub use courier::{Arrived, Courier, Times, Transfer, is_same_origin};
+pub use courier::{Arrived, Courier, Gauge, Times, Transfer, is_same_origin};
 pub use error::WebError;
 pub use exchange::Exchange;
 pub use fetch::{Fetcher, Pending, Waited};

@@ -1,10 +1,10 @@
-//! Who can change a file or a folder, as its access-control list says.
+//! Who can change a file or a folder, or read a file, as its access-control list says.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle as _, BorrowedHandle};
 use std::ptr;
 
-use windows_sys::Win32::Foundation::{ERROR_SUCCESS, GENERIC_ALL, GENERIC_WRITE, LocalFree};
+use windows_sys::Win32::Foundation::{ERROR_SUCCESS, GENERIC_ALL, GENERIC_READ, GENERIC_WRITE, LocalFree};
 use windows_sys::Win32::Security::Authorization::{GetSecurityInfo, SE_FILE_OBJECT};
 use windows_sys::Win32::Security::{
     ACCESS_ALLOWED_ACE, ACE_HEADER, ACL, DACL_SECURITY_INFORMATION, GetAce, INHERIT_ONLY_ACE,
@@ -24,6 +24,9 @@ const CHANGES: u32 = 0x2 | 0x4 | 0x10 | 0x100 | GENERIC_WRITE | EXCHANGES;
 /// its rights, its owner. Adding something new is none of them, which every user may in `C:\`.
 const EXCHANGES: u32 = 0x40 | 0x1_0000 | 0x4_0000 | 0x8_0000 | GENERIC_ALL;
 
+/// Rights by which a file's content can be read, now or after a change of these rights.
+const READS: u32 = 0x1 | 0x4_0000 | 0x8_0000 | GENERIC_READ | GENERIC_ALL;
+
 /// Entries that allow something.
 const ALLOWED: u8 = 0;
 /// Entries that deny something, or are about what is recorded.
@@ -34,6 +37,12 @@ const NO_RIGHTS: [u8; 8] = [1, 2, 3, 6, 7, 10, 13, 17];
 pub fn others_can_change(file: BorrowedHandle<'_>) -> io::Result<Option<String>> {
     let own = sid::own()?;
     untrusted(file, CHANGES, |who| who == own || SYSTEM.contains(&who))
+}
+
+/// Whether others than this process's user and the system can read it: why, as a clause.
+pub fn others_can_read(file: BorrowedHandle<'_>) -> io::Result<Option<String>> {
+    let own = sid::own()?;
+    untrusted(file, READS, |who| who == own || SYSTEM.contains(&who))
 }
 
 /// The same, where this process's user is one of the others: whether anybody but the system can change it.
@@ -98,7 +107,7 @@ unsafe fn judge(
         return Ok(Some(format!("it belongs to {owner}")));
     }
     if list.is_null() {
-        return Ok(Some("everybody may write it: it has no access-control list".to_owned()));
+        return Ok(Some("everybody may read and write it: it has no access-control list".to_owned()));
     }
     // SAFETY: it is not null.
     let count = unsafe { (*list).AceCount };
@@ -121,7 +130,8 @@ unsafe fn judge(
         // SAFETY: an entry of this kind is this structure, at whose end the identifier begins.
         let (rights, who) = unsafe { ((*entry).Mask, sid::text((&raw mut (*entry).SidStart).cast())?) };
         if rights & wanted != 0 && !is_trusted(&who) {
-            return Ok(Some(format!("{who} may write it")));
+            let what = if wanted == READS { "read" } else { "write" };
+            return Ok(Some(format!("{who} may {what} it")));
         }
     }
     Ok(None)
@@ -188,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_write_is_told_and_who_may_read_is_not() {
+    fn who_may_write_is_told_and_who_may_read_is_told_to_who_asks() {
         use std::os::windows::fs::OpenOptionsExt as _;
         let path = std::env::temp_dir().join(format!("access-{}", std::process::id()));
         File::create(&path).expect("a file");
@@ -196,6 +206,8 @@ mod tests {
         let others = || others_can_change(file.as_handle()).expect("an answer");
         open_to(&file, WinWorldSid, READ);
         assert_eq!(others(), None);
+        let readers = others_can_read(file.as_handle()).expect("an answer");
+        assert_eq!(readers.as_deref(), Some("S-1-1-0 may read it"));
         open_to(&file, WinWorldSid, READ | WRITE);
         assert_eq!(others().as_deref(), Some("S-1-1-0 may write it"));
         drop(file);

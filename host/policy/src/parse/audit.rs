@@ -1,12 +1,11 @@
 //! `[audit]`.
 
-use scorpiox_rules::{Sourced, shorten};
+use scorpiox_rules::{Export, Sourced, shorten};
 
 use super::document::{Entry, Section};
 use super::list;
 use super::value::{number, size};
 use crate::audit::AuditPolicy;
-use crate::export::Export;
 use crate::problem::Problem;
 
 /// Less would be renaming more than writing.

@@ -7,6 +7,7 @@ mod idle;
 mod mistakes;
 mod plugins;
 mod profile;
+mod registries;
 mod shell;
 mod tools;
 mod unit;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use scorpiox_rules::{Invalid, NamePattern, Sourced, shorten, suggest};
 
 use super::document::{Entry, Section};
-use super::{list, tools};
+use super::{list, registries, tools};
 use crate::plugins::{Approve, PluginPattern, PluginsPolicy, Required, Signer, Updates};
 use crate::problem::Problem;
 
@@ -17,7 +17,7 @@ const MAX_INDEX_ADDRESS_BYTES: usize = 1024;
 
 /// Lays `[plugins]` over the defaults.
 pub(super) fn read(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem> {
-    section.only(&["allow", "deny", "approve", "signers", "require_signature", "index"])?;
+    section.only(&["allow", "deny", "approve", "signers", "require_signature", "index", "registries"])?;
     if let Some(entry) = section.get("signers") {
         signers(&entry.section(&section.child("signers"))?, plugins)?;
     }
@@ -59,6 +59,9 @@ pub(super) fn read(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result
     }
     if let Some(entry) = section.get("index") {
         plugins.index = Some(Sourced::new(index(&entry)?, entry.source()));
+    }
+    if let Some(entry) = section.get("registries") {
+        registries::read(&entry.section(&section.child("registries"))?, &mut plugins.registries)?;
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ fn collect(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<Unit>) {
         path.push(key.get_ref().clone().into_owned());
         let is_one = match path.as_slice() {
             [first, _] => first == "grant",
-            [first, second, _] => first == "plugins" && second == "signers",
+            [first, second, _] => first == "plugins" && ["signers", "registries"].contains(&&**second),
             _ => false,
         };
         let below = value

@@ -1,6 +1,7 @@
 //! `[plugins]`: what may be installed and run, and who approves it.
 
 mod pattern;
+mod registry;
 mod signer;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use scorpiox_rules::{Source, Sourced, shorten};
 use crate::rules::{Closed, Refusal, Rules};
 
 pub use pattern::PluginPattern;
+pub use registry::{CredentialsFrom, RegistryLogin};
 use signer::NotSigned;
 pub use signer::{Signed, SignedFile, Signer, Updates};
 
@@ -28,6 +30,8 @@ pub struct PluginsPolicy {
     pub required: Vec<Required>,
     /// Where the list is of plugins that can be had.
     pub index: Option<Sourced<String>>,
+    /// Who somebody is to registries, by their hosts as addresses have them.
+    pub registries: BTreeMap<String, Sourced<RegistryLogin>>,
 }
 
 /// That each plugin has to be signed, by one of those who were signers where that is written.
@@ -106,6 +110,7 @@ impl PluginsPolicy {
             signers: BTreeMap::new(),
             required: Vec::new(),
             index: None,
+            registries: BTreeMap::new(),
         }
     }
 

@@ -11,18 +11,22 @@ use super::environment::Environment;
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_operator::Operator;
+use scorpiox_policy::Policy;
 use scorpiox_tools::plugins::Plugins;
 use scorpiox_tools::{Kind, Tool};
 
 pub(super) fn run(environment: &Environment) -> ExitCode {
     let mut text = String::new();
     let operator = Arc::new(Operator::new(environment.site()));
-    let plugins = Plugins::new(Arc::clone(&operator)).tools();
-    for tool in environment.registry.tools().chain(&plugins) {
+    let plugins = Plugins::new(Arc::clone(&operator));
+    for tool in environment.registry.tools().chain(&plugins.tools()) {
         let settings = &environment.settings;
         let on = settings.tools_enabled() && settings.tool_enabled(&tool.name);
         // What is wrong with the policy is said where a tool is called, and by `doctor`.
-        let closed = operator.policy().ok().and_then(|policy| policy.tools.check_tool(&tool.name).err());
+        let original = plugins.authors_name(&tool.name);
+        let check =
+            |policy: &Policy| policy.tools.check_tool_as(&tool.name, original.as_deref()).map(drop).err();
+        let closed = operator.policy().ok().and_then(check);
         let state = match closed {
             Some(why) => format!("  (closed: {why})"),
             None if on => state(tool).to_owned(),

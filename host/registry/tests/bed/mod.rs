@@ -55,3 +55,13 @@ impl Keyring for Of {
         Ok((host == self.0).then(own))
     }
 }
+
+/// The same, with a host that gives tokens.
+pub struct Named(pub String, pub Option<String>);
+
+impl Keyring for Named {
+    fn credentials(&self, host: &str) -> Result<Option<Credentials>, String> {
+        let found = Of(self.0.clone()).credentials(host)?;
+        Ok(found.map(|found| found.with_token_host(self.1.clone())))
+    }
+}

@@ -176,6 +176,14 @@ impl Records {
 }
 
 impl Records {
+    /// Whether a line could be written of what a person is about to do, where the operator wants one.
+    pub fn check_decision(&self) -> Result<(), CallError> {
+        match self.audit() {
+            Some(audit) if audit.required => audit.check(),
+            _ => Ok(()),
+        }
+    }
+
     /// What a person decides at the command line, before it holds, or what was refused to the person. Fails where the operator wants nothing without
     /// a line, and there is none.
     pub fn record_decision(

@@ -73,6 +73,11 @@ impl Entry {
         &self.approval
     }
 
+    /// What its author calls it, where it is installed under another name.
+    pub(super) fn authors_name(&self) -> Option<&str> {
+        self.approval.origin.as_ref()?.other_name(&self.name)
+    }
+
     /// Whether this component was approved.
     pub(super) fn is_for(&self, component: &Fingerprint) -> bool {
         self.approval.component == *component
@@ -128,8 +133,12 @@ impl Entry {
 
     fn component(&self, installed: &Installed, cache: &CodeCache) -> Result<Component, String> {
         let Approval { component, capabilities, folders, limits, .. } = &*self.approval;
-        held_to(installed, component, (capabilities, folders), limits, cache)
-            .map_err(|error| error.to_string())
+        let mut component = held_to(installed, component, (capabilities, folders), limits, cache)
+            .map_err(|error| error.to_string())?;
+        if let Some(approved) = component.approved.as_mut().and_then(Arc::get_mut) {
+            approved.authors_name = self.authors_name().map(|name| format!("{NAMESPACE}{name}"));
+        }
+        Ok(component)
     }
 }
 
@@ -171,9 +180,12 @@ pub fn tools(
     Ok(definitions.into_iter().zip(inner).map(tool).collect())
 }
 
+/// What stands before a plugin's name wherever it is a component's.
+const NAMESPACE: &str = "plugin/";
+
 /// Under what a plugin's data is kept.
 pub fn namespace(name: &PluginName) -> String {
-    format!("plugin/{name}")
+    format!("{NAMESPACE}{name}")
 }
 
 /// A plugin's component with these capabilities, their folders where they led, and these limits, and

@@ -134,6 +134,14 @@ impl Plugins {
         Some((plugin, rule))
     }
 
+    /// What the author of a plugin calls a tool, where the plugin is installed under another name.
+    pub fn authors_name(&self, tool: &str) -> Option<String> {
+        let (plugin, inner) = tool.split_once('.').filter(|_| self.tried(tool).is_none())?;
+        let plugin = PluginName::try_from(plugin.to_owned()).ok()?;
+        let entry = self.with_state(|state| state.entries.get(&plugin).cloned())?;
+        Some(format!("{}.{inner}", entry.authors_name()?))
+    }
+
     /// The rule by which a plugin runs that a person approved, or why the operator wants it not to, whatever a
     /// person approved.
     fn standing(&self, name: &PluginName, approval: &Approval) -> Result<String, Refusal> {

@@ -293,6 +293,19 @@ pub(super) fn answering(
     before: &str,
     answer: &str,
 ) -> (bool, String) {
+    watching(question, program, arguments, before, |person, _| {
+        person.write_all(answer.as_bytes()).expect("types");
+    })
+}
+
+/// The same, where somebody does something else when that stands on the screen.
+pub(super) fn watching(
+    awaited: &str,
+    program: &Program,
+    arguments: &[&str],
+    before: &str,
+    then: impl FnOnce(&mut fs::File, &std::process::Child),
+) -> (bool, String) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&person).and_then(|()| unlockpt(&person)).expect("it can be opened");
@@ -306,10 +319,10 @@ pub(super) fn answering(
         command.args(arguments).stdin(input).stdout(output).stderr(errors).spawn().expect("it starts");
     drop(command);
     let mut screen = Vec::new();
-    while !String::from_utf8_lossy(&screen).contains(question) {
+    while !String::from_utf8_lossy(&screen).contains(awaited) {
         assert!(read_within(&mut person, &mut screen), "{}", String::from_utf8_lossy(&screen));
     }
-    person.write_all(answer.as_bytes()).expect("types");
+    then(&mut person, &child);
     // To the end of the terminal, which is the end of all that have it.
     while read_within(&mut person, &mut screen) {}
     let status = child.wait().expect("it ends");

@@ -13,6 +13,8 @@ mod impostor;
 mod insider;
 mod judged;
 mod kinds;
+#[cfg(unix)] // modes, programs and terminals
+mod known;
 #[cfg(unix)] // make, and the languages' tools
 mod languages;
 #[cfg(unix)] // modes and links

@@ -1,6 +1,7 @@
 //! Plugins at addresses: what these commands download and upload, by the policy's rules for the web.
 //!
-//! Nobody is known to a registry here: what it gives to everybody can be had.
+//! Each of it leaves a line in the audit, with the hosts that were asked, and what arrived. Who somebody is to a
+//! registry, the policy alone says.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -8,32 +9,54 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use parking_lot::Mutex;
+use scorpiox_audit::{BUILT_IN, Outcome, Uses};
 use scorpiox_author::name_of;
+use scorpiox_capabilities::rules::of_host;
 use scorpiox_executor::AsyncRuntime;
 use scorpiox_install::{Content, Fetch, Given, Keys, Parcel, Source};
 use scorpiox_operator::Operator;
 use scorpiox_plugin::PluginName;
 use scorpiox_registry::{
-    Address, Annotations, Artifact, NoCredentials, Patience, fetch, fetch_file, push as upload,
+    Address, Annotations, Artifact, Digest, OperatorKeyring, Patience, RegistryError, fetch, fetch_file,
+    push as upload,
 };
+use scorpiox_server::records::NO_POLICY;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
-use scorpiox_web::Courier;
+use scorpiox_web::{Courier, Watch};
 
 use super::add::keys;
+use super::decide::Recorder;
 use crate::cli::environment::Environment;
+
+/// What lines of downloads and uploads are called.
+const FETCH: &str = "download";
+const PUSH: &str = "upload";
 
 /// What a person names: files on this machine, and what is elsewhere.
 pub(super) struct Addresses<'e> {
     environment: &'e Environment,
+    operator: Operator,
     keys: Keys,
     /// Made for the first address.
     courier: OnceCell<Courier>,
+    /// Where it is noted what is touched: by one download or upload at a time.
+    noted: Arc<Mutex<Noted>>,
+}
+
+/// What one download or upload touched.
+#[derive(Default)]
+struct Noted {
+    uses: Uses,
+    /// By which rule the host was asked that was asked last.
+    rule: String,
 }
 
 impl<'e> Addresses<'e> {
     pub(super) fn new(environment: &'e Environment) -> Self {
-        Self { environment, keys: keys(environment), courier: OnceCell::new() }
+        let (operator, courier) = (Operator::new(environment.site()), OnceCell::new());
+        Self { environment, operator, keys: keys(environment), courier, noted: Arc::default() }
     }
 
     /// Whose signatures count.
@@ -53,24 +76,75 @@ impl<'e> Addresses<'e> {
         if let Some(courier) = self.courier.get() {
             return Ok(courier);
         }
-        let policy = Operator::new(self.environment.site()).policy()?.web.clone();
+        let policy = self.operator.policy()?.web.clone();
+        let (noted, rules) = (Arc::clone(&self.noted), policy.clone());
+        let watch: Watch = Arc::new(move |host, port, decided| {
+            let (mut noted, what) = (noted.lock(), format_args!("{host}:{port}"));
+            noted.rule = of_host(&rules, None, (host, port), decided);
+            match decided {
+                Ok(()) => noted.uses.allowed("web", what, &noted.rule),
+                Err(why) => noted.uses.denied("web", what, why, &noted.rule),
+            }
+        });
         let courier = Courier::new(policy, Arc::new(AsyncRuntime::default()))
             .map_err(|error| anyhow!("nothing can be downloaded: {error}"))?;
-        Ok(self.courier.get_or_init(|| courier))
+        Ok(self.courier.get_or_init(|| courier.watched(watch)))
+    }
+
+    fn keyring(&self) -> OperatorKeyring<'_> {
+        OperatorKeyring::new(&self.operator)
+    }
+
+    /// Downloads or uploads something, which leaves a line however it ends. Where each line is required and none can be
+    /// written, nothing is asked for, and what came in spite of that is not used.
+    fn recorded<T>(
+        &self,
+        (what, address): (&'static str, &str),
+        work: impl FnOnce(&Courier) -> Result<T, RegistryError>,
+        content: impl FnOnce(&T) -> (usize, Digest),
+    ) -> Result<T> {
+        let (recorder, courier) = (Recorder::new(self.environment), self.courier()?);
+        recorder.check()?;
+        *self.noted.lock() = Noted::default();
+        let done = work(courier);
+        let Noted { uses, rule } = std::mem::take(&mut *self.noted.lock());
+        let rule = if rule.is_empty() { BUILT_IN.to_owned() } else { rule };
+        // What stands behind a question mark may be somebody's key.
+        let place = address.split(['?', '#']).next().unwrap_or_default();
+        let outcome = match &done {
+            Ok(got) => {
+                let (bytes, digest) = content(got);
+                uses.allowed("plugins", place, &rule);
+                uses.allowed("plugins", format_args!("{digest}, {bytes} bytes"), BUILT_IN);
+                Outcome::Ok
+            }
+            Err(_) if uses.was_denied() => Outcome::Refused(NO_POLICY),
+            Err(error) => {
+                uses.denied("plugins", place, &error.to_string(), BUILT_IN);
+                Outcome::Error
+            }
+        };
+        recorder.record(what, None, &uses, outcome)?;
+        Ok(done?)
     }
 }
 
 impl Fetch for Addresses<'_> {
     fn file(&self, address: &str, most: u64) -> Result<Vec<u8>> {
         match Address::parse(address)? {
-            Address::File(file) => Ok(fetch_file(&file, self.courier()?, most, Patience::default())?),
+            Address::File(file) => {
+                let get = |courier: &Courier| fetch_file(&file, courier, most, Patience::default());
+                self.recorded((FETCH, address), get, |bytes| (bytes.len(), Digest::of(bytes)))
+            }
             Address::Registry(_) => bail!("{address}: a registry has plugins alone; write https://HOST/FILE"),
         }
     }
 
     fn plugin(&self, text: &str) -> Result<Given> {
         let address = Address::parse(text)?;
-        let fetched = fetch(&address, self.courier()?, &NoCredentials, Patience::default())?;
+        let keyring = self.keyring();
+        let get = |courier: &Courier| fetch(&address, courier, &keyring, Patience::default());
+        let fetched = self.recorded((FETCH, text), get, |got| (got.bytes.len(), got.digest.clone()))?;
         if let Some(pinned) = fetched.pinned.as_ref().filter(|pinned| *pinned != text) {
             // Not to standard output, where a hash may be all that is wanted.
             terminal::complain(&format!("{text} is {pinned} now"));
@@ -109,9 +183,12 @@ pub(super) fn push(environment: &Environment, file: &Path, to: &str) -> Result<(
         }
     };
     let addresses = Addresses::new(environment);
-    let way = (addresses.courier()?, &NoCredentials as _);
-    let pushed = upload(&reference, &artifact, &annotations, signature.as_deref(), way)
-        .with_context(|| format!("{} was not pushed", file.display()))?;
+    let keyring = addresses.keyring();
+    let put = |courier: &Courier| {
+        upload(&reference, &artifact, &annotations, signature.as_deref(), (courier, &keyring))
+    };
+    let pushed = addresses.recorded((PUSH, to), put, |pushed| (bytes.len(), pushed.layer.clone()));
+    let pushed = pushed.with_context(|| format!("{} was not pushed", file.display()))?;
     let signed = if pushed.is_signed { "with its signature" } else { "without a signature" };
     terminal::print(&Shown::text(&format!(
         "{to} has it, {signed}. This address is of exactly these bytes for ever:\n  {}\n",

@@ -301,18 +301,29 @@ fn shown(name: &PluginName, look: Option<&Look>) -> String {
 }
 
 /// What leaves lines of decisions.
-struct Recorder {
+pub(super) struct Recorder {
     shell: Arc<Shell>,
     records: Arc<Records>,
 }
 
 impl Recorder {
-    fn new(environment: &Environment) -> Self {
+    pub(super) fn new(environment: &Environment) -> Self {
         let shell = Arc::new(Shell::new(Arc::new(Operator::new(environment.site()))));
         Self { records: Records::new(Arc::clone(&shell), &environment.workspace.path), shell }
     }
 
-    fn record(&self, what: &str, look: Option<&Look>, uses: &Uses, outcome: Outcome) -> Result<()> {
+    /// Whether a line could be written, where each is wanted.
+    pub(super) fn check(&self) -> Result<()> {
+        self.records.check_decision().map_err(|refused| anyhow!("{refused}"))
+    }
+
+    pub(super) fn record(
+        &self,
+        what: &str,
+        look: Option<&Look>,
+        uses: &Uses,
+        outcome: Outcome,
+    ) -> Result<()> {
         let component = look.map(|look| look.component.as_str());
         let recorded = self.records.record_decision(what, component, uses, outcome);
         recorded.map_err(|refused| anyhow!("{refused}"))

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -15,7 +16,9 @@ use scorpiox_web::Router;
 
 use super::{What, plugins};
 use crate::cli::environment::Environment;
+use scorpiox_operator::Operator;
 use scorpiox_shell::{PRIVATE_KEY, Shell};
+use scorpiox_tools::plugins::Plugins;
 
 /// How long a name may take to be looked up.
 const LOOKUP_TIME: Duration = Duration::from_secs(5);
@@ -85,7 +88,9 @@ impl<'a> Judge<'a> {
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             bail!("there is no tool {subject:?}{near}");
         }
-        let because = match self.policy.tools.check_tool(subject) {
+        let installed = Plugins::new(Arc::new(Operator::new(self.environment.site())));
+        let original = installed.authors_name(subject);
+        let because = match self.policy.tools.check_tool_as(subject, original.as_deref()) {
             Err(refusal) => return Ok(Verdict::denied(refusal.to_string())),
             Ok(rule) => format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source),
         };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use scorpiox_rules::{Invalid, shorten};
+use crate::invalid::{Invalid, shorten};
 
 /// How places are written, for messages.
 const FIX: &str = "write an absolute path, \"journald\", \"tcp://HOST:PORT\" or \"tls://HOST:PORT\"";
@@ -41,7 +41,8 @@ pub struct LogServer {
 }
 
 impl Export {
-    pub(crate) fn parse(text: &str) -> Result<Self, Invalid> {
+    /// Reads a place as it is written.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
         let shown = shorten(text);
         if text == "journald" {
             return Ok(Self::Journald);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use scorpiox_rules::shorten;
+use crate::invalid::shorten;
 
 /// How a command is kept in, from the weakest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
