@@ -286,7 +286,7 @@ mod tests {
         );
     }
 
-    fn arguments(of: Value) -> Map<String, Value> {
+    fn arguments(of: &Value) -> Map<String, Value> {
         of.as_object().expect("an object").clone()
     }
 
@@ -294,7 +294,7 @@ mod tests {
     fn handles_are_exchanged_wherever_they_are() {
         let all = function("all");
         let mut values =
-            all.arguments(&arguments(json!({"of": ["counter-1", "counter-20"]}))).expect("values");
+            all.arguments(&arguments(&json!({"of": ["counter-1", "counter-20"]}))).expect("values");
         let mut seen = Vec::new();
         let exchanged: Result<(), ()> = all.exchange_arguments(&mut values, |handle, value| {
             let Val::String(written) = value else { panic!("a text") };
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(seen, [(Some(1), false), (Some(20), false)]);
         assert_eq!(values, [Val::List(vec![Val::Bool(true), Val::Bool(true)])]);
         for wrong in [json!(["counter"]), json!([7]), json!(["parser-1"])] {
-            let error = all.arguments(&arguments(json!({ "of": wrong }))).expect_err("an error").to_string();
+            let error = all.arguments(&arguments(&json!({ "of": wrong }))).expect_err("an error").to_string();
             assert!(error.starts_with("of[0]: expected a handle such as \"counter-1\", found "), "{error}");
         }
     }

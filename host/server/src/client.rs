@@ -210,14 +210,6 @@ impl Client {
         self.0.person.lock()
     }
 
-    /// Asks nobody by having the call made again. A question is asked in another way, if there is one.
-    fn run_once(&self) {
-        let mut person = self.person();
-        if *person == Person::Result(None) {
-            *person = Person::None;
-        }
-    }
-
     /// The answer to a call that has to be made again, if it has to.
     pub fn input_required(&self, scope: &Scope<'_>, name: &str, arguments: &str) -> Option<Answer> {
         #[derive(Serialize)]
@@ -247,7 +239,11 @@ impl Counterpart for OfComponent {
     }
 
     fn runs_once(&self) {
-        self.client.run_once();
+        let mut person = self.client.person();
+        // A question is asked in another way, if there is one.
+        if *person == Person::Result(None) {
+            *person = Person::None;
+        }
     }
 
     fn sample(&self, mut parameters: Value) -> Result<Value, Unsampled> {
