@@ -1,4 +1,4 @@
-"""Builds the programs and asks them: run.py BINARY FOLDER [NAME...]
+"""Builds what others wrote, and asks it: run.py BINARY FOLDER [NAME...]
 
 Prints a line for each expectation: `ok`, or `FAILED` with a reason.
 """
@@ -6,42 +6,26 @@ Prints a line for each expectation: `ok`, or `FAILED` with a reason.
 from __future__ import annotations
 
 import argparse
-import os
+import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from programs import PEERS, Call, Peer, fill
+from components import COMPONENTS
+from expect import SITE, Call, Peer
+from programs import PROGRAMS, fill
 from server import Place, Server
+from web import Web
 
-# Longest time to build one program, in seconds: two slow cores and a cold registry.
-BUILD_SECONDS = 1800
-
-# Compiles what only a compiler of unstable features compiles otherwise.
-COMPILER = Path(__file__).resolve().parent / "rustc.sh"
+PEERS = PROGRAMS + COMPONENTS
 
 
-def built(peer: Peer, folder: Path) -> Path:
-    """The component, which cargo makes once of each version."""
-    root = folder / f"{peer.name}-{peer.version}"
-    component = root / "bin" / peer.file
-    if not component.exists():
-        words = ["cargo", "install", "--quiet", "--locked", "--target", "wasm32-wasip2"]
-        words += ["--target-dir", str(folder / "target"), "--root", str(root), f"{peer.name}@{peer.version}"]
-        environment = os.environ | {"RUSTC_WRAPPER": str(COMPILER)}
-        made = subprocess.run(
-            words, env=environment, capture_output=True, encoding="utf-8", timeout=BUILD_SECONDS
-        )
-        assert made.returncode == 0, f"cargo install: {made.stderr[-2000:]}"
-    return component
-
-
-def expect(call: Call, answer: tuple[bool, str]) -> None:
+def expect(call: Call, answer: tuple[bool, str], site: str) -> None:
     succeeded, text = answer
     shown = text if len(text) < 1000 else f"{text[:1000]}…"
     assert succeeded == call.succeeds, f"{'succeeded' if succeeded else 'failed'}: {shown}"
-    for part in call.has:
+    for part in (part.replace(SITE, site) for part in call.has):
         if part.startswith("!"):
             assert part[1:] not in text, f"{part[1:]!r} is in: {shown}"
         else:
@@ -57,29 +41,40 @@ class Results:
         status = "FAILED" if why else "ok"
         self.passed += not why
         self.failed += bool(why)
-        print(f"{status:<6} {peer.name:<9} {what}{f': {why}' if why else ''}", flush=True)
+        print(f"{status:<6} {peer.name:<16} {what}{f': {why}' if why else ''}", flush=True)
 
 
-def play(peer: Peer, binary: Path, folder: Path, base: Path, results: Results) -> None:
+def install(peer: Peer, component: Path, place: Place, site: str) -> None:
+    """From a file to a plugin that may run, as a person does it."""
+    inspected = " ".join(place.done("plugin", "inspect", str(component)).split())
+    for part in ["scorpiox-code plugin add", *peer.inspected]:
+        assert part in inspected, f"{part!r} is not in: {inspected}"
+    place.install(component, peer.name, peer.manifest.replace(SITE, site))
+    for key, value in peer.secrets.items():
+        place.done("plugin", "secret", "set", peer.name, key, given=value)
+
+
+def play(peer: Peer, binary: Path, folder: Path, base: Path, site: str, results: Results) -> None:
     what = "is built"
     try:
-        component = built(peer, folder)
+        component = peer.build(folder)
         results.tell(peer, what)
         place = Place(binary, base)
         fill(place.workspace)
         what = "is inspected, drafted and added"
-        assert "scorpiox-code plugin add" in place.done("plugin", "inspect", str(component))
-        place.install(component, peer.name, peer.manifest)
+        install(peer, component, place, site)
         results.tell(peer, what)
         what = "is a tool"
         with Server(place) as server:
-            tool = f"{peer.name}.run"
-            assert tool in server.tools(), server.tools()
+            known = server.tools()
+            for call in peer.calls:
+                assert f"{peer.name}.{call.tool}" in known, known
             results.tell(peer, what)
             for call in peer.calls:
                 what = call.what
+                arguments = json.loads(json.dumps(call.arguments).replace(SITE, site))
                 try:
-                    expect(call, server.call(tool, {"args": call.args, "stdin": call.stdin}))
+                    expect(call, server.call(f"{peer.name}.{call.tool}", arguments), site)
                 except AssertionError as error:
                     results.tell(peer, what, str(error))
                 else:
@@ -98,11 +93,13 @@ def main() -> int:
     unknown = set(chosen.name) - set(names)
     if unknown:
         parser.error(f"{', '.join(sorted(unknown))} is none of {', '.join(names)}")
-    results = Results()
+    results, web = Results(), Web()
     with tempfile.TemporaryDirectory(prefix="peers-", ignore_cleanup_errors=True) as scratch:
         for peer in PEERS:
             if not chosen.name or peer.name in chosen.name:
-                play(peer, chosen.binary, chosen.folder, Path(scratch).resolve() / peer.name, results)
+                base = Path(scratch).resolve() / peer.name
+                play(peer, chosen.binary, chosen.folder, base, web.authority, results)
+    web.close()
     print(f"peers: {results.passed} passed, {results.failed} failed")
     return results.failed > 0 or results.passed == 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Programs that nobody of this project wrote, as plugins: tests/peers/run.sh BINARY [NAME...]
+# Programs and components of others, as plugins: tests/peers/run.sh BINARY [NAME...]
 #
-# Builds them from their registry, pinned, into target/peers, once. Then no network is used.
+# Builds them, with pinned tools and sources of cargo, PyPI and npm, into target/peers, once. Then no network is used.
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
@@ -18,6 +18,7 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
     echo "peers: $(python3 --version) is too old, 3.11 or newer is needed" >&2
     exit 1
 }
+command -v npm >/dev/null || { echo "peers: npm is missing; install Node.js 20 or newer" >&2; exit 1; }
 [ -e "$(rustc --print sysroot)/lib/rustlib/wasm32-wasip2" ] || rustup target add wasm32-wasip2
 
 PYTHONDONTWRITEBYTECODE=1 exec python3 "$here/run.py" "$binary" "$(realpath "$built")" "$@"

@@ -14,6 +14,9 @@ COMMAND_SECONDS = 330
 # Longest time of a session, in seconds: a call ends after 60 by itself.
 SESSION_SECONDS = 300
 
+# Components ask a web server on this machine.
+POLICY = 'version = 1\n[web]\nallow_private = ["127.0.0.1/32"]\n'
+
 
 class Place:
     """A home folder and a workspace."""
@@ -22,26 +25,29 @@ class Place:
         self.binary = binary
         self.workspace = base / "workspace"
         self.workspace.mkdir(parents=True)
+        home = base / ".scorpiox"
+        home.mkdir(mode=0o700)
+        (home / "policy.toml").write_text(POLICY)
         self.environment = {
             "PATH": os.environ.get("PATH", ""),
             "HOME": str(base),
-            "SCORPIOX_HOME": str(base / ".scorpiox"),
+            "SCORPIOX_HOME": str(home),
         }
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [self.binary, *words],
             cwd=self.workspace,
             env=self.environment,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             encoding="utf-8",
             timeout=COMMAND_SECONDS,
         )
 
-    def done(self, *words: str) -> str:
+    def done(self, *words: str, given: str = "") -> str:
         """What a command prints that has to succeed."""
-        ran = self.run(*words)
+        ran = self.run(*words, given=given)
         assert ran.returncode == 0, f"{' '.join(words)}: {ran.stdout}{ran.stderr}"
         return ran.stdout
 

@@ -141,7 +141,8 @@ fn tools(anatomy: &Anatomy) -> String {
         let _ = writeln!(text, "  {}", one_line(&name, columns().saturating_sub(2)));
         match interface.and_then(takes) {
             Some(own) => {
-                _ = writeln!(text, "    {}", wrapped(own, columns().saturating_sub(4)).join("\n    "))
+                let rows = wrapped(own, columns().saturating_sub(4)).join("\n    ");
+                let _ = writeln!(text, "    {rows}");
             }
             None => rows(&mut text, "    ", &function.wit, MAX_ROWS),
         }

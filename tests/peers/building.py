@@ -1,0 +1,165 @@
+"""How components are built, each kind with the tool that its authors use. What is pinned is built once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TEMPLATES = HERE.parent.parent / "host/author/src/templates"
+# Own components, of the kinds that others publish as examples.
+COMPONENTS = HERE / "components"
+
+# Longest time to build one, in seconds: two slow cores and a cold registry.
+BUILD_SECONDS = 1800
+
+# Compiles what only a compiler of unstable features compiles otherwise.
+COMPILER = HERE / "rustc.sh"
+TARGET = "wasm32-wasip2"
+
+Build = Callable[[Path], Path]
+
+
+def did(*words: str | Path, cwd: Path | None = None, **environment: str) -> None:
+    ran = subprocess.run(
+        words, cwd=cwd, env=os.environ | environment, capture_output=True, encoding="utf-8", timeout=BUILD_SECONDS
+    )
+    assert ran.returncode == 0, f"{words[0]}: {ran.stdout[-1000:]}{ran.stderr[-2000:]}"
+
+
+def program(name: str, version: str, file: str) -> Build:
+    """A program of crates.io."""
+
+    def build(folder: Path) -> Path:
+        root = folder / f"{name}-{version}"
+        component = root / "bin" / file
+        if not component.exists():
+            words = ["cargo", "install", "--quiet", "--locked", "--target", TARGET, "--root", root]
+            did(*words, "--target-dir", folder / "target", f"{name}@{version}", RUSTC_WRAPPER=str(COMPILER))
+        return component
+
+    return build
+
+
+def rust(name: str) -> Build:
+    """A library of `components/`. cargo knows what changed."""
+
+    def build(folder: Path) -> Path:
+        target = folder / "rust"
+        words = ["cargo", "build", "--quiet", "--locked", "--release", "--target", TARGET]
+        did(*words, "--manifest-path", COMPONENTS / name / "Cargo.toml", "--target-dir", target)
+        return target / TARGET / "release" / f"{name.replace('-', '_')}.wasm"
+
+    return build
+
+
+def _python(folder: Path) -> tuple[Path, Path]:
+    """componentize-py as `plugin new` pins it, and its source package, which has its examples."""
+    (pin,) = (TEMPLATES / "python/requirements.txt").read_text().split()
+    root = folder / pin.replace("==", "-")
+    tool, source = root / "venv/bin/componentize-py", root / "source"
+    if not (root / "ready").exists():
+        shutil.rmtree(root, ignore_errors=True)
+        did(sys.executable, "-m", "venv", root / "venv")
+        pip = [root / "venv/bin/pip", "--quiet", "--disable-pip-version-check"]
+        did(*pip, "install", pin)
+        # The package alone: its examples are what is wanted.
+        did(*pip, "download", "--no-deps", "--no-binary", ":all:", "--dest", root, pin)
+        (archive,) = root.glob("*.tar.gz")
+        with tarfile.open(archive) as packed:
+            packed.extractall(root, filter="data")
+        next(path for path in root.iterdir() if (path / "examples").is_dir()).rename(source)
+        (root / "ready").touch()
+    return tool, source
+
+
+def python_example(name: str, world: str, module: str = "app", wit: str = "../../wit", stubs: bool = False) -> Build:
+    """One of the examples that componentize-py comes with."""
+
+    def build(folder: Path) -> Path:
+        tool, source = _python(folder)
+        example = source / "examples" / name
+        component = example / f"{name}.wasm"
+        if not component.exists():
+            words = [tool, "--quiet", "--wit-path", wit, "--world", world, "componentize"]
+            words += ["--stub-wasi"] if stubs else []
+            did(*words, module, "--output", f"{name}.new", cwd=example)
+            (example / f"{name}.new").rename(component)
+        return component
+
+    return build
+
+
+def _kept(own: Path, folder: Path) -> tuple[Path, bool]:
+    """Where the component of a folder is, by what is in it; and whether it is there."""
+    digest = hashlib.sha256()
+    for path in sorted(own.rglob("*")):
+        if path.is_file():
+            digest.update(str(path.relative_to(own)).encode() + b"\0" + path.read_bytes() + b"\0")
+    component = folder / f"{own.name}-{digest.hexdigest()[:16]}.wasm"
+    return component, component.exists()
+
+
+def python(name: str) -> Build:
+    """An app of `components/`."""
+
+    def build(folder: Path) -> Path:
+        tool, _ = _python(folder)
+        component, is_there = _kept(COMPONENTS / name, folder)
+        if not is_there:
+            made = component.with_suffix(".new")
+            words = [tool, "--quiet", "--wit-path", "wit", "--world", "peer", "componentize"]
+            did(*words, "app", "--output", made, cwd=COMPONENTS / name, PYTHONDONTWRITEBYTECODE="1")
+            made.rename(component)
+        return component
+
+    return build
+
+
+def _javascript(folder: Path) -> Path:
+    """A folder with jco as `plugin new` pins it."""
+    root = folder / "javascript"
+    root.mkdir(exist_ok=True)
+    lock = (TEMPLATES / "js/package-lock.json").read_bytes()
+    if not (root / "ready").exists() or (root / "ready").read_bytes() != lock:
+        for file in ["package.json", "package-lock.json"]:
+            shutil.copy(TEMPLATES / "js" / file, root / file)
+        did("npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error", cwd=root)
+        (root / "ready").write_bytes(lock)
+    return root
+
+
+def _wasi(folder: Path, into: Path) -> None:
+    """WASI's own packages as the JavaScript engine has them, from those that componentize-py comes with."""
+    _, source = _python(folder)
+    for name in ["filesystem", "io", "clocks"]:
+        (into / name).mkdir(parents=True)
+        for path in (source / f"wit/deps/{name}-0.2.0").glob("*.wit"):
+            (into / name / path.name).write_text(path.read_text().replace("0.2.0", "0.2.3"))
+
+
+def javascript(name: str, needs_wasi: bool = False) -> Build:
+    """A module of `components/`."""
+
+    def build(folder: Path) -> Path:
+        root = _javascript(folder)
+        component, is_there = _kept(COMPONENTS / name, folder)
+        if not is_there:
+            wit = root / f"{name}-wit"
+            shutil.rmtree(wit, ignore_errors=True)
+            shutil.copytree(COMPONENTS / name / "wit", wit)
+            if needs_wasi:
+                _wasi(folder, wit / "deps")
+            made = component.with_suffix(".new")
+            words = ["npx", "--no-install", "jco", "componentize", COMPONENTS / name / "app.js", "--wit", wit]
+            did(*words, "--world-name", "peer", "--disable", "fetch-event", "--out", made, cwd=root)
+            made.rename(component)
+        return component
+
+    return build
