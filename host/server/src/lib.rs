@@ -34,7 +34,6 @@ pub mod session;
 mod skill_component;
 mod subscriptions;
 mod tool_call;
-mod unknown_arguments;
 pub mod workspace;
 
 pub use app::App;

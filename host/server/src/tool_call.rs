@@ -21,14 +21,14 @@ use super::request::{CALL, Request};
 use super::scope::{self, Answer, Scope};
 use super::session::{Audience, Session};
 use super::skill_component;
-use super::unknown_arguments;
+
 use scorpiox_mcp::RpcError;
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::{Account, Enveloped};
 use scorpiox_runtime::{Component, Fault};
 use scorpiox_shell::Shell;
 use scorpiox_tools::plugins::NotThere;
-use scorpiox_tools::{Call, Kind, Output, Tool, ToolHost};
+use scorpiox_tools::{Call, Kind, Output, Tool, ToolHost, unknown_arguments};
 
 pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let params = &scope.request.params;

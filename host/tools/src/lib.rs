@@ -7,6 +7,7 @@ pub mod plugins;
 mod registry;
 mod shell;
 mod tool;
+pub mod unknown_arguments;
 
 pub use builtin::builtin;
 pub use registry::Registry;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use scorpiox_tools::{Output, OutputContent, Tool};
+use crate::{Output, OutputContent, Tool};
 
 /// Most that are named.
 const MAX_NAMED: usize = 3;
@@ -15,7 +15,7 @@ const MAX_NAMED: usize = 3;
 const MAX_NAME_CHARS: usize = 60;
 
 /// What came of a call; of one that failed also which arguments the tool does not have.
-pub(super) fn told(tool: &Tool, arguments: &str, outcome: Result<Output, String>) -> Result<Output, String> {
+pub fn told(tool: &Tool, arguments: &str, outcome: Result<Output, String>) -> Result<Output, String> {
     match outcome {
         Ok(output) if !output.is_error => Ok(output),
         Ok(mut output) => {
