@@ -77,6 +77,6 @@ fuzz_target!(|input: Input<'_>| {
             assert_eq!(ends.iter().sum::<usize>(), 1, "the body cannot end its block");
         }
     }
-    let _ = invoke_skill::inspect::inspect(&skills, 0);
+    let _ = invoke_skill::inspect::inspect(&skills, 0, input.arguments.unwrap_or_default());
     let _ = invoke_skill::call(&skills, "SearchSkills", &json!({ "pattern": input.pattern }).to_string());
 });
