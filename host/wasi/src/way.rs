@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn granted() -> Vec<(PathBuf, bool)> {
-        [("/srv/u/work", true), ("/srv/u/work/in", false), ("/data", false)]
+        [("/srv/u/notes", true), ("/srv/u/notes/in", false), ("/data", false)]
             .map(|(p, w)| (p.into(), w))
             .into()
     }
@@ -119,10 +119,10 @@ mod tests {
     #[test]
     fn paths_lead_into_granted_folders_or_along_or_elsewhere() {
         let into = |index, rest: &str| Leads::Into(index, rest.into());
-        assert_eq!(lead("/", "srv/u/work/a/b"), into(0, "a/b"));
-        assert_eq!(lead("/srv", "u/work"), into(0, ""));
-        assert_eq!(lead("/", "srv/u/work/in/x"), into(1, "x"), "the inner one");
-        assert_eq!(lead("/", "srv/u/work/../../x"), into(0, "../../x"), "which that folder refuses");
+        assert_eq!(lead("/", "srv/u/notes/a/b"), into(0, "a/b"));
+        assert_eq!(lead("/srv", "u/notes"), into(0, ""));
+        assert_eq!(lead("/", "srv/u/notes/in/x"), into(1, "x"), "the inner one");
+        assert_eq!(lead("/", "srv/u/notes/../../x"), into(0, "../../x"), "which that folder refuses");
         assert_eq!(lead("/", "./srv/../data/a"), into(2, "a"));
         let along = [("/", ".", "/"), ("/", "..", "/"), ("/", "srv/u", "/srv/u"), ("/srv/u", "../..", "/")];
         for (from, path, at) in along {
@@ -130,7 +130,7 @@ mod tests {
         }
         for (from, path, at) in [
             ("/", "etc/passwd", "/etc/passwd"),
-            ("/srv", "u/working", "/srv/u/working"),
+            ("/srv", "u/notesing", "/srv/u/notesing"),
             ("/srv", "/data", "/data"),
         ] {
             assert_eq!(lead(from, path), Leads::Elsewhere(at.into()), "{from} {path}");
@@ -144,7 +144,7 @@ mod tests {
             std::iter::from_fn(|| listing.next()).map(|entry| entry.name).collect::<Vec<_>>()
         };
         assert_eq!(names("/"), ["data", "srv"]);
-        assert_eq!(names("/srv/u"), ["work"]);
+        assert_eq!(names("/srv/u"), ["notes"]);
         assert!(names("/etc").is_empty());
     }
 }

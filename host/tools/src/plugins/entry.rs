@@ -133,12 +133,8 @@ impl Entry {
 
     fn component(&self, installed: &Installed, cache: &CodeCache) -> Result<Component, String> {
         let Approval { component, capabilities, folders, limits, .. } = &*self.approval;
-        let mut component = held_to(installed, component, (capabilities, folders), limits, cache)
-            .map_err(|error| error.to_string())?;
-        if let Some(approved) = component.approved.as_mut().and_then(Arc::get_mut) {
-            approved.authors_name = self.authors_name().map(|name| format!("{NAMESPACE}{name}"));
-        }
-        Ok(component)
+        let names = (installed, self.authors_name());
+        held_to(names, component, (capabilities, folders), limits, cache).map_err(|error| error.to_string())
     }
 }
 
@@ -189,16 +185,17 @@ pub fn namespace(name: &PluginName) -> String {
 }
 
 /// A plugin's component with these capabilities, their folders where they led, and these limits, and
-/// nothing else.
+/// nothing else. What is granted to its author's name, if it has another one here, is for the policy to compare.
 pub fn held_to(
-    installed: &Installed,
+    (installed, authors_name): (&Installed, Option<&str>),
     fingerprint: &Fingerprint,
     (capabilities, folders): (&Asks, &Pins),
     limits: &Limits,
     cache: &CodeCache,
 ) -> Result<Component, Ungrantable> {
     let (grants, approved) = grants(capabilities, folders)?;
-    let approved = Approved { config: installed.manifest.config.clone(), ..approved };
+    let authors_name = authors_name.map(|name| format!("{NAMESPACE}{name}"));
+    let approved = Approved { config: installed.manifest.config.clone(), authors_name, ..approved };
     let (cache, pinned, source) = (cache.clone(), fingerprint.clone(), installed.clone());
     let load = move |engines: &Engines, cancel: &Cancel| {
         cache.load(engines, &pinned, cancel, || Ok(source.read_component()?.into()))

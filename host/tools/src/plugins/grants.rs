@@ -82,7 +82,7 @@ pub fn grants(asks: &Asks, pins: &Pins) -> Result<(Vec<Capability>, Approved), U
         hosts: hosts(asks)?,
         store: asks.store.is_some(),
         config: BTreeMap::new(), // it is the manifest's
-        authors_name: None,      // who knows where it came from says it
+        authors_name: None,      // `held_to` has it
         clock: asks.clock.is_some(),
         random: asks.random.is_some(),
         profile: asks.shell.as_ref().map(|shell| shell.profile.clone()),

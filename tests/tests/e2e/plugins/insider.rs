@@ -78,6 +78,33 @@ fn files_pages_and_commands_are_narrowed_to_what_was_approved() {
     assert!(give(&mut server, "now", json!({})).as_u64() > Some(1_700_000_000_000));
 }
 
+#[cfg(unix)] // without a sandbox there is no profile that a grant could name
+#[test]
+fn what_is_granted_to_the_authors_name_holds_under_another_one() {
+    let program = program();
+    let manifest = manifest("example.com").replace("\"readonly\"", "\"workspace\"");
+    let bytes = std::fs::read(super::guest("insider")).expect("the component");
+    let source = super::source(&program, "insider", &manifest, &bytes);
+    let (_, hash, err) = program.run(&["plugin", "hash", &source, "--name", "other"]);
+    let add = ["plugin", "add", &source, "--name", "other", "--yes", hash.trim()];
+    let (status, out, added) = program.run(&add);
+    assert!(status.success(), "{out}{err}{added}");
+    let writes = |name: &str| {
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        let command = json!({ "command": format!("touch {name} || true") });
+        let result = server.call("other.run-command", command);
+        assert_eq!(result["isError"], false, "{result}");
+        program.workspace().join(name).exists()
+    };
+    assert!(writes("before.txt"));
+    let policy = format!(
+        "version = 1\n{ALLOWS_COMMANDS}[grant.\"plugin/insider\"]\nshell = {{ profile = \"readonly\" }}\n"
+    );
+    program.put("home/.scorpiox/policy.toml", policy);
+    assert!(!writes("after.txt"));
+}
+
 #[test]
 fn what_another_tool_fetched_is_not_seen_past_an_approval() {
     let site = Site::start(|_| Answer::html("<html><body><p>a page of some length</p></body></html>"));

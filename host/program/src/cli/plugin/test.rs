@@ -43,7 +43,7 @@ pub(super) fn run(
     let manifest = &look.installed.manifest;
     let cache = CodeCache::new(&environment.own_home);
     let asked = (&manifest.capabilities, &look.folders);
-    let mut component = held_to(&look.installed, &look.component, asked, &manifest.limits, &cache)?;
+    let mut component = held_to((&look.installed, None), &look.component, asked, &manifest.limits, &cache)?;
     component.secrets = untried(&look.installed, &manifest.capabilities)?;
     // What an installed plugin of that name stored is not its.
     let prefix = format!("{}.", manifest.name);
