@@ -62,6 +62,11 @@ impl Key {
         }
     }
 
+    /// Names that files beside the skills require, whatever has them.
+    pub fn required(&self) -> &[String] {
+        &self.required
+    }
+
     /// Whether any change from now on gives another key.
     fn is_settled(&self, now: SystemTime) -> bool {
         self.skills.iter().all(|skill| skill.stamp.is_none_or(|stamp| stamp.is_settled(now)))
@@ -72,11 +77,19 @@ impl Key {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cached {
     key: Key,
+    /// What it was.
+    pub listed: Listed,
+}
+
+/// What clients are told of skills.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Listed {
     /// Of all tools of the component.
     pub definitions: Vec<Definition>,
     /// What the server's instructions add to them.
-    #[serde(default)]
     pub more: Vec<String>,
+    /// Which of the required skills models can invoke.
+    pub required: Vec<String>,
 }
 
 /// Definitions that depend on the skills.
@@ -107,8 +120,8 @@ impl ListingCache {
     }
 
     /// Keeps what was listed under a key that was taken before.
-    pub fn put(&self, key: Key, definitions: Vec<Definition>, more: Vec<String>) -> Arc<Cached> {
-        let listed = Arc::new(Cached { key, definitions, more });
+    pub fn put(&self, key: Key, listed: Listed) -> Arc<Cached> {
+        let listed = Arc::new(Cached { key, listed });
         // The clock of the files may not tell these skills from what they become at once.
         if listed.key.is_settled(SystemTime::now()) {
             self.write(&listed);
@@ -160,7 +173,7 @@ mod tests {
     }
 
     fn put(cache: &ListingCache, key: Key) {
-        cache.put(key, Vec::new(), Vec::new());
+        cache.put(key, Listed::default());
     }
 
     #[test]

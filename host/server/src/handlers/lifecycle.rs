@@ -16,6 +16,7 @@ use crate::{Session, Workspace};
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::{Enveloped, Implementation};
 use scorpiox_mcp::{ClientTraits, LogLevel, Params, Revision, prefixed};
+use scorpiox_tools::listing_cache::{Cached, Listed};
 
 /// Longest instructions, in bytes: some clients cut them at 2 KB.
 const MAX_INSTRUCTIONS_BYTES: usize = 2000;
@@ -151,7 +152,8 @@ fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
         );
         text.push_str(&line);
     }
-    let required = required(workspace);
+    let listed = listed(workspace, prefix);
+    let required = listed.as_ref().map(|cached| required(workspace, &cached.listed)).unwrap_or_default();
     let lists = [
         (required.by_person, "Before you start, invoke these skills with"),
         (
@@ -166,34 +168,32 @@ fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
     let mut text = scorpiox_text::clean(&text).replace('\n', " ");
     let end = (0..=MAX_INSTRUCTIONS_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     text.truncate(end.unwrap_or(0));
-    push_more(&mut text, workspace, prefix);
+    if let Some(cached) = listed {
+        push_more(&mut text, &cached.listed.more, prefix);
+    }
     text
 }
 
+/// What clients are told of skills, if they are served.
+fn listed(workspace: &Workspace, prefix: Option<&str>) -> Option<Arc<Cached>> {
+    let component = workspace.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL))?;
+    let setup = Setup { prefix: prefix.map(Arc::from), ..workspace.own_setup() };
+    listing::listed(workspace, component, &setup, prefix)
+}
+
 /// Required skills that a model can invoke: it is not sent to others.
-fn required(workspace: &Workspace) -> Required {
+fn required(workspace: &Workspace, listed: &Listed) -> Required {
     let mut required = workspace.skills.required();
-    if required == Required::default() {
-        return required;
-    }
-    let component = workspace.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL));
-    let catalogue =
-        component.and_then(|it| workspace.runtime().skill_catalogue(it, &workspace.own_setup()).ok());
-    let skills = catalogue.map(|(catalogue, _)| catalogue.skills).unwrap_or_default();
-    let is_for_models = |name: &String| skills.iter().any(|skill| skill.name == *name && skill.for_models);
-    required.by_person.retain(is_for_models);
-    required.by_workspace.retain(is_for_models);
+    required.by_person.retain(|name| listed.required.contains(name));
+    required.by_workspace.retain(|name| listed.required.contains(name));
     required
 }
 
 /// Appends the descriptions of the person's skills that are not whole where InvokeSkill lists them, as far as
 /// there is room.
-fn push_more(text: &mut String, workspace: &Workspace, prefix: Option<&str>) {
-    let Some(component) = workspace.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL)) else { return };
-    let setup = Setup { prefix: prefix.map(Arc::from), ..workspace.own_setup() };
-    let Some(listed) = listing::listed(workspace, component, &setup, prefix) else { return };
+fn push_more(text: &mut String, more: &[String], prefix: Option<&str>) {
     let mut heading = format!("\nDescriptions of skills that {} has in part:", prefixed(prefix, SKILL_TOOL));
-    for line in &listed.more {
+    for line in more {
         let line = scorpiox_text::clean(line);
         if text.len() + heading.len() + 1 + line.len() <= MAX_INSTRUCTIONS_BYTES {
             text.push_str(&std::mem::take(&mut heading));

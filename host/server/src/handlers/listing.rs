@@ -18,7 +18,8 @@ use scorpiox_mcp::client::with_prefix;
 use scorpiox_mcp::result::Enveloped;
 use scorpiox_runtime::Component;
 use scorpiox_runtime::bindings::any_tool::exports::scorpiox::tool::tool::ToolDefinition;
-use scorpiox_tools::listing_cache::{Cached, Key};
+use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Catalogue;
+use scorpiox_tools::listing_cache::{self, Cached, Key};
 use scorpiox_tools::{Definition, Kind, Marks};
 
 /// How long a client may keep the list: skills can be added at any time.
@@ -114,7 +115,9 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
         let is_others = matches!(tool.kind, Kind::Plugin { .. });
         let is_fixed = found.is_none() && !is_others;
         let definition = match found {
-            Some(found) => found.definitions.iter().find(|definition| definition.name == tool.name).cloned(),
+            Some(found) => {
+                found.listed.definitions.iter().find(|definition| definition.name == tool.name).cloned()
+            }
             None => tool.fixed_definition(),
         };
         Some(Of { definition: definition?, marks: tool.marks, is_others, is_fixed, scope })
@@ -147,12 +150,17 @@ pub(super) fn listed(
     let listed = workspace.runtime().list_tools(component, setup).and_then(|found| {
         let definitions: Vec<_> = found.into_iter().filter_map(usable).collect();
         // Where one tool is enough for all of them, nothing is left to be said elsewhere.
-        let is_cut = definitions.len() > 1;
-        let catalogue = is_cut.then(|| workspace.runtime().skill_catalogue(component, setup)).transpose()?;
-        Ok((definitions, catalogue.map(|(catalogue, _)| catalogue.more).unwrap_or_default()))
+        if definitions.len() <= 1 && key.required().is_empty() {
+            return Ok(listing_cache::Listed { definitions, ..Default::default() });
+        }
+        let (Catalogue { skills, more, .. }, _) = workspace.runtime().skill_catalogue(component, setup)?;
+        let is_for_models =
+            |name: &&String| skills.iter().any(|skill| skill.name == **name && skill.for_models);
+        let required = key.required().iter().filter(is_for_models).cloned().collect();
+        Ok(listing_cache::Listed { definitions, more, required })
     });
     match listed {
-        Ok((definitions, more)) => Some(workspace.listing.put(key, definitions, more)),
+        Ok(listed) => Some(workspace.listing.put(key, listed)),
         Err(fault) => {
             if !fault.is_cancel() {
                 tracing::error!(component = &*component.name, "its tools cannot be listed: {fault}");
