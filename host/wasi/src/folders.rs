@@ -43,6 +43,8 @@ pub(super) struct Guard {
     /// Where paths without a beginning lead: the workspace, if it was granted.
     start: Option<OpenDir>,
     rules: Option<(Arc<Shell>, Places)>,
+    /// It asked for folders and was granted them, whether or not they could be opened.
+    has_folders: bool,
     /// A plan is active, so that no folder may be written.
     is_planning: bool,
     /// What may not be changed in them, looked for before the first change of a call.
@@ -54,6 +56,7 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
     let mut guard = Guard {
         plugin: source.name.clone(),
         uses: source.uses.clone(),
+        has_folders: !source.approved.folders.is_empty(),
         is_planning: source.read_only,
         ..Guard::default()
     };
@@ -158,8 +161,9 @@ impl Guard {
             (Preopen::Folder(dir.clone()), path.display().to_string())
         };
         let mut all: Vec<_> = self.roots.iter().zip(&self.opened).map(named).collect();
-        // Elsewhere absolute paths have more than one beginning.
-        if cfg!(unix) && !all.is_empty() {
+        // Elsewhere absolute paths have more than one beginning. Without a folder all paths begin here: the C library
+        // of WASI would not ask the host otherwise, and nobody would learn why there is no file.
+        if cfg!(unix) || all.is_empty() {
             all.push((Preopen::Way(Way::root()), "/".to_owned()));
         }
         all.extend(self.start.iter().map(|start| (Preopen::Folder(start.clone()), ".".to_owned())));
@@ -195,7 +199,23 @@ impl Guard {
 
     /// Notes an absolute path that lies in no folder that was granted.
     pub(super) fn lies_outside(&self, path: &Path, write: bool) {
-        self.outside(path, write, &format!("it has only {}", self.named()));
+        if !self.roots.is_empty() {
+            return self.outside(path, write, &format!("it has only {}", self.named()));
+        }
+        let why = if self.has_folders {
+            "none of the folders that were granted can be opened"
+        } else {
+            "it has no files; [capabilities.files] of its plugin.toml asks for them"
+        };
+        self.outside(Self::meant(path), write, why);
+    }
+
+    /// A path that began nowhere: the C library of WASI gives it to the host without its first slash, as it does with
+    /// the paths of a machine.
+    fn meant(path: &Path) -> &Path {
+        let Ok(relative) = path.strip_prefix("/") else { return path };
+        let first = relative.components().next().and_then(|part| part.as_os_str().to_str());
+        if first.is_some_and(|first| !OF_MACHINES.contains(&first)) { relative } else { path }
     }
 
     /// The same of a path that may have been meant for the workspace.
@@ -209,6 +229,7 @@ impl Guard {
     fn outside(&self, path: &Path, write: bool, why: &str) {
         let what = if write { "write" } else { "read" };
         let folder = path.parent().unwrap_or(path);
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let asked = format_args!("{what} {}", path.display());
         self.uses.denied_by_name("files", format_args!("{what} {}", folder.display()), asked, why, APPROVAL);
         tracing::warn!(plugin = self.plugin, "refused: {what} below {}: {why}", folder.display());

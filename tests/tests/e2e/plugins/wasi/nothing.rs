@@ -4,14 +4,24 @@ use scorpiox_tests::Program;
 use serde_json::{Value, json};
 
 use super::{outsider, try_to};
+use crate::plugins::refused;
 
 #[test]
 fn there_are_no_folders_no_variables_and_no_time() {
     let program = Program::new().with("SECRET_TOKEN", "hunter2");
     program.put("workspace/a.txt", "text");
     let (_program, mut server) = outsider(program, "");
-    assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!([])));
-    assert_eq!(try_to(&mut server, "read-file", json!({"path": "/etc/passwd"})), Err("no folder".into()));
+    assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!(["/"])));
+    assert_eq!(try_to(&mut server, "names-in", json!({"path": "/"})), Ok(json!([])));
+    for (path, named) in [("/etc/passwd", "/etc/passwd"), ("a.txt", "a.txt"), ("notes/a.txt", "notes/a.txt")]
+    {
+        let result = server.call("outsider.read-file", json!({ "path": path }));
+        let said = format!(
+            "not-permitted\nThis server refused files read {named}: it has no files; [capabilities.files] of its \
+             plugin.toml asks for them (what was approved decides that)."
+        );
+        assert_eq!(refused(&result), said);
+    }
     assert_eq!(try_to(&mut server, "variables", json!({})), Ok(json!([])));
     assert_eq!(try_to(&mut server, "arguments", json!({})), Ok(json!(["outsider"])));
     assert_eq!(try_to(&mut server, "working-folder", json!({})), Ok(Value::Null));
@@ -94,7 +104,7 @@ fn a_guest_that_ends_itself_ends_one_call() {
     assert!(left.ends_with("\nBefore that it printed:\nit leaves"), "{left}");
     let hoard = try_to(&mut server, "hoard", json!({})).expect_err("it is stopped");
     assert!(hoard.contains("failed internally"), "{hoard}");
-    assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!([])));
+    assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!(["/"])));
 }
 
 #[test]
