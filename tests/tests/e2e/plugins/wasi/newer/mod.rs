@@ -49,7 +49,7 @@ fn without_a_grant_nothing_is_reached() {
     assert_eq!(go("read-file", json!({"path": "/etc/passwd"})), Err("NotPermitted".into()));
     assert_eq!(go("variables", json!({})), Ok(json!([])));
     assert_eq!(go("arguments", json!({})), Ok(json!(["newer"])));
-    assert_eq!(go("times", json!({})), Ok(json!([0, 0, 0])));
+    assert_eq!(go("times", json!({})), Ok(json!([0, 1, 1])));
     let first = go("random", json!({"count": 16})).expect("bytes");
     assert_eq!(go("random", json!({"count": 16})), Ok(first), "chance is the same each time");
     for (function, arguments) in
