@@ -2,6 +2,7 @@
 //! them. They hold nothing else, whatever lies there on the machine, and nobody can write in them.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use wasmtime_wasi::p2::bindings::filesystem::types::{
@@ -41,7 +42,7 @@ impl Way {
         while let Some(part) = parts.next() {
             match part {
                 Component::CurDir => {}
-                Component::Normal(name) => at.push(name),
+                Component::Normal(name) => at = beneath(&at, name),
                 // The granted folder itself knows where that leads.
                 Component::ParentDir if found.is_some() => break,
                 Component::ParentDir => _ = at.pop(),
@@ -94,6 +95,16 @@ impl Way {
         self.0.hash(&mut hasher);
         MetadataHashValue { lower: hasher.finish(), upper: u64::MAX }
     }
+}
+
+/// What is called so in a folder, as a guest writes it: with `/` on each system.
+fn beneath(folder: &Path, name: &OsStr) -> PathBuf {
+    let mut path = folder.as_os_str().to_owned();
+    if folder != Path::new("/") {
+        path.push("/");
+    }
+    path.push(name);
+    path.into()
 }
 
 impl WayListing {
