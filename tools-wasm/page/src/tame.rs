@@ -39,30 +39,51 @@ struct Tag {
     end: usize,
 }
 
+/// Where in a tag the parser is, as HTML's own rules have it.
+#[derive(Clone, Copy)]
+enum State {
+    /// In the name of the tag, or in a value without quotes, which white space ends.
+    Word {
+        is_name: bool,
+    },
+    /// Where an attribute may begin.
+    Between,
+    AttributeName,
+    AfterAttributeName,
+    BeforeValue,
+    Quoted(u8),
+    AfterQuoted,
+}
+
 fn scan(bytes: &[u8], start: usize) -> Tag {
     let mut attributes = 0;
     let mut cut = None;
     let mut at = start;
+    let mut state = State::Word { is_name: true };
     while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'>' => break,
-            b'=' => {
-                let value = at + 1 + bytes[at + 1..].iter().take_while(|b| b.is_ascii_whitespace()).count();
-                match bytes.get(value) {
-                    // A quote that nothing closes is no value to skip.
-                    Some(&quote @ (b'"' | b'\'')) => at = find(bytes, value + 1, quote).unwrap_or(value),
-                    _ => at = value.saturating_sub(1).max(at),
-                }
-            }
-            b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' => {
-                let starts_one = bytes.get(at + 1).is_some_and(|next| !next.is_ascii_whitespace());
-                attributes += usize::from(starts_one);
+        let is_space = byte.is_ascii_whitespace();
+        let next = match (state, byte) {
+            (State::Quoted(quote), _) if byte == quote => State::AfterQuoted,
+            // In a value a slash is one of its characters.
+            (State::Quoted(_), _) | (State::Word { is_name: false }, b'/') => state,
+            (_, b'>') => break,
+            (State::BeforeValue, _) if is_space => state,
+            (State::BeforeValue, b'"' | b'\'') => State::Quoted(byte),
+            (State::BeforeValue, _) => State::Word { is_name: false },
+            (State::AttributeName | State::AfterAttributeName, b'=') => State::BeforeValue,
+            (State::AttributeName | State::AfterAttributeName, _) if is_space => State::AfterAttributeName,
+            (_, b'/') => State::Between,
+            (_, _) if is_space => State::Between,
+            (State::Word { .. } | State::AttributeName, _) => state,
+            (State::Between | State::AfterAttributeName | State::AfterQuoted, _) => {
+                attributes += 1;
                 if attributes > MAX_ATTRIBUTES && cut.is_none() {
                     cut = Some(at);
                 }
+                State::AttributeName
             }
-            _ => {}
-        }
+        };
+        state = next;
         at += 1;
     }
     Tag { cut, end: at }
@@ -86,6 +107,32 @@ mod tests {
         let flood: String = (0..5000).fold("<p".to_owned(), |tag, n| tag + &format!(" a{n}")) + ">text</p>";
         let tamed = attributes(&flood);
         assert!(tamed.len() < 4000 && tamed.ends_with(">text</p>"), "{}", tamed.len());
+    }
+
+    #[test]
+    fn attributes_are_counted_however_they_are_parted() {
+        for (tag, piece) in [
+            ("<p ", "a='' "),
+            ("<p ", "a=''"),
+            ("<p ", "a=\"x y\""),
+            ("<p/", "a/"),
+            ("<p ", "a = b "),
+            ("<p ", "a b= "),
+            ("<p ", "=x "),
+            // The quote belongs to a value that a space ends.
+            ("<p x=y=' ", "a "),
+            ("<p x=y/=\" ", "a\n"),
+        ] {
+            let flood = format!("{tag}{}>text", piece.repeat(5000));
+            let tamed = attributes(&flood);
+            assert!(tamed.len() < 6000 && tamed.ends_with(">text"), "{tag}{piece}: {}", tamed.len());
+        }
+        for value in ["'x y z' ", "\"a='b' c\"", "1/2/3/4", "a=b=c=d"] {
+            let long = format!("<p {}>", format!("a={value} ").repeat(200));
+            assert!(matches!(attributes(&long), Cow::Borrowed(_)), "{value}");
+        }
+        let long = format!("<p a={}>", "x/y='z'".repeat(5000));
+        assert!(matches!(attributes(&long), Cow::Borrowed(_)), "one value");
     }
 
     #[test]
