@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check test-agents test-peers test-registry test-windows windows dist test-dist bench lint fuzz install clean prerequisites components test-components
+.PHONY: help build demo test check test-agents test-peers test-registry test-windows windows dist test-dist bench reading lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -85,6 +85,10 @@ test-components: components
 
 bench: build test-components ## Measure against the C floor and the rmcp echo: target/bench.txt
 	@tests/bench/run.sh
+
+# Not part of `make test`: others' extractors are built, and the pages are no part of this project.
+reading: ## Show how well pages are read, beside other extractors
+	@tests/reading/run.sh
 
 lint: build ## Check format, clippy, dependencies
 	@scripts/lint.sh

@@ -1,0 +1,48 @@
+//! Takes pages apart for those who grow forests: blocks LIST OUT [FIRST]
+//!
+//! Each line of LIST has the file of a page, a tab, and its URL. OUT gets `NAME.txt` with the text of each block on a
+//! line, and `NAME.f32` with the features of each. With FIRST, where `NAME.f32` has a first probability for each block,
+//! it gets the features of the second judgement instead.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use scorpiox_content::Blocks;
+use scorpiox_page::Limits;
+use url::Url;
+
+const LIMITS: Limits = Limits { depth: 1000, elements: 120_000 };
+
+fn main() -> io::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (list, out, first) = match arguments.as_slice() {
+        [list, out] => (list, Path::new(out), None),
+        [list, out, first] => (list, Path::new(out), Some(Path::new(first))),
+        _ => return Err(io::Error::other("usage: blocks LIST OUT [FIRST]")),
+    };
+    for line in fs::read_to_string(list)?.lines() {
+        let (file, url) = line.split_once('\t').ok_or_else(|| io::Error::other("a line has no tab"))?;
+        let url = Url::parse(url).map_err(io::Error::other)?;
+        let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let source = String::from_utf8_lossy(&fs::read(file)?).into_owned();
+        let page = scorpiox_page::parse(&source, LIMITS);
+        let blocks = Blocks::of(&page.document, &url);
+        let rows = match first {
+            None => {
+                let texts: String = blocks.texts().map(|text| text.replace('\n', " ") + "\n").collect();
+                fs::write(out.join(&name).with_extension("txt"), texts)?;
+                blocks.rows()
+            }
+            Some(first) => {
+                let bytes = fs::read(first.join(&name).with_extension("f32"))?;
+                let (numbers, _) = bytes.as_chunks::<4>();
+                let first: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
+                blocks.rows_after(&first)
+            }
+        };
+        let bytes: Vec<u8> = rows.into_iter().flatten().flat_map(f32::to_le_bytes).collect();
+        fs::write(out.join(&name).with_extension("f32"), bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Which blocks are kept, by how likely each is wanted.
+
+use std::collections::HashMap;
+
+use crate::features::number;
+use crate::outline::Outline;
+
+/// Gives the blocks of a listing or a table one probability, that of all their words.
+pub(crate) fn even_out(outline: &Outline, likely: &mut [f32]) {
+    let whole: Vec<_> = outline.blocks.iter().map(|block| outline.whole(block)).collect();
+    let mut sums: HashMap<usize, (f32, f32)> = HashMap::new();
+    for ((block, whole), likely) in outline.blocks.iter().zip(&whole).zip(&*likely) {
+        if let Some(whole) = whole {
+            let (wanted, all) = sums.entry(*whole).or_default();
+            *wanted += likely * number(block.words);
+            *all += number(block.words);
+        }
+    }
+    for (whole, likely) in whole.iter().zip(likely) {
+        if let Some((wanted, all)) = whole.as_ref().and_then(|whole| sums.get(whole)) {
+            *likely = wanted / all.max(1.0);
+        }
+    }
+}
+
+/// Whether each block is kept: those are that make the harmonic mean of precision and recall, both by words, the
+/// greatest that can be expected.
+pub(crate) fn keep(outline: &Outline, likely: &[f32]) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..likely.len()).collect();
+    order.sort_by(|&a, &b| likely[b].total_cmp(&likely[a]).then(a.cmp(&b)));
+    let words = |at: usize| f64::from(outline.blocks[at].words);
+    let wanted: f64 = (0..likely.len()).map(|at| words(at) * f64::from(likely[at])).sum();
+    let (mut found, mut taken, mut best, mut count) = (0.0, 0.0, 0.0, 0);
+    for (index, &at) in order.iter().enumerate() {
+        found += words(at) * f64::from(likely[at]);
+        taken += words(at);
+        let mean = 2.0 * found / (taken + wanted).max(1e-9);
+        if mean > best {
+            (best, count) = (mean, index + 1);
+        }
+    }
+    let mut kept = vec![false; likely.len()];
+    for &at in &order[..count] {
+        kept[at] = true;
+    }
+    kept
+}

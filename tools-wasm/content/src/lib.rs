@@ -1,0 +1,110 @@
+//! Which part of a page is its content.
+//!
+//! The page is taken as a list of blocks of text ([`outline`]). What is known of each ([`features`]) is judged by two
+//! forests, which were grown on pages that people had read ([`forest`]): the first looks at the block, the second at
+//! what the first said of those around it. The blocks are kept that make the best of both, what is wanted and what is
+//! not ([`choice`]).
+
+mod choice;
+mod features;
+mod forest;
+mod marks;
+mod outline;
+mod prune;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use dom_query::Document;
+use url::Url;
+
+use features::{Describer, Facts, Judged};
+use forest::Forest;
+use outline::Outline;
+
+static FIRST: Forest = Forest::of(include_bytes!("first.forest"));
+static SECOND: Forest = Forest::of(include_bytes!("second.forest"));
+
+/// Removes from a page what is not its content, and says how many of its words are left, and how many there were.
+pub fn keep_content(dom: &Document, url: &Url) -> (u32, u32) {
+    let outline = Outline::of(dom);
+    let facts = Facts::of(dom);
+    let mut likely = judge(&outline, &facts, url);
+    choice::even_out(&outline, &mut likely);
+    let kept = choice::keep(&outline, &likely);
+    let words =
+        outline.blocks.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(block, _)| block.words).sum();
+    prune::prune(dom, &outline, &kept);
+    (words, outline.words())
+}
+
+/// How likely each block is wanted.
+fn judge(outline: &Outline, facts: &Facts, url: &Url) -> Vec<f32> {
+    let describer = Describer::new(outline, facts, url);
+    let mut row = Vec::new();
+    let blocks = 0..outline.blocks.len();
+    let first: Vec<f32> = blocks
+        .clone()
+        .map(|index| {
+            describer.describe(index, &mut row);
+            FIRST.probability(&row)
+        })
+        .collect();
+    let judged = Judged::new(outline, &first);
+    blocks
+        .map(|index| {
+            describer.describe(index, &mut row);
+            judged.describe(index, &mut row);
+            SECOND.probability(&row)
+        })
+        .collect()
+}
+
+/// The blocks of a page, for those who grow forests.
+pub struct Blocks {
+    outline: Outline,
+    facts: Facts,
+    url: Url,
+}
+
+impl Blocks {
+    /// Takes a page apart.
+    pub fn of(dom: &Document, url: &Url) -> Self {
+        Self { outline: Outline::of(dom), facts: Facts::of(dom), url: url.clone() }
+    }
+
+    /// What each says.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.outline.blocks.iter().map(|block| self.outline.text(block))
+    }
+
+    /// The listing or table that each is a part of.
+    pub fn wholes(&self) -> Vec<Option<usize>> {
+        self.outline.blocks.iter().map(|block| self.outline.whole(block)).collect()
+    }
+
+    /// What is known of each.
+    pub fn rows(&self) -> Vec<Vec<f32>> {
+        let describer = Describer::new(&self.outline, &self.facts, &self.url);
+        (0..self.outline.blocks.len())
+            .map(|index| {
+                let mut row = Vec::new();
+                describer.describe(index, &mut row);
+                row
+            })
+            .collect()
+    }
+
+    /// What is known of each after a first judgement, which has a probability for each.
+    pub fn rows_after(&self, first: &[f32]) -> Vec<Vec<f32>> {
+        let judged = Judged::new(&self.outline, first);
+        (0..self.outline.blocks.len())
+            .map(|index| {
+                let mut row = Vec::new();
+                judged.describe(index, &mut row);
+                row
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,349 @@
+//! The page as a list of blocks of text, in the order of reading, and the elements around them.
+//!
+//! A block is what a reader sees as one piece: a paragraph, a cell, an entry of a list, a button. It ends where an
+//! element begins or ends that is not within lines.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::ops::Range;
+
+use dom_query::{Document, NodeData, NodeId, NodeRef};
+
+use crate::marks::{Marks, Vocabulary};
+use crate::tags::Tag;
+use crate::words::words;
+
+/// An element with text below.
+#[derive(Debug)]
+pub(crate) struct Element {
+    /// Its number in [`Outline::elements`]; the first is its own parent.
+    pub(crate) parent: usize,
+    pub(crate) tag: Tag,
+    /// How many elements it is in.
+    pub(crate) depth: usize,
+    pub(crate) marks: Marks,
+    /// By an attribute of its own.
+    pub(crate) is_hidden: bool,
+    /// Elements of its parent with the same kind and classes, itself among them.
+    pub(crate) alike: u32,
+    pub(crate) sums: Sums,
+    pub(crate) node: NodeId,
+    kin: u64,
+}
+
+/// What is in an element, all levels together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sums {
+    pub(crate) words: u32,
+    /// Words within links.
+    pub(crate) linked: u32,
+    pub(crate) blocks: u32,
+    /// Words of paragraphs, entries, cells, quotes and code.
+    pub(crate) running: u32,
+    /// Characters that end or part sentences.
+    pub(crate) stops: u32,
+    pub(crate) sentences: u32,
+    /// The first block.
+    pub(crate) first: usize,
+    /// Behind the last one.
+    pub(crate) end: usize,
+    /// Direct children of the kinds `li`, and all cells and rows.
+    pub(crate) entries: u32,
+    pub(crate) rows: u32,
+    pub(crate) cells: u32,
+}
+
+/// A piece of text.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// The nearest element that is not within lines, by its number.
+    pub(crate) element: usize,
+    /// In [`Outline::text`].
+    text: Range<usize>,
+    /// In [`Outline::nodes`].
+    nodes: Range<usize>,
+    pub(crate) words: u32,
+    pub(crate) linked: u32,
+}
+
+/// A page.
+pub(crate) struct Outline {
+    pub(crate) elements: Vec<Element>,
+    pub(crate) blocks: Vec<Block>,
+    text: String,
+    nodes: Vec<NodeId>,
+}
+
+impl Outline {
+    pub(crate) fn of(dom: &Document) -> Self {
+        let mut walk = Walk::new();
+        let root = dom.body().unwrap_or_else(|| dom.root());
+        walk.go(root);
+        walk.end()
+    }
+
+    pub(crate) fn text(&self, block: &Block) -> &str {
+        &self.text[block.text.clone()]
+    }
+
+    /// The texts of the page that a block is made of.
+    pub(crate) fn nodes(&self, block: &Block) -> &[NodeId] {
+        &self.nodes[block.nodes.clone()]
+    }
+
+    /// An element and those that it is in, from the inside.
+    pub(crate) fn around(&self, element: usize) -> impl Iterator<Item = usize> {
+        let up = |&at: &usize| (at != 0).then(|| self.elements[at].parent);
+        std::iter::successors(Some(element), up)
+    }
+
+    /// The outermost element around a block that is kept or left out as one: a listing of code, or a table of data.
+    pub(crate) fn whole(&self, block: &Block) -> Option<usize> {
+        self.around(block.element).filter(|&at| self.elements[at].is_whole()).last()
+    }
+
+    pub(crate) fn words(&self) -> u32 {
+        self.elements[0].sums.words
+    }
+}
+
+struct Walk {
+    outline: Outline,
+    vocabulary: Vocabulary,
+    /// Elements that are open, by their numbers, and whether each is a link or in one.
+    open: Vec<(usize, bool)>,
+    /// Where the block begins that is being read.
+    begun: (usize, usize),
+    linked: u32,
+    owner: usize,
+}
+
+enum Step<'a> {
+    Enter(NodeRef<'a>),
+    Leave { is_block: bool },
+}
+
+impl Walk {
+    fn new() -> Self {
+        let outline =
+            Outline { elements: Vec::new(), blocks: Vec::new(), text: String::new(), nodes: Vec::new() };
+        Self { outline, vocabulary: Vocabulary::new(), open: Vec::new(), begun: (0, 0), linked: 0, owner: 0 }
+    }
+
+    fn go(&mut self, root: NodeRef<'_>) {
+        let mut steps = vec![Step::Enter(root)];
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Enter(node) => {
+                    if let Some(is_block) = self.enter(&node) {
+                        steps.push(Step::Leave { is_block });
+                        steps.extend(node.children_it(true).map(Step::Enter));
+                    }
+                }
+                Step::Leave { is_block } => {
+                    if is_block {
+                        self.end_block();
+                    }
+                    self.open.pop();
+                }
+            }
+        }
+    }
+
+    /// Takes a text, or opens an element with something to read: then whether it is not within lines.
+    fn enter(&mut self, node: &NodeRef<'_>) -> Option<bool> {
+        let is_first = self.outline.elements.is_empty();
+        let (parent, in_link) = self.open.last().copied().unwrap_or((0, false));
+        let vocabulary = &self.vocabulary;
+        let mut element = node
+            .query(|inner| match &inner.data {
+                NodeData::Text { .. } => None,
+                NodeData::Element(element) => {
+                    let tag = Tag::of(&element.name.local);
+                    let attribute = |name: &str| {
+                        let found = element.attrs.iter().find(|attribute| &*attribute.name.local == name);
+                        found.map(|attribute| &*attribute.value)
+                    };
+                    let class = attribute("class").unwrap_or_default();
+                    let id = attribute("id").unwrap_or_default();
+                    let role = attribute("role").unwrap_or_default();
+                    let marks =
+                        if is_first { Marks::default() } else { vocabulary.marks(&[class, id], role) };
+                    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+                    let kin = hasher.hash_one((parent, &*element.name.local, class));
+                    let is_hidden = attribute("hidden").is_some()
+                        || attribute("aria-hidden") == Some("true")
+                        || attribute("style").is_some_and(hides);
+                    Some(Element { tag, marks, is_hidden, kin, ..Element::new(parent, node.id) })
+                }
+                _ if is_first => Some(Element::new(0, node.id)),
+                _ => Some(Element { tag: Tag::Unread, ..Element::new(parent, node.id) }),
+            })
+            .flatten();
+        let Some(element) = element.as_mut() else {
+            self.text(node, in_link);
+            return None;
+        };
+        if element.tag == Tag::Unread {
+            return None;
+        }
+        let is_block = is_first || element.tag.is_block();
+        if is_block {
+            self.end_block();
+        }
+        element.depth = if is_first { 0 } else { self.outline.elements[parent].depth + 1 };
+        let links = in_link || element.tag == Tag::A;
+        let number = self.outline.elements.len();
+        self.outline.elements.push(std::mem::replace(element, Element::new(0, node.id)));
+        self.open.push((number, links));
+        Some(is_block)
+    }
+
+    fn text(&mut self, node: &NodeRef<'_>, in_link: bool) {
+        let taken = node.query(|inner| match &inner.data {
+            NodeData::Text { contents } => {
+                let text: &str = contents;
+                self.outline.text.push_str(text);
+                if in_link { words(text).count() } else { 0 }
+            }
+            _ => 0,
+        });
+        self.linked += u32::try_from(taken.unwrap_or_default()).unwrap_or(u32::MAX);
+        self.outline.nodes.push(node.id);
+        let elements = &self.outline.elements;
+        let outside = |(number, _): &&(usize, bool)| *number == 0 || elements[*number].tag.is_block();
+        self.owner = self.open.iter().rev().find(outside).map_or(0, |(number, _)| *number);
+    }
+
+    /// Makes a block of what was read since the last one.
+    fn end_block(&mut self) {
+        let (text_from, nodes_from) = self.begun;
+        let outline = &mut self.outline;
+        let read = one_line(&outline.text[text_from..]);
+        outline.text.truncate(text_from);
+        let count = words(&read).count();
+        if count == 0 {
+            outline.nodes.truncate(nodes_from);
+        } else {
+            outline.text.push_str(&read);
+            let words = u32::try_from(count).unwrap_or(u32::MAX);
+            outline.blocks.push(Block {
+                element: self.owner,
+                text: text_from..outline.text.len(),
+                nodes: nodes_from..outline.nodes.len(),
+                words,
+                linked: self.linked.min(words),
+            });
+        }
+        self.begun = (outline.text.len(), outline.nodes.len());
+        self.linked = 0;
+    }
+
+    fn end(mut self) -> Outline {
+        self.end_block();
+        self.sum();
+        self.find_kin();
+        self.outline
+    }
+
+    /// Adds up what is in each element, from the inside: an element stands behind those that it is in.
+    fn sum(&mut self) {
+        let Outline { elements, blocks, text, .. } = &mut self.outline;
+        for (number, block) in blocks.iter().enumerate() {
+            let text = &text[block.text.clone()];
+            let element = &mut elements[block.element];
+            let runs = [Tag::P, Tag::LI, Tag::TD, Tag::BLOCKQUOTE, Tag::PRE].contains(&element.tag);
+            let stops = text.bytes().filter(|b| b".,;:!?".contains(b)).count();
+            let sentences = text.matches(". ").count() + usize::from(text.ends_with('.'));
+            element.sums.add(&Sums {
+                words: block.words,
+                linked: block.linked,
+                blocks: 1,
+                running: if runs { block.words } else { 0 },
+                stops: u32::try_from(stops).unwrap_or(u32::MAX),
+                sentences: u32::try_from(sentences).unwrap_or(u32::MAX),
+                first: number,
+                end: number + 1,
+                ..Sums::default()
+            });
+        }
+        for number in (1..elements.len()).rev() {
+            let (before, from) = elements.split_at_mut(number);
+            let element = &from[0];
+            let parent = &mut before[element.parent];
+            parent.sums.entries += u32::from(element.tag == Tag::LI);
+            parent.sums.cells += element.sums.cells + u32::from([Tag::TD, Tag::TH].contains(&element.tag));
+            parent.sums.rows += element.sums.rows + u32::from(element.tag == Tag::TR);
+            parent.sums.add(&element.sums);
+        }
+    }
+
+    fn find_kin(&mut self) {
+        let mut counts: HashMap<u64, u32, BuildHasherDefault<DefaultHasher>> = HashMap::default();
+        for element in &self.outline.elements {
+            if element.sums.blocks > 0 {
+                *counts.entry(element.kin).or_default() += 1;
+            }
+        }
+        for element in &mut self.outline.elements {
+            element.alike = counts.get(&element.kin).copied().unwrap_or(1);
+        }
+    }
+}
+
+impl Element {
+    fn is_whole(&self) -> bool {
+        /// Cells of tables that only arrange a page hold more (words).
+        const FULL: u32 = 25;
+        let Sums { rows, cells, words, .. } = self.sums;
+        let has_data = rows >= 2 && cells >= 2 * rows && words <= FULL * cells;
+        self.tag == Tag::PRE || self.tag == Tag::TABLE && has_data
+    }
+
+    fn new(parent: usize, node: NodeId) -> Self {
+        Self {
+            parent,
+            tag: Tag::Block,
+            depth: 0,
+            marks: Marks::default(),
+            is_hidden: false,
+            alike: 1,
+            sums: Sums::default(),
+            node,
+            kin: 0,
+        }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, more: &Self) {
+        if more.blocks == 0 {
+            return;
+        }
+        self.first = if self.blocks == 0 { more.first } else { self.first.min(more.first) };
+        self.end = self.end.max(more.end);
+        self.words += more.words;
+        self.linked += more.linked;
+        self.blocks += more.blocks;
+        self.running += more.running;
+        self.stops += more.stops;
+        self.sentences += more.sentences;
+    }
+}
+
+fn hides(style: &str) -> bool {
+    let style: String = style.chars().filter(|c| !c.is_whitespace()).collect();
+    let style = style.to_ascii_lowercase();
+    style.contains("display:none") || style.contains("visibility:hidden")
+}
+
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}

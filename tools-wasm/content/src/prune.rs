@@ -1,0 +1,44 @@
+//! Removes from a page what is not its content.
+
+use dom_query::{Document, NodeId};
+
+use crate::outline::Outline;
+
+/// An element without text, such as a picture, stays where at least this part of the words around it does (percent).
+const STAYS_WITH: u32 = 50;
+
+/// Removes the texts of the blocks that are not kept, and the elements that nothing is left in.
+pub(crate) fn prune(dom: &Document, outline: &Outline, kept: &[bool]) {
+    let mut words = vec![0; outline.elements.len()];
+    for (block, is_kept) in outline.blocks.iter().zip(kept) {
+        if *is_kept {
+            words[block.element] += block.words;
+        } else {
+            outline.nodes(block).iter().for_each(|text| remove(dom, *text));
+        }
+    }
+    for at in (1..words.len()).rev() {
+        words[outline.elements[at].parent] += words[at];
+    }
+    let mut stays = vec![true; words.len()];
+    for (at, element) in outline.elements.iter().enumerate().skip(1) {
+        let around = &outline.elements[element.parent];
+        stays[at] = if element.sums.blocks > 0 {
+            words[at] > 0
+        } else if around.sums.blocks > 0 {
+            let left = words[element.parent];
+            left > 0 && left * 100 >= around.sums.words * STAYS_WITH
+        } else {
+            stays[element.parent]
+        };
+        if !stays[at] {
+            remove(dom, element.node);
+        }
+    }
+}
+
+fn remove(dom: &Document, node: NodeId) {
+    if let Some(node) = dom.tree.get(&node) {
+        node.remove_from_parent();
+    }
+}
