@@ -27,7 +27,11 @@ fn read_docs(page: &Page) -> String {
 fn content(page: &Page) -> String {
     let parsed = scorpiox_page::parse(&page.html, LIMITS);
     scorpiox_content::keep_content(&parsed.document, &page.url);
-    parsed.document.body().map(|body| body.formatted_text().to_string()).unwrap_or_default()
+    // What is there for browsers without scripts has been chosen or not; the writer would drop it unseen.
+    for node in parsed.document.select("noscript").nodes() {
+        node.rename("div");
+    }
+    read_docs::convert_fragment(&parsed.document.html(), Format::Text)
 }
 
 fn rs_trafilatura(page: &Page) -> String {
