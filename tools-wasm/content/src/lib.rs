@@ -39,7 +39,8 @@ pub fn keep_content(dom: &Document, url: &Url) -> (u32, u32) {
     (words, outline.words())
 }
 
-/// How likely each block is wanted.
+/// How likely each block is wanted. Each row is made twice: a page has up to 100,000 blocks, and all rows would take
+/// a kilobyte each.
 fn judge(outline: &Outline, facts: &Facts, url: &Url) -> Vec<f32> {
     let describer = Describer::new(outline, facts, url);
     let mut row = Vec::new();
@@ -79,32 +80,24 @@ impl Blocks {
         self.outline.blocks.iter().map(|block| self.outline.text(block))
     }
 
-    /// The listing or table that each is a part of.
-    pub fn wholes(&self) -> Vec<Option<usize>> {
-        self.outline.blocks.iter().map(|block| self.outline.whole(block)).collect()
-    }
-
     /// What is known of each.
     pub fn rows(&self) -> Vec<Vec<f32>> {
         let describer = Describer::new(&self.outline, &self.facts, &self.url);
-        (0..self.outline.blocks.len())
-            .map(|index| {
-                let mut row = Vec::new();
-                describer.describe(index, &mut row);
-                row
-            })
-            .collect()
+        self.each(|index, row| describer.describe(index, row))
     }
 
     /// What is known of each after a first judgement, which has a probability for each.
     pub fn rows_after(&self, first: &[f32]) -> Vec<Vec<f32>> {
         let judged = Judged::new(&self.outline, first);
-        (0..self.outline.blocks.len())
-            .map(|index| {
-                let mut row = Vec::new();
-                judged.describe(index, &mut row);
-                row
-            })
-            .collect()
+        self.each(|index, row| judged.describe(index, row))
+    }
+
+    fn each(&self, describe: impl Fn(usize, &mut Vec<f32>)) -> Vec<Vec<f32>> {
+        let row = |index| {
+            let mut row = Vec::new();
+            describe(index, &mut row);
+            row
+        };
+        (0..self.outline.blocks.len()).map(row).collect()
     }
 }

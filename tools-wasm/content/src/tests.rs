@@ -2,7 +2,7 @@ use dom_query::{Document, NodeRef};
 use url::Url;
 
 use crate::outline::Outline;
-use crate::{Blocks, choice, prune};
+use crate::{Blocks, choice, keep_content, prune};
 
 fn outline(html: &str) -> (Document, Outline) {
     let dom = Document::from(html);
@@ -88,4 +88,26 @@ fn what_is_not_kept_leaves_the_page_with_the_elements_around_it() {
     let names: Vec<_> = elements.filter_map(|node| node.node_name()).collect();
     assert_eq!(names.iter().map(|name| &**name).collect::<Vec<_>>(), ["div", "p", "p", "img", "p", "b"]);
     assert_eq!(body.text().as_ref(), "keptkept too");
+}
+
+/// What the forests say of a page that nobody would read otherwise.
+#[test]
+fn an_article_is_kept_and_what_surrounds_it_is_not() {
+    let links: String = (0..12).map(|n| format!("<li><a href=/{n}>Section {n}</a></li>")).collect();
+    let sentence = "Bees tell each other where flowers are, and the angle of their dance gives the way. ";
+    let paragraphs: String =
+        (0..8).map(|n| format!("<p>In chapter {n} {}</p>", sentence.repeat(4))).collect();
+    let html = format!(
+        "<title>How bees talk</title><body><nav class=menu><ul>{links}</ul></nav>\
+         <main><article><h1>How bees talk</h1>{paragraphs}</article></main>\
+         <aside class=sidebar><h3>Related posts</h3><ul>{links}</ul></aside>\
+         <footer class=footer><p>© 2026 Example. All rights reserved.</p><a href=/privacy>Privacy</a></footer>"
+    );
+    let dom = Document::from(html.as_str());
+    let url = Url::parse("https://example.com/blog/bees").expect("a URL");
+    let (left, all) = keep_content(&dom, &url);
+    let text = dom.body().expect("a body").text();
+    assert!((0..8).all(|n| text.contains(&format!("In chapter {n} Bees"))), "{text}");
+    assert!(!text.contains("Section") && !text.contains("Privacy") && !text.contains("reserved"), "{text}");
+    assert!(left < all && left >= 8 * 64, "{left} of {all}");
 }
