@@ -5,25 +5,29 @@ use std::borrow::Cow;
 /// Attributes of one tag. Pages have dozens at most.
 const MAX_ATTRIBUTES: usize = 500;
 
-/// The source with at most [`MAX_ATTRIBUTES`] in each tag.
+/// The source with at most [`MAX_ATTRIBUTES`] in each tag, those that end elements among them.
 ///
-/// Scripts and comments are not told apart from markup, which does no harm: `>` always ends what
-/// is left out, and only a row of hundreds of words after a `<` is touched.
+/// Scripts and comments are not told apart from markup: a `<` before a letter in them may look like a tag with hundreds of
+/// words. What is left out then is a part of the script; where the script ends stays.
 pub(crate) fn attributes(source: &str) -> Cow<'_, str> {
     let bytes = source.as_bytes();
     let mut out = String::new();
     let mut kept = 0;
     let mut at = 0;
+    let mut counted = 0;
     while let Some(open) = find(bytes, at, b'<') {
-        at = open + 1;
+        let is_end = bytes.get(open + 1) == Some(&b'/');
+        at = open + 1 + usize::from(is_end);
         if !bytes.get(at).is_some_and(u8::is_ascii_alphabetic) {
             continue;
         }
-        let tag = scan(bytes, at);
+        let tag = scan(bytes, at, counted);
         if let Some(cut) = tag.cut {
             out.push_str(&source[kept..cut]);
             kept = tag.end;
         }
+        // If it was no script but one tag, what follows is still of it.
+        counted = if ends_script(bytes, tag.end) { MAX_ATTRIBUTES } else { 0 };
         at = tag.end;
     }
     if kept == 0 {
@@ -31,6 +35,13 @@ pub(crate) fn attributes(source: &str) -> Cow<'_, str> {
     }
     out.push_str(&source[kept..]);
     Cow::Owned(out)
+}
+
+/// Whether the text of a script or a style sheet ends here.
+fn ends_script(bytes: &[u8], at: usize) -> bool {
+    let begins =
+        |end: &[u8]| bytes[at..].get(..end.len()).is_some_and(|found| found.eq_ignore_ascii_case(end));
+    begins(b"</script") || begins(b"</style")
 }
 
 /// A tag's end, and where its attributes become too many.
@@ -55,12 +66,15 @@ enum State {
     AfterQuoted,
 }
 
-fn scan(bytes: &[u8], start: usize) -> Tag {
-    let mut attributes = 0;
+fn scan(bytes: &[u8], start: usize, counted: usize) -> Tag {
+    let mut attributes = counted;
     let mut cut = None;
     let mut at = start;
     let mut state = State::Word { is_name: true };
     while let Some(&byte) = bytes.get(at) {
+        if byte == b'<' && cut.is_some() && ends_script(bytes, at) {
+            break;
+        }
         let is_space = byte.is_ascii_whitespace();
         let next = match (state, byte) {
             (State::Quoted(quote), _) if byte == quote => State::AfterQuoted,
@@ -133,6 +147,24 @@ mod tests {
         }
         let long = format!("<p a={}>", "x/y='z'".repeat(5000));
         assert!(matches!(attributes(&long), Cow::Borrowed(_)), "one value");
+    }
+
+    #[test]
+    fn the_end_of_a_script_stays_where_its_words_are_left_out() {
+        for script in [
+            format!("<script>if (a<b) {{ {} }}</script><p>text</p>", "x y ".repeat(2000)),
+            format!("<script>a<b {} x='</SCRIPT><p>text</p>", "x ".repeat(2000)),
+            format!("<style>a<b {}</style ><p>text</p>", "x ".repeat(2000)),
+        ] {
+            let tamed = attributes(&script);
+            assert!(tamed.ends_with("<p>text</p>") && tamed.len() < 2000, "{tamed}");
+            assert!(tamed.to_ascii_lowercase().contains("</s"), "{tamed}");
+        }
+        // Which does not help a tag that looks like one.
+        let flood = format!("<p {}>text", format!("{}</script ", "a ".repeat(400)).repeat(20));
+        assert!(attributes(&flood).len() < 3000, "{}", attributes(&flood).len());
+        let flood = format!("<p>text</p {}>", "a='' ".repeat(5000));
+        assert!(attributes(&flood).len() < 3000, "an end has attributes, too");
     }
 
     #[test]

@@ -38,6 +38,7 @@ fn pages_made_to_cost_time_or_memory_are_refused_in_time() {
         format!("<div {attributes}>"),
         format!("<div {}>", attributes.replace(' ', "/")),
         format!("<div {}>", attributes.replace(' ', "=''")),
+        format!("<div></div {attributes}>"),
         "[".repeat(html::MAX_BYTES),
         "{\"a\":".repeat(300_000),
         format!("[{}0]", "0,".repeat(900_000)),
