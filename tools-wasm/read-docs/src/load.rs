@@ -55,7 +55,7 @@ pub(crate) fn load(
     }
     let document = other(client, kind, response, (&header, &content_type), ask.format)
         .map_err(|failure| with_status(failure, status))?;
-    let is_markup = kind == Kind::Markdown;
+    let is_markup = matches!(kind, Kind::Markdown | Kind::Pdf);
     Ok(Loaded { final_url, status, content_type, rendered: false, is_markup, document })
 }
 
@@ -130,7 +130,7 @@ fn other(
     let document = match kind {
         Kind::Markdown => markdown(text()),
         Kind::Json => json_document(text(), format),
-        Kind::Pdf => pdf::read(response.body)?,
+        Kind::Pdf => return pdf::read(response.body, format),
         Kind::Image => {
             let reader = client.tool_name("ReadImage");
             return Err(Failure::Failed(format!(

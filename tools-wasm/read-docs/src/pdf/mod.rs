@@ -1,57 +1,59 @@
-//! PDF: the text of its pages, in the order in which it is drawn.
+//! PDF: the text of its pages in the order of reading, with headings, lists, tables and code.
 //!
-//! The syntax and the fonts are read by `hayro`'s crates; here is only what a text needs of the
-//! drawing: where each character goes ([`content`]), and which make words and lines ([`lines`]).
+//! The syntax and the fonts are read by `hayro`'s crates. Here, each page goes through these steps,
+//! none of which takes more than sorting its characters: what its operators draw ([`content`]), characters
+//! to fragments ([`fragment`]), the columns of the page ([`columns`]), lines ([`line`]), tables
+//! ([`table`]) and paragraphs ([`block`]). Then the document as a whole says which lines at the edges of
+//! pages repeat ([`running`]) and which texts are headings ([`heading`]), and [`compose`] makes the tree that
+//! the writers of web pages write.
 
+mod bidi;
+mod block;
+mod columns;
+mod compose;
 mod content;
-mod lines;
+mod font;
+mod fragment;
+mod heading;
+mod line;
+mod links;
 mod matrix;
+mod outline;
+mod page;
+mod rules;
+mod running;
+mod table;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
+use dom_query::LocalName;
 use encoding_rs::{Encoding, WINDOWS_1252};
 use hayro_font::{CMapResolverFn, FontCache, FontQuery, FontResolverFn};
 use hayro_syntax::{LoadPdfError, Pdf};
 use scorpiox_tool_kit::Failure;
 
+use crate::Format;
 use crate::document::Document;
-use content::Reader;
-use lines::Lines;
+use crate::html::tree::Node;
+use crate::write;
+use content::{Found, Reader};
+use heading::Headings;
+use page::PageText;
 
 /// Most pages that are read.
 const MAX_PAGES: usize = 3000;
 /// Most bytes of text. The longest manuals have some 10 MB.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
+/// Most operators of a document; manuals have some thousand on a page.
+const MAX_OPERATORS: usize = 30_000_000;
 
-pub(crate) fn read(body: Vec<u8>) -> Result<Document, Failure> {
+pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
     let pdf = Pdf::new(body).map_err(explain)?;
-    let fonts = Fonts {
-        cache: FontCache::new(),
-        programs: Arc::new(|query| Some(program(query))),
-        maps: Arc::new(|_| None),
-    };
     let count = pdf.pages().len();
-    let mut text = String::new();
-    let mut read = 0;
-    for page in pdf.pages().iter().take(MAX_PAGES) {
-        let mut lines = Lines::default();
-        Reader::new(&fonts, &mut lines).page(page);
-        let page_text = lines.finish();
-        read += 1;
-        if !page_text.is_empty() {
-            if !text.is_empty() {
-                text.push_str("\n\n");
-            }
-            if count > 1 {
-                let _ = write!(text, "[PDF page {read}]\n\n");
-            }
-            text.push_str(&page_text);
-        }
-        if text.len() > MAX_TEXT {
-            break;
-        }
-    }
+    let (mut pages, read) = pages(&pdf);
+    let size = heading::text_size(&pages);
+    let left_out = running::remove(&mut pages, size);
+    let text = text(&pages, &pdf, format, count > 1);
     if text.is_empty() {
         return Err(Failure::Failed(format!(
             "The PDF has no text on its {count} pages; they are probably scanned. Save it to a file and look at its pages as images."
@@ -61,10 +63,57 @@ pub(crate) fn read(body: Vec<u8>) -> Result<Document, Failure> {
     if read < count {
         document.notes.push(format!("Only {read} of the PDF's {count} pages were read."));
     }
+    if left_out {
+        document.notes.push("Running headers, footers and page numbers are left out.".to_owned());
+    }
     let metadata = pdf.metadata();
     document.title = metadata.title.as_deref().and_then(string);
     document.byline = metadata.author.as_deref().and_then(string);
     Ok(document)
+}
+
+/// The text of each page, and how many were read.
+fn pages(pdf: &Pdf) -> (Vec<PageText>, usize) {
+    let fonts = Fonts {
+        cache: FontCache::new(),
+        programs: Arc::new(|query| Some(program(query))),
+        maps: Arc::new(|_| None),
+    };
+    let mut pages = Vec::new();
+    let (mut read, mut bytes, mut operators) = (0, 0_usize, 0_usize);
+    for page in pdf.pages().iter().take(MAX_PAGES) {
+        let mut found = Found { links: links::Links::of(page), ..Found::default() };
+        let used = Reader::new(&fonts, &mut found).page(page);
+        read += 1;
+        let text = page::read(read, found);
+        bytes = bytes.saturating_add(text.bytes());
+        operators = operators.saturating_add(used);
+        pages.push(text);
+        if bytes > MAX_TEXT || operators > MAX_OPERATORS {
+            break;
+        }
+    }
+    (pages, read)
+}
+
+fn text(pages: &[PageText], pdf: &Pdf, format: Format, has_marks: bool) -> String {
+    let headings = Headings::of(pages, outline::titles(pdf));
+    let words = compose::Words::of(pages);
+    let mut text = String::new();
+    for page in pages.iter().filter(|page| !page.body.is_empty()) {
+        let mut tree = compose::page(page, &headings, &words);
+        if has_marks {
+            let mark = Node::Text(format!("[PDF page {}]", page.number));
+            tree.children.insert(0, Node::Element(compose::element("p", vec![mark])));
+        }
+        tree.name = LocalName::from("div");
+        let written = write::write(&tree, format);
+        if !text.is_empty() && !written.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&written);
+    }
+    text
 }
 
 /// What is needed to load fonts.

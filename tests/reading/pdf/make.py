@@ -1,0 +1,428 @@
+"""Makes the PDFs that reading is measured on, and what is expected of each.
+
+    python make.py OUT [NAME…]
+
+The texts are in words.py. A document is a list of blocks; each producer lays the same blocks out its own way, and
+the expected markdown is written from the blocks alone.
+"""
+
+import html
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import words as w
+
+# --- what is expected ---------------------------------------------------------------------------
+
+
+def markdown(blocks):
+    out = []
+    for kind, *rest in blocks:
+        if kind == "h":
+            out.append("#" * rest[0] + " " + rest[1])
+        elif kind == "p":
+            out.append(rest[0])
+        elif kind == "ul":
+            out.append("\n".join("- " + item for item in rest[0]))
+        elif kind == "ol":
+            out.append("\n".join(f"{n}. {item}" for n, item in enumerate(rest[0], 1)))
+        elif kind == "code":
+            out.append("```\n" + rest[0] + "\n```")
+        elif kind == "table":
+            rows = ["| " + " | ".join(row) + " |" for row in rest[0]]
+            out.append("\n".join([rows[0], "|" + " --- |" * len(rest[0][0]), *rows[1:]]))
+        elif kind == "line":
+            out.append(rest[0])
+    return "\n\n".join(out) + "\n"
+
+
+def sections(numbers, heads, first, each, level=2):
+    """Sections with some paragraphs each."""
+    blocks = []
+    at = first
+    for n, head in enumerate(heads, 1):
+        blocks.append(("h", level, f"{n} {head}" if numbers else head))
+        for _ in range(each):
+            blocks.append(("p", w.P[at % len(w.P)]))
+            at += 1
+    return blocks
+
+
+# --- LaTeX --------------------------------------------------------------------------------------
+
+TEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$"}
+
+
+def tex(text):
+    return "".join(TEX.get(c, c) for c in text)
+
+
+def tex_table(rows, ruled):
+    columns = len(rows[0])
+    line = lambda row: " & ".join(map(tex, row)) + r" \\"
+    if ruled == "grid":
+        spec = "|" + "l|" * columns
+        body = "\n\\hline\n".join(map(line, rows))
+        return f"\\begin{{tabular}}{{{spec}}}\\hline\n{body}\\hline\n\\end{{tabular}}"
+    spec = "l" * columns
+    body = "\n".join(map(line, rows[1:]))
+    return (
+        f"\\begin{{tabular}}{{{spec}}}\\toprule\n{line(rows[0])}\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}"
+    )
+
+
+def tex_body(blocks, numbered=True):
+    names = {2: "section", 3: "subsection", 4: "subsubsection"}
+    out = []
+    for kind, *rest in blocks:
+        if kind == "h" and rest[0] in names:
+            text = rest[1].split(" ", 1)[1] if numbered else rest[1]
+            out.append(f"\\{names[rest[0]]}{'' if numbered else '*'}{{{tex(text)}}}")
+        elif kind == "p":
+            out.append(tex(rest[0]))
+        elif kind == "raw":
+            out.append(rest[0])
+        elif kind in ("ul", "ol"):
+            name = "itemize" if kind == "ul" else "enumerate"
+            items = "\n".join("\\item " + tex(item) for item in rest[0])
+            out.append(f"\\begin{{{name}}}\n{items}\n\\end{{{name}}}")
+        elif kind == "code":
+            out.append("\\begin{verbatim}\n" + rest[0] + "\n\\end{verbatim}")
+        elif kind == "table":
+            out.append("\\begin{center}" + tex_table(rest[0], "rules") + "\\end{center}")
+    return "\n\n".join(out)
+
+
+def latex(path, text, runs=2):
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "x.tex").write_text(text)
+        env = {**os.environ, "SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
+        for _ in range(runs):
+            done = subprocess.run(
+                ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "x.tex"],
+                cwd=folder, env=env, capture_output=True, text=True,
+            )
+            if done.returncode:
+                sys.exit(done.stdout[-2000:])
+        shutil.copy(pathlib.Path(folder, "x.pdf"), path)
+
+
+HEAD = r"""\documentclass[%s]{article}
+\usepackage{booktabs}\usepackage{fancyhdr}\usepackage{hyperref}
+%s\title{%s}\author{%s}\date{}
+\begin{document}"""
+
+
+def article(path):
+    blocks = sections(True, ["Boards and Books", "Instruments", "Floods"], 0, 3)
+    latex(path, HEAD % ("a4paper", "", w.TITLE, w.AUTHOR) + "\\maketitle\n" + tex_body(blocks) + "\\end{document}")
+    return [("h", 1, w.TITLE), ("line", w.AUTHOR), *blocks]
+
+
+def two_columns(path):
+    blocks = sections(True, ["Boards and Books", "Instruments", "Floods", "Forecasts", "Errors"], 0, 4)
+    abstract = w.P[20]
+    fonts = "\\usepackage[T1]{fontenc}\\usepackage{lmodern}"
+    text = HEAD % ("twocolumn,10pt", fonts, w.TITLE, w.AUTHOR)
+    text += f"\\twocolumn[\\maketitle\\begin{{quote}}{tex(abstract)}\\end{{quote}}\\vspace{{2em}}]\n"
+    latex(path, text + tex_body(blocks) + "\\end{document}")
+    return [("h", 1, w.TITLE), ("line", w.AUTHOR), ("p", abstract), *blocks]
+
+
+def wide_table(path):
+    one = sections(True, ["Boards and Books", "Instruments"], 2, 4)
+    two = sections(True, ["Floods"], 12, 3)
+    two[0] = ("h", 2, "3 Floods")
+    wide = [[*row, extra] for row, extra in zip(w.TABLE, ["Remarks", "first board of oak", "beside the bridge", "at the mill", "broken by ice", "under tide"])]
+    top = "\\twocolumn[\\begin{center}" + tex_table(wide, "rules") + "\\end{center}\\vspace{1em}]\n"
+    caption = ("p", "This page begins with a table of all stations that reaches across both columns.")
+    text = HEAD % ("twocolumn,10pt", "", w.TITLE, w.AUTHOR) + top + tex_body([caption, *one, *two]) + "\\end{document}"
+    latex(path, text)
+    return [("table", wide), caption, *one, *two]
+
+
+def ruled(path):
+    blocks = [
+        ("h", 2, "1 Stations"), ("p", w.P[1]), ("table", w.TABLE), ("p", w.P[2]),
+        ("h", 2, "2 Stations again, in a grid"), ("p", w.P[3]),
+        ("raw", "\\begin{center}" + tex_table(w.TABLE, "grid") + "\\end{center}"), ("p", w.P[4]),
+    ]
+    latex(path, HEAD % ("a4paper", "", "", "") + tex_body(blocks) + "\\end{document}")
+    return [("table", w.TABLE) if kind == "raw" else (kind, *rest) for kind, *rest in blocks]
+
+
+def book(path):
+    chapters = ["Boards and Books", "Instruments", "Floods", "Forecasts"]
+    blocks, expected, at = [], [], 0
+    for n, name in enumerate(chapters, 1):
+        blocks.append(("raw", f"\\chapter{{{name}}}"))
+        expected += [("line", f"Chapter {n}"), ("h", 1, name)]
+        for m, section in enumerate(["What was done", "What was found"], 1):
+            for kind in (blocks, expected):
+                kind.append(("h", 2, f"{n}.{m} {section}"))
+            for _ in range(5):
+                text = w.P[at % len(w.P)]
+                at += 1
+                blocks.append(("p", text))
+                expected.append(("p", text))
+        note = f"See the book of {name.lower()}, which lies in the archive."
+        blocks[-1] = ("raw", tex(blocks[-1][1]) + f"\\footnote{{{note}}}")
+        expected.append(("p", note))
+    text = r"""\documentclass[a5paper,openany]{book}\usepackage{hyperref}
+\begin{document}\tableofcontents """
+    latex(path, text + tex_body(blocks) + "\\end{document}", runs=3)
+    return [("h", 1, "Contents"), *expected]
+
+
+def maths(path):
+    formula = r"\[ h(t) = h_0 + \sum_{i=1}^{n} a_i \, e^{-t/k_i} \]"
+    inline = r"Here $h_0$ is the level at the beginning, $k_i$ the time of each reservoir, and $n = 3$ their number."
+    blocks = [
+        ("h", 2, "1 The model"), ("p", w.P[10]), ("raw", formula), ("raw", inline), ("p", w.P[11]),
+        ("h", 2, "2 Its errors"), ("raw", r"The error $\epsilon = h - \hat h$ is below $10^{-2}$ metres on most days."), ("p", w.P[9]),
+    ]
+    latex(path, HEAD % ("a4paper", "", "", "") + tex_body(blocks) + "\\end{document}")
+    # The formula has no one reading in words.
+    return [
+        ("h", 2, "1 The model"), ("p", w.P[10]), ("p", w.P[11]), ("h", 2, "2 Its errors"), ("p", w.P[9]),
+    ]
+
+
+def slides(path):
+    pages = [("Why boards", w.BULLETS[:3]), ("How to read a pen", w.STEPS), ("What is next", ["Four stations", "Two sensors each", "One fire engine"])]
+    frames = "".join(
+        f"\\begin{{frame}}{{{title}}}\\begin{{itemize}}" + "".join("\\item " + tex(item) for item in items) + "\\end{itemize}\\end{frame}\n"
+        for title, items in pages
+    )
+    text = "\\documentclass{beamer}\\usetheme{Madrid}\\usepackage[T1]{fontenc}\\title[Gauges]{%s}\\author{%s}\\date{}\\begin{document}\\frame{\\titlepage}%s\\end{document}"
+    latex(path, text % (w.TITLE, w.AUTHOR, frames))
+    blocks = [("h", 1, w.TITLE), ("line", w.AUTHOR)]
+    for title, items in pages:
+        blocks += [("h", 1, title), ("ul", items)]
+    return blocks
+
+
+# --- typst --------------------------------------------------------------------------------------
+
+
+def typ(text):
+    return "".join("\\" + c if c in "#$*_`<>@[]\\~" else c for c in text)
+
+
+def typ_body(blocks, table=""):
+    out = []
+    for kind, *rest in blocks:
+        if kind == "h":
+            out.append("=" * rest[0] + " " + typ(rest[1]))
+        elif kind == "p":
+            out.append(typ(rest[0]))
+        elif kind == "ul":
+            out.append("\n".join("- " + typ(item) for item in rest[0]))
+        elif kind == "ol":
+            out.append("\n".join("+ " + typ(item) for item in rest[0]))
+        elif kind == "code":
+            out.append("```\n" + rest[0] + "\n```")
+        elif kind == "raw":
+            out.append(rest[0])
+        elif kind == "table":
+            cells = ", ".join(f"[{typ(cell)}]" for row in rest[0] for cell in row)
+            out.append(f"#table({table}{cells})")
+    return "\n\n".join(out)
+
+
+def typst_pdf(path, text):
+    import typst
+
+    pathlib.Path(path).write_bytes(typst.compile(text.encode()))
+
+
+def three_columns(path):
+    blocks = sections(False, ["Boards and Books", "Instruments", "Floods", "Forecasts"], 4, 4)
+    top = f'#set page(paper: "a4", margin: 1.5cm)\n#set text(size: 8.5pt, hyphenate: true)\n#set par(justify: true)\n#align(center)[#text(size: 20pt, weight: "bold")[{w.TITLE}]]\n#columns(3, gutter: 12pt)[\n'
+    typst_pdf(path, top + typ_body(blocks) + "\n]")
+    return [("h", 1, w.TITLE), *blocks]
+
+
+def unruled(path):
+    blocks = [
+        ("h", 1, "Parts of a station"), ("p", w.P[4]), ("table", w.WRAPPED), ("p", w.P[5]),
+        ("h", 1, "Stations"), ("table", w.TABLE), ("p", w.P[8]),
+    ]
+    plain = "stroke: none, columns: %s, "
+    text = "#set page(paper: \"a4\")\n"
+    text += typ_body(blocks[:4], plain % "(auto, auto, 1fr)") + "\n\n" + typ_body(blocks[4:], plain % "5")
+    typst_pdf(path, text)
+    return blocks
+
+
+def chinese(path):
+    blocks = [("h", 1, "河流的水尺"), *[("p", text) for text in w.CHINESE], ("h", 1, "传感器"), ("p", w.CHINESE[2] + w.CHINESE[1])]
+    typst_pdf(path, '#set page(paper: "a5")\n#set text(font: "Noto Sans CJK SC", lang: "zh", size: 11pt)\n' + typ_body(blocks))
+    return blocks
+
+
+# --- HTML ---------------------------------------------------------------------------------------
+
+
+def page(blocks, style="", lang="en"):
+    out = [f"<!doctype html><html lang={lang}><meta charset=utf-8><title>{w.TITLE}</title><style>{style}</style><body>"]
+    for kind, *rest in blocks:
+        text = html.escape(rest[0]) if isinstance(rest[0], str) else ""
+        if kind == "h":
+            out.append(f"<h{rest[0]}>{html.escape(rest[1])}</h{rest[0]}>")
+        elif kind in ("p", "line"):
+            out.append(f"<p>{text}</p>")
+        elif kind in ("ul", "ol"):
+            out.append(f"<{kind}>" + "".join(f"<li>{html.escape(item)}</li>" for item in rest[0]) + f"</{kind}>")
+        elif kind == "code":
+            out.append(f"<pre>{text}</pre>")
+        elif kind == "raw":
+            out.append(rest[0])
+        elif kind == "table":
+            rows = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) for row, tag in zip(rest[0], ["th"] + ["td"] * len(rest[0]))]
+            out.append("<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>")
+    return "\n".join(out)
+
+
+def chromium(path, text):
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "x.html")
+        source.write_text(text)
+        subprocess.run(
+            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={folder}/profile",
+             f"--print-to-pdf={path}", source.as_uri()], check=True, capture_output=True,
+        )
+
+
+def weasy(path, text):
+    import weasyprint
+
+    weasyprint.HTML(string=text).write_pdf(path)
+
+
+def lists(path):
+    link = '<p>The forms are at <a href="https://example.com/forms">the office of the river</a>.</p>'
+    blocks = [
+        ("h", 1, "Work at a gauge"), ("p", w.P[2]), ("h", 2, "Each day"), ("ul", w.BULLETS), ("h", 2, "Each week"), ("p", w.P[18]), ("ol", w.STEPS),
+        ("h", 3, "Where the forms are"), ("raw", link),
+    ]
+    chromium(path, page(blocks))
+    return [*blocks[:-1], ("p", "The forms are at [the office of the river](https://example.com/forms).")]
+
+
+def code(path):
+    blocks = [
+        ("h", 1, "Reading levels by program"), ("p", w.P[12]), ("h", 2, "The mean"), ("code", w.CODE), ("p", w.P[13]),
+        ("h", 2, "On the command line"), ("code", "$ gauge read --station 7\n412.53 m\n$ gauge send"), ("p", w.P[14]),
+    ]
+    weasy(path, page(blocks, "pre { font-size: 9pt; background: #eee } body { font-size: 11pt; text-align: justify }"))
+    return blocks
+
+
+def hebrew(path):
+    blocks = [("h", 1, "לוחות הנהר"), *[("p", text) for text in w.HEBREW]]
+    chromium(path, page(blocks, "body { direction: rtl; font-family: DejaVu Sans }", "he"))
+    return blocks
+
+
+# --- programs that draw -------------------------------------------------------------------------
+
+
+def canvas(path, size):
+    from reportlab.pdfgen.canvas import Canvas
+
+    return Canvas(str(path), pagesize=size, invariant=1)
+
+
+def broken(text, font, size, width):
+    from reportlab.lib.utils import simpleSplit
+
+    return simpleSplit(text, font, size, width)
+
+
+def rotated(path):
+    c = canvas(path, (595, 842))
+    c.setPageRotation(90)
+    c.rotate(90)
+    c.translate(0, -595)
+    blocks = [("h", 1, "A page that lies on its side"), ("p", w.P[6]), ("table", w.TABLE), ("p", w.P[7])]
+    c.setFont("Helvetica-Bold", 18)
+    c.drawString(60, 520, blocks[0][2])
+    y = 490
+    c.setFont("Helvetica", 11)
+    for text in (w.P[6], w.P[7]):
+        for line in broken(text, "Helvetica", 11, 700):
+            c.drawString(60, y, line)
+            y -= 14
+        y -= 16
+        if text == w.P[6]:
+            for row in w.TABLE:
+                for x, cell in zip((60, 200, 300, 420, 560), row):
+                    c.drawString(x, y, cell)
+                y -= 16
+            y -= 10
+    c.save()
+    return blocks
+
+
+def form(path):
+    c = canvas(path, (595, 842))
+    c.setFont("Helvetica-Bold", 16)
+    c.drawString(60, 770, "Report of a reading")
+    c.setFont("Helvetica", 10)
+    fields = [("Station", "Fennick"), ("Date", "3 March 1998"), ("Level", "412 cm"), ("Weather", "snow, wind from the west"), ("Read by", "R. Vale")]
+    y = 730
+    for name, value in fields:
+        c.setFont("Helvetica", 10)
+        c.drawString(60, y, name + ":")
+        c.setFont("Courier", 10)
+        c.drawString(160, y, value)
+        c.line(158, y - 3, 400, y - 3)
+        y -= 24
+    c.setFont("Helvetica", 10)
+    for line in broken(w.P[14], "Helvetica", 10, 460):
+        c.drawString(60, y, line)
+        y -= 13
+    c.save()
+    return [("h", 1, "Report of a reading"), *[("line", f"{name}: {value}") for name, value in fields], ("p", w.P[14])]
+
+
+def out_of_order(path):
+    """The lower half first, and columns line by line from left to right."""
+    c = canvas(path, (595, 842))
+    left, right = [], []
+    for column, texts in ((left, (w.P[0], w.P[1], w.P[2], w.P[3])), (right, (w.P[4], w.P[5], w.P[6], w.P[7]))):
+        for text in texts:
+            column += [*broken(text, "Times-Roman", 10, 225), ""]
+    lines = [(n, x, text) for n in range(max(len(left), len(right))) for x, column in ((60, left), (310, right)) for text in column[n : n + 1]]
+    half = len(lines) // 2
+    c.setFont("Times-Roman", 10)
+    for n, x, text in lines[half:] + lines[:half]:
+        c.drawString(x, 720 - 12 * n, text)
+    c.setFont("Times-Bold", 20)
+    c.drawString(120, 770, w.TITLE)
+    c.save()
+    return [("h", 1, w.TITLE), *[("p", w.P[n]) for n in range(8)]]
+
+
+ALL = {
+    "article": article, "two-columns": two_columns, "three-columns": three_columns, "wide-table": wide_table, "ruled": ruled,
+    "unruled": unruled, "book": book, "maths": maths, "slides": slides, "lists": lists, "code": code, "chinese": chinese,
+    "hebrew": hebrew, "rotated": rotated, "form": form, "out-of-order": out_of_order,
+}
+
+
+def main():
+    out = pathlib.Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    for name in sys.argv[2:] or ALL:
+        blocks = ALL[name](out / f"{name}.pdf")
+        (out / f"{name}.md").write_text(markdown(blocks))
+
+
+if __name__ == "__main__":
+    main()

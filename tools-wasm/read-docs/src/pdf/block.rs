@@ -1,0 +1,322 @@
+//! Lines to paragraphs, items of lists, code and tables.
+
+use super::bidi;
+use super::line::{Kind, Line, Span};
+use super::rules::Rule;
+use super::table::{self, Table};
+
+/// A greater distance than this part of the usual one begins a paragraph.
+const PARAGRAPH: f64 = 1.22;
+/// A line that begins so many sizes to the right does, too.
+const INDENT: f64 = 0.8;
+/// Stands where a word was parted at the end of a line, until it is known whether the hyphen is its own.
+pub(super) const PARTED: char = '\u{ad}';
+/// Signs that begin items.
+const BULLETS: [&str; 18] =
+    ["•", "◦", "▪", "‣", "●", "○", "■", "□", "–", "—", "-", "*", "·", "►", "▶", "✓", "✔", "∗"];
+
+/// A part of the text of a page.
+#[derive(Debug)]
+pub(super) enum Block {
+    Text(Text),
+    Code(Vec<String>),
+    Table(Table),
+}
+
+/// A paragraph, a heading, an item of a list.
+#[derive(Debug)]
+pub(super) struct Text {
+    pub(super) spans: Vec<Span>,
+    pub(super) size: f64,
+    pub(super) is_bold: bool,
+    pub(super) lines: usize,
+    /// From the first line's left.
+    pub(super) left: f64,
+    pub(super) item: Option<Item>,
+    /// Whether its first line is farther to the right than its second.
+    pub(super) is_indented: bool,
+    /// A line of a table of contents.
+    pub(super) is_entry: bool,
+    /// Whether the last line is full, so that the text may go on in the next column.
+    pub(super) is_open: bool,
+}
+
+/// What marks an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Item {
+    Bullet,
+    Number(u32),
+    /// A mark that no list of Markdown has, such as `a)`.
+    Other(String),
+}
+
+impl Text {
+    pub(super) fn plain(&self) -> String {
+        self.spans.iter().map(|span| span.text.as_str()).collect()
+    }
+}
+
+/// The blocks of one column.
+pub(super) fn blocks(lines: &[Line], rules: &[Rule]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let shape = Shape::of(lines);
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let rest = lines.get(at..).unwrap_or_default();
+        if line.is_mono {
+            let count = rest.iter().take_while(|line| line.is_mono).count();
+            blocks.push(Block::Code(code(rest.get(..count).unwrap_or_default())));
+            at += count.max(1);
+        } else if let Some((table, count)) = table::table(rest, rules) {
+            blocks.push(Block::Table(table));
+            at += count.max(1);
+        } else {
+            let is_table = |from: usize| table::table(rest.get(from..).unwrap_or_default(), rules).is_some();
+            let count = 1 + rest
+                .windows(2)
+                .enumerate()
+                .take_while(|(at, two)| match two {
+                    [one, two] => !two.is_mono && shape.goes_on(one, two, line) && !is_table(at + 1),
+                    _ => false,
+                })
+                .count();
+            blocks.push(Block::Text(shape.text(rest.get(..count).unwrap_or_default())));
+            at += count;
+        }
+    }
+    blocks
+}
+
+/// What the lines of a column have in common.
+struct Shape {
+    left: f64,
+    right: f64,
+    /// The usual distance between lines, in sizes of the text.
+    step: f64,
+}
+
+impl Shape {
+    fn of(lines: &[Line]) -> Self {
+        let mut steps: Vec<f64> = lines
+            .windows(2)
+            .filter_map(|two| {
+                let (one, two) = (two.first()?, two.get(1)?);
+                let step = (two.base - one.base) / one.size.max(two.size);
+                (step < 2.2 && (one.size - two.size).abs() < 0.05 * one.size).then_some(step)
+            })
+            .collect();
+        steps.sort_by(f64::total_cmp);
+        // Most lines are within paragraphs, unless each is one.
+        let step = steps.get(steps.len() * 2 / 5).copied().unwrap_or(1.2).clamp(0.9, 2.0);
+        let mut rights: Vec<f64> = lines.iter().map(|line| line.right).collect();
+        rights.sort_by(f64::total_cmp);
+        let right = rights.get(rights.len() * 9 / 10).or(rights.last()).copied().unwrap_or_default();
+        let left = lines.iter().map(|line| line.left).fold(f64::INFINITY, f64::min);
+        Self { left, right, step }
+    }
+
+    /// Whether a line goes on the text of the one before it. `first` is the first line of the text.
+    fn goes_on(&self, one: &Line, two: &Line, first: &Line) -> bool {
+        let size = one.size.max(two.size);
+        let same_size = (one.size - two.size).abs() <= 0.07 * size;
+        let step = (two.base - one.base) / size;
+        let least = if one.size > two.size * 1.15 { 1.0 } else { self.step };
+        let is_near = step <= (least * PARAGRAPH + 0.05).max(1.3) && step <= 2.2 || step <= self.step * 1.1 && step < 2.6;
+        if !same_size || one.is_bold != two.is_bold || !is_near {
+            return false;
+        }
+        if item(two).is_some() && !is_amid(one, self.right) || is_entry(one) || is_entry(two) {
+            return false;
+        }
+        if item(first).is_some() {
+            // The lines of an item begin where its text does, or at least not before its mark.
+            return two.left > first.left - INDENT * size && (two.left > first.left + 0.3 * size || first.left > two.left - 0.3 * size && !self.is_short(one, two));
+        }
+        let is_indented = two.left > one.left + INDENT * size;
+        let is_centred = (f64::midpoint(one.left, one.right) - f64::midpoint(two.left, two.right)).abs() < size;
+        let is_right_to_left = bidi::is_right_to_left(&two.text());
+        if is_indented && !is_centred && !is_right_to_left {
+            return false;
+        }
+        !self.is_short(one, two) || is_centred && one.left > first.left + INDENT * size
+    }
+
+    /// Whether the first word of the next line would have had room on this one.
+    fn is_short(&self, one: &Line, two: &Line) -> bool {
+        let word = two.pieces.first().map_or(0.0, |piece| piece.end - piece.start);
+        if bidi::is_right_to_left(&two.text()) {
+            return one.left - self.left - word > one.size;
+        }
+        let ends = one.pieces.last().is_some_and(|piece| piece.text.ends_with(['.', '!', '?', ':', ';', '”', '"', ')', '。']));
+        let starts = two.pieces.first().and_then(|piece| piece.text.chars().next()).is_some_and(char::is_lowercase);
+        let room = self.right - one.right - word;
+        room > 0.3 * one.size && (ends || !starts) && (ends || room > 3.0 * one.size)
+    }
+
+    fn text(&self, lines: &[Line]) -> Text {
+        let mut spans: Vec<Span> = Vec::new();
+        for line in lines {
+            join_spans(&mut spans, line.spans());
+        }
+        let first = lines.first();
+        let item = first.and_then(item);
+        if item.is_some() {
+            cut_mark(&mut spans);
+        }
+        let is_entry = first.is_some_and(is_entry);
+        if is_entry {
+            for span in &mut spans {
+                span.text = without_leaders(&span.text);
+            }
+        }
+        let weight: usize = lines.iter().map(Line::weight).sum();
+        let size = first.map_or(0.0, |line| line.size);
+        Text {
+            size,
+            is_bold: weight > 0 && lines.iter().all(|line| line.is_bold),
+            lines: lines.len(),
+            left: first.map_or(0.0, |line| line.left),
+            item,
+            is_indented: first.zip(lines.get(1)).is_some_and(|(one, two)| one.left > two.left + INDENT * size),
+            is_entry,
+            is_open: lines.last().is_some_and(|line| self.right - line.right < 2.0 * line.size),
+            spans,
+        }
+    }
+}
+
+/// Whether a line that begins like an item only goes on a sentence.
+fn is_amid(before: &Line, right: f64) -> bool {
+    let is_full = right - before.right < 2.0 * before.size;
+    let ends = before.pieces.last().is_some_and(|piece| piece.text.ends_with(['.', ':', ';', '!', '?']));
+    is_full && !ends && item(before).is_none()
+}
+
+/// A line that ends in the number of a page, far from its title or behind dots.
+fn is_entry(line: &Line) -> bool {
+    let chains = line.chains(2.0 * line.size);
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || matches!(c, 'i' | 'v' | 'x'));
+    let ends = line.pieces.last().is_some_and(|piece| is_number(&piece.text));
+    let last = chains.last().is_some_and(|chain| chain.pieces.len() == 1);
+    ends && (table::is_leader(&line.pieces) || chains.len() >= 2 && last)
+}
+
+fn without_leaders(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let is_dots = |word: &&str| word.chars().all(|c| matches!(c, '.' | '…' | '·')) && !word.is_empty();
+    for run in text.split(' ').collect::<Vec<_>>().chunk_by(|one, two| is_dots(one) && is_dots(two)) {
+        if !out.is_empty() || text.starts_with(' ') {
+            out.push(' ');
+        }
+        match run.first() {
+            Some(word) if is_dots(word) && run.iter().map(|word| word.len()).sum::<usize>() > 2 => out.push('…'),
+            Some(word) => out.push_str(word.trim_end_matches("....")),
+            None => {}
+        }
+    }
+    out
+}
+
+/// Adds the text of a line to that of the lines before it.
+pub(super) fn join_spans(all: &mut Vec<Span>, line: Vec<Span>) {
+    let first = line.first().and_then(|span| span.text.chars().next());
+    if let (Some(last), Some(first)) = (all.last_mut(), first) {
+        let mut ends = last.text.chars().rev();
+        match (ends.next(), ends.next()) {
+            (Some('-' | '‐'), Some(before)) if before.is_alphabetic() && first.is_lowercase() => {
+                last.text.pop();
+                last.text.push(PARTED);
+            }
+            (Some('-' | '‐'), Some(before)) if before.is_alphanumeric() && first.is_alphanumeric() => {}
+            (Some(before), _) if bidi::is_wide(before) && bidi::is_wide(first) => {}
+            _ if last.kind == Kind::Plain => last.text.push(' '),
+            _ => all.push(Span { text: " ".to_owned(), kind: Kind::Plain }),
+        }
+    }
+    for span in line {
+        match all.last_mut() {
+            Some(last) if last.kind == span.kind => last.text.push_str(&span.text),
+            _ => all.push(span),
+        }
+    }
+}
+
+/// Lines of code with their indentation, and empty lines where there is room for them.
+fn code(lines: &[Line]) -> Vec<String> {
+    /// Deepest indentation, and most spaces and empty lines in a row.
+    const MOST: usize = 120;
+    const MOST_EMPTY: f64 = 3.0;
+    let left = lines.iter().map(|line| line.left).fold(f64::INFINITY, f64::min);
+    let width = lines.iter().flat_map(|line| &line.pieces).find_map(|piece| {
+        let count = piece.text.chars().count();
+        (count > 2).then(|| (piece.end - piece.start) / f64::from(u32::try_from(count).unwrap_or(1)))
+    });
+    let step = lines.windows(2).filter_map(|two| Some(two.get(1)?.base - two.first()?.base));
+    let step = step.filter(|step| *step > 0.0).fold(f64::INFINITY, f64::min);
+    let mut out: Vec<String> = Vec::new();
+    let mut last: Option<f64> = None;
+    for line in lines {
+        let width = width.filter(|width| *width > 0.0).unwrap_or(line.size * 0.6);
+        if let Some(last) = last {
+            let empty = ((line.base - last) / step).round() - 1.0;
+            let empty = if empty.is_finite() { empty.clamp(0.0, MOST_EMPTY) } else { 0.0 };
+            out.extend((0..super::fragment::whole(empty)).map(|_| String::new()));
+        }
+        let mut text = String::new();
+        let mut column = 0;
+        for piece in &line.pieces {
+            let at = super::fragment::whole(((piece.start - left) / width).round());
+            let at = usize::try_from(at).unwrap_or_default();
+            let spaces = at.saturating_sub(column).min(MOST);
+            text.extend(std::iter::repeat_n(' ', spaces));
+            text.push_str(&piece.text);
+            column = at.max(column) + piece.text.chars().count();
+        }
+        out.push(text);
+        last = Some(line.base);
+    }
+    out
+}
+
+pub(super) fn is_item_mark(text: &str) -> bool {
+    mark(text).is_some()
+}
+
+fn mark(text: &str) -> Option<Item> {
+    if BULLETS.contains(&text) || text.chars().all(|c| matches!(c, '\u{f0a7}' | '\u{f0b7}' | '\u{f076}' | '\u{f0d8}')) && !text.is_empty() {
+        return Some(Item::Bullet);
+    }
+    let inner = text.strip_prefix('(').unwrap_or(text);
+    let inner = inner.strip_suffix([')', '.'])?;
+    let is_number = (1..=3).contains(&inner.len()) && inner.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && !text.starts_with('(') {
+        return inner.parse().ok().map(Item::Number);
+    }
+    let is_letter = inner.len() == 1 && inner.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_roman = inner.len() <= 4 && !inner.is_empty() && inner.bytes().all(|byte| matches!(byte, b'i' | b'v' | b'x'));
+    (is_number || (is_letter || is_roman) && text.ends_with(')')).then(|| Item::Other(text.to_owned()))
+}
+
+/// What marks a line as an item: a sign or number with text after it.
+fn item(line: &Line) -> Option<Item> {
+    let [first, second, ..] = line.pieces.as_slice() else { return None };
+    let gap = second.start - first.end;
+    (gap > 0.15 * line.size && gap < 4.0 * line.size).then(|| mark(&first.text)).flatten()
+}
+
+fn cut_mark(spans: &mut Vec<Span>) {
+    if let Some(first) = spans.first_mut() {
+        match first.text.split_once(' ') {
+            Some((_, rest)) => first.text = rest.to_owned(),
+            None => {
+                spans.remove(0);
+                if let Some(first) = spans.first_mut() {
+                    first.text = first.text.trim_start().to_owned();
+                }
+            }
+        }
+    }
+    if spans.first().is_some_and(|span| span.text.is_empty()) {
+        spans.remove(0);
+    }
+}

@@ -1,0 +1,340 @@
+//! The parts of a page in the order in which they are read.
+//!
+//! A gutter between columns of text is a gap that many lines share. What crosses it (titles,
+//! wide tables and pictures) cuts the columns into pieces that are read one after the other. Cells
+//! of tables share gaps, too; they are kept together, because their lines are short or lie
+//! at the same height on both sides.
+
+use super::fragment::{Fragment, whole};
+use super::line::{chains, weighted_median};
+use super::rules::Rule;
+
+/// Parts within parts.
+const MAX_DEPTH: usize = 10;
+/// Gutters that are tried for one part.
+const MAX_TRIED: usize = 5;
+/// Fewer fragments have no columns.
+const MIN_FRAGMENTS: usize = 12;
+/// The narrowest gutter, the height of the strips in which gaps are sought, and the width of the bins that count them, in
+/// sizes of the text.
+const GUTTER: f64 = 0.7;
+const NARROWEST: f64 = 0.5;
+const STRIP: f64 = 1.2;
+const BIN: f64 = 0.2;
+const MAX_BINS: usize = 4096;
+/// What reaches so far beyond both sides of a gutter crosses it.
+const CROSSING: f64 = 1.0;
+/// Lines on each side of a gutter.
+const MIN_LINES: usize = 3;
+/// A greater distance between lines, in sizes, may part a table from what is below it.
+const FAR: f64 = 2.2;
+
+/// The parts of a page, each of one column.
+pub(super) fn regions(fragments: Vec<Fragment>, rules: &[Rule]) -> Vec<Vec<Fragment>> {
+    let mut out = Vec::new();
+    split(fragments, rules, 0, &mut out);
+    out
+}
+
+fn split(mut fragments: Vec<Fragment>, rules: &[Rule], depth: usize, out: &mut Vec<Vec<Fragment>>) {
+    if depth < MAX_DEPTH && fragments.len() >= MIN_FRAGMENTS {
+        let size = median_size(&fragments);
+        for gutter in gutters(&mut fragments, size) {
+            match divide(fragments, rules, gutter, size) {
+                Ok(parts) => {
+                    for part in parts {
+                        split(part, rules, depth + 1, out);
+                    }
+                    return;
+                }
+                Err(whole) => fragments = whole,
+            }
+        }
+    }
+    if !fragments.is_empty() {
+        out.push(fragments);
+    }
+}
+
+pub(super) fn median_size(fragments: &[Fragment]) -> f64 {
+    let mut sizes: Vec<_> = fragments.iter().map(|fragment| (fragment.size, fragment.weight())).collect();
+    sizes.sort_by(|one, two| one.0.total_cmp(&two.0));
+    let all = sizes.iter().map(|(_, weight)| weight).sum();
+    weighted_median(&sizes, all).unwrap_or(10.0)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Gutter {
+    start: f64,
+    end: f64,
+}
+
+/// Gaps that strips of text share, those of most strips first.
+fn gutters(fragments: &mut [Fragment], size: f64) -> Vec<Gutter> {
+    let left = fragments.iter().map(|one| one.start).fold(f64::INFINITY, f64::min);
+    let right = fragments.iter().map(|one| one.end).fold(f64::NEG_INFINITY, f64::max);
+    let strip = |fragment: &Fragment| whole((fragment.base / (STRIP * size)).floor());
+    fragments.sort_by(|one, two| strip(one).cmp(&strip(two)).then(one.start.total_cmp(&two.start)));
+    let count = bin((right - left) / (BIN * size)).min(MAX_BINS) + 2;
+    let width = (right - left).max(size) / f64::from(u32::try_from(count - 1).unwrap_or(1));
+    let place = |x: f64| bin(((x - left) / width).round()).min(count - 1);
+    // Where gaps begin and end; their sum from the left is how many are there.
+    let mut changes = vec![0_i32; count + 1];
+    for row in fragments.chunk_by(|one, two| strip(one) == strip(two)) {
+        let found = chains(row, GUTTER * size);
+        for two in found.windows(2) {
+            let [one, two] = two else { continue };
+            let (from, to) = (place(one.end), place(two.start));
+            if let Some(change) = changes.get_mut(from) {
+                *change += 1;
+            }
+            if let Some(change) = changes.get_mut(to) {
+                *change -= 1;
+            }
+        }
+    }
+    let mut votes: Vec<i32> = changes
+        .iter()
+        .scan(0, |sum, change| {
+            *sum += change;
+            Some(*sum)
+        })
+        .collect();
+    let mut found = Vec::new();
+    let least = i32::try_from(MIN_LINES).unwrap_or(3);
+    for _ in 0..MAX_TRIED {
+        let Some((peak, most)) = votes.iter().copied().enumerate().max_by_key(|(_, votes)| *votes) else { break };
+        if most < least {
+            break;
+        }
+        let near = |votes: &i32| *votes * 4 >= most * 3;
+        let before = votes.iter().take(peak).rev().take_while(|votes| near(votes)).count();
+        let after = votes.iter().skip(peak).take_while(|votes| near(votes)).count();
+        let at = |bin: usize| left + f64::from(u32::try_from(bin).unwrap_or_default()) * width;
+        found.push(Gutter { start: at(peak - before), end: at(peak + after) });
+        for votes in votes.iter_mut().skip(peak - before).take(before + after) {
+            *votes = 0;
+        }
+    }
+    found
+}
+
+fn bin(number: f64) -> usize {
+    usize::try_from(whole(number)).unwrap_or_default()
+}
+
+/// Lines between two that cross a gutter, or between rules.
+#[derive(Debug, Default)]
+struct Band {
+    left: Vec<Fragment>,
+    right: Vec<Fragment>,
+    stats: [Stats; 2],
+    both: usize,
+    /// Whether a rule, or what crosses, is before it.
+    is_after_rule: bool,
+    crosses: bool,
+}
+
+/// The lines of one side of a band.
+#[derive(Debug, Default)]
+struct Stats {
+    weights: usize,
+    widths: Vec<f64>,
+    starts: Vec<f64>,
+    ends: Vec<f64>,
+    start: Option<f64>,
+    end: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Columns,
+    Whole,
+    /// Too little to say.
+    Open,
+}
+
+/// The parts that a gutter makes, or the fragments again where it parts no columns.
+fn divide(
+    mut fragments: Vec<Fragment>,
+    rules: &[Rule],
+    gutter: Gutter,
+    size: f64,
+) -> Result<Vec<Vec<Fragment>>, Vec<Fragment>> {
+    fragments.sort_by(|one, two| one.base.total_cmp(&two.base));
+    let crossing = |rule: &&Rule| {
+        !rule.is_across && rule.start < gutter.start - CROSSING * size && rule.end > gutter.end + CROSSING * size
+    };
+    let mut cuts = rules.iter().filter(crossing).map(|rule| rule.at).peekable();
+    let mut bands: Vec<Band> = Vec::new();
+    let mut last = f64::NEG_INFINITY;
+    let mut row: Vec<Fragment> = Vec::new();
+    let mut waiting = fragments.into_iter().peekable();
+    while let Some(fragment) = waiting.next() {
+        let base = row.first().map_or(fragment.base, |first: &Fragment| first.base);
+        row.push(fragment);
+        if waiting.peek().is_some_and(|next| next.base - base <= 0.3 * size) {
+            continue;
+        }
+        let mut is_after_rule = false;
+        while cuts.next_if(|at| *at < base).is_some() {
+            is_after_rule = true;
+        }
+        let is_far = base - last > FAR * size;
+        last = base;
+        add(std::mem::take(&mut row), gutter, size, (is_after_rule, is_far), &mut bands);
+    }
+    let mut classes: Vec<Class> = bands.iter().map(class).collect();
+    settle(&bands, &mut classes);
+    if classes.contains(&Class::Columns) {
+        Ok(parts(bands, &classes))
+    } else {
+        Err(bands.into_iter().flat_map(|band| band.left.into_iter().chain(band.right)).collect())
+    }
+}
+
+/// Adds a line to the last band, or begins one.
+fn add(mut row: Vec<Fragment>, gutter: Gutter, size: f64, (after_rule, is_far): (bool, bool), bands: &mut Vec<Band>) {
+    row.sort_by(|one, two| one.start.total_cmp(&two.start));
+    let middle = f64::midpoint(gutter.start, gutter.end);
+    let gap = (0.6 * (gutter.end - gutter.start)).clamp(NARROWEST * size, GUTTER * size);
+    let found = chains(&row, gap);
+    let crosses = found
+        .iter()
+        .any(|chain| chain.start < gutter.start - CROSSING * size && chain.end > gutter.end + CROSSING * size);
+    let mut sides = [Stats::default(), Stats::default()];
+    let mut cut = 0;
+    for chain in &found {
+        let is_right = f64::midpoint(chain.start, chain.end) > middle;
+        if !is_right {
+            cut += chain.pieces.len();
+        }
+        if let Some(side) = sides.get_mut(usize::from(is_right)) {
+            side.weights += chain.pieces.iter().map(Fragment::weight).sum::<usize>();
+            side.start = Some(side.start.map_or(chain.start, |start| start.min(chain.start)));
+            side.end = Some(side.end.map_or(chain.end, |end| end.max(chain.end)));
+        }
+    }
+    let is_new = after_rule || is_far || bands.last().is_none_or(|band| band.crosses != crosses);
+    if is_new {
+        bands.push(Band { is_after_rule: after_rule, crosses, ..Band::default() });
+    }
+    let Some(band) = bands.last_mut() else { return };
+    if sides.iter().all(|side| side.start.is_some()) {
+        band.both += 1;
+    }
+    for (all, side) in band.stats.iter_mut().zip(&sides) {
+        all.add(side);
+    }
+    let right = row.split_off(cut.min(row.len()));
+    band.left.append(&mut row);
+    band.right.extend(right);
+}
+
+impl Stats {
+    fn add(&mut self, line: &Self) {
+        let (Some(start), Some(end)) = (line.start, line.end) else { return };
+        self.weights += line.weights;
+        self.widths.push(end - start);
+        self.starts.push(start);
+        self.ends.push(end);
+        self.start = Some(self.start.map_or(start, |known| known.min(start)));
+        self.end = Some(self.end.map_or(end, |known| known.max(end)));
+    }
+
+    fn lines(&self) -> usize {
+        self.widths.len()
+    }
+
+    /// Characters of a line.
+    fn mean(&self) -> usize {
+        self.weights / self.lines().max(1)
+    }
+
+    /// Whether most lines are nearly as wide as all of them.
+    fn is_full(&self) -> bool {
+        let all = self.end.unwrap_or_default() - self.start.unwrap_or_default();
+        let full = self.widths.iter().filter(|width| **width >= 0.6 * all).count();
+        full * 2 >= self.lines()
+    }
+}
+
+/// How far nearly all lines of two sides stay apart.
+fn gap(left: &Stats, right: &Stats) -> f64 {
+    let sorted = |places: &[f64]| {
+        let mut places = places.to_vec();
+        places.sort_by(f64::total_cmp);
+        places
+    };
+    let (ends, starts) = (sorted(&left.ends), sorted(&right.starts));
+    let end = ends.get(ends.len().saturating_sub(1 + ends.len() / 16)).copied();
+    let start = starts.get(starts.len() / 16).copied();
+    end.zip(start).map_or(0.0, |(end, start)| start - end)
+}
+
+fn class(band: &Band) -> Class {
+    /// Characters of a line of text in a column, and of one that has no line beside it.
+    const TEXT: usize = 16;
+    const SHORT_TEXT: usize = 6;
+    let [left, right] = &band.stats;
+    let fewer = left.lines().min(right.lines());
+    if band.crosses {
+        return Class::Whole;
+    }
+    if fewer < MIN_LINES {
+        return if left.lines() + right.lines() < 8 || fewer == 0 { Class::Open } else { Class::Whole };
+    }
+    let is_text = |side: &Stats| side.mean() >= TEXT && side.is_full();
+    let are_texts = is_text(left) && is_text(right) && gap(left, right) > 0.0;
+    let are_apart = fewer > MIN_LINES
+        && band.both * 5 < fewer * 2
+        && left.mean() >= SHORT_TEXT
+        && right.mean() >= SHORT_TEXT;
+    if are_texts || are_apart { Class::Columns } else { Class::Whole }
+}
+
+/// What is open goes with columns beside it.
+fn settle(bands: &[Band], classes: &mut [Class]) {
+    let is_joined = |at: usize| bands.get(at).is_some_and(|band| !band.is_after_rule);
+    for at in 1..classes.len() {
+        if classes.get(at) == Some(&Class::Open) && classes.get(at - 1) == Some(&Class::Columns) && is_joined(at) {
+            if let Some(class) = classes.get_mut(at) {
+                *class = Class::Columns;
+            }
+        }
+    }
+    for at in (1..classes.len()).rev() {
+        if classes.get(at - 1) == Some(&Class::Open) && classes.get(at) == Some(&Class::Columns) && is_joined(at) {
+            if let Some(class) = classes.get_mut(at - 1) {
+                *class = Class::Columns;
+            }
+        }
+    }
+}
+
+fn parts(bands: Vec<Band>, classes: &[Class]) -> Vec<Vec<Fragment>> {
+    let mut parts: Vec<Vec<Fragment>> = Vec::new();
+    let mut last: Option<bool> = None;
+    for (band, class) in bands.into_iter().zip(classes) {
+        let is_columns = *class == Class::Columns;
+        let is_joined = last == Some(is_columns) && !(is_columns && band.is_after_rule);
+        let count = parts.len();
+        match (is_columns, is_joined) {
+            (true, true) if count >= 2 => {
+                if let Some([left, right]) = parts.get_mut(count - 2..) {
+                    left.extend(band.left);
+                    right.extend(band.right);
+                }
+            }
+            (true, _) => parts.extend([band.left, band.right]),
+            (false, true) if count > 0 => {
+                if let Some(whole) = parts.last_mut() {
+                    whole.extend(band.left.into_iter().chain(band.right));
+                }
+            }
+            (false, _) => parts.push(band.left.into_iter().chain(band.right).collect()),
+        }
+        last = Some(is_columns);
+    }
+    parts
+}

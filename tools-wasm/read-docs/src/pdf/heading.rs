@@ -1,0 +1,150 @@
+//! Which texts are headings, and how deep: by the size and weight of their font against the text
+//! around them, by the document's own outline, and by their numbers.
+
+use std::collections::HashMap;
+
+use super::block::{Block, Text};
+use super::fragment::whole;
+use super::outline;
+use super::page::PageText;
+
+/// A larger font than this part of the text's size makes a heading; a bold one need not be larger.
+const LARGER: f64 = 1.1;
+const CLEARLY_LARGER: f64 = 1.3;
+/// Longest heading.
+const MAX_CHARS: usize = 220;
+const MAX_LINES: usize = 4;
+const MAX_BOLD_CHARS: usize = 120;
+/// Sizes that differ by less, as a part, are one level.
+const SAME: f64 = 0.96;
+
+/// How a heading looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Look {
+    /// In quarters of a point.
+    size: i32,
+    is_bold: bool,
+}
+
+/// What tells headings in a document.
+#[derive(Debug)]
+pub(super) struct Headings {
+    /// The size of its text.
+    pub(super) size: f64,
+    titles: HashMap<String, usize>,
+    levels: HashMap<Look, usize>,
+    /// The least depth of the numbers of a look.
+    depths: HashMap<Look, usize>,
+}
+
+/// The size of most text.
+pub(super) fn text_size(pages: &[PageText]) -> f64 {
+    let mut sizes: HashMap<i32, usize> = HashMap::new();
+    for text in pages.iter().flat_map(|page| &page.body).filter_map(as_text) {
+        let weight = text.spans.iter().map(|span| span.text.len()).sum::<usize>();
+        *sizes.entry(quarters(text.size)).or_default() += weight;
+    }
+    let most = sizes.into_iter().max_by_key(|(size, weight)| (*weight, *size));
+    most.map_or(10.0, |(size, _)| f64::from(size) / 4.0)
+}
+
+fn quarters(size: f64) -> i32 {
+    whole((size * 4.0).round())
+}
+
+fn as_text(block: &Block) -> Option<&Text> {
+    match block {
+        Block::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+impl Headings {
+    pub(super) fn of(pages: &[PageText], titles: HashMap<String, usize>) -> Self {
+        let size = text_size(pages);
+        let mut headings = Self { size, titles, levels: HashMap::new(), depths: HashMap::new() };
+        let mut looks: HashMap<Look, usize> = HashMap::new();
+        for text in pages.iter().flat_map(|page| &page.body).filter_map(as_text) {
+            if headings.is_heading(text) {
+                *looks.entry(look(text)).or_default() += 1;
+                if let Some(depth) = depth(&text.plain()) {
+                    let least = headings.depths.entry(look(text)).or_insert(depth);
+                    *least = depth.min(*least);
+                }
+            }
+        }
+        headings.levels = levels(looks.keys().copied().collect());
+        headings
+    }
+
+    /// The level of a heading from 1 to 6; none for other text.
+    pub(super) fn level(&self, text: &Text) -> Option<usize> {
+        if !self.is_heading(text) {
+            return None;
+        }
+        let look = look(text);
+        let level = self.levels.get(&look).copied().unwrap_or(6);
+        let deeper = match (depth(&text.plain()), self.depths.get(&look)) {
+            (Some(depth), Some(least)) => depth.saturating_sub(*least),
+            _ => 0,
+        };
+        Some((level + deeper).clamp(1, 6))
+    }
+
+    fn is_heading(&self, text: &Text) -> bool {
+        let plain = text.plain();
+        let chars = plain.chars().count();
+        let has_letters = plain.chars().filter(|c| c.is_alphabetic()).count() >= 2;
+        let is_usable = text.lines <= MAX_LINES && chars <= MAX_CHARS && has_letters && !text.is_entry;
+        if !is_usable || matches!(text.item, Some(super::block::Item::Bullet | super::block::Item::Other(_))) {
+            return false;
+        }
+        if !self.titles.is_empty() && text.size >= SAME * self.size && self.titles.contains_key(&outline::key(&plain)) {
+            return true;
+        }
+        let ends = plain.trim_end().ends_with(['.', ',', ';', ':']);
+        if text.is_bold {
+            let is_large = text.size >= LARGER * self.size;
+            return text.size >= SAME * self.size && (is_large || chars <= MAX_BOLD_CHARS && text.lines <= 2 && !ends);
+        }
+        text.size >= CLEARLY_LARGER * self.size && (!ends || text.lines == 1)
+            || text.size >= LARGER * self.size && !ends && text.lines <= 2 && depth(&plain).is_some()
+    }
+}
+
+fn look(text: &Text) -> Look {
+    Look { size: quarters(text.size), is_bold: text.is_bold }
+}
+
+/// Looks by size, then weight; near sizes share a level.
+fn levels(mut looks: Vec<Look>) -> HashMap<Look, usize> {
+    looks.sort_unstable_by(|one, two| two.cmp(one));
+    let mut levels = HashMap::new();
+    let mut level = 0;
+    let mut last: Option<Look> = None;
+    for look in looks {
+        let is_same = last.is_some_and(|last| {
+            f64::from(look.size) >= SAME * f64::from(last.size) && look.is_bold == last.is_bold
+        });
+        if !is_same {
+            level += 1;
+            last = Some(look);
+        }
+        levels.insert(look, level);
+    }
+    levels
+}
+
+/// How deep the number before a heading is: 2 for `3.1`.
+fn depth(text: &str) -> Option<usize> {
+    let (number, rest) = text.trim_start().split_once(' ')?;
+    let number = number.strip_suffix('.').unwrap_or(number);
+    let mut parts = number.split('.');
+    let is_part = |part: &str| (1..=3).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let first = parts.next()?;
+    let is_letter = first.len() == 1 && first.bytes().all(|byte| byte.is_ascii_uppercase());
+    let starts = rest.trim_start().chars().next().is_some_and(|c| c.is_uppercase() || !c.is_ascii());
+    let count = parts.clone().count();
+    let is_number = (is_part(first) || is_letter && count > 0) && parts.all(is_part);
+    (is_number && starts && count < 6).then_some(count + 1)
+}
