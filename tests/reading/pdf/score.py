@@ -22,7 +22,7 @@ def norm(text):
 
 
 def words(text):
-    text = re.sub(r"^\[PDF page \d+\]$|^\|[ |:-]+\|$|^```\w*$|^<!--.*-->$|^---$", "", text, flags=re.M)
+    text = re.sub(r"^\[PDF page \d+\]$|^\|[ |:-]+\|$|^```\w*$|^<!--.*-->$|^---$|^Note: .*$", "", text, flags=re.M)
     return norm(text)
 
 

@@ -6,7 +6,9 @@ use super::rules::Rule;
 use super::table::{self, Table};
 
 /// A greater distance than this part of the usual one begins a paragraph.
-const PARAGRAPH: f64 = 1.22;
+const PARAGRAPH: f64 = 1.15;
+/// And this one, when the line before is full and its sentence goes on: formulas need room.
+const ROOM: f64 = 1.5;
 /// A line that begins so many sizes to the right does, too.
 const INDENT: f64 = 0.8;
 /// Stands where a word was parted at the end of a line, until it is known whether the hyphen is its own.
@@ -107,7 +109,9 @@ impl Shape {
             .collect();
         steps.sort_by(f64::total_cmp);
         // Most lines are within paragraphs, unless each is one.
-        let step = steps.get(steps.len() * 2 / 5).copied().unwrap_or(1.2).clamp(0.9, 2.0);
+        // A few single lines say nothing of it.
+        let most = if steps.len() < 6 { 1.25 } else { 2.0 };
+        let step = steps.get(steps.len() / 5).copied().unwrap_or(1.2).clamp(0.9, most);
         let mut rights: Vec<f64> = lines.iter().map(|line| line.right).collect();
         rights.sort_by(f64::total_cmp);
         let right = rights.get(rights.len() * 9 / 10).or(rights.last()).copied().unwrap_or_default();
@@ -120,8 +124,8 @@ impl Shape {
         let size = one.size.max(two.size);
         let same_size = (one.size - two.size).abs() <= 0.07 * size;
         let step = (two.base - one.base) / size;
-        let least = if one.size > two.size * 1.15 { 1.0 } else { self.step };
-        let is_near = step <= (least * PARAGRAPH + 0.05).max(1.3) && step <= 2.2 || step <= self.step * 1.1 && step < 2.6;
+        let is_near = step <= self.step * PARAGRAPH + 0.03
+            || step <= self.step * ROOM && self.is_amid(one, two);
         if !same_size || one.is_bold != two.is_bold || !is_near {
             return false;
         }
@@ -133,12 +137,17 @@ impl Shape {
             return two.left > first.left - INDENT * size && (two.left > first.left + 0.3 * size || first.left > two.left - 0.3 * size && !self.is_short(one, two));
         }
         let is_indented = two.left > one.left + INDENT * size;
-        let is_centred = (f64::midpoint(one.left, one.right) - f64::midpoint(two.left, two.right)).abs() < size;
-        let is_right_to_left = bidi::is_right_to_left(&two.text());
-        if is_indented && !is_centred && !is_right_to_left {
+        let is_centred = one.left > self.left + INDENT * size && (f64::midpoint(one.left, one.right) - f64::midpoint(two.left, two.right)).abs() < size;
+        if is_indented && !is_centred && !bidi::is_right_to_left(&two.text()) {
             return false;
         }
-        !self.is_short(one, two) || is_centred && one.left > first.left + INDENT * size
+        !self.is_short(one, two) || is_centred
+    }
+
+    /// Whether a sentence goes on from a full line to the next.
+    fn is_amid(&self, one: &Line, two: &Line) -> bool {
+        let starts = two.pieces.first().and_then(|piece| piece.text.chars().next());
+        self.right - one.right < one.size && !ends_sentence(one) && starts.is_some_and(char::is_lowercase)
     }
 
     /// Whether the first word of the next line would have had room on this one.
@@ -147,7 +156,7 @@ impl Shape {
         if bidi::is_right_to_left(&two.text()) {
             return one.left - self.left - word > one.size;
         }
-        let ends = one.pieces.last().is_some_and(|piece| piece.text.ends_with(['.', '!', '?', ':', ';', '”', '"', ')', '。']));
+        let ends = ends_sentence(one);
         let starts = two.pieces.first().and_then(|piece| piece.text.chars().next()).is_some_and(char::is_lowercase);
         let room = self.right - one.right - word;
         room > 0.3 * one.size && (ends || !starts) && (ends || room > 3.0 * one.size)
@@ -183,6 +192,11 @@ impl Shape {
             spans,
         }
     }
+}
+
+fn ends_sentence(line: &Line) -> bool {
+    const ENDS: [char; 9] = ['.', '!', '?', ':', ';', '”', '"', ')', '。'];
+    line.pieces.last().is_some_and(|piece| piece.text.ends_with(ENDS))
 }
 
 /// Whether a line that begins like an item only goes on a sentence.

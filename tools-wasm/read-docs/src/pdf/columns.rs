@@ -18,6 +18,8 @@ const MIN_FRAGMENTS: usize = 12;
 /// The narrowest gutter, the height of the strips in which gaps are sought, and the width of the bins that count them, in
 /// sizes of the text.
 const GUTTER: f64 = 0.7;
+/// The least gap within lines that may be one of a table.
+const GAP: f64 = 0.85;
 const NARROWEST: f64 = 0.5;
 const STRIP: f64 = 1.2;
 const BIN: f64 = 0.2;
@@ -139,6 +141,8 @@ struct Band {
 #[derive(Debug, Default)]
 struct Stats {
     weights: usize,
+    /// Texts between gaps as wide as those of tables.
+    texts: usize,
     widths: Vec<f64>,
     starts: Vec<f64>,
     ends: Vec<f64>,
@@ -210,6 +214,7 @@ fn add(mut row: Vec<Fragment>, gutter: Gutter, size: f64, (after_rule, is_far): 
             cut += chain.pieces.len();
         }
         if let Some(side) = sides.get_mut(usize::from(is_right)) {
+            side.texts += chains(chain.pieces, GAP * size).len();
             side.weights += chain.pieces.iter().map(Fragment::weight).sum::<usize>();
             side.start = Some(side.start.map_or(chain.start, |start| start.min(chain.start)));
             side.end = Some(side.end.map_or(chain.end, |end| end.max(chain.end)));
@@ -235,6 +240,7 @@ impl Stats {
     fn add(&mut self, line: &Self) {
         let (Some(start), Some(end)) = (line.start, line.end) else { return };
         self.weights += line.weights;
+        self.texts += line.texts;
         self.widths.push(end - start);
         self.starts.push(start);
         self.ends.push(end);
@@ -246,9 +252,9 @@ impl Stats {
         self.widths.len()
     }
 
-    /// Characters of a line.
+    /// Characters of a text.
     fn mean(&self) -> usize {
-        self.weights / self.lines().max(1)
+        self.weights / self.texts.max(1)
     }
 
     /// Whether most lines are nearly as wide as all of them.
@@ -273,7 +279,7 @@ fn gap(left: &Stats, right: &Stats) -> f64 {
 }
 
 fn class(band: &Band) -> Class {
-    /// Characters of a line of text in a column, and of one that has no line beside it.
+    /// Characters of a text in a column, and of one that has none beside it.
     const TEXT: usize = 16;
     const SHORT_TEXT: usize = 6;
     let [left, right] = &band.stats;

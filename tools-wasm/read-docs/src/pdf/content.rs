@@ -258,16 +258,14 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     fn put(&mut self, glyph: &FontGlyph<'_>, code: u32, (width, extra): (f64, f64), is_vertical: bool) {
         let text = match glyph {
+            _ if self.state.style.is_bitmap => font::of_bitmap(code).map(|text| BfString::String(text.to_owned())),
             FontGlyph::Outline(glyph) => glyph.as_unicode(),
             FontGlyph::Type3(glyph) => glyph.as_unicode(),
         };
         let text = match text {
             Some(BfString::Char(c)) => c.to_string(),
             Some(BfString::String(text)) => text,
-            None => match self.state.style.is_bitmap.then(|| font::of_bitmap(code)).flatten() {
-                Some(text) => text.to_owned(),
-                None => return,
-            },
+            None => return,
         };
         let State { size, style, rise, place, .. } = self.state;
         let place = Matrix::shift(0.0, rise).then(self.text).then(place);

@@ -27,11 +27,11 @@ pub(super) struct Style {
 pub(super) fn of_bitmap(code: u32) -> Option<&'static str> {
     const ASCII: &str = "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
     match code {
-        11 => Some("ff"),
-        12 => Some("fi"),
-        13 => Some("fl"),
-        14 => Some("ffi"),
-        15 => Some("ffl"),
+        11 | 27 => Some("ff"),
+        12 | 28 => Some("fi"),
+        13 | 29 => Some("fl"),
+        14 | 30 => Some("ffi"),
+        15 | 31 => Some("ffl"),
         _ => {
             let at = usize::try_from(code).ok()?.checked_sub(33)?;
             ASCII.get(at..at + 1)

@@ -37,17 +37,6 @@ pub(super) struct Headings {
     depths: HashMap<Look, usize>,
 }
 
-/// The size of most text.
-pub(super) fn text_size(pages: &[PageText]) -> f64 {
-    let mut sizes: HashMap<i32, usize> = HashMap::new();
-    for text in pages.iter().flat_map(|page| &page.body).filter_map(as_text) {
-        let weight = text.spans.iter().map(|span| span.text.len()).sum::<usize>();
-        *sizes.entry(quarters(text.size)).or_default() += weight;
-    }
-    let most = sizes.into_iter().max_by_key(|(size, weight)| (*weight, *size));
-    most.map_or(10.0, |(size, _)| f64::from(size) / 4.0)
-}
-
 fn quarters(size: f64) -> i32 {
     whole((size * 4.0).round())
 }
@@ -60,8 +49,7 @@ fn as_text(block: &Block) -> Option<&Text> {
 }
 
 impl Headings {
-    pub(super) fn of(pages: &[PageText], titles: HashMap<String, usize>) -> Self {
-        let size = text_size(pages);
+    pub(super) fn of(pages: &[PageText], size: f64, titles: HashMap<String, usize>) -> Self {
         let mut headings = Self { size, titles, levels: HashMap::new(), depths: HashMap::new() };
         let mut looks: HashMap<Look, usize> = HashMap::new();
         for text in pages.iter().flat_map(|page| &page.body).filter_map(as_text) {

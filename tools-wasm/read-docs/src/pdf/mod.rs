@@ -26,7 +26,6 @@ mod table;
 
 use std::sync::Arc;
 
-use dom_query::LocalName;
 use encoding_rs::{Encoding, WINDOWS_1252};
 use hayro_font::{CMapResolverFn, FontCache, FontQuery, FontResolverFn};
 use hayro_syntax::{LoadPdfError, Pdf};
@@ -38,7 +37,8 @@ use crate::html::tree::Node;
 use crate::write;
 use content::{Found, Reader};
 use heading::Headings;
-use page::PageText;
+use page::{Draft, PageText};
+use running::Running;
 
 /// Most pages that are read.
 const MAX_PAGES: usize = 3000;
@@ -47,12 +47,14 @@ const MAX_TEXT: usize = 16 * 1024 * 1024;
 /// Most operators of a document; manuals have some thousand on a page.
 const MAX_OPERATORS: usize = 30_000_000;
 
+/// Pages are laid out when so many fragments are known of them: by then it shows what is at the edges of
+/// page after page. Some 600 pages, in 40 MB.
+const MAX_WAITING: usize = 300_000;
+
 pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
     let pdf = Pdf::new(body).map_err(explain)?;
     let count = pdf.pages().len();
-    let (mut pages, read) = pages(&pdf);
-    let size = heading::text_size(&pages);
-    let left_out = running::remove(&mut pages, size);
+    let pages = Pages::read(&pdf);
     let text = text(&pages, &pdf, format, count > 1);
     if text.is_empty() {
         return Err(Failure::Failed(format!(
@@ -60,10 +62,10 @@ pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
         )));
     }
     let mut document = Document::of_body(text);
-    if read < count {
-        document.notes.push(format!("Only {read} of the PDF's {count} pages were read."));
+    if pages.read < count {
+        document.notes.push(format!("Only {} of the PDF's {count} pages were read.", pages.read));
     }
-    if left_out {
+    if pages.has_running {
         document.notes.push("Running headers, footers and page numbers are left out.".to_owned());
     }
     let metadata = pdf.metadata();
@@ -72,41 +74,76 @@ pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
     Ok(document)
 }
 
-/// The text of each page, and how many were read.
-fn pages(pdf: &Pdf) -> (Vec<PageText>, usize) {
-    let fonts = Fonts {
-        cache: FontCache::new(),
-        programs: Arc::new(|query| Some(program(query))),
-        maps: Arc::new(|_| None),
-    };
-    let mut pages = Vec::new();
-    let (mut read, mut bytes, mut operators) = (0, 0_usize, 0_usize);
-    for page in pdf.pages().iter().take(MAX_PAGES) {
-        let mut found = Found { links: links::Links::of(page), ..Found::default() };
-        let used = Reader::new(&fonts, &mut found).page(page);
-        read += 1;
-        let text = page::read(read, found);
-        bytes = bytes.saturating_add(text.bytes());
-        operators = operators.saturating_add(used);
-        pages.push(text);
-        if bytes > MAX_TEXT || operators > MAX_OPERATORS {
-            break;
-        }
-    }
-    (pages, read)
+/// The pages of a document.
+#[derive(Debug, Default)]
+struct Pages {
+    /// Those that wait until more is known, and those that are done.
+    waiting: Vec<Draft>,
+    waiting_fragments: usize,
+    done: Vec<PageText>,
+    running: Running,
+    /// Whether something was left out that repeats.
+    has_running: bool,
+    read: usize,
+    bytes: usize,
 }
 
-fn text(pages: &[PageText], pdf: &Pdf, format: Format, has_marks: bool) -> String {
-    let headings = Headings::of(pages, outline::titles(pdf));
-    let words = compose::Words::of(pages);
+impl Pages {
+    fn read(pdf: &Pdf) -> Self {
+        let fonts = Fonts {
+            cache: FontCache::new(),
+            programs: Arc::new(|query| Some(program(query))),
+            maps: Arc::new(|_| None),
+        };
+        let mut pages = Self::default();
+        let mut operators = 0_usize;
+        for page in pdf.pages().iter().take(MAX_PAGES) {
+            let mut found = Found { links: links::Links::of(page), ..Found::default() };
+            let used = Reader::new(&fonts, &mut found).page(page);
+            operators = operators.saturating_add(used);
+            pages.read += 1;
+            pages.add(Draft::of(pages.read, found));
+            if pages.bytes > MAX_TEXT || operators > MAX_OPERATORS {
+                break;
+            }
+        }
+        pages.lay_out();
+        pages
+    }
+
+    fn add(&mut self, draft: Draft) {
+        self.running.learn(&draft);
+        self.waiting_fragments += draft.fragments().count();
+        self.waiting.push(draft);
+        // From then on, pages do not wait.
+        if self.waiting_fragments > MAX_WAITING {
+            self.lay_out();
+        }
+    }
+
+    fn lay_out(&mut self) {
+        let size = self.running.size();
+        for draft in self.waiting.drain(..) {
+            let number = draft.number;
+            let running = &self.running;
+            self.has_running |= draft.edges.iter().any(|edge| running.is_running(edge, number, size));
+            let page = draft.lay_out(|edge| running.is_running(edge, number, size));
+            self.bytes = self.bytes.saturating_add(page.bytes());
+            self.done.push(page);
+        }
+    }
+}
+
+fn text(pages: &Pages, pdf: &Pdf, format: Format, has_marks: bool) -> String {
+    let headings = Headings::of(&pages.done, pages.running.size(), outline::titles(pdf));
+    let words = compose::Words::of(&pages.done);
     let mut text = String::new();
-    for page in pages.iter().filter(|page| !page.body.is_empty()) {
+    for page in pages.done.iter().filter(|page| !page.body.is_empty()) {
         let mut tree = compose::page(page, &headings, &words);
         if has_marks {
             let mark = Node::Text(format!("[PDF page {}]", page.number));
             tree.children.insert(0, Node::Element(compose::element("p", vec![mark])));
         }
-        tree.name = LocalName::from("div");
         let written = write::write(&tree, format);
         if !text.is_empty() && !written.is_empty() {
             text.push_str("\n\n");

@@ -4,11 +4,11 @@ use super::block::{self, Block, Text};
 use super::columns;
 use super::content::Found;
 use super::fragment::Fragment;
-use super::line;
+use super::line::{self, Line, Span};
 use super::links::Links;
 use super::rules::Rule;
 
-/// Lines at each edge that may be a running head.
+/// Lines at each edge that may be running heads.
 const MAX_EDGES: usize = 2;
 /// They are farther from the text than this, in sizes, and than this part of the usual distance of lines.
 const APART: f64 = 1.4;
@@ -18,53 +18,78 @@ const MAX_DIRECTIONS: usize = 4;
 /// Smaller text than this part of the size is a note.
 pub(super) const NOTE: f64 = 0.93;
 
-/// The text of a page.
+/// A page before its blocks are made.
 #[derive(Debug)]
-pub(super) struct PageText {
+pub(super) struct Draft {
     /// From 1.
     pub(super) number: usize,
-    /// Lines at the edges that may be running heads, from the edge to the text.
-    pub(super) top: Vec<Edge>,
-    pub(super) bottom: Vec<Edge>,
-    pub(super) body: Vec<Block>,
-    pub(super) links: Links,
+    /// The text of each direction, the page's own first, with the lines along and across it.
+    directions: Vec<(Vec<Fragment>, Vec<Rule>)>,
+    links: Links,
+    /// Lines that may be running heads, from the edge to the text.
+    pub(super) edges: Vec<Edge>,
 }
 
 /// A line at an edge of a page.
 #[derive(Debug)]
 pub(super) struct Edge {
+    pub(super) is_top: bool,
     pub(super) base: f64,
-    pub(super) text: Text,
+    pub(super) size: f64,
+    pub(super) text: String,
+    fragments: Vec<Fragment>,
+}
+
+/// The text of a page.
+#[derive(Debug)]
+pub(super) struct PageText {
+    pub(super) number: usize,
+    pub(super) body: Vec<Block>,
+    pub(super) links: Links,
+}
+
+impl Draft {
+    pub(super) fn of(number: usize, found: Found) -> Self {
+        let Found { fragments, paths, links } = found;
+        let directions = fragments.finish().into_iter().take(MAX_DIRECTIONS);
+        let mut directions: Vec<_> =
+            directions.map(|(angle, fragments)| (fragments, paths.rules(angle))).collect();
+        let edges = directions.first_mut().map(|(fragments, _)| edges(fragments)).unwrap_or_default();
+        Self { number, directions, links, edges }
+    }
+
+    /// All but what is at the edges.
+    pub(super) fn fragments(&self) -> impl Iterator<Item = &Fragment> {
+        self.directions.iter().flat_map(|(fragments, _)| fragments)
+    }
+
+    /// The blocks of the page, without the edges that are running heads.
+    pub(super) fn lay_out(mut self, is_running: impl Fn(&Edge) -> bool) -> PageText {
+        let edges = std::mem::take(&mut self.edges).into_iter().filter(|edge| !is_running(edge));
+        if let Some((fragments, _)) = self.directions.first_mut() {
+            fragments.extend(edges.flat_map(|edge| edge.fragments));
+        }
+        let mut page = PageText { number: self.number, body: Vec::new(), links: self.links };
+        for (fragments, rules) in self.directions {
+            for region in columns::regions(fragments, &rules) {
+                add(&mut page.body, region, &rules);
+            }
+        }
+        page
+    }
 }
 
 impl PageText {
     /// Bytes of its text.
     pub(super) fn bytes(&self) -> usize {
-        let of = |spans: &[line::Span]| spans.iter().map(|span| span.text.len()).sum::<usize>();
-        let edges = self.top.iter().chain(&self.bottom).map(|edge| of(&edge.text.spans));
-        let body = self.body.iter().map(|block| match block {
+        let of = |spans: &[Span]| spans.iter().map(|span| span.text.len()).sum::<usize>();
+        let bytes = self.body.iter().map(|block| match block {
             Block::Text(text) => of(&text.spans),
             Block::Code(lines) => lines.iter().map(|line| line.len() + 1).sum(),
             Block::Table(table) => table.rows.iter().flatten().map(|cell| of(cell)).sum(),
         });
-        edges.chain(body).sum()
+        bytes.sum()
     }
-}
-
-pub(super) fn read(number: usize, found: Found) -> PageText {
-    let Found { fragments, paths, links } = found;
-    let mut page = PageText { number, top: Vec::new(), bottom: Vec::new(), body: Vec::new(), links };
-    for (at, (angle, fragments)) in fragments.finish().into_iter().take(MAX_DIRECTIONS).enumerate() {
-        let rules = paths.rules(angle);
-        let mut fragments = fragments;
-        if at == 0 {
-            (page.top, page.bottom) = edges(&mut fragments);
-        }
-        for region in columns::regions(fragments, &rules) {
-            add(&mut page.body, region, &rules);
-        }
-    }
-    page
 }
 
 /// Adds the blocks of a region. A paragraph may go on in it that began in the one before.
@@ -85,45 +110,43 @@ fn add(body: &mut Vec<Block>, region: Vec<Fragment>, rules: &[Rule]) {
 /// The paragraph that a text goes on with: the last one but notes.
 fn open<'a>(body: &'a mut [Block], next: &Text) -> Option<&'a mut Text> {
     const NOTES: usize = 6;
-    let is_note = |block: &Block| matches!(block, Block::Text(text) if text.size < NOTE * next.size);
-    let at = body.len().checked_sub(1 + body.iter().rev().take(NOTES).take_while(|block| is_note(block)).count())?;
-    let last = body.get_mut(at).and_then(as_text_mut)?;
+    let is_note = |block: &&Block| matches!(block, Block::Text(text) if text.size < NOTE * next.size);
+    let notes = body.iter().rev().take(NOTES).take_while(is_note).count();
+    let at = body.len().checked_sub(1 + notes)?;
+    let is_indented = next.lines > 1 && !next.is_indented && indents(body);
+    let last = match body.get_mut(at)? {
+        Block::Text(text) => text,
+        _ => return None,
+    };
     let end = last.spans.last()?.text.chars().next_back()?;
     let start = next.spans.first()?.text.chars().next()?;
-    let is_indented = next.lines > 1 && !next.is_indented && indents(body);
-    let last = body.get_mut(at).and_then(as_text_mut)?;
     let is_alike = (last.size - next.size).abs() < 0.05 * next.size && last.is_bold == next.is_bold;
-    let goes_on = !matches!(end, '.' | ':' | '!' | '?' | '。' | '！' | '？' | '：') && !start.is_uppercase()
-        || end == ',';
-    (is_alike && last.is_open && (goes_on || is_indented) && next.item.is_none() && !next.is_entry && !last.is_entry).then_some(last)
-}
-
-fn as_text_mut(block: &mut Block) -> Option<&mut Text> {
-    match block {
-        Block::Text(text) => Some(text),
-        _ => None,
-    }
+    let is_amid = !matches!(end, '.' | ':' | '!' | '?' | '。' | '！' | '？' | '：');
+    let goes_on = is_amid && !start.is_uppercase() || end == ',' || is_indented;
+    let are_texts = next.item.is_none() && !next.is_entry && !last.is_entry;
+    (is_alike && last.is_open && goes_on && are_texts).then_some(last)
 }
 
 /// Whether paragraphs begin with an indented line, but for those below headings.
 fn indents(body: &[Block]) -> bool {
-    let texts = body.iter().rev().take(40).filter_map(|block| match block {
+    const NEAR: usize = 40;
+    let texts = body.iter().rev().take(NEAR).filter_map(|block| match block {
         Block::Text(text) if text.lines > 1 && text.item.is_none() => Some(text),
         _ => None,
     });
-    let (count, indented) = texts.fold((0, 0), |(count, indented), text| (count + 1, indented + usize::from(text.is_indented)));
+    let (count, indented) =
+        texts.fold((0, 0), |(count, indented), text| (count + 1, indented + usize::from(text.is_indented)));
     indented >= 2 && indented * 2 >= count
 }
 
 /// Takes the lines at the upper and lower edge that stand apart from the text.
-fn edges(fragments: &mut Vec<Fragment>) -> (Vec<Edge>, Vec<Edge>) {
+fn edges(fragments: &mut Vec<Fragment>) -> Vec<Edge> {
     fragments.sort_by(|one, two| one.base.total_cmp(&two.base));
     let step = usual_step(fragments);
-    let top = take(fragments, step, false);
+    let mut edges = take(fragments, step, true);
     fragments.reverse();
-    let bottom = take(fragments, step, true);
-    fragments.reverse();
-    (top, bottom)
+    edges.extend(take(fragments, step, false));
+    edges
 }
 
 fn usual_step(fragments: &[Fragment]) -> f64 {
@@ -137,30 +160,29 @@ fn usual_step(fragments: &[Fragment]) -> f64 {
     steps.get(steps.len() / 2).copied().unwrap_or_default()
 }
 
-fn take(fragments: &mut Vec<Fragment>, step: f64, is_bottom: bool) -> Vec<Edge> {
+/// Takes lines from the beginning of fragments that are sorted from an edge.
+fn take(fragments: &mut Vec<Fragment>, step: f64, is_top: bool) -> Vec<Edge> {
     let mut edges = Vec::new();
     let mut from = 0;
     while edges.len() < MAX_EDGES {
-        let Some(first) = fragments.get(from) else { break };
-        let (base, size) = (first.base, first.size);
         let rest = fragments.get(from..).unwrap_or_default();
-        let count = rest.iter().take_while(|one| (one.base - base).abs() <= 0.45 * size.max(one.size)).count();
-        let gap = rest.get(count).map_or(f64::INFINITY, |next| (next.base - base).abs());
-        let height = if is_bottom { size } else { rest.get(count).map_or(size, |next| next.size.max(size)) };
-        if gap < (APART * height).max(FARTHER * step) || rest.len() == count {
+        let Some(first) = rest.first() else { break };
+        let (base, size) = (first.base, first.size);
+        let is_in = |one: &&Fragment| (one.base - base).abs() <= 0.45 * size.max(one.size);
+        let count = rest.iter().take_while(is_in).count();
+        let next = rest.get(count);
+        let gap = next.map_or(f64::INFINITY, |next| (next.base - base).abs());
+        // The lower of two lines says how much room is between them.
+        let height = next.filter(|_| is_top).map_or(size, |next| next.size.max(size));
+        if gap < (APART * height).max(FARTHER * step) {
             break;
         }
         let row = rest.get(..count).unwrap_or_default().to_vec();
-        let Some(line) = line::Line::of(row) else { break };
-        let Some(Block::Text(text)) = block::blocks(&[as_text(line)], &[]).into_iter().next() else { break };
-        edges.push(Edge { base, text });
+        let Some(Line { size, pieces, base: line, .. }) = Line::of(row) else { break };
+        let text = line::spans(&pieces, size, line).into_iter().map(|span| span.text).collect();
+        edges.push(Edge { is_top, base, size, text, fragments: pieces });
         from += count;
     }
     fragments.drain(..from.min(fragments.len()));
     edges
-}
-
-/// A line at an edge is text in any font.
-fn as_text(line: line::Line) -> line::Line {
-    line::Line { is_mono: false, ..line }
 }

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::block::{Block, Text};
 use super::fragment::whole;
-use super::page::{Edge, PageText};
+use super::page::{Draft, Edge};
 
 /// Places that differ by less, in points, are one.
 const NEAR: f64 = 4.0;
@@ -13,58 +12,60 @@ const PART: usize = 3;
 const MANY: usize = 3;
 /// Titles of slides may be the same, but are larger than the text.
 const LARGER: f64 = 1.25;
+/// Characters of a line that are compared.
+const CHARS: usize = 200;
 
-/// Drops them, and puts what else is at the edges where it belongs. Whether there were any.
-pub(super) fn remove(pages: &mut [PageText], size: f64) -> bool {
-    let count = pages.len();
-    let mut seen: HashMap<(bool, i32, String), usize> = HashMap::new();
-    let mut numbers: HashMap<(bool, i64), usize> = HashMap::new();
-    for page in pages.iter() {
-        for (is_top, edge) in all(page) {
+/// What was seen at the edges of pages so far.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    pages: usize,
+    /// How often a text was at a place.
+    texts: HashMap<(bool, i32, String), usize>,
+    /// How often a number was so far from the number of its page.
+    numbers: HashMap<(bool, i64), usize>,
+    /// How much text there is of each size, in quarters of a point.
+    sizes: HashMap<i32, usize>,
+}
+
+impl Running {
+    pub(super) fn learn(&mut self, page: &Draft) {
+        self.pages += 1;
+        for fragment in page.fragments() {
+            *self.sizes.entry(whole((fragment.size * 4.0).round())).or_default() += fragment.text.len();
+        }
+        for edge in &page.edges {
             for at in places(edge.base) {
-                *seen.entry((is_top, at, key(&edge.text))).or_default() += 1;
+                *self.texts.entry((edge.is_top, at, key(&edge.text))).or_default() += 1;
             }
             for offset in offsets(edge, page.number) {
-                *numbers.entry((is_top, offset)).or_default() += 1;
+                *self.numbers.entry((edge.is_top, offset)).or_default() += 1;
             }
         }
     }
-    let is_running = |is_top: bool, edge: &Edge, number: usize| {
-        let often = |found: usize| found >= 2 && (found >= MANY || found * PART >= count);
-        let is_small = edge.text.size <= LARGER * size;
-        let is_same = places(edge.base).iter().any(|at| {
-            seen.get(&(is_top, *at, key(&edge.text))).copied().is_some_and(often)
-        });
-        let is_numbered = offsets(edge, number)
-            .iter()
-            .any(|offset| numbers.get(&(is_top, *offset)).is_some_and(|found| *found >= MANY && *found * 5 >= count));
-        // The number of the page alone says what its mark says.
-        let is_number = edge.text.plain().trim() == number.to_string();
-        is_small && (is_same || is_numbered || is_number)
-    };
-    let mut any = false;
-    for page in pages {
-        let number = page.number;
-        let mut kept = |is_top: bool, edges: Vec<Edge>| {
-            let before = edges.len();
-            let kept: Vec<Block> = edges
-                .into_iter()
-                .filter(|edge| !is_running(is_top, edge, number))
-                .map(|edge| Block::Text(edge.text))
-                .collect();
-            any |= kept.len() < before;
-            kept
-        };
-        let top = kept(true, std::mem::take(&mut page.top));
-        let bottom = kept(false, std::mem::take(&mut page.bottom));
-        page.body.splice(0..0, top);
-        page.body.extend(bottom.into_iter().rev());
-    }
-    any
-}
 
-fn all(page: &PageText) -> impl Iterator<Item = (bool, &Edge)> {
-    page.top.iter().map(|edge| (true, edge)).chain(page.bottom.iter().map(|edge| (false, edge)))
+    /// The size of most text.
+    pub(super) fn size(&self) -> f64 {
+        let most = self.sizes.iter().max_by_key(|(size, weight)| (**weight, **size));
+        most.map_or(10.0, |(size, _)| f64::from(*size) / 4.0)
+    }
+
+    pub(super) fn is_running(&self, edge: &Edge, page: usize, size: f64) -> bool {
+        let often = |found: &usize| *found >= 2 && (*found >= MANY || *found * PART >= self.pages);
+        let is_same = || {
+            let key = key(&edge.text);
+            places(edge.base).iter().any(|at| self.texts.get(&(edge.is_top, *at, key.clone())).is_some_and(often))
+        };
+        let is_numbered = || {
+            offsets(edge, page).iter().any(|offset| {
+                self.numbers
+                    .get(&(edge.is_top, *offset))
+                    .is_some_and(|found| *found >= MANY && *found * 5 >= self.pages)
+            })
+        };
+        // The number of the page alone says what its mark says.
+        let is_number = || edge.text.trim() == page.to_string();
+        edge.size <= LARGER * size && (is_number() || is_same() || is_numbered())
+    }
 }
 
 /// Two cells of the grid of places, so that near ones share one.
@@ -75,9 +76,9 @@ fn places(base: f64) -> [i32; 2] {
 }
 
 /// The text with every number as one sign.
-fn key(text: &Text) -> String {
+fn key(text: &str) -> String {
     let mut key = String::new();
-    for c in text.plain().chars().take(200) {
+    for c in text.chars().take(CHARS) {
         match c {
             c if c.is_ascii_digit() && key.ends_with('#') => {}
             c if c.is_ascii_digit() => key.push('#'),
@@ -89,12 +90,11 @@ fn key(text: &Text) -> String {
 
 /// How far the numbers at the edge's ends are from the number of the page.
 fn offsets(edge: &Edge, page: usize) -> Vec<i64> {
-    let text = edge.text.plain();
     let page = i64::try_from(page).unwrap_or_default();
-    let mut words = text.split_whitespace();
+    let mut words = edge.text.split_whitespace();
     let ends = [words.next(), words.next_back()];
-    let mut found: Vec<i64> =
-        ends.iter().flatten().filter_map(|word| word.parse::<i32>().ok()).map(|number| i64::from(number) - page).collect();
+    let numbers = ends.iter().flatten().filter_map(|word| word.parse::<i32>().ok());
+    let mut found: Vec<i64> = numbers.map(|number| i64::from(number) - page).collect();
     found.dedup();
     found
 }
