@@ -409,10 +409,95 @@ def out_of_order(path):
     return [("h", 1, w.TITLE), *[("p", w.P[n]) for n in range(8)]]
 
 
+# --- kept back while the reader was made ---------------------------------------------------------
+
+
+def held_groff(path):
+    """Two columns of troff, with running heads of its own."""
+    blocks = sections(True, ["Instruments", "Floods", "Forecasts"], 3, 5)
+    lines = [".RP no", ".ds CH The gauges", ".TL", w.TITLE, ".AU", w.AUTHOR, ".2C"]
+    for kind, *rest in blocks:
+        lines += [".NH 1", rest[1].split(" ", 1)[1]] if kind == "h" else [".PP", rest[0].replace("'", "\\[cq]")]
+    with open(path, "wb") as file:
+        file.write(subprocess.run(["groff", "-ms", "-Tpdf"], input=("\n".join(lines) + "\n").encode(), capture_output=True, check=True).stdout)
+    numbered = [("h", rest[0], rest[1].replace(" ", ". ", 1)) if kind == "h" else (kind, *rest) for kind, *rest in blocks]
+    return [("h", 1, w.TITLE), ("line", w.AUTHOR), *numbered]
+
+
+def held_newspaper(path):
+    """Columns of a browser, ragged, with a table and a list in them."""
+    first = [("h", 2, "Boards"), ("p", w.P[1]), ("p", w.P[2]), ("ul", w.BULLETS), ("p", w.P[3]), ("h", 2, "Floods"), ("p", w.P[6]), ("p", w.P[7]), ("p", w.P[8]), ("p", w.P[9])]
+    last = [("h", 2, "All stations"), ("table", w.TABLE), ("p", w.P[21])]
+    style = "body { font-family: DejaVu Serif; font-size: 10pt } .c { columns: 2; column-gap: 8mm } h1 { text-align: center } td, th { padding: 2px 12px; text-align: left; border-bottom: 1px solid #999 }"
+    inner = page(first).split("<body>")[1]
+    chromium(path, page([("h", 1, w.TITLE), ("raw", f"<div class=c>{inner}</div>"), *last], style))
+    return [("h", 1, w.TITLE), *first, *last]
+
+
+def held_report(path):
+    """A report of several pages with heads and feet, and a table that goes on over a page."""
+    rows = [["No.", "Date", "Level", "Remark"]]
+    rows += [[str(n), f"{1 + n % 28} March 19{10 + n}", f"{200 + 7 * n % 90} cm", ["clear", "ice at the banks", "wind from the west"][n % 3]] for n in range(1, 41)]
+    blocks = [("h", 1, "Report on the year"), ("p", w.P[9]), ("p", w.P[10]), ("h", 2, "Readings"), ("table", rows), ("p", w.P[13]), ("h", 2, "Remarks"), ("p", w.P[14]), ("ol", w.STEPS), ("p", w.P[15]), ("p", w.P[16])]
+    style = """@page { size: A5; margin: 2cm; @top-left { content: "Office of the river"; font-size: 8pt } @top-right { content: "Report" ; font-size: 8pt }
+    @bottom-center { content: "page " counter(page) " of " counter(pages); font-size: 8pt } } body { font: 10pt DejaVu Serif; text-align: justify; hyphens: auto } td, th { padding: 1pt 8pt; text-align: left }"""
+    weasy(path, page(blocks, style))
+    return blocks
+
+
+def held_paper(path):
+    """Two columns of typst with a note, code and a table in a column."""
+    note = "The book of 1926 is lost."
+    small = [row[:3] for row in w.TABLE]
+    blocks = [("h", 1, "1 Boards"), ("p", w.P[0]), ("raw", typ(w.P[1]) + f"#footnote[{note}]"), ("p", w.P[2]), ("table", small), ("p", w.P[3]), ("h", 1, "2 Programs"), ("p", w.P[12]), ("code", w.CODE.replace('    """Returns the mean level in metres."""\n', "")), ("p", w.P[13]), ("p", w.P[14]), ("h", 1, "3 Future"), ("p", w.P[19]), ("p", w.P[20])]
+    top = f'#set page(paper: "a4", margin: 2cm, columns: 2, numbering: "1 / 1")\n#set text(size: 10pt)\n#set par(justify: true, first-line-indent: 1em)\n#place(top + center, scope: "parent", float: true)[#text(size: 18pt)[{w.TITLE}]\n\n{w.AUTHOR}]\n'
+    typst_pdf(path, top + typ_body(blocks, "columns: 3, stroke: 0.5pt, "))
+    expected = [("p", w.P[1]) if kind == "raw" else (kind, *rest) for kind, *rest in blocks]
+    return [("h", 1, w.TITLE), ("line", w.AUTHOR), *expected[:4], *expected[4:], ("p", note)]
+
+
+def held_manual(path):
+    """A manual of fpdf2: headings, lists with wide margins, a table with borders whose cells wrap."""
+    import datetime
+
+    import fpdf
+
+    pdf = fpdf.FPDF(format="A4")
+    pdf.set_creation_date(datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc))
+    pdf.set_margin(25)
+    pdf.add_page()
+    blocks = [("h", 1, "How to keep a gauge"), ("p", w.P[17]), ("h", 2, "1.1 The rounds"), ("ul", w.BULLETS), ("p", w.P[18]), ("h", 2, "1.2 The parts"), ("table", w.WRAPPED), ("h", 2, "1.3 The valve"), ("ol", w.STEPS), ("p", w.P[5]), ("p", w.P[6]), ("p", w.P[7])]
+    for kind, *rest in blocks:
+        if kind == "h":
+            pdf.set_font("helvetica", "B", 18 if rest[0] == 1 else 13)
+            pdf.multi_cell(0, 9, rest[1], new_x="LMARGIN", new_y="NEXT")
+            pdf.ln(2)
+        pdf.set_font("helvetica", size=11)
+        if kind == "p":
+            pdf.multi_cell(0, 5.5, rest[0], align="J", new_x="LMARGIN", new_y="NEXT")
+            pdf.ln(3)
+        elif kind in ("ul", "ol"):
+            for n, item in enumerate(rest[0], 1):
+                pdf.set_x(32)
+                pdf.cell(8, 5.5, "-" if kind == "ul" else f"{n}.")
+                pdf.multi_cell(0, 5.5, item, align="L", new_x="LMARGIN", new_y="NEXT")
+            pdf.ln(3)
+        elif kind == "table":
+            with pdf.table(col_widths=(20, 20, 60), line_height=6) as table:
+                for row in rest[0]:
+                    cells = table.row()
+                    for cell in row:
+                        cells.cell(cell)
+            pdf.ln(3)
+    pdf.output(str(path))
+    return blocks
+
+
 ALL = {
     "article": article, "two-columns": two_columns, "three-columns": three_columns, "wide-table": wide_table, "ruled": ruled,
     "unruled": unruled, "book": book, "maths": maths, "slides": slides, "lists": lists, "code": code, "chinese": chinese,
     "hebrew": hebrew, "rotated": rotated, "form": form, "out-of-order": out_of_order,
+    "held-groff": held_groff, "held-newspaper": held_newspaper, "held-report": held_report, "held-paper": held_paper, "held-manual": held_manual,
 }
 
 

@@ -32,11 +32,14 @@ pub(super) struct Text {
     pub(super) size: f64,
     pub(super) is_bold: bool,
     pub(super) lines: usize,
-    /// From the first line's left.
+    /// Where the first line begins.
     pub(super) left: f64,
+    pub(super) base: f64,
     pub(super) item: Option<Item>,
     /// Whether its first line is farther to the right than its second.
     pub(super) is_indented: bool,
+    /// Smaller text below the page's own.
+    pub(super) is_note: bool,
     /// A line of a table of contents.
     pub(super) is_entry: bool,
     /// Whether the last line is full, so that the text may go on in the next column.
@@ -59,9 +62,9 @@ impl Text {
 }
 
 /// The blocks of one column.
-pub(super) fn blocks(lines: &[Line], rules: &[Rule]) -> Vec<Block> {
+pub(super) fn blocks(lines: &[Line], rules: &[Rule], step: Option<f64>) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let shape = Shape::of(lines);
+    let shape = Shape::of(lines, step);
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let rest = lines.get(at..).unwrap_or_default();
@@ -98,20 +101,10 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(lines: &[Line]) -> Self {
-        let mut steps: Vec<f64> = lines
-            .windows(2)
-            .filter_map(|two| {
-                let (one, two) = (two.first()?, two.get(1)?);
-                let step = (two.base - one.base) / one.size.max(two.size);
-                (step < 2.2 && (one.size - two.size).abs() < 0.05 * one.size).then_some(step)
-            })
-            .collect();
-        steps.sort_by(f64::total_cmp);
-        // Most lines are within paragraphs, unless each is one.
+    fn of(lines: &[Line], page_step: Option<f64>) -> Self {
         // A few single lines say nothing of it.
-        let most = if steps.len() < 6 { 1.25 } else { 2.0 };
-        let step = steps.get(steps.len() / 5).copied().unwrap_or(1.2).clamp(0.9, most);
+        const NARROW: f64 = 1.25;
+        let step = usual_step(std::iter::once(lines)).or(page_step).unwrap_or(NARROW);
         let mut rights: Vec<f64> = lines.iter().map(|line| line.right).collect();
         rights.sort_by(f64::total_cmp);
         let right = rights.get(rights.len() * 9 / 10).or(rights.last()).copied().unwrap_or_default();
@@ -185,8 +178,10 @@ impl Shape {
             is_bold: weight > 0 && lines.iter().all(|line| line.is_bold),
             lines: lines.len(),
             left: first.map_or(0.0, |line| line.left),
+            base: first.map_or(0.0, |line| line.base),
             item,
             is_indented: first.zip(lines.get(1)).is_some_and(|(one, two)| one.left > two.left + INDENT * size),
+            is_note: false,
             is_entry,
             is_open: lines.last().is_some_and(|line| self.right - line.right < 2.0 * line.size),
             spans,
@@ -197,6 +192,22 @@ impl Shape {
 fn ends_sentence(line: &Line) -> bool {
     const ENDS: [char; 9] = ['.', '!', '?', ':', ';', '”', '"', ')', '。'];
     line.pieces.last().is_some_and(|piece| piece.text.ends_with(ENDS))
+}
+
+/// The usual distance between lines of a paragraph, in sizes; none for a few lines.
+pub(super) fn usual_step<'a>(regions: impl Iterator<Item = &'a [Line]>) -> Option<f64> {
+    const FEW: usize = 6;
+    const LIMITS: (f64, f64) = (0.9, 2.0);
+    let steps = regions.flat_map(|lines| lines.windows(2)).filter_map(|two| {
+        let (one, two) = (two.first()?, two.get(1)?);
+        let step = (two.base - one.base) / one.size.max(two.size);
+        (step > 0.5 && step < 2.2 && (one.size - two.size).abs() < 0.05 * one.size).then_some(step)
+    });
+    let mut steps: Vec<f64> = steps.collect();
+    steps.sort_by(f64::total_cmp);
+    // Most lines are within paragraphs, unless each is one.
+    let step = steps.get(steps.len() / 5)?;
+    (steps.len() >= FEW).then(|| step.clamp(LIMITS.0, LIMITS.1))
 }
 
 /// Whether a line that begins like an item only goes on a sentence.

@@ -28,6 +28,9 @@ const MAX_BINS: usize = 4096;
 const CROSSING: f64 = 1.0;
 /// Lines on each side of a gutter.
 const MIN_LINES: usize = 3;
+/// Characters of a text in a column, and of one that has none beside it.
+const TEXT: usize = 16;
+const SHORT_TEXT: usize = 6;
 /// A greater distance between lines, in sizes, may part a table from what is below it.
 const FAR: f64 = 2.2;
 
@@ -279,9 +282,6 @@ fn gap(left: &Stats, right: &Stats) -> f64 {
 }
 
 fn class(band: &Band) -> Class {
-    /// Characters of a text in a column, and of one that has none beside it.
-    const TEXT: usize = 16;
-    const SHORT_TEXT: usize = 6;
     let [left, right] = &band.stats;
     let fewer = left.lines().min(right.lines());
     if band.crosses {
@@ -299,18 +299,26 @@ fn class(band: &Band) -> Class {
     if are_texts || are_apart { Class::Columns } else { Class::Whole }
 }
 
-/// What is open goes with columns beside it.
+/// What is open goes with columns beside it, if it is between them or may be text.
 fn settle(bands: &[Band], classes: &mut [Class]) {
+    let is_text = |at: usize| bands.get(at).is_some_and(|band| band.stats.iter().all(|side| side.lines() == 0 || side.mean() >= TEXT));
+    let known = classes.to_vec();
+    let is_between = |at: usize| {
+        let next = known.iter().skip(at).find(|class| **class != Class::Open);
+        let last = known.iter().take(at).rev().find(|class| **class != Class::Open);
+        (last, next) == (Some(&Class::Columns), Some(&Class::Columns))
+    };
+    let may_join = |at: usize| is_text(at) || is_between(at);
     let is_joined = |at: usize| bands.get(at).is_some_and(|band| !band.is_after_rule);
     for at in 1..classes.len() {
-        if classes.get(at) == Some(&Class::Open) && classes.get(at - 1) == Some(&Class::Columns) && is_joined(at) {
+        if classes.get(at) == Some(&Class::Open) && classes.get(at - 1) == Some(&Class::Columns) && is_joined(at) && may_join(at) {
             if let Some(class) = classes.get_mut(at) {
                 *class = Class::Columns;
             }
         }
     }
     for at in (1..classes.len()).rev() {
-        if classes.get(at - 1) == Some(&Class::Open) && classes.get(at) == Some(&Class::Columns) && is_joined(at) {
+        if classes.get(at - 1) == Some(&Class::Open) && classes.get(at) == Some(&Class::Columns) && is_joined(at) && may_join(at - 1) {
             if let Some(class) = classes.get_mut(at - 1) {
                 *class = Class::Columns;
             }

@@ -10,7 +10,7 @@ use super::block::{Block, Item, PARTED, Text};
 use super::heading::Headings;
 use super::line::{Kind, Span};
 use super::links::Links;
-use super::page::{NOTE, PageText};
+use super::page::PageText;
 use super::table::Table;
 
 /// Lists within lists.
@@ -74,10 +74,10 @@ pub(super) struct Composer<'a> {
 
 /// A page as a tree.
 pub(super) fn page(page: &PageText, headings: &Headings, words: &Words) -> Element {
-    let labels = page.body.iter().filter_map(|block| note(block, headings.size)).collect();
+    let labels = page.body.iter().filter_map(as_text).filter_map(label).map(str::to_owned).collect();
     let composer = Composer { headings, words, links: &page.links, labels };
     let (notes, body): (Vec<&Block>, Vec<&Block>) =
-        page.body.iter().partition(|block| note(block, headings.size).is_some());
+        page.body.iter().partition(|block| as_text(block).is_some_and(|text| text.is_note));
     let mut children = Vec::new();
     let mut at = 0;
     while let Some(block) = body.get(at) {
@@ -94,8 +94,8 @@ pub(super) fn page(page: &PageText, headings: &Headings, words: &Words) -> Eleme
         }
         at += items.max(entries).max(1);
     }
-    for block in notes {
-        children.extend(composer.note(block));
+    for note in notes.into_iter().filter_map(as_text) {
+        children.push(composer.note(note));
     }
     element("div", children)
 }
@@ -107,11 +107,10 @@ fn as_text(block: &Block) -> Option<&Text> {
     }
 }
 
-/// The label of a note below the text: small, and begun by a raised mark.
-fn note(block: &Block, size: f64) -> Option<String> {
-    let text = as_text(block)?;
+/// The mark that begins a note.
+fn label(text: &Text) -> Option<&str> {
     let first = text.spans.first()?;
-    (text.size < NOTE * size && first.kind == Kind::Mark && text.spans.len() > 1).then(|| first.text.clone())
+    (text.is_note && first.kind == Kind::Mark && text.spans.len() > 1).then_some(first.text.as_str())
 }
 
 impl Composer<'_> {
@@ -146,16 +145,15 @@ impl Composer<'_> {
         }
     }
 
-    fn note(&self, block: &Block) -> Option<Node> {
-        let text = as_text(block)?;
-        let (first, rest) = text.spans.split_first()?;
-        let mut children = self.spans(rest);
+    fn note(&self, text: &Text) -> Node {
+        let Some(label) = label(text) else { return Node::Element(element("p", self.spans(&text.spans))) };
+        let mut children = self.spans(text.spans.get(1..).unwrap_or_default());
         if let Some(Node::Text(text)) = children.first_mut() {
             *text = text.trim_start().to_owned();
         }
         let mut note = element("p", children);
-        note.attributes.push((LocalName::from("data-x-note"), first.text.clone()));
-        Some(Node::Element(note))
+        note.attributes.push((LocalName::from("data-x-note"), label.to_owned()));
+        Node::Element(note)
     }
 
     fn table(&self, table: &Table) -> Element {

@@ -4,7 +4,7 @@ use super::block::{self, Block, Text};
 use super::columns;
 use super::content::Found;
 use super::fragment::Fragment;
-use super::line::{self, Line, Span};
+use super::line::{self, Kind, Line, Span};
 use super::links::Links;
 use super::rules::Rule;
 
@@ -16,7 +16,7 @@ const FARTHER: f64 = 1.3;
 /// Directions of text on one page. What is turned otherwise is decoration.
 const MAX_DIRECTIONS: usize = 4;
 /// Smaller text than this part of the size is a note.
-pub(super) const NOTE: f64 = 0.93;
+const NOTE: f64 = 0.93;
 
 /// A page before its blocks are made.
 #[derive(Debug)]
@@ -71,8 +71,14 @@ impl Draft {
         }
         let mut page = PageText { number: self.number, body: Vec::new(), links: self.links };
         for (fragments, rules) in self.directions {
-            for region in columns::regions(fragments, &rules) {
-                add(&mut page.body, region, &rules);
+            let size = columns::median_size(&fragments);
+            let regions: Vec<Vec<Line>> =
+                columns::regions(fragments, &rules).into_iter().map(line::lines).collect();
+            let step = block::usual_step(regions.iter().map(Vec::as_slice));
+            for lines in regions {
+                let mut blocks = block::blocks(&lines, &rules, step);
+                find_notes(&mut blocks, size, &rules);
+                add(&mut page.body, blocks);
             }
         }
         page
@@ -92,10 +98,26 @@ impl PageText {
     }
 }
 
+/// Marks the notes at the end of a column: small text below a short line, or begun by a raised mark.
+fn find_notes(blocks: &mut [Block], size: f64, rules: &[Rule]) {
+    let is_small = |block: &&mut Block| matches!(block, Block::Text(text) if text.size < NOTE * size);
+    let small = blocks.iter_mut().rev().take_while(is_small).count();
+    let from = blocks.len() - small;
+    let mut is_below = false;
+    for block in blocks.iter_mut().skip(from) {
+        let Block::Text(text) = block else { continue };
+        let is_marked = text.spans.first().is_some_and(|span| span.kind == Kind::Mark);
+        let begin = rules.partition_point(|rule| rule.at < text.base - 2.5 * text.size);
+        let above = rules.get(begin..).unwrap_or_default().iter().take_while(|rule| rule.at < text.base);
+        let is_ruled = above.filter(|rule| !rule.is_across).any(|rule| (rule.start - text.left).abs() < 3.0 * text.size);
+        is_below |= is_ruled || is_marked;
+        text.is_note = is_below;
+    }
+}
+
 /// Adds the blocks of a region. A paragraph may go on in it that began in the one before.
-fn add(body: &mut Vec<Block>, region: Vec<Fragment>, rules: &[Rule]) {
-    let lines = line::lines(region);
-    let mut blocks = block::blocks(&lines, rules).into_iter().peekable();
+fn add(body: &mut Vec<Block>, blocks: Vec<Block>) {
+    let mut blocks = blocks.into_iter().peekable();
     if let Some(Block::Text(next)) = blocks.peek()
         && let Some(last) = open(body, next)
     {
@@ -110,7 +132,7 @@ fn add(body: &mut Vec<Block>, region: Vec<Fragment>, rules: &[Rule]) {
 /// The paragraph that a text goes on with: the last one but notes.
 fn open<'a>(body: &'a mut [Block], next: &Text) -> Option<&'a mut Text> {
     const NOTES: usize = 6;
-    let is_note = |block: &&Block| matches!(block, Block::Text(text) if text.size < NOTE * next.size);
+    let is_note = |block: &&Block| matches!(block, Block::Text(text) if text.is_note && !next.is_note);
     let notes = body.iter().rev().take(NOTES).take_while(is_note).count();
     let at = body.len().checked_sub(1 + notes)?;
     let is_indented = next.lines > 1 && !next.is_indented && indents(body);

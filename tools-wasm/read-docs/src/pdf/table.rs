@@ -11,6 +11,8 @@ const BETWEEN: f64 = 0.45;
 const NEAR: f64 = 1.45;
 /// A greater distance between lines ends a table without rules.
 const FAR: f64 = 3.5;
+/// Lines that are nearer are of one row, whose cells are centred.
+const BESIDE: f64 = 0.85;
 /// Most lines in a row that only go on cells, so that a search for a table ends soon.
 const MAX_OTHERS: usize = 12;
 /// Most columns.
@@ -27,9 +29,12 @@ type Column = (f64, f64);
 
 /// The table that begins with the first line, and how many lines it has.
 pub(super) fn table(lines: &[Line], rules: &[Rule]) -> Option<(Table, usize)> {
-    let first = lines.first().filter(|line| is_gappy(line))?;
+    let first = lines.first()?;
+    if !is_gappy(first) && !(is_beside_next(lines) && lines.get(1).is_some_and(is_gappy)) {
+        return None;
+    }
     let mut columns = covered(Vec::new(), &first.chains(BETWEEN * first.size));
-    let (mut gappy, mut others) = (1, 0);
+    let (mut gappy, mut others) = (usize::from(is_gappy(first)), 0);
     let mut count = 1;
     let mut last = first;
     for (at, line) in lines.iter().enumerate().skip(1) {
@@ -37,16 +42,17 @@ pub(super) fn table(lines: &[Line], rules: &[Rule]) -> Option<(Table, usize)> {
         let found = line.chains(BETWEEN * line.size);
         let grown = covered(columns.clone(), &found);
         let step = line.base - last.base;
+        let is_beside = step < BESIDE * line.size || is_beside_next(lines.get(at..).unwrap_or_default());
         let is_apart = step > FAR * line.size && !is_ruled(rules, &columns, last.base, line.base);
         let is_narrower = grown.len() * 2 < columns.len() + 1;
-        if grown.len() < 2 || grown.len() > MAX_COLUMNS || is_apart || line.is_mono && !is_gappy {
+        if grown.len() < 2 && !(at == 1 && is_beside) || grown.len() > MAX_COLUMNS || is_apart || line.is_mono && !is_gappy {
             break;
         }
-        let is_spanning = is_narrower || !is_gappy && grown.len() < columns.len();
+        let is_spanning = at > 1 && is_narrower || !is_gappy && grown.len() < columns.len();
         if is_spanning && !is_ruled(rules, &columns, last.base, last.base + 4.0 * line.size) {
             break;
         }
-        if !is_gappy && step > NEAR * line.size && !is_ruled(rules, &columns, last.base, line.base) {
+        if !is_gappy && !is_beside && step > NEAR * line.size && !is_ruled(rules, &columns, last.base, line.base) {
             break;
         }
         if !is_spanning {
@@ -60,7 +66,7 @@ pub(super) fn table(lines: &[Line], rules: &[Rule]) -> Option<(Table, usize)> {
         if is_gappy {
             gappy += 1;
             count = at + 1;
-        } else if in_first(&found, &columns) && !is_ruled(rules, &columns, line.base, line.base + 1.5 * line.size) {
+        } else if !is_beside && in_first(&found, &columns) && !is_ruled(rules, &columns, line.base, line.base + 1.5 * line.size) {
             // It may as well be what follows the table: only a further row shows.
         } else {
             count = at + 1;
@@ -73,6 +79,14 @@ pub(super) fn table(lines: &[Line], rules: &[Rule]) -> Option<(Table, usize)> {
     });
     let is_table = columns.len() >= 2 && (gappy >= 3 || gappy == 2 && (columns.len() >= 3 || has_rules));
     is_table.then(|| (Table { rows: rows(lines, &columns, rules) }, count))
+}
+
+/// Whether the first line is of one row with the second, since there is no room for two.
+fn is_beside_next(lines: &[Line]) -> bool {
+    match lines {
+        [one, two, ..] => two.base - one.base < BESIDE * one.size.min(two.size),
+        _ => false,
+    }
 }
 
 /// Whether the line has a gap as between cells.
@@ -190,7 +204,8 @@ fn rows(lines: &[Line], columns: &[Column], rules: &[Rule]) -> Vec<Vec<Vec<Span>
             let has_first = cells.first().is_some_and(|cell| !cell.is_empty());
             let is_near = line.base - before.base <= NEAR * line.size
                 && (steps.1 <= steps.0 * 1.15 || line.base - before.base <= steps.0 * 1.15);
-            !is_parted && (is_grid || fits && is_near && (!has_first && used < columns.len() || steps.1 > steps.0 * 1.15 && is_near))
+            let is_beside = line.base - before.base < BESIDE * line.size.min(before.size);
+            !is_parted && (is_beside || is_grid || fits && is_near && (!has_first && used < columns.len() || steps.1 > steps.0 * 1.15 && is_near))
         });
         let texts = cells.iter().map(|cell| spans(cell, line.size, line.base));
         match rows.last_mut() {
@@ -209,7 +224,8 @@ fn rows(lines: &[Line], columns: &[Column], rules: &[Rule]) -> Vec<Vec<Vec<Span>
 fn steps(lines: &[Line], columns: &[Column], rules: &[Rule]) -> (f64, f64) {
     let steps = lines.windows(2).filter_map(|two| {
         let (one, two) = (two.first()?, two.get(1)?);
-        (!is_ruled(rules, columns, one.base, two.base)).then_some(two.base - one.base)
+        let step = two.base - one.base;
+        (step >= BESIDE * two.size && !is_ruled(rules, columns, one.base, two.base)).then_some(step)
     });
     let mut steps: Vec<f64> = steps.collect();
     steps.sort_by(f64::total_cmp);
