@@ -201,7 +201,7 @@ pub(super) fn usual_step<'a>(regions: impl Iterator<Item = &'a [Line]>) -> Optio
     let steps = regions.flat_map(|lines| lines.windows(2)).filter_map(|two| {
         let (one, two) = (two.first()?, two.get(1)?);
         let step = (two.base - one.base) / one.size.max(two.size);
-        (step > 0.5 && step < 2.2 && (one.size - two.size).abs() < 0.05 * one.size).then_some(step)
+        (step > 0.95 && step < 2.2 && (one.size - two.size).abs() < 0.05 * one.size).then_some(step)
     });
     let mut steps: Vec<f64> = steps.collect();
     steps.sort_by(f64::total_cmp);

@@ -301,14 +301,19 @@ fn class(band: &Band) -> Class {
 
 /// What is open goes with columns beside it, if it is between them or may be text.
 fn settle(bands: &[Band], classes: &mut [Class]) {
-    let is_text = |at: usize| bands.get(at).is_some_and(|band| band.stats.iter().all(|side| side.lines() == 0 || side.mean() >= TEXT));
+    let is_text = |at: usize| bands.get(at).is_some_and(|band| band.stats.iter().all(|side| side.texts <= side.lines()));
     let known = classes.to_vec();
     let is_between = |at: usize| {
         let next = known.iter().skip(at).find(|class| **class != Class::Open);
         let last = known.iter().take(at).rev().find(|class| **class != Class::Open);
         (last, next) == (Some(&Class::Columns), Some(&Class::Columns))
     };
-    let may_join = |at: usize| is_text(at) || is_between(at);
+    // A title above something as wide as the page, below the left column.
+    let is_title = |at: usize| {
+        let is_one_sided = bands.get(at).is_some_and(|band| band.stats[1].lines() == 0 && band.stats[0].lines() < MIN_LINES);
+        is_one_sided && known.get(at + 1) == Some(&Class::Whole)
+    };
+    let may_join = |at: usize| is_text(at) && !is_title(at) || is_between(at);
     let is_joined = |at: usize| bands.get(at).is_some_and(|band| !band.is_after_rule);
     for at in 1..classes.len() {
         if classes.get(at) == Some(&Class::Open) && classes.get(at - 1) == Some(&Class::Columns) && is_joined(at) && may_join(at) {

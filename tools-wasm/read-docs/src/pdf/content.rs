@@ -162,6 +162,9 @@ impl<'r, 'a> Reader<'r, 'a> {
         match operator {
             TypedInstruction::MoveTo(to) => paths.move_to(place, to.0.as_f64(), to.1.as_f64()),
             TypedInstruction::LineTo(to) => paths.line_to(place, to.0.as_f64(), to.1.as_f64()),
+            TypedInstruction::CubicTo(to) => paths.curve_to(place, to.4.as_f64(), to.5.as_f64()),
+            TypedInstruction::CubicStartTo(to) => paths.curve_to(place, to.2.as_f64(), to.3.as_f64()),
+            TypedInstruction::CubicEndTo(to) => paths.curve_to(place, to.2.as_f64(), to.3.as_f64()),
             TypedInstruction::RectPath(sides) => {
                 let sides = [&sides.0, &sides.1, &sides.2, &sides.3];
                 paths.rectangle(place, sides.map(Number::as_f64));
@@ -212,6 +215,12 @@ impl<'r, 'a> Reader<'r, 'a> {
             if let Ok(numbers) = <[f64; 6]>::try_from(numbers) {
                 self.state.place = Matrix(numbers).then(self.state.place);
             }
+        }
+        let sides: Vec<f64> =
+            dict.get::<Array<'_>>("BBox").map(|sides| sides.iter::<f64>().take(4).collect()).unwrap_or_default();
+        if let [x0, y0, x1, y1] = sides.as_slice() {
+            let place = self.state.place;
+            self.found.paths.dots.add(place.point(*x0, *y0), place.point(*x1, *y1));
         }
         let own = dict.get::<Dict<'a>>("Resources").map(Resources::new);
         self.run(TypedIter::new(&content), own.as_ref().unwrap_or(resources), depth + 1);

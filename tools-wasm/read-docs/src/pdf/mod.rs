@@ -12,6 +12,7 @@ mod block;
 mod columns;
 mod compose;
 mod content;
+mod dots;
 mod font;
 mod fragment;
 mod heading;

@@ -51,9 +51,14 @@ pub(super) struct PageText {
 impl Draft {
     pub(super) fn of(number: usize, found: Found) -> Self {
         let Found { fragments, paths, links } = found;
-        let directions = fragments.finish().into_iter().take(MAX_DIRECTIONS);
+        let found = fragments.finish();
+        let main = found.first().map_or(0, |(angle, _)| *angle);
+        let directions = found.into_iter().take(MAX_DIRECTIONS);
         let mut directions: Vec<_> =
             directions.map(|(angle, fragments)| (fragments, paths.rules(angle))).collect();
+        if let Some((fragments, _)) = directions.first_mut() {
+            paths.dots.mark(main, fragments);
+        }
         let edges = directions.first_mut().map(|(fragments, _)| edges(fragments)).unwrap_or_default();
         Self { number, directions, links, edges }
     }

@@ -1,5 +1,6 @@
 //! Lines that are drawn on a page: they rule tables and part columns.
 
+use super::dots::Dots;
 use super::fragment::direction;
 use super::matrix::Matrix;
 
@@ -30,8 +31,10 @@ pub(super) struct Paths {
     /// The path that is not painted yet: its segments, its rectangles, where it began and is.
     path: Vec<(Point, Point)>,
     boxes: Vec<(Point, Point)>,
+    has_curve: bool,
     from: Point,
     at: Point,
+    pub(super) dots: Dots,
 }
 
 impl Paths {
@@ -46,6 +49,12 @@ impl Paths {
             self.path.push((self.at, to));
         }
         self.at = to;
+    }
+
+    /// A curve is no line, but it may be a part of a small shape.
+    pub(super) fn curve_to(&mut self, place: Matrix, x: f64, y: f64) {
+        self.has_curve = true;
+        self.line_to(place, x, y);
     }
 
     pub(super) fn close(&mut self) {
@@ -64,14 +73,22 @@ impl Paths {
     pub(super) fn drop(&mut self) {
         self.path.clear();
         self.boxes.clear();
+        self.has_curve = false;
     }
 
     /// The path is painted: as lines, or as what they enclose.
     pub(super) fn paint(&mut self, is_stroked: bool) {
         let mut found = Vec::new();
+        let all = bounds(self.path.iter().chain(&self.boxes));
+        if let Some((low, high)) = all {
+            self.dots.add(low, high);
+        }
+        if self.has_curve {
+            self.path.clear();
+        }
         if is_stroked {
             found.append(&mut self.path);
-        } else if let Some(all) = bounds(&self.path) {
+        } else if let Some(all) = bounds(self.path.iter()) {
             // A filled path is a line where it is thin.
             self.boxes.push(all);
         }
@@ -144,8 +161,8 @@ fn join(rules: Vec<Rule>) -> Vec<Rule> {
     joined
 }
 
-fn bounds(path: &[(Point, Point)]) -> Option<(Point, Point)> {
-    let points = path.iter().flat_map(|(one, two)| [*one, *two]);
+fn bounds<'a>(path: impl Iterator<Item = &'a (Point, Point)>) -> Option<(Point, Point)> {
+    let points = path.flat_map(|(one, two)| [*one, *two]);
     points.fold(None, |all: Option<(Point, Point)>, (x, y)| match all {
         None => Some(((x, y), (x, y))),
         Some((low, high)) => Some(((low.0.min(x), low.1.min(y)), (high.0.max(x), high.1.max(y)))),
