@@ -38,12 +38,19 @@ pub(super) struct Text {
     pub(super) item: Option<Item>,
     /// Whether its first line is farther to the right than its second.
     pub(super) is_indented: bool,
-    /// Smaller text below the page's own.
-    pub(super) is_note: bool,
-    /// A line of a table of contents.
-    pub(super) is_entry: bool,
+    pub(super) role: Role,
     /// Whether the last line is full, so that the text may go on in the next column.
     pub(super) is_open: bool,
+}
+
+/// What a text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Body,
+    /// Smaller text below the page's own.
+    Note,
+    /// A line of a table of contents.
+    Entry,
 }
 
 /// What marks an item.
@@ -117,8 +124,8 @@ impl Shape {
         let size = one.size.max(two.size);
         let same_size = (one.size - two.size).abs() <= 0.07 * size;
         let step = (two.base - one.base) / size;
-        let is_near = step <= self.step * PARAGRAPH + 0.03
-            || step <= self.step * ROOM && self.is_amid(one, two);
+        let is_near =
+            step <= self.step * PARAGRAPH + 0.03 || step <= self.step * ROOM && self.is_amid(one, two);
         if !same_size || one.is_bold != two.is_bold || !is_near {
             return false;
         }
@@ -127,10 +134,13 @@ impl Shape {
         }
         if item(first).is_some() {
             // The lines of an item begin where its text does, or at least not before its mark.
-            return two.left > first.left - INDENT * size && (two.left > first.left + 0.3 * size || first.left > two.left - 0.3 * size && !self.is_short(one, two));
+            return two.left > first.left - INDENT * size
+                && (two.left > first.left + 0.3 * size
+                    || first.left > two.left - 0.3 * size && !self.is_short(one, two));
         }
         let is_indented = two.left > one.left + INDENT * size;
-        let is_centred = one.left > self.left + INDENT * size && (f64::midpoint(one.left, one.right) - f64::midpoint(two.left, two.right)).abs() < size;
+        let is_centred = one.left > self.left + INDENT * size
+            && (f64::midpoint(one.left, one.right) - f64::midpoint(two.left, two.right)).abs() < size;
         if is_indented && !is_centred && !bidi::is_right_to_left(&two.text()) {
             return false;
         }
@@ -150,7 +160,8 @@ impl Shape {
             return one.left - self.left - word > one.size;
         }
         let ends = ends_sentence(one);
-        let starts = two.pieces.first().and_then(|piece| piece.text.chars().next()).is_some_and(char::is_lowercase);
+        let starts =
+            two.pieces.first().and_then(|piece| piece.text.chars().next()).is_some_and(char::is_lowercase);
         let room = self.right - one.right - word;
         room > 0.3 * one.size && (ends || !starts) && (ends || room > 3.0 * one.size)
     }
@@ -180,9 +191,10 @@ impl Shape {
             left: first.map_or(0.0, |line| line.left),
             base: first.map_or(0.0, |line| line.base),
             item,
-            is_indented: first.zip(lines.get(1)).is_some_and(|(one, two)| one.left > two.left + INDENT * size),
-            is_note: false,
-            is_entry,
+            is_indented: first
+                .zip(lines.get(1))
+                .is_some_and(|(one, two)| one.left > two.left + INDENT * size),
+            role: if is_entry { Role::Entry } else { Role::Body },
             is_open: lines.last().is_some_and(|line| self.right - line.right < 2.0 * line.size),
             spans,
         }
@@ -220,7 +232,9 @@ fn is_amid(before: &Line, right: f64) -> bool {
 /// A line that ends in the number of a page, far from its title or behind dots.
 fn is_entry(line: &Line) -> bool {
     let chains = line.chains(2.0 * line.size);
-    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || matches!(c, 'i' | 'v' | 'x'));
+    let is_number = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || matches!(c, 'i' | 'v' | 'x'))
+    };
     let ends = line.pieces.last().is_some_and(|piece| is_number(&piece.text));
     let last = chains.last().is_some_and(|chain| chain.pieces.len() == 1);
     ends && (table::is_leader(&line.pieces) || chains.len() >= 2 && last)
@@ -234,7 +248,9 @@ fn without_leaders(text: &str) -> String {
             out.push(' ');
         }
         match run.first() {
-            Some(word) if is_dots(word) && run.iter().map(|word| word.len()).sum::<usize>() > 2 => out.push('…'),
+            Some(word) if is_dots(word) && run.iter().map(|word| word.len()).sum::<usize>() > 2 => {
+                out.push('…');
+            }
             Some(word) => out.push_str(word.trim_end_matches("....")),
             None => {}
         }
@@ -308,7 +324,10 @@ pub(super) fn is_item_mark(text: &str) -> bool {
 }
 
 fn mark(text: &str) -> Option<Item> {
-    if BULLETS.contains(&text) || text.chars().all(|c| matches!(c, '\u{f0a7}' | '\u{f0b7}' | '\u{f076}' | '\u{f0d8}')) && !text.is_empty() {
+    if BULLETS.contains(&text)
+        || text.chars().all(|c| matches!(c, '\u{f0a7}' | '\u{f0b7}' | '\u{f076}' | '\u{f0d8}'))
+            && !text.is_empty()
+    {
         return Some(Item::Bullet);
     }
     let inner = text.strip_prefix('(').unwrap_or(text);
@@ -318,7 +337,8 @@ fn mark(text: &str) -> Option<Item> {
         return inner.parse().ok().map(Item::Number);
     }
     let is_letter = inner.len() == 1 && inner.bytes().all(|byte| byte.is_ascii_lowercase());
-    let is_roman = inner.len() <= 4 && !inner.is_empty() && inner.bytes().all(|byte| matches!(byte, b'i' | b'v' | b'x'));
+    let is_roman =
+        inner.len() <= 4 && !inner.is_empty() && inner.bytes().all(|byte| matches!(byte, b'i' | b'v' | b'x'));
     (is_number || (is_letter || is_roman) && text.ends_with(')')).then(|| Item::Other(text.to_owned()))
 }
 
@@ -331,13 +351,12 @@ fn item(line: &Line) -> Option<Item> {
 
 fn cut_mark(spans: &mut Vec<Span>) {
     if let Some(first) = spans.first_mut() {
-        match first.text.split_once(' ') {
-            Some((_, rest)) => first.text = rest.to_owned(),
-            None => {
-                spans.remove(0);
-                if let Some(first) = spans.first_mut() {
-                    first.text = first.text.trim_start().to_owned();
-                }
+        if let Some((_, rest)) = first.text.split_once(' ') {
+            first.text = rest.to_owned();
+        } else {
+            spans.remove(0);
+            if let Some(first) = spans.first_mut() {
+                first.text = first.text.trim_start().to_owned();
             }
         }
     }

@@ -108,7 +108,9 @@ fn gutters(fragments: &mut [Fragment], size: f64) -> Vec<Gutter> {
     let mut found = Vec::new();
     let least = i32::try_from(MIN_LINES).unwrap_or(3);
     for _ in 0..MAX_TRIED {
-        let Some((peak, most)) = votes.iter().copied().enumerate().max_by_key(|(_, votes)| *votes) else { break };
+        let Some((peak, most)) = votes.iter().copied().enumerate().max_by_key(|(_, votes)| *votes) else {
+            break;
+        };
         if most < least {
             break;
         }
@@ -170,7 +172,9 @@ fn divide(
 ) -> Result<Vec<Vec<Fragment>>, Vec<Fragment>> {
     fragments.sort_by(|one, two| one.base.total_cmp(&two.base));
     let crossing = |rule: &&Rule| {
-        !rule.is_across && rule.start < gutter.start - CROSSING * size && rule.end > gutter.end + CROSSING * size
+        !rule.is_across
+            && rule.start < gutter.start - CROSSING * size
+            && rule.end > gutter.end + CROSSING * size
     };
     let mut cuts = rules.iter().filter(crossing).map(|rule| rule.at).peekable();
     let mut bands: Vec<Band> = Vec::new();
@@ -201,14 +205,20 @@ fn divide(
 }
 
 /// Adds a line to the last band, or begins one.
-fn add(mut row: Vec<Fragment>, gutter: Gutter, size: f64, (after_rule, is_far): (bool, bool), bands: &mut Vec<Band>) {
+fn add(
+    mut row: Vec<Fragment>,
+    gutter: Gutter,
+    size: f64,
+    (after_rule, is_far): (bool, bool),
+    bands: &mut Vec<Band>,
+) {
     row.sort_by(|one, two| one.start.total_cmp(&two.start));
     let middle = f64::midpoint(gutter.start, gutter.end);
     let gap = (0.6 * (gutter.end - gutter.start)).clamp(NARROWEST * size, GUTTER * size);
     let found = chains(&row, gap);
-    let crosses = found
-        .iter()
-        .any(|chain| chain.start < gutter.start - CROSSING * size && chain.end > gutter.end + CROSSING * size);
+    let crosses = found.iter().any(|chain| {
+        chain.start < gutter.start - CROSSING * size && chain.end > gutter.end + CROSSING * size
+    });
     let mut sides = [Stats::default(), Stats::default()];
     let mut cut = 0;
     for chain in &found {
@@ -301,34 +311,33 @@ fn class(band: &Band) -> Class {
 
 /// What is open goes with columns beside it, if it is between them or may be text.
 fn settle(bands: &[Band], classes: &mut [Class]) {
-    let is_text = |at: usize| bands.get(at).is_some_and(|band| band.stats.iter().all(|side| side.texts <= side.lines()));
     let known = classes.to_vec();
-    let is_between = |at: usize| {
-        let next = known.iter().skip(at).find(|class| **class != Class::Open);
-        let last = known.iter().take(at).rev().find(|class| **class != Class::Open);
-        (last, next) == (Some(&Class::Columns), Some(&Class::Columns))
+    let may_join = |at: usize| bands.get(at).is_some_and(|band| may_join(band, &known, at));
+    let mut join = |at: usize, beside: usize, later: usize| {
+        let is_parted = bands.get(later).is_none_or(|band| band.is_after_rule);
+        let is_open = classes.get(at) == Some(&Class::Open) && classes.get(beside) == Some(&Class::Columns);
+        if let Some(class) = classes.get_mut(at).filter(|_| is_open && !is_parted && may_join(at)) {
+            *class = Class::Columns;
+        }
     };
+    for at in 1..bands.len() {
+        join(at, at - 1, at);
+    }
+    for at in (1..bands.len()).rev() {
+        join(at - 1, at, at);
+    }
+}
+
+fn may_join(band: &Band, known: &[Class], at: usize) -> bool {
+    let is_columns = |class: Option<&Class>| class == Some(&Class::Columns);
+    let next = known.iter().skip(at).find(|class| **class != Class::Open);
+    let last = known.iter().take(at).rev().find(|class| **class != Class::Open);
+    let [left, right] = &band.stats;
+    let is_text = [left, right].iter().all(|side| side.texts <= side.lines());
     // A title above something as wide as the page, below the left column.
-    let is_title = |at: usize| {
-        let is_one_sided = bands.get(at).is_some_and(|band| band.stats[1].lines() == 0 && band.stats[0].lines() < MIN_LINES);
-        is_one_sided && known.get(at + 1) == Some(&Class::Whole)
-    };
-    let may_join = |at: usize| is_text(at) && !is_title(at) || is_between(at);
-    let is_joined = |at: usize| bands.get(at).is_some_and(|band| !band.is_after_rule);
-    for at in 1..classes.len() {
-        if classes.get(at) == Some(&Class::Open) && classes.get(at - 1) == Some(&Class::Columns) && is_joined(at) && may_join(at) {
-            if let Some(class) = classes.get_mut(at) {
-                *class = Class::Columns;
-            }
-        }
-    }
-    for at in (1..classes.len()).rev() {
-        if classes.get(at - 1) == Some(&Class::Open) && classes.get(at) == Some(&Class::Columns) && is_joined(at) && may_join(at - 1) {
-            if let Some(class) = classes.get_mut(at - 1) {
-                *class = Class::Columns;
-            }
-        }
-    }
+    let is_short = right.lines() == 0 && left.lines() < MIN_LINES;
+    let is_title = is_short && known.get(at + 1) == Some(&Class::Whole);
+    is_text && !is_title || is_columns(last) && is_columns(next)
 }
 
 fn parts(bands: Vec<Band>, classes: &[Class]) -> Vec<Vec<Fragment>> {

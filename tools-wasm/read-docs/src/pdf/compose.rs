@@ -6,7 +6,7 @@ use dom_query::LocalName;
 
 use crate::html::tree::{Element, Node};
 
-use super::block::{Block, Item, PARTED, Text};
+use super::block::{Block, Item, PARTED, Role, Text};
 use super::heading::Headings;
 use super::line::{Kind, Span};
 use super::links::Links;
@@ -24,10 +24,7 @@ impl Words {
     pub(super) fn of(pages: &[PageText]) -> Self {
         let mut words = HashSet::new();
         let all = || pages.iter().flat_map(|page| &page.body);
-        let texts = |block| match block {
-            &Block::Text(ref text) => text.spans.as_slice(),
-            _ => &[],
-        };
+        let texts = |block| as_text(block).map_or(&[][..], |text| text.spans.as_slice());
         if !all().flat_map(texts).any(|span| span.text.contains(PARTED)) {
             return Self::default();
         }
@@ -77,13 +74,16 @@ pub(super) fn page(page: &PageText, headings: &Headings, words: &Words) -> Eleme
     let labels = page.body.iter().filter_map(as_text).filter_map(label).map(str::to_owned).collect();
     let composer = Composer { headings, words, links: &page.links, labels };
     let (notes, body): (Vec<&Block>, Vec<&Block>) =
-        page.body.iter().partition(|block| as_text(block).is_some_and(|text| text.is_note));
+        page.body.iter().partition(|block| as_text(block).is_some_and(|text| text.role == Role::Note));
     let mut children = Vec::new();
     let mut at = 0;
     while let Some(block) = body.get(at) {
         let rest = body.get(at..).unwrap_or_default();
         let items = rest.iter().take_while(|block| composer.is_item(block)).count();
-        let entries = rest.iter().take_while(|block| matches!(block, Block::Text(text) if text.is_entry)).count();
+        let entries = rest
+            .iter()
+            .take_while(|block| matches!(block, Block::Text(text) if text.role == Role::Entry))
+            .count();
         if items > 0 {
             let items = rest.iter().take(items).filter_map(|block| as_text(block)).collect::<Vec<_>>();
             children.extend(composer.lists(&items));
@@ -110,7 +110,8 @@ fn as_text(block: &Block) -> Option<&Text> {
 /// The mark that begins a note.
 fn label(text: &Text) -> Option<&str> {
     let first = text.spans.first()?;
-    (text.is_note && first.kind == Kind::Mark && text.spans.len() > 1).then_some(first.text.as_str())
+    (text.role == Role::Note && first.kind == Kind::Mark && text.spans.len() > 1)
+        .then_some(first.text.as_str())
 }
 
 impl Composer<'_> {
@@ -189,13 +190,13 @@ impl Composer<'_> {
                 close(&mut open, &mut done);
             }
             if is_deeper || open.last().is_none_or(|(_, list)| &*list.name != name) {
-                let mut list = element(name, Vec::new());
+                let mut inner = element(name, Vec::new());
                 if let Some(Item::Number(number)) = item.item
                     && number != 1
                 {
-                    list.attributes.push((LocalName::from("start"), number.to_string()));
+                    inner.attributes.push((LocalName::from("start"), number.to_string()));
                 }
-                open.push((item.left, list));
+                open.push((item.left, inner));
             }
             let mut children = self.spans(&item.spans);
             if let Some(Item::Other(mark)) = &item.item {

@@ -216,8 +216,10 @@ impl<'r, 'a> Reader<'r, 'a> {
                 self.state.place = Matrix(numbers).then(self.state.place);
             }
         }
-        let sides: Vec<f64> =
-            dict.get::<Array<'_>>("BBox").map(|sides| sides.iter::<f64>().take(4).collect()).unwrap_or_default();
+        let sides: Vec<f64> = dict
+            .get::<Array<'_>>("BBox")
+            .map(|sides| sides.iter::<f64>().take(4).collect())
+            .unwrap_or_default();
         if let [x0, y0, x1, y1] = sides.as_slice() {
             let place = self.state.place;
             self.found.paths.dots.add(place.point(*x0, *y0), place.point(*x1, *y1));
@@ -267,7 +269,9 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     fn put(&mut self, glyph: &FontGlyph<'_>, code: u32, (width, extra): (f64, f64), is_vertical: bool) {
         let text = match glyph {
-            _ if self.state.style.is_bitmap => font::of_bitmap(code).map(|text| BfString::String(text.to_owned())),
+            _ if self.state.style.is_bitmap => {
+                font::of_bitmap(code).map(|text| BfString::String(text.to_owned()))
+            }
             FontGlyph::Outline(glyph) => glyph.as_unicode(),
             FontGlyph::Type3(glyph) => glyph.as_unicode(),
         };

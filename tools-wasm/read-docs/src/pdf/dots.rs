@@ -1,7 +1,7 @@
 //! Marks of items that are drawn: browsers draw a disc where other programs set a sign.
 
-use super::fragment::{Fragment, direction};
 use super::font::Style;
+use super::fragment::{Fragment, direction};
 
 /// Most drawn marks of a page. Points of diagrams may be more; they are none.
 const MAX_DOTS: usize = 2000;

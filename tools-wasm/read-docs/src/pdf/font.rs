@@ -25,7 +25,8 @@ pub(super) struct Style {
 
 /// The text of a code of TeX's bitmaps, which say nothing else of it.
 pub(super) fn of_bitmap(code: u32) -> Option<&'static str> {
-    const ASCII: &str = "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
+    const ASCII: &str =
+        "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
     match code {
         11 | 27 => Some("ff"),
         12 | 28 => Some("fi"),
@@ -43,7 +44,9 @@ fn is_bitmap(font: &Dict<'_>) -> bool {
     let is_drawn = font.get::<Name<'_>>("Subtype").is_some_and(|kind| kind.as_str() == "Type3");
     let names = || font.get::<Dict<'_>>("Encoding")?.get::<Array<'_>>("Differences");
     let is_code = |name: &Name<'_>| {
-        name.as_str().strip_prefix('a').is_some_and(|code| !code.is_empty() && code.bytes().all(|c| c.is_ascii_digit()))
+        name.as_str()
+            .strip_prefix('a')
+            .is_some_and(|code| !code.is_empty() && code.bytes().all(|c| c.is_ascii_digit()))
     };
     is_drawn
         && !font.contains_key("ToUnicode")

@@ -175,8 +175,9 @@ impl Spot {
             ((right / stretch, up / stretch), stretch, height)
         };
         let size = (glyph.size * height).abs();
-        let is_usable = size.is_finite() && size > 0.01 && size < FARTHEST && stretch > 0.0;
-        if !is_usable || !(x.abs() < FARTHEST && y.abs() < FARTHEST) {
+        let has_size = size.is_finite() && size > 0.01 && size < FARTHEST && stretch > 0.0;
+        let is_there = x.abs() < FARTHEST && y.abs() < FARTHEST;
+        if !has_size || !is_there {
             return None;
         }
         // A font of negative size is mirrored, with the matrix that turns it back.

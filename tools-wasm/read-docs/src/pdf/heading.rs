@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::block::{Block, Text};
+use super::block::{Block, Item, Role, Text};
 use super::fragment::whole;
 use super::outline;
 use super::page::PageText;
@@ -83,17 +83,22 @@ impl Headings {
         let plain = text.plain();
         let chars = plain.chars().count();
         let has_letters = plain.chars().filter(|c| c.is_alphabetic()).count() >= 2;
-        let is_usable = text.lines <= MAX_LINES && chars <= MAX_CHARS && has_letters && !text.is_entry;
-        if !is_usable || matches!(text.item, Some(super::block::Item::Bullet | super::block::Item::Other(_))) {
+        let is_usable =
+            text.lines <= MAX_LINES && chars <= MAX_CHARS && has_letters && text.role == Role::Body;
+        if !is_usable || matches!(text.item, Some(Item::Bullet | Item::Other(_))) {
             return false;
         }
-        if !self.titles.is_empty() && text.size >= SAME * self.size && self.titles.contains_key(&outline::key(&plain)) {
+        if !self.titles.is_empty()
+            && text.size >= SAME * self.size
+            && self.titles.contains_key(&outline::key(&plain))
+        {
             return true;
         }
         let ends = plain.trim_end().ends_with(['.', ',', ';', ':']);
         if text.is_bold {
             let is_large = text.size >= LARGER * self.size;
-            return text.size >= SAME * self.size && (is_large || chars <= MAX_BOLD_CHARS && text.lines <= 2 && !ends);
+            return text.size >= SAME * self.size
+                && (is_large || chars <= MAX_BOLD_CHARS && text.lines <= 2 && !ends);
         }
         text.size >= CLEARLY_LARGER * self.size && (!ends || text.lines == 1)
             || text.size >= LARGER * self.size && !ends && text.lines <= 2 && depth(&plain).is_some()
@@ -128,7 +133,8 @@ fn depth(text: &str) -> Option<usize> {
     let (number, rest) = text.trim_start().split_once(' ')?;
     let number = number.strip_suffix('.').unwrap_or(number);
     let mut parts = number.split('.');
-    let is_part = |part: &str| (1..=3).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_part =
+        |part: &str| (1..=3).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
     let first = parts.next()?;
     let is_letter = first.len() == 1 && first.bytes().all(|byte| byte.is_ascii_uppercase());
     let starts = rest.trim_start().chars().next().is_some_and(|c| c.is_uppercase() || !c.is_ascii());

@@ -93,7 +93,7 @@ impl Line {
         let (is_bold, is_mono) = (part(|piece| piece.style.is_bold), part(|piece| piece.style.is_mono));
         let left = pieces.iter().map(|piece| piece.start).fold(f64::INFINITY, f64::min);
         let right = pieces.iter().map(|piece| piece.end).fold(f64::NEG_INFINITY, f64::max);
-        Some(Self { left, right, base, size, is_bold, is_mono, pieces })
+        Some(Self { pieces, left, right, base, size, is_bold, is_mono })
     }
 
     /// The text parted where a gap is at least so wide.
@@ -174,13 +174,16 @@ pub(super) fn spans(pieces: &[Fragment], size: f64, base: f64) -> Vec<Span> {
     };
     if weight(true) > weight(false) {
         // Runs of other text within keep their own order.
-        let runs: Vec<&[Fragment]> =
-            pieces.chunk_by(|one, two| is_foreign(one) && is_foreign(two)).collect();
+        let runs: Vec<&[Fragment]> = pieces.chunk_by(|one, two| is_foreign(one) && is_foreign(two)).collect();
         let mut before: Option<&Fragment> = None;
         for run in runs.into_iter().rev() {
             for (at, piece) in run.iter().enumerate() {
                 let gap = before.map_or(0.0, |before| {
-                    if at > 0 { piece.start - before.end } else { before.start - run.last().map_or(before.start, |last| last.end) }
+                    if at > 0 {
+                        piece.start - before.end
+                    } else {
+                        before.start - run.last().map_or(before.start, |last| last.end)
+                    }
                 });
                 push(piece, before.is_some() && gap > space * piece.size);
                 before = if at + 1 == run.len() { run.first() } else { Some(piece) };
@@ -217,12 +220,17 @@ fn is_apart(before: &Fragment, piece: &Fragment, space: f64) -> bool {
 /// The part of the size that a space has at least. More where single letters are spread.
 fn space(pieces: &[Fragment]) -> f64 {
     const LEAST: usize = 6;
-    let single = pieces.iter().filter(|piece| piece.text.chars().nth(1).is_none() && piece.text.chars().all(char::is_alphabetic)).count();
+    let single = pieces
+        .iter()
+        .filter(|piece| piece.text.chars().nth(1).is_none() && piece.text.chars().all(char::is_alphabetic))
+        .count();
     if single < LEAST || single * 10 < pieces.len() * 8 {
         return SPACE;
     }
-    let mut gaps: Vec<f64> =
-        pieces.windows(2).filter_map(|two| Some((two.get(1)?.start - two.first()?.end) / two.first()?.size)).collect();
+    let mut gaps: Vec<f64> = pieces
+        .windows(2)
+        .filter_map(|two| Some((two.get(1)?.start - two.first()?.end) / two.first()?.size))
+        .collect();
     gaps.sort_by(f64::total_cmp);
     gaps.get(gaps.len() / 2).map_or(SPACE, |middle| (middle * 1.6).max(SPACE))
 }

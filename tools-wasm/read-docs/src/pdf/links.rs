@@ -65,7 +65,8 @@ impl Links {
             return None;
         }
         let there = self.rows.get(&cell(y))?;
-        let is_at = |link: &Link| (link.from.0..=link.to.0).contains(&x) && (link.from.1..=link.to.1).contains(&y);
+        let is_at =
+            |link: &Link| (link.from.0..=link.to.0).contains(&x) && (link.from.1..=link.to.1).contains(&y);
         there.iter().copied().find(|number| self.links.get(*number).is_some_and(is_at))
     }
 
@@ -86,7 +87,9 @@ fn read(annotation: &Dict<'_>) -> Option<Link> {
     let address = action.get::<PdfString<'_>>("URI")?;
     let address = String::from_utf8_lossy(address.as_bytes()).trim().to_owned();
     let is_web = ["http://", "https://", "mailto:"].iter().any(|scheme| address.starts_with(scheme));
-    let is_usable = is_web && address.len() <= MAX_BYTES && !address.contains(|c: char| c.is_whitespace() || c.is_control());
+    let is_usable = is_web
+        && address.len() <= MAX_BYTES
+        && !address.contains(|c: char| c.is_whitespace() || c.is_control());
     let sides: Vec<f64> = annotation.get::<Array<'_>>("Rect")?.iter::<f64>().take(4).collect();
     let [x0, y0, x1, y1] = <[f64; 4]>::try_from(sides).ok()?;
     let is_there = [x0, y0, x1, y1].iter().all(|side| side.is_finite());

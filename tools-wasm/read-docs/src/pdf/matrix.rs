@@ -13,8 +13,8 @@ impl Matrix {
 
     /// Where it puts a point.
     pub(super) fn point(self, x: f64, y: f64) -> (f64, f64) {
-        let [a, b, c, d, e, f] = self.0;
-        (a * x + c * y + e, b * x + d * y + f)
+        let at = Self::shift(x, y).then(self).0;
+        (at[4], at[5])
     }
 
     /// This one first, then the other.

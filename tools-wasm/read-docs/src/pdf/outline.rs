@@ -20,7 +20,9 @@ pub(super) fn titles(pdf: &Pdf) -> HashMap<String, usize> {
     while let Some((entry, depth)) = waiting.pop() {
         let Some(now) = left.checked_sub(1) else { break };
         left = now;
-        if let Some(title) = entry.get::<PdfString<'_>>("Title").and_then(|title| super::string(title.as_bytes())) {
+        if let Some(title) =
+            entry.get::<PdfString<'_>>("Title").and_then(|title| super::string(title.as_bytes()))
+        {
             titles.entry(key(&title)).or_insert(depth);
         }
         if let Some(next) = entry.get::<Dict<'_>>("Next") {

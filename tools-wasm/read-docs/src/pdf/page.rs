@@ -1,6 +1,6 @@
 //! What is found on a page, as blocks in the order of reading.
 
-use super::block::{self, Block, Text};
+use super::block::{self, Block, Role, Text};
 use super::columns;
 use super::content::Found;
 use super::fragment::Fragment;
@@ -114,9 +114,12 @@ fn find_notes(blocks: &mut [Block], size: f64, rules: &[Rule]) {
         let is_marked = text.spans.first().is_some_and(|span| span.kind == Kind::Mark);
         let begin = rules.partition_point(|rule| rule.at < text.base - 2.5 * text.size);
         let above = rules.get(begin..).unwrap_or_default().iter().take_while(|rule| rule.at < text.base);
-        let is_ruled = above.filter(|rule| !rule.is_across).any(|rule| (rule.start - text.left).abs() < 3.0 * text.size);
+        let is_ruled =
+            above.filter(|rule| !rule.is_across).any(|rule| (rule.start - text.left).abs() < 3.0 * text.size);
         is_below |= is_ruled || is_marked;
-        text.is_note = is_below;
+        if is_below {
+            text.role = Role::Note;
+        }
     }
 }
 
@@ -137,20 +140,17 @@ fn add(body: &mut Vec<Block>, blocks: Vec<Block>) {
 /// The paragraph that a text goes on with: the last one but notes.
 fn open<'a>(body: &'a mut [Block], next: &Text) -> Option<&'a mut Text> {
     const NOTES: usize = 6;
-    let is_note = |block: &&Block| matches!(block, Block::Text(text) if text.is_note && !next.is_note);
+    let is_note = |block: &&Block| matches!(block, Block::Text(text) if text.role == Role::Note && next.role != Role::Note);
     let notes = body.iter().rev().take(NOTES).take_while(is_note).count();
     let at = body.len().checked_sub(1 + notes)?;
     let is_indented = next.lines > 1 && !next.is_indented && indents(body);
-    let last = match body.get_mut(at)? {
-        Block::Text(text) => text,
-        _ => return None,
-    };
+    let Block::Text(last) = body.get_mut(at)? else { return None };
     let end = last.spans.last()?.text.chars().next_back()?;
     let start = next.spans.first()?.text.chars().next()?;
     let is_alike = (last.size - next.size).abs() < 0.05 * next.size && last.is_bold == next.is_bold;
     let is_amid = !matches!(end, '.' | ':' | '!' | '?' | '。' | '！' | '？' | '：');
     let goes_on = is_amid && !start.is_uppercase() || end == ',' || is_indented;
-    let are_texts = next.item.is_none() && !next.is_entry && !last.is_entry;
+    let are_texts = next.item.is_none() && next.role != Role::Entry && last.role != Role::Entry;
     (is_alike && last.is_open && goes_on && are_texts).then_some(last)
 }
 

@@ -53,7 +53,9 @@ impl Running {
         let often = |found: &usize| *found >= 2 && (*found >= MANY || *found * PART >= self.pages);
         let is_same = || {
             let key = key(&edge.text);
-            places(edge.base).iter().any(|at| self.texts.get(&(edge.is_top, *at, key.clone())).is_some_and(often))
+            places(edge.base)
+                .iter()
+                .any(|at| self.texts.get(&(edge.is_top, *at, key.clone())).is_some_and(often))
         };
         let is_numbered = || {
             offsets(edge, page).iter().any(|offset| {

@@ -11,6 +11,8 @@ const BETWEEN: f64 = 0.45;
 const NEAR: f64 = 1.45;
 /// A greater distance between lines ends a table without rules.
 const FAR: f64 = 3.5;
+/// A distance between rows that is larger by this shows where rows begin.
+const APART: f64 = 1.15;
 /// Lines that are nearer are of one row, whose cells are centred.
 const BESIDE: f64 = 0.85;
 /// Most lines in a row that only go on cells, so that a search for a table ends soon.
@@ -30,48 +32,18 @@ type Column = (f64, f64);
 /// The table that begins with the first line, and how many lines it has.
 pub(super) fn table(lines: &[Line], rules: &[Rule]) -> Option<(Table, usize)> {
     let first = lines.first()?;
-    if !is_gappy(first) && !(is_beside_next(lines) && lines.get(1).is_some_and(is_gappy)) {
+    let begins = is_gappy(first) || is_beside_next(lines) && lines.get(1).is_some_and(is_gappy);
+    if !begins {
         return None;
     }
-    let mut columns = covered(Vec::new(), &first.chains(BETWEEN * first.size));
-    let (mut gappy, mut others) = (usize::from(is_gappy(first)), 0);
-    let mut count = 1;
-    let mut last = first;
-    for (at, line) in lines.iter().enumerate().skip(1) {
-        let is_gappy = is_gappy(line);
-        let found = line.chains(BETWEEN * line.size);
-        let grown = covered(columns.clone(), &found);
-        let step = line.base - last.base;
-        let is_beside = step < BESIDE * line.size || is_beside_next(lines.get(at..).unwrap_or_default());
-        let is_apart = step > FAR * line.size && !is_ruled(rules, &columns, last.base, line.base);
-        let is_narrower = grown.len() * 2 < columns.len() + 1;
-        if grown.len() < 2 && !(at == 1 && is_beside) || grown.len() > MAX_COLUMNS || is_apart || line.is_mono && !is_gappy {
+    let columns = covered(Vec::new(), &first.chains(BETWEEN * first.size));
+    let mut grown = Grown { columns, gappy: usize::from(is_gappy(first)), others: 0, count: 1 };
+    for at in 1..lines.len() {
+        if !grown.takes(lines, at, rules) {
             break;
-        }
-        let is_spanning = at > 1 && is_narrower || !is_gappy && grown.len() < columns.len();
-        if is_spanning && !is_ruled(rules, &columns, last.base, last.base + 4.0 * line.size) {
-            break;
-        }
-        if !is_gappy && !is_beside && step > NEAR * line.size && !is_ruled(rules, &columns, last.base, line.base) {
-            break;
-        }
-        if !is_spanning {
-            columns = grown;
-        }
-        last = line;
-        others = if is_gappy { 0 } else { others + 1 };
-        if others > MAX_OTHERS {
-            break;
-        }
-        if is_gappy {
-            gappy += 1;
-            count = at + 1;
-        } else if !is_beside && in_first(&found, &columns) && !is_ruled(rules, &columns, line.base, line.base + 1.5 * line.size) {
-            // It may as well be what follows the table: only a further row shows.
-        } else {
-            count = at + 1;
         }
     }
+    let Grown { columns, gappy, count, .. } = grown;
     let lines = lines.get(..count)?;
     let columns = refined(lines, columns);
     let has_rules = lines.first().zip(lines.last()).is_some_and(|(one, two)| {
@@ -79,6 +51,55 @@ pub(super) fn table(lines: &[Line], rules: &[Rule]) -> Option<(Table, usize)> {
     });
     let is_table = columns.len() >= 2 && (gappy >= 3 || gappy == 2 && (columns.len() >= 3 || has_rules));
     is_table.then(|| (Table { rows: rows(lines, &columns, rules) }, count))
+}
+
+/// A table that is looked for line by line.
+struct Grown {
+    columns: Vec<Column>,
+    /// Lines with gaps, and those since the last of them.
+    gappy: usize,
+    others: usize,
+    /// Lines that belong to it.
+    count: usize,
+}
+
+impl Grown {
+    /// Adds a line, if it may be one of the table.
+    fn takes(&mut self, lines: &[Line], at: usize, rules: &[Rule]) -> bool {
+        let (Some(line), Some(last)) = (lines.get(at), lines.get(at - 1)) else { return false };
+        let is_gappy = is_gappy(line);
+        let found = line.chains(BETWEEN * line.size);
+        let columns = covered(self.columns.clone(), &found);
+        let step = line.base - last.base;
+        let is_beside = step < BESIDE * line.size || is_beside_next(lines.get(at..).unwrap_or_default());
+        let has_rule = |from: f64, to: f64| is_ruled(rules, &self.columns, from, to);
+        let is_parted = || has_rule(last.base, line.base);
+        let is_count = columns.len() <= MAX_COLUMNS && (columns.len() >= 2 || at == 1 && is_beside);
+        let is_narrower = at > 1 && columns.len() * 2 < self.columns.len() + 1;
+        let is_spanning = is_narrower || !is_gappy && columns.len() < self.columns.len();
+        let is_far = step > FAR * line.size || !is_gappy && !is_beside && step > NEAR * line.size;
+        if !is_count
+            || is_far && !is_parted()
+            || line.is_mono && !is_gappy
+            || is_spanning && !has_rule(last.base, last.base + 4.0 * line.size)
+        {
+            return false;
+        }
+        self.others = if is_gappy { 0 } else { self.others + 1 };
+        self.gappy += usize::from(is_gappy);
+        // Text in the first column may as well be what follows the table: only a further row shows.
+        let is_last = !is_gappy
+            && !is_beside
+            && in_first(&found, &self.columns)
+            && !has_rule(line.base, line.base + 1.5 * line.size);
+        if !is_last {
+            self.count = at + 1;
+        }
+        if !is_spanning {
+            self.columns = columns;
+        }
+        self.others <= MAX_OTHERS
+    }
 }
 
 /// Whether the first line is of one row with the second, since there is no room for two.
@@ -129,7 +150,7 @@ fn covered(mut columns: Vec<Column>, chains: &[Chain<'_>]) -> Vec<Column> {
     let mut joined: Vec<Column> = Vec::with_capacity(columns.len());
     for (start, end) in columns {
         match joined.last_mut() {
-            Some(last) if start - last.1 < least => last.1 = last.1.max(end),
+            Some(before) if start - before.1 < least => before.1 = before.1.max(end),
             _ => joined.push((start, end)),
         }
     }
@@ -155,7 +176,7 @@ fn refined(lines: &[Line], columns: Vec<Column>) -> Vec<Column> {
             None if depth > few => start = Some(x),
             Some(from) if depth <= few => {
                 match found.last_mut() {
-                    Some(last) if from - last.1 < least => last.1 = x,
+                    Some(before) if from - before.1 < least => before.1 = x,
                     _ => found.push((from, x)),
                 }
                 start = None;
@@ -181,8 +202,10 @@ fn between<'a>(rules: &'a [Rule], columns: &[Column], from: f64, to: f64) -> imp
     // They are sorted by their place.
     let begin = rules.partition_point(|rule| rule.at < from);
     let near = rules.get(begin..).unwrap_or_default().iter().take_while(move |rule| rule.at <= to);
-    near.filter(move |rule| !rule.is_across && rule.end.min(right) - rule.start.max(left) >= 0.6 * (right - left))
-        .map(|rule| rule.at)
+    near.filter(move |rule| {
+        !rule.is_across && rule.end.min(right) - rule.start.max(left) >= 0.6 * (right - left)
+    })
+    .map(|rule| rule.at)
 }
 
 /// Lines to rows: those between two rules where there are rules between all rows, else lines that
@@ -192,20 +215,13 @@ fn rows(lines: &[Line], columns: &[Column], rules: &[Rule]) -> Vec<Vec<Vec<Span>
     let cells: Vec<Vec<&[Fragment]>> = lines.iter().map(|line| cells(line, columns)).collect();
     let is_grid = is_grid(lines, &cells, columns, rules);
     let steps = steps(lines, columns, rules);
-    for (at, (line, cells)) in lines.iter().zip(&cells).enumerate() {
-        let before = at.checked_sub(1).and_then(|at| lines.get(at));
-        let goes_on = before.is_some_and(|before| {
+    let mut before: Option<&Line> = None;
+    for (line, cells) in lines.iter().zip(&cells) {
+        let goes_on = before.zip(rows.last()).is_some_and(|(before, row)| {
             let is_parted = is_ruled(rules, columns, before.base, line.base);
-            let used = cells.iter().filter(|cell| !cell.is_empty()).count();
-            let last = rows.last();
-            let fits = cells.iter().enumerate().all(|(x, cell)| {
-                cell.is_empty() || last.and_then(|row| row.get(x)).is_some_and(|above| !above.is_empty())
-            });
-            let has_first = cells.first().is_some_and(|cell| !cell.is_empty());
-            let is_near = line.base - before.base <= NEAR * line.size
-                && (steps.1 <= steps.0 * 1.15 || line.base - before.base <= steps.0 * 1.15);
             let is_beside = line.base - before.base < BESIDE * line.size.min(before.size);
-            !is_parted && (is_beside || is_grid || fits && is_near && (!has_first && used < columns.len() || steps.1 > steps.0 * 1.15 && is_near))
+            !is_parted
+                && (is_beside || is_grid || goes_on(line.base - before.base, line.size, cells, row, steps))
         });
         let texts = cells.iter().map(|cell| spans(cell, line.size, line.base));
         match rows.last_mut() {
@@ -216,8 +232,25 @@ fn rows(lines: &[Line], columns: &[Column], rules: &[Rule]) -> Vec<Vec<Vec<Span>
             }
             _ => rows.push(texts.collect()),
         }
+        before = Some(line);
     }
     rows
+}
+
+/// Whether a line goes on the cells of a row.
+fn goes_on(
+    step: f64,
+    size: f64,
+    cells: &[&[Fragment]],
+    row: &[Vec<Span>],
+    (small, large): (f64, f64),
+) -> bool {
+    let fits = cells.iter().zip(row).all(|(cell, above)| cell.is_empty() || !above.is_empty());
+    let has_first = cells.first().is_some_and(|cell| !cell.is_empty());
+    let is_full = cells.iter().all(|cell| !cell.is_empty());
+    let are_apart = large > small * APART;
+    let is_near = step <= NEAR * size && (!are_apart || step <= small * APART);
+    fits && is_near && (are_apart || !has_first && !is_full)
 }
 
 /// The small and the large distance between lines, where there are two.
@@ -245,7 +278,8 @@ fn is_grid(lines: &[Line], cells: &[Vec<&[Fragment]>], columns: &[Column], rules
     // A band that holds two full lines is a part of a table, not a row.
     let band = |line: &Line| found.partition_point(|at| *at < line.base);
     let is_full = |cells: &[&[Fragment]]| cells.iter().all(|cell| !cell.is_empty());
-    let full: Vec<usize> = lines.iter().zip(cells).filter(|(_, cells)| is_full(cells)).map(|(line, _)| band(line)).collect();
+    let full: Vec<usize> =
+        lines.iter().zip(cells).filter(|(_, cells)| is_full(cells)).map(|(line, _)| band(line)).collect();
     full.windows(2).all(|two| two.first() != two.get(1))
 }
 
@@ -259,7 +293,12 @@ fn cells<'a>(line: &'a Line, columns: &[Column]) -> Vec<&'a [Fragment]> {
             let own = columns.get(at).map_or(next.0, |column| column.1);
             f64::midpoint(own.min(next.0), next.0)
         });
-        let count = rest.iter().take_while(|piece| f64::midpoint(piece.start, piece.end) < end || piece.start < end - 0.1 * piece.size).count();
+        let count = rest
+            .iter()
+            .take_while(|piece| {
+                f64::midpoint(piece.start, piece.end) < end || piece.start < end - 0.1 * piece.size
+            })
+            .count();
         let (own, others) = rest.split_at(count);
         *cell = own;
         rest = others;
