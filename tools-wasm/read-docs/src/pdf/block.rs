@@ -141,7 +141,7 @@ impl Shape {
         let is_indented = two.left > one.left + INDENT * size;
         let is_centred = one.left > self.left + INDENT * size
             && (f64::midpoint(one.left, one.right) - f64::midpoint(two.left, two.right)).abs() < size;
-        if is_indented && !is_centred && !bidi::is_right_to_left(&two.text()) {
+        if is_indented && !is_centred && !two.is_right_to_left {
             return false;
         }
         !self.is_short(one, two) || is_centred
@@ -156,7 +156,7 @@ impl Shape {
     /// Whether the first word of the next line would have had room on this one.
     fn is_short(&self, one: &Line, two: &Line) -> bool {
         let word = two.pieces.first().map_or(0.0, |piece| piece.end - piece.start);
-        if bidi::is_right_to_left(&two.text()) {
+        if two.is_right_to_left {
             return one.left - self.left - word > one.size;
         }
         let ends = ends_sentence(one);

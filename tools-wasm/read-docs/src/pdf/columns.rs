@@ -34,21 +34,50 @@ const SHORT_TEXT: usize = 6;
 /// A greater distance between lines, in sizes, may part a table from what is below it.
 const FAR: f64 = 2.2;
 
+/// How much may still be looked at in a document. A page of text takes some thousand steps, made ones may take as
+/// many as there is text.
+#[derive(Debug)]
+pub(super) struct Budget(usize);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(30_000_000)
+    }
+}
+
+impl Budget {
+    fn takes(&mut self, fragments: usize) -> bool {
+        match self.0.checked_sub(fragments) {
+            Some(left) => self.0 = left,
+            None => self.0 = 0,
+        }
+        self.0 > 0
+    }
+}
+
 /// The parts of a page, each of one column.
-pub(super) fn regions(fragments: Vec<Fragment>, rules: &[Rule]) -> Vec<Vec<Fragment>> {
+pub(super) fn regions(fragments: Vec<Fragment>, rules: &[Rule], budget: &mut Budget) -> Vec<Vec<Fragment>> {
     let mut out = Vec::new();
-    split(fragments, rules, 0, &mut out);
+    split(fragments, rules, (0, budget), &mut out);
     out
 }
 
-fn split(mut fragments: Vec<Fragment>, rules: &[Rule], depth: usize, out: &mut Vec<Vec<Fragment>>) {
-    if depth < MAX_DEPTH && fragments.len() >= MIN_FRAGMENTS {
+fn split(
+    mut fragments: Vec<Fragment>,
+    rules: &[Rule],
+    (depth, budget): (usize, &mut Budget),
+    out: &mut Vec<Vec<Fragment>>,
+) {
+    if depth < MAX_DEPTH && fragments.len() >= MIN_FRAGMENTS && budget.takes(fragments.len()) {
         let size = median_size(&fragments);
         for gutter in gutters(&mut fragments, size) {
+            if !budget.takes(fragments.len()) {
+                break;
+            }
             match divide(fragments, rules, gutter, size) {
                 Ok(parts) => {
                     for part in parts {
-                        split(part, rules, depth + 1, out);
+                        split(part, rules, (depth + 1, budget), out);
                     }
                     return;
                 }

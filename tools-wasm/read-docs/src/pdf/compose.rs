@@ -13,6 +13,8 @@ use super::links::Links;
 use super::page::PageText;
 use super::table::Table;
 
+/// Longest part of a word that is looked up.
+const MAX_WORD: usize = 40;
 /// Lists within lists.
 const MAX_NESTING: usize = 5;
 
@@ -45,9 +47,11 @@ impl Words {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once(PARTED) {
             out.push_str(before);
-            let is_letter = |c: char| c.is_alphanumeric();
-            let left = out.rsplit(|c| !is_letter(c)).next().unwrap_or_default().to_lowercase();
-            let right = after.split(|c| !is_letter(c)).next().unwrap_or_default().to_lowercase();
+            let is_letter = |c: &char| c.is_alphanumeric();
+            let left: String = out.chars().rev().take(MAX_WORD).take_while(is_letter).collect();
+            let left = left.chars().rev().collect::<String>().to_lowercase();
+            let right: String = after.chars().take(MAX_WORD).take_while(is_letter).collect();
+            let right = right.to_lowercase();
             let knows = |word: &str| self.0.contains(word);
             let is_one = knows(&format!("{left}{right}"));
             let is_two = knows(&format!("{left}-{right}")) || knows(&left) && knows(&right);

@@ -19,8 +19,12 @@ use super::rules::Paths;
 
 /// Forms within forms. Files use three or four.
 const MAX_DEPTH: usize = 8;
-/// Operators of one page, with those of the forms on it.
+/// Operators of one page, with those of the forms on it and with its characters.
 const MAX_OPERATORS: usize = 2_000_000;
+/// Decoded bytes that cost as much as an operator.
+const BYTES_OF_OPERATOR: usize = 64;
+/// Most bytes of a page's content, where it is in several parts.
+const MAX_CONTENT: usize = 64 * 1024 * 1024;
 /// States saved within each other.
 const MAX_SAVED: usize = 64;
 
@@ -88,14 +92,21 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     /// Reads a page; how many operators it has.
     pub(super) fn page(&mut self, page: &Page<'a>) -> usize {
-        self.run(page.typed_operations(), page.resources(), 0);
+        let content = contents(page);
+        self.pay(content.len());
+        self.run(TypedIter::new(&content), page.resources(), 0);
         self.operators
+    }
+
+    /// What was decoded counts as work.
+    fn pay(&mut self, bytes: usize) {
+        self.operators = self.operators.saturating_add(bytes / BYTES_OF_OPERATOR);
     }
 
     fn run(&mut self, mut operators: TypedIter<'_>, resources: &Resources<'a>, depth: usize) {
         let mut named = Named::new();
         while let Some(operator) = operators.next() {
-            self.operators += 1;
+            self.operators = self.operators.saturating_add(1);
             if self.operators > MAX_OPERATORS || self.found.fragments.is_full() {
                 return;
             }
@@ -209,6 +220,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             return;
         }
         let Ok(content) = Stream::decoded(&form) else { return };
+        self.pay(content.len());
         let outer = (self.state.clone(), std::mem::take(&mut self.saved), self.text, self.line);
         if let Some(m) = dict.get::<Array<'_>>("Matrix") {
             let numbers: Vec<f64> = m.iter::<f64>().collect();
@@ -247,9 +259,10 @@ impl<'r, 'a> Reader<'r, 'a> {
         let bytes = text.as_bytes();
         let is_vertical = !font.is_horizontal();
         let mut at = 0;
-        while at < bytes.len() && !self.found.fragments.is_full() {
+        while at < bytes.len() && self.operators <= MAX_OPERATORS && !self.found.fragments.is_full() {
             let (code, length) = font.read_code(bytes, at);
-            at += length.max(1);
+            at = at.saturating_add(length.max(1));
+            self.operators = self.operators.saturating_add(1);
             let glyph = font.glyph(font.map_code(code), code);
             let word_space = if code == 32 && length == 1 { self.state.word_space } else { 0.0 };
             let extra = self.state.char_space + word_space;
@@ -285,6 +298,25 @@ impl<'r, 'a> Reader<'r, 'a> {
         let glyph = Glyph { text, place, size, width, extra, style, is_vertical };
         self.found.fragments.add(&glyph, &self.found.links);
     }
+}
+
+/// The content of a page. Unlike [`Page::page_stream`], it is not kept when the page is done.
+fn contents(page: &Page<'_>) -> Vec<u8> {
+    if let Some(stream) = page.raw().get::<Stream<'_>>("Contents") {
+        return stream.decoded().map(std::borrow::Cow::into_owned).unwrap_or_default();
+    }
+    let mut all = Vec::new();
+    let parts = page.raw().get::<Array<'_>>("Contents");
+    for part in parts.iter().flat_map(Array::iter::<Stream<'_>>) {
+        if all.len() > MAX_CONTENT {
+            break;
+        }
+        if let Ok(part) = part.decoded() {
+            all.extend_from_slice(&part);
+            all.push(b' ');
+        }
+    }
+    all
 }
 
 fn matrix(numbers: [&Number; 6]) -> Matrix {

@@ -20,7 +20,7 @@ const RAISED: f64 = 0.08;
 /// Most bytes of a fragment.
 const MAX_BYTES: usize = 4096;
 /// Most characters of one page. Dense pages have 20,000.
-const MAX_GLYPHS: usize = 500_000;
+const MAX_GLYPHS: usize = 200_000;
 /// Nothing on a page is farther from its origin than this.
 const FARTHEST: f64 = 1e6;
 

@@ -80,11 +80,13 @@ impl Headings {
     }
 
     fn is_heading(&self, text: &Text) -> bool {
+        if text.lines > MAX_LINES || text.role != Role::Body {
+            return false;
+        }
         let plain = text.plain();
         let chars = plain.chars().count();
         let has_letters = plain.chars().filter(|c| c.is_alphabetic()).count() >= 2;
-        let is_usable =
-            text.lines <= MAX_LINES && chars <= MAX_CHARS && has_letters && text.role == Role::Body;
+        let is_usable = chars <= MAX_CHARS && has_letters;
         if !is_usable || matches!(text.item, Some(Item::Bullet | Item::Other(_))) {
             return false;
         }

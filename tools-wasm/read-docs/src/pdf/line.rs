@@ -21,6 +21,7 @@ pub(super) struct Line {
     pub(super) size: f64,
     pub(super) is_bold: bool,
     pub(super) is_mono: bool,
+    pub(super) is_right_to_left: bool,
 }
 
 /// Text between wide gaps of a line.
@@ -91,18 +92,15 @@ impl Line {
             weight * 10 >= all * 9
         };
         let (is_bold, is_mono) = (part(|piece| piece.style.is_bold), part(|piece| piece.style.is_mono));
+        let is_right_to_left = is_right_to_left(&pieces);
         let left = pieces.iter().map(|piece| piece.start).fold(f64::INFINITY, f64::min);
         let right = pieces.iter().map(|piece| piece.end).fold(f64::NEG_INFINITY, f64::max);
-        Some(Self { pieces, left, right, base, size, is_bold, is_mono })
+        Some(Self { pieces, left, right, base, size, is_bold, is_mono, is_right_to_left })
     }
 
     /// The text parted where a gap is at least so wide.
     pub(super) fn chains(&self, gap: f64) -> Vec<Chain<'_>> {
         chains(&self.pieces, gap)
-    }
-
-    pub(super) fn text(&self) -> String {
-        spans(&self.pieces, self.size, self.base).into_iter().map(|span| span.text).collect()
     }
 
     pub(super) fn spans(&self) -> Vec<Span> {
@@ -142,10 +140,6 @@ pub(super) fn chains(pieces: &[Fragment], gap: f64) -> Vec<Chain<'_>> {
 
 /// The text of pieces from left to right, in the order of reading.
 pub(super) fn spans(pieces: &[Fragment], size: f64, base: f64) -> Vec<Span> {
-    let weight = |is_right: bool| {
-        let of = pieces.iter().filter(|piece| bidi::is_right_to_left(&piece.text) == is_right);
-        of.map(|piece| piece.text.chars().filter(|c| c.is_alphabetic()).count()).sum::<usize>()
-    };
     let space = space(pieces);
     let mut spans: Vec<Span> = Vec::new();
     let mut push = |piece: &Fragment, has_space: bool| {
@@ -172,7 +166,7 @@ pub(super) fn spans(pieces: &[Fragment], size: f64, base: f64) -> Vec<Span> {
             None => spans.push(Span { text: piece.text.clone(), kind }),
         }
     };
-    if weight(true) > weight(false) {
+    if is_right_to_left(pieces) {
         // Runs of other text within keep their own order.
         let runs: Vec<&[Fragment]> = pieces.chunk_by(|one, two| is_foreign(one) && is_foreign(two)).collect();
         let mut before: Option<&Fragment> = None;
@@ -198,6 +192,20 @@ pub(super) fn spans(pieces: &[Fragment], size: f64, base: f64) -> Vec<Span> {
         }
     }
     spans
+}
+
+/// Whether most letters are of a script that is written from right to left.
+fn is_right_to_left(pieces: &[Fragment]) -> bool {
+    let letters = |piece: &Fragment| piece.text.chars().filter(|c| c.is_alphabetic()).count();
+    let (mut right, mut left) = (0, 0);
+    for piece in pieces {
+        if bidi::is_right_to_left(&piece.text) {
+            right += letters(piece);
+        } else {
+            left += letters(piece);
+        }
+    }
+    right > left
 }
 
 fn is_foreign(piece: &Fragment) -> bool {

@@ -36,6 +36,7 @@ use crate::Format;
 use crate::document::Document;
 use crate::html::tree::Node;
 use crate::write;
+use columns::Budget;
 use content::{Found, Reader};
 use heading::Headings;
 use page::{Draft, PageText};
@@ -66,6 +67,11 @@ pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
     if pages.read < count {
         document.notes.push(format!("Only {} of the PDF's {count} pages were read.", pages.read));
     }
+    if pages.cut > 0 {
+        document
+            .notes
+            .push(format!("{} pages have more text than is read of one; its beginning is here.", pages.cut));
+    }
     if pages.has_running {
         document.notes.push("Running headers, footers and page numbers are left out.".to_owned());
     }
@@ -85,6 +91,9 @@ struct Pages {
     running: Running,
     /// Whether something was left out that repeats.
     has_running: bool,
+    /// Pages with more text than is read of one.
+    cut: usize,
+    budget: Budget,
     read: usize,
     bytes: usize,
 }
@@ -114,6 +123,7 @@ impl Pages {
 
     fn add(&mut self, draft: Draft) {
         self.running.learn(&draft);
+        self.cut += usize::from(draft.is_cut);
         self.waiting_fragments += draft.fragments().count();
         self.waiting.push(draft);
         // From then on, pages do not wait.
@@ -128,7 +138,7 @@ impl Pages {
             let number = draft.number;
             let running = &self.running;
             self.has_running |= draft.edges.iter().any(|edge| running.is_running(edge, number, size));
-            let page = draft.lay_out(|edge| running.is_running(edge, number, size));
+            let page = draft.lay_out(&mut self.budget, |edge| running.is_running(edge, number, size));
             self.bytes = self.bytes.saturating_add(page.bytes());
             self.done.push(page);
         }

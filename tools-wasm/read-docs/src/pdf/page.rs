@@ -1,12 +1,13 @@
 //! What is found on a page, as blocks in the order of reading.
 
 use super::block::{self, Block, Role, Text};
-use super::columns;
+use super::columns::{self, Budget};
 use super::content::Found;
 use super::fragment::Fragment;
 use super::line::{self, Kind, Line, Span};
 use super::links::Links;
 use super::rules::Rule;
+use super::running::is_number;
 
 /// Lines at each edge that may be running heads.
 const MAX_EDGES: usize = 2;
@@ -14,7 +15,7 @@ const MAX_EDGES: usize = 2;
 const APART: f64 = 1.4;
 const FARTHER: f64 = 1.3;
 /// Directions of text on one page. What is turned otherwise is decoration.
-const MAX_DIRECTIONS: usize = 4;
+const MAX_DIRECTIONS: usize = 16;
 /// Smaller text than this part of the size is a note.
 const NOTE: f64 = 0.93;
 
@@ -26,6 +27,8 @@ pub(super) struct Draft {
     /// The text of each direction, the page's own first, with the lines along and across it.
     directions: Vec<(Vec<Fragment>, Vec<Rule>)>,
     links: Links,
+    /// Whether it has more text than is read of a page.
+    pub(super) is_cut: bool,
     /// Lines that may be running heads, from the edge to the text.
     pub(super) edges: Vec<Edge>,
 }
@@ -51,6 +54,7 @@ pub(super) struct PageText {
 impl Draft {
     pub(super) fn of(number: usize, found: Found) -> Self {
         let Found { fragments, paths, links } = found;
+        let is_cut = fragments.is_full();
         let found = fragments.finish();
         let main = found.first().map_or(0, |(angle, _)| *angle);
         let directions = found.into_iter().take(MAX_DIRECTIONS);
@@ -60,7 +64,7 @@ impl Draft {
             paths.dots.mark(main, fragments);
         }
         let edges = directions.first_mut().map(|(fragments, _)| edges(fragments)).unwrap_or_default();
-        Self { number, directions, links, edges }
+        Self { number, directions, links, is_cut, edges }
     }
 
     /// All but what is at the edges.
@@ -69,16 +73,21 @@ impl Draft {
     }
 
     /// The blocks of the page, without the edges that are running heads.
-    pub(super) fn lay_out(mut self, is_running: impl Fn(&Edge) -> bool) -> PageText {
-        let edges = std::mem::take(&mut self.edges).into_iter().filter(|edge| !is_running(edge));
+    pub(super) fn lay_out(mut self, budget: &mut Budget, is_running: impl Fn(&Edge) -> bool) -> PageText {
+        let edges = std::mem::take(&mut self.edges);
         if let Some((fragments, _)) = self.directions.first_mut() {
-            fragments.extend(edges.flat_map(|edge| edge.fragments));
+            // The longest line is the text of a page that has no other.
+            let longest = edges.iter().map(|edge| edge.text.len()).max().filter(|_| fragments.is_empty());
+            let kept = edges.into_iter().filter(|edge| {
+                !is_running(edge) || Some(edge.text.len()) == longest && !is_number(edge, self.number)
+            });
+            fragments.extend(kept.flat_map(|edge| edge.fragments));
         }
         let mut page = PageText { number: self.number, body: Vec::new(), links: self.links };
         for (fragments, rules) in self.directions {
             let size = columns::median_size(&fragments);
             let regions: Vec<Vec<Line>> =
-                columns::regions(fragments, &rules).into_iter().map(line::lines).collect();
+                columns::regions(fragments, &rules, budget).into_iter().map(line::lines).collect();
             let step = block::usual_step(regions.iter().map(Vec::as_slice));
             for lines in regions {
                 let mut blocks = block::blocks(&lines, &rules, step);

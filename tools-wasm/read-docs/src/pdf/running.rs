@@ -65,14 +65,15 @@ impl Running {
             })
         };
         // The number of the page alone says what its mark says.
-        let is_number = || is_number(&edge.text, page);
+        let is_number = || is_number(edge, page);
         edge.size <= LARGER * size && (is_number() || is_same() || is_numbered())
     }
 }
 
 /// `7`, `- 7 -`, `7 / 12`, `Page 7 of 12` on the seventh page.
-fn is_number(text: &str, page: usize) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+pub(super) fn is_number(edge: &Edge, page: usize) -> bool {
+    let mut words =
+        edge.text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
     words.next_if(|word| word.eq_ignore_ascii_case("page"));
     words.next().is_some_and(|word| word.parse() == Ok(page))
         && words.all(|word| word.eq_ignore_ascii_case("of") || word.bytes().all(|byte| byte.is_ascii_digit()))

@@ -95,7 +95,10 @@ impl Writer {
             let before = out.chars().next_back();
             let piece = match node {
                 Node::Text(text) if self.is_plain => text.clone(),
-                Node::Text(text) => escape::text(text, matches!(before, None | Some('\n'))),
+                // What follows the mark of a heading begins no other block.
+                Node::Text(text) => {
+                    escape::text(text, place != Place::Line && matches!(before, None | Some('\n')))
+                }
                 Node::Element(element) => {
                     let before = before.filter(|c| *c != '\n');
                     self.element(Site { parent, index, place, before }, element)

@@ -412,6 +412,6 @@ fn a_pdf_gives_its_text() {
     let content = "BT /F 12 Tf 20 200 Td (Hello from) Tj 0 -14 Td [(a P)20(DF)-400(file.)] TJ 0 -40 Td (Caf\\351) Tj ET";
     pdf.extend(format!("4 0 obj<</Length {}>>stream\n{content}\nendstream endobj\ntrailer<</Root 1 0 R/Info 6 0 R>>\n%%EOF", content.len()).into_bytes());
     let output = Fake::new("application/pdf", pdf).read();
-    assert_eq!(output.text, "Hello from\na PDF file.\n\nCafé");
+    assert_eq!(output.text, "Hello from a PDF file.\n\nCafé");
     assert_eq!(data(&output)["content_type"], "application/pdf");
 }

@@ -17,6 +17,8 @@ pub struct Fake {
     pub reports: Vec<String>,
     /// Before the names of tools.
     pub prefix: &'static str,
+    /// Characters of a result.
+    pub room: usize,
 }
 
 pub const NO_BROWSER: &str =
@@ -36,6 +38,7 @@ impl Fake {
             renders: Vec::new(),
             reports: Vec::new(),
             prefix: "",
+            room: ROOM,
         }
     }
 
@@ -73,7 +76,7 @@ impl Fake {
 
     pub fn call(&mut self, arguments: &Value) -> Result<Output, Failure> {
         let mut reports = Reports(Vec::new());
-        let client = MemoryClient { room: ROOM, prefix: self.prefix };
+        let client = MemoryClient { room: self.room, prefix: self.prefix };
         let result = read_docs::call(self, &mut reports, &client, &arguments.to_string());
         self.reports.append(&mut reports.0);
         result

@@ -5,3 +5,6 @@
 mod behaviour;
 mod fake;
 mod hostile;
+mod pdf;
+#[path = "../support/pdf.rs"]
+mod support;

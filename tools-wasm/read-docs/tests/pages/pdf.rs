@@ -1,0 +1,285 @@
+//! PDF: what other programs made of texts of our own (`tests/data/pdf`) is read in their order, and small files show
+//! what becomes of each part.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::fake::{Fake, data};
+use crate::support::{at, file, order, with_objects};
+use serde_json::json;
+
+const URL: &str = "https://example.org/x.pdf";
+
+fn read(body: Vec<u8>) -> String {
+    read_as(body, "markdown")
+}
+
+fn read_as(body: Vec<u8>, format: &str) -> String {
+    let mut web = Fake::new("application/pdf", body).at(URL);
+    web.room = 10_000_000;
+    web.call(&json!({"url": URL, "format": format})).expect("a text").text
+}
+
+fn without_marks(text: &str) -> String {
+    let is_text = |line: &&str| !line.starts_with("[PDF page ") && !line.starts_with("Note: ");
+    text.lines().filter(is_text).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn files_of_other_programs_are_read_in_order_with_their_headings_and_tables() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pdf");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|kind| kind != "pdf") {
+            continue;
+        }
+        count += 1;
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let expected = std::fs::read_to_string(path.with_extension("md")).expect("what is expected");
+        let got = without_marks(&read(std::fs::read(&path).expect("a file")));
+        // Formulas have no one reading; a book has its contents before its text.
+        let least = match name.as_str() {
+            "maths" => 0.8,
+            "book" => 0.9,
+            _ => 0.975,
+        };
+        let order = order(&expected, &got);
+        assert!(order >= least, "{name}: {order}\n{got}");
+        let heading = |line: &&str| line.starts_with('#');
+        let title = |line: &str| line.trim_start_matches('#').trim().to_owned();
+        let found: Vec<String> = got.lines().filter(heading).map(title).collect();
+        for wanted in expected.lines().filter(heading).map(title) {
+            assert!(found.contains(&wanted), "{name}: {wanted:?} is no heading of {found:?}");
+        }
+        for row in expected.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| ---")) {
+            assert!(got.lines().any(|line| line == row), "{name}: no row {row}\n{got}");
+        }
+    }
+    assert!(count >= 20, "{count} files");
+}
+
+#[test]
+fn columns_that_are_drawn_line_by_line_are_read_one_after_the_other() {
+    let mut page = at(100, 700, "B", 18, "A title that reaches over both of the columns");
+    for n in 0..12 {
+        page += &at(50, 650 - 12 * n, "F", 10, &format!("left line {n} with words that fill its column up"));
+        page += &at(320, 650 - 12 * n, "F", 10, &format!("right line {n} with words that fill its column"));
+    }
+    let text = read(file(&[&page]));
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+    assert!(text.starts_with("# A title"), "{text}");
+    assert!(place("left line 0") < place("left line 11") && place("left line 11") < place("right line 0"));
+    assert!(text.contains("column up left line 1 with"), "{text}");
+}
+
+#[test]
+fn the_lower_part_may_be_drawn_first() {
+    let page = at(50, 100, "F", 10, "the end.") + &at(50, 700, "F", 10, "the beginning,");
+    assert_eq!(read(file(&[&page])), "the beginning,\n\nthe end.");
+}
+
+#[test]
+fn cells_that_lie_below_each_other_are_a_table_and_stay_in_their_rows() {
+    let mut page = at(50, 760, "F", 10, "A sentence before the table.");
+    for (n, row) in
+        [["Name", "Size", "Since"], ["Oak|e", "12 m", "1911"], ["Ash", "9 m", ""], ["Elm", "17 m", "2003"]]
+            .iter()
+            .enumerate()
+    {
+        for (x, cell) in [50, 200, 300].into_iter().zip(row) {
+            page += &at(x, 700 - 14 * i32::try_from(n).expect("small"), "F", 10, cell);
+        }
+    }
+    let table = "| Name | Size | Since |\n| --- | --- | --- |\n| Oak\\|e | 12 m | 1911 |\n| Ash | 9 m |  |\n| Elm | 17 m | 2003 |";
+    assert_eq!(read(file(&[&page])), format!("A sentence before the table.\n\n{table}"));
+    let html = read_as(file(&[&page]), "html");
+    assert!(html.contains("<th>Size</th>") && html.contains("<td>12 m</td>"), "{html}");
+    let text = read_as(file(&[&page]), "text");
+    assert!(text.contains("Ash | 9 m |") && !text.contains("---"), "{text}");
+}
+
+#[test]
+fn a_hyphen_at_the_end_of_a_line_goes_unless_the_word_has_it() {
+    let lines = [
+        "A well-known word and a normal one that are both so unlucky to be broken: a nor-",
+        "mal word is joined again as if nothing had been, and it was the same for a well-",
+        "known one, which keeps its hyphen.",
+    ];
+    let page = lines
+        .iter()
+        .zip([700, 688, 676])
+        .fold(String::new(), |page, (line, y)| page + &at(50, y, "F", 10, line));
+    let text = read(file(&[&page]));
+    assert!(text.contains("a normal word is joined") && text.contains("for a well-known one"), "{text}");
+    assert_eq!(text.lines().count(), 1);
+}
+
+#[test]
+fn code_keeps_its_lines_and_indentation() {
+    let lines = [(50, "fn main\\(\\) {"), (74, "let a = 1;"), (50, "}")];
+    let page = lines
+        .iter()
+        .zip([700, 688, 676])
+        .fold(at(50, 730, "F", 10, "The program:"), |page, ((x, line), y)| page + &at(*x, y, "C", 10, line));
+    assert_eq!(read(file(&[&page])), "The program:\n\n```\nfn main() {\n    let a = 1;\n}\n```");
+}
+
+#[test]
+fn what_repeats_at_the_edges_of_pages_is_left_out_and_said() {
+    let page = |n: usize| {
+        at(50, 780, "F", 8, "The head of all pages")
+            + &at(50, 700, "F", 10, &format!("The text of page {n}, which is its own."))
+            + &at(300, 20, "F", 8, &n.to_string())
+    };
+    let pages: Vec<String> = (1..=4).map(page).collect();
+    let text = read(file(&pages.iter().map(String::as_str).collect::<Vec<_>>()));
+    assert!(
+        text.starts_with("[PDF page 1]\n\nThe text of page 1, which is its own.\n\n[PDF page 2]"),
+        "{text}"
+    );
+    assert!(text.ends_with("Note: Running headers, footers and page numbers are left out."), "{text}");
+    assert!(!text.contains("The head"));
+    let single = read(file(&[&pages[0]]));
+    assert!(single.contains("The head of all pages"), "{single}");
+}
+
+#[test]
+fn a_long_file_has_an_outline_of_its_headings() {
+    let pages: Vec<String> = (1..=9)
+        .map(|n| {
+            let lines = (0..50).fold(String::new(), |page, y| {
+                page + &at(50, 700 - 12 * y, "F", 10, "Words that fill a line of the chapter.")
+            });
+            at(50, 750, "B", 16, &format!("Chapter {n} of it")) + &lines
+        })
+        .collect();
+    let body = file(&pages.iter().map(String::as_str).collect::<Vec<_>>());
+    let output = Fake::new("application/pdf", body).call(&json!({"url": URL})).expect("a text");
+    assert!(output.text.contains("Outline:\n- Chapter 1 of it (page 1)\n"), "{}", output.text);
+    assert_eq!(data(&output)["pages"], 2);
+}
+
+#[test]
+fn links_are_kept_but_only_to_the_web() {
+    let link = |y: i32, address: &str| {
+        format!("<</Subtype/Link/Rect[45 {} 200 {}]/A<</S/URI/URI({address})>>>>", y - 4, y + 12)
+    };
+    let entries =
+        format!("/Annots[{}{}]", link(700, "https://example.com/a"), link(600, "javascript:alert\\(1\\)"));
+    let page = at(50, 700, "F", 10, "the office") + &at(50, 600, "F", 10, "a trap");
+    let text = read(with_objects(&[&page], &entries, ""));
+    assert_eq!(text, "[the office](https://example.com/a)\n\na trap");
+}
+
+#[test]
+fn text_that_is_markup_is_escaped() {
+    let page =
+        at(50, 700, "F", 10, "# no heading") + &at(50, 600, "F", 10, "[a]\\(https://example.com\\) <b>");
+    assert_eq!(read(file(&[&page])), "\\# no heading\n\n\\[a\\](https://example.com) \\<b>");
+}
+
+/// Ends soon, with a text or an error.
+fn survives(name: &str, body: Vec<u8>) {
+    /// Generous: tests run on shared machines.
+    const LIMIT: Duration = Duration::from_secs(40);
+    let start = Instant::now();
+    let result = Fake::new("application/pdf", body).call(&json!({"url": URL}));
+    if let Ok(output) = result {
+        assert!(output.text.chars().count() < 110_000, "{name}");
+    }
+    assert!(start.elapsed() < LIMIT, "{name} took {:?}", start.elapsed());
+}
+
+#[test]
+fn a_million_characters_at_one_place_and_all_over_a_page() {
+    let one = format!("BT /F 10 Tf {} ET", "1 0 0 1 50 700 Tm (a) Tj ".repeat(400_000));
+    survives("one place", file(&[&one]));
+    let mut all = String::from("BT /F 2 Tf ");
+    for n in 0..300_000_u64 {
+        let (x, y) = (n * 7919 % 6000, n * 104_729 % 8000);
+        let _ = write!(all, "1 0 0 1 {}.{} {}.{} Tm (ab) Tj ", x / 10, x % 10, y / 10, y % 10);
+    }
+    survives("everywhere", file(&[&all]));
+    let grid = (0..150_000).fold(String::from("BT /F 4 Tf "), |page, n| {
+        page + &format!("1 0 0 1 {} {} Tm (cell) Tj ", n % 40 * 15, n / 40)
+    });
+    survives("a table without end", file(&[&grid]));
+}
+
+#[test]
+fn numbers_that_are_none_and_fonts_without_size() {
+    let numbers =
+        ["0", "-1", "1e38", "99999999999999999999999999999999999999", "-0.0000001", "NaN", "2147483648"];
+    let mut page = String::new();
+    for one in numbers {
+        for two in numbers {
+            let _ = write!(
+                page,
+                "BT /F {one} Tf {two} 0 0 {one} {two} {one} Tm {two} Tc {one} Tw {two} Tz (text here) Tj [(a) {one} (b) {two}] TJ ET {one} {two} {two} {one} re f {one} {two} m {two} {one} l S "
+            );
+        }
+    }
+    survives("numbers", file(&[&page, &at(50, 50, "F", 10, "end")]));
+}
+
+#[test]
+fn forms_within_themselves_and_many_times() {
+    let content = "q /X Do /X Do /X Do /X Do BT /F 10 Tf 50 700 Td (x) Tj ET Q";
+    let form = format!(
+        "1000 0 obj<</Type/XObject/Subtype/Form/BBox[0 0 600 800]/Resources<</XObject<</X 1000 0 R>>>>/Length {}>>stream\n{content}\nendstream endobj",
+        content.len()
+    );
+    survives("forms", with_objects(&["/X Do ".repeat(1000).as_str()], "", &form));
+}
+
+#[test]
+fn floods_of_lines_links_hyphens_and_states() {
+    let rules = "50 700 500 0.5 re f 50 700 m 500 700 l S ".repeat(100_000);
+    let table =
+        (0..400).fold(String::new(), |page, n| page + &at(50 + n % 2 * 100, 700 - n / 2 * 3, "F", 3, "cell"));
+    survives("rules", file(&[&(rules + &table)]));
+    let dots = "50 700 3 3 re f ".repeat(50_000) + &at(60, 699, "F", 10, "item");
+    survives("dots", file(&[&dots]));
+    let hyphens = (0..60_000)
+        .fold(String::from("BT /F 1 Tf 1 0 0 1 50 700 Tm "), |page, _| page + "(aaaa-) Tj 0 -1.2 Td ");
+    survives("hyphens", file(&[&(hyphens + "ET")]));
+    let link = "<</Subtype/Link/Rect[0 0 600 800]/A<</S/URI/URI(https://example.com)>>>>".repeat(20_000);
+    survives(
+        "links",
+        with_objects(&[&at(50, 700, "F", 10, "a").repeat(20_000)], &format!("/Annots[{link}]"), ""),
+    );
+    survives("states", file(&[&"q ".repeat(500_000)]));
+}
+
+#[test]
+fn thousands_of_pages_and_an_outline_in_a_circle() {
+    let page = at(50, 700, "F", 10, "A page among many others.");
+    let text = read(file(&vec![page.as_str(); 3200]));
+    assert!(text.contains("[PDF page 3000]") && !text.contains("[PDF page 3001]"));
+    assert!(text.contains("Only 3000 of the PDF's 3200 pages were read."), "{}", &text[text.len() - 200..]);
+    let mut circle = String::from_utf8(file(&[&page]))
+        .expect("text")
+        .replace("/Type/Catalog", "/Type/Catalog/Outlines 1001 0 R");
+    circle = circle.replace("5 0 obj", "1001 0 obj<</First 1002 0 R>>endobj 1002 0 obj<</Title(A)/First 1002 0 R/Next 1002 0 R>>endobj\n5 0 obj");
+    survives("outline", circle.into_bytes());
+}
+
+#[test]
+fn damaged_files_are_read_as_far_as_they_go() {
+    let page = at(50, 700, "F", 10, "What is left of it.");
+    let whole = file(&[&page, &page]);
+    for step in 1..40 {
+        survives("cut", whole[..whole.len() * step / 40].to_vec());
+        let mut flipped = whole.clone();
+        for at in (step..flipped.len()).step_by(97) {
+            flipped[at] ^= 0x15;
+        }
+        survives("flipped", flipped);
+    }
+    let mut wrong = whole;
+    wrong.truncate(wrong.len() - 5);
+    wrong.extend(b"startxref\n99999\n%%EOF");
+    assert!(read(wrong).contains("What is left of it."));
+}
