@@ -493,11 +493,87 @@ def held_manual(path):
     return blocks
 
 
+# --- a second set that was kept back --------------------------------------------------------------
+
+
+def fresh_journal(path):
+    """Two narrow columns with unnumbered headings in capitals, a table in one column and numbered references."""
+    heads = ["BOARDS", "INSTRUMENTS", "FORECASTS"]
+    references = [f"Miller, A. and Stone, B.: {text.split('.')[0]}. Letters of the River {n}, 19{30 + n}." for n, text in enumerate(w.P[12:18], 1)]
+    blocks = [("h", 2, heads[0]), ("p", w.P[1]), ("p", w.P[2]), ("p", w.P[3]), ("h", 2, heads[1]), ("p", w.P[4]), ("p", w.P[5])]
+    rest = [("p", w.P[10]), ("p", w.P[11]), ("h", 2, heads[2]), ("p", w.P[9]), ("p", w.P[6]), ("p", w.P[7]), ("p", w.P[8])]
+    small = [[row[0], row[1], row[4]] for row in w.TABLE]
+    text = HEAD % ("twocolumn,9pt,a4paper", "\\usepackage[T1]{fontenc}\\usepackage{lmodern}\\renewcommand{\\familydefault}{\\sfdefault}\\pagestyle{empty}", w.TITLE, w.AUTHOR)
+    body = tex_body(blocks, False) + "\n\n" + "{\\centering\\small " + tex_table(small, "rules") + "\\par}\n\n" + tex_body(rest, False)
+    body += "\\section*{REFERENCES}\\begin{list}{}{\\setlength{\\leftmargin}{1.5em}\\setlength{\\labelwidth}{1.2em}}" + "".join(f"\\item[{n}.] {tex(one)}" for n, one in enumerate(references, 1)) + "\\end{list}"
+    latex(path, text + "\\maketitle\\thispagestyle{empty}" + body + "\\end{document}")
+    return [("h", 1, w.TITLE), ("line", w.AUTHOR), *blocks, ("table", small), *rest, ("h", 2, "REFERENCES"), ("ol", references)]
+
+
+def fresh_newsletter(path):
+    """A wide column and a narrow one beside it, then two columns."""
+    main = [("h", 2, "The flood of the year"), ("p", w.P[7]), ("p", w.P[6]), ("p", w.P[8]), ("p", w.P[3])]
+    side = [("h", 2, "In short"), ("p", w.P[19]), ("p", w.P[17])]
+    last = [("h", 2, "From the archive"), ("p", w.P[15]), ("p", w.P[16]), ("p", w.P[12]), ("p", w.P[13])]
+    inner = lambda blocks: page(blocks).split("<body>")[1]
+    style = "body { font: 9.5pt DejaVu Sans } .m { float: left; width: 62% } .s { float: right; width: 32% } .l { clear: both; columns: 2; column-gap: 9mm; text-align: justify } .l h2 { column-span: all }"
+    weasy(path, page([("h", 1, "Letter of the river"), ("raw", f"<div class=m>{inner(main)}</div><div class=s>{inner(side)}</div><div class=l>{inner(last)}</div>")], style))
+    return [("h", 1, "Letter of the river"), *main, *side, *last]
+
+
+def fresh_platypus(path):
+    """Frames of reportlab with a grid whose cells wrap, and heads on every page."""
+    from reportlab.lib.styles import getSampleStyleSheet
+    from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph, Spacer, Table
+
+    styles = getSampleStyleSheet()
+    blocks = [("h", 1, "Parts and stations"), ("p", w.P[17]), ("h", 2, "Parts"), ("table", w.WRAPPED), ("p", w.P[4]), ("p", w.P[5]), ("h", 2, "Stations"), ("table", w.TABLE), ("p", w.P[10]), ("p", w.P[11]), ("p", w.P[12]), ("p", w.P[13]), ("p", w.P[14]), ("p", w.P[15]), ("p", w.P[16])]
+    story = []
+    for kind, *rest in blocks:
+        if kind == "h":
+            story.append(Paragraph(rest[1], styles[f"Heading{rest[0]}"]))
+        elif kind == "p":
+            story += [Paragraph(rest[0], styles["BodyText"]), Spacer(1, 4)]
+        else:
+            rows = [[Paragraph(cell, styles["BodyText"]) for cell in row] for row in rest[0]]
+            widths = [70, 60, 260] if len(rest[0][0]) == 3 else None
+            story += [Table(rows, colWidths=widths, style=[("GRID", (0, 0), (-1, -1), 0.5, (0, 0, 0)), ("VALIGN", (0, 0), (-1, -1), "TOP")]), Spacer(1, 8)]
+
+    def head(c, document):
+        c.setFont("Helvetica", 8)
+        c.drawString(72, 810, "Office of the river")
+        c.drawRightString(523, 810, f"Page {document.page}")
+
+    document = BaseDocTemplate(str(path), pagesize=(595, 842), invariant=1)
+    document.addPageTemplates([PageTemplate(frames=[Frame(72, 72, 451, 720)], onPage=head)])
+    document.build(story)
+    return blocks
+
+
+def fresh_thesis(path):
+    """A thesis of typst: outline, numbered headings three deep, notes, code in the text, nested lists."""
+    blocks = [("h", 1, "1 Water"), ("p", w.P[0]), ("h", 2, "1.1 Boards"), ("p", w.P[1]), ("p", w.P[2]), ("h", 3, "1.1.1 Wood"), ("p", w.P[3]), ("h", 2, "1.2 Pipes"), ("p", w.P[4]), ("ul", w.BULLETS), ("p", w.P[5]), ("h", 1, "2 Numbers"), ("p", w.P[12]), ("code", w.CODE), ("p", w.P[13]), ("ol", w.STEPS), ("p", w.P[14])]
+    source = [("h", rest[0], rest[1].split(" ", 1)[1]) if kind == "h" else (kind, *rest) for kind, *rest in blocks]
+    top = '#set page(paper: "a5", numbering: "1", header: align(right)[#smallcaps[The gauges]])\n#set heading(numbering: "1.1")\n#set text(font: "Libertinus Serif", size: 10pt)\n#outline(title: [Contents])\n#pagebreak()\n'
+    typst_pdf(path, top + typ_body(source))
+    entries = [("line", rest[1]) for kind, *rest in blocks if kind == "h"]
+    return [("h", 1, "Contents"), *entries, *blocks]
+
+
+def fresh_leaflet(path):
+    """A leaflet of a browser on its side: three columns with headings, one with a table."""
+    blocks = [("h", 2, "Boards"), ("p", w.P[1]), ("p", w.P[2]), ("h", 2, "Stations"), ("table", [row[:3] for row in w.TABLE]), ("h", 2, "Steps"), ("ol", w.STEPS), ("h", 2, "Floods"), ("p", w.P[6]), ("p", w.P[8]), ("h", 2, "Trust"), ("p", w.P[14])]
+    style = "@page { size: A4 landscape; margin: 12mm } body { font: 10.5pt DejaVu Sans; columns: 3; column-gap: 12mm; column-fill: auto; height: 170mm } td, th { padding: 1px 8px 1px 0; text-align: left }"
+    chromium(path, page(blocks, style))
+    return blocks
+
+
 ALL = {
     "article": article, "two-columns": two_columns, "three-columns": three_columns, "wide-table": wide_table, "ruled": ruled,
     "unruled": unruled, "book": book, "maths": maths, "slides": slides, "lists": lists, "code": code, "chinese": chinese,
     "hebrew": hebrew, "rotated": rotated, "form": form, "out-of-order": out_of_order,
     "held-groff": held_groff, "held-newspaper": held_newspaper, "held-report": held_report, "held-paper": held_paper, "held-manual": held_manual,
+    "fresh-journal": fresh_journal, "fresh-newsletter": fresh_newsletter, "fresh-platypus": fresh_platypus, "fresh-thesis": fresh_thesis, "fresh-leaflet": fresh_leaflet,
 }
 
 
