@@ -126,8 +126,7 @@ def article(path):
 def two_columns(path):
     blocks = sections(True, ["Boards and Books", "Instruments", "Floods", "Forecasts", "Errors"], 0, 4)
     abstract = w.P[20]
-    fonts = "\\usepackage[T1]{fontenc}\\usepackage{lmodern}"
-    text = HEAD % ("twocolumn,10pt", fonts, w.TITLE, w.AUTHOR)
+    text = HEAD % ("twocolumn,10pt", "", w.TITLE, w.AUTHOR)
     text += f"\\twocolumn[\\maketitle\\begin{{quote}}{tex(abstract)}\\end{{quote}}\\vspace{{2em}}]\n"
     latex(path, text + tex_body(blocks) + "\\end{document}")
     return [("h", 1, w.TITLE), ("line", w.AUTHOR), ("p", abstract), *blocks]
@@ -503,7 +502,7 @@ def fresh_journal(path):
     blocks = [("h", 2, heads[0]), ("p", w.P[1]), ("p", w.P[2]), ("p", w.P[3]), ("h", 2, heads[1]), ("p", w.P[4]), ("p", w.P[5])]
     rest = [("p", w.P[10]), ("p", w.P[11]), ("h", 2, heads[2]), ("p", w.P[9]), ("p", w.P[6]), ("p", w.P[7]), ("p", w.P[8])]
     small = [[row[0], row[1], row[4]] for row in w.TABLE]
-    text = HEAD % ("twocolumn,9pt,a4paper", "\\usepackage[T1]{fontenc}\\usepackage{lmodern}\\renewcommand{\\familydefault}{\\sfdefault}\\pagestyle{empty}", w.TITLE, w.AUTHOR)
+    text = HEAD % ("twocolumn,9pt,a4paper", "\\renewcommand{\\familydefault}{\\sfdefault}\\pagestyle{empty}", w.TITLE, w.AUTHOR)
     body = tex_body(blocks, False) + "\n\n" + "{\\centering\\small " + tex_table(small, "rules") + "\\par}\n\n" + tex_body(rest, False)
     body += "\\section*{REFERENCES}\\begin{list}{}{\\setlength{\\leftmargin}{1.5em}\\setlength{\\labelwidth}{1.2em}}" + "".join(f"\\item[{n}.] {tex(one)}" for n, one in enumerate(references, 1)) + "\\end{list}"
     latex(path, text + "\\maketitle\\thispagestyle{empty}" + body + "\\end{document}")

@@ -174,9 +174,9 @@ struct Band {
 /// The lines of one side of a band.
 #[derive(Debug, Default)]
 struct Stats {
-    weights: usize,
-    /// Texts between gaps as wide as those of tables.
+    /// Texts between gaps as wide as those of tables, and how long the longest of each line is.
     texts: usize,
+    longest: Vec<usize>,
     widths: Vec<f64>,
     starts: Vec<f64>,
     ends: Vec<f64>,
@@ -256,8 +256,10 @@ fn add(
             cut += chain.pieces.len();
         }
         if let Some(side) = sides.get_mut(usize::from(is_right)) {
-            side.texts += chains(chain.pieces, GAP * size).len();
-            side.weights += chain.pieces.iter().map(Fragment::weight).sum::<usize>();
+            for text in chains(chain.pieces, GAP * size) {
+                side.texts += 1;
+                side.longest.push(text.pieces.iter().map(Fragment::weight).sum());
+            }
             side.start = Some(side.start.map_or(chain.start, |start| start.min(chain.start)));
             side.end = Some(side.end.map_or(chain.end, |end| end.max(chain.end)));
         }
@@ -281,8 +283,8 @@ fn add(
 impl Stats {
     fn add(&mut self, line: &Self) {
         let (Some(start), Some(end)) = (line.start, line.end) else { return };
-        self.weights += line.weights;
         self.texts += line.texts;
+        self.longest.extend(line.longest.iter().max());
         self.widths.push(end - start);
         self.starts.push(start);
         self.ends.push(end);
@@ -294,9 +296,11 @@ impl Stats {
         self.widths.len()
     }
 
-    /// Characters of a text.
-    fn mean(&self) -> usize {
-        self.weights / self.texts.max(1)
+    /// Characters of the longest text of most lines.
+    fn usual(&self) -> usize {
+        let mut longest = self.longest.clone();
+        longest.sort_unstable();
+        longest.get(longest.len() / 2).copied().unwrap_or_default()
     }
 
     /// Whether most lines are nearly as wide as all of them.
@@ -329,12 +333,12 @@ fn class(band: &Band) -> Class {
     if fewer < MIN_LINES {
         return if left.lines() + right.lines() < 8 || fewer == 0 { Class::Open } else { Class::Whole };
     }
-    let is_text = |side: &Stats| side.mean() >= TEXT && side.is_full();
+    let is_text = |side: &Stats| side.usual() >= TEXT && side.is_full();
     let are_texts = is_text(left) && is_text(right) && gap(left, right) > 0.0;
     let are_apart = fewer > MIN_LINES
         && band.both * 5 < fewer * 2
-        && left.mean() >= SHORT_TEXT
-        && right.mean() >= SHORT_TEXT;
+        && left.usual() >= SHORT_TEXT
+        && right.usual() >= SHORT_TEXT;
     if are_texts || are_apart { Class::Columns } else { Class::Whole }
 }
 

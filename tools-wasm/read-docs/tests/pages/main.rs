@@ -4,7 +4,6 @@
 
 mod behaviour;
 mod fake;
+mod files;
 mod hostile;
 mod pdf;
-#[path = "../support/pdf.rs"]
-mod support;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::fake::{Fake, data};
-use crate::support::{at, file, order, with_objects};
+use crate::files::{at, file, order, with_objects};
 use serde_json::json;
 
 const URL: &str = "https://example.org/x.pdf";

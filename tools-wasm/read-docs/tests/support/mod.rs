@@ -2,7 +2,6 @@
 //! at what markdown is rendered as rather than at how it is written.
 
 pub mod data;
-pub mod pdf;
 pub mod readability;
 pub mod rendered;
 pub mod shingles;

@@ -45,7 +45,7 @@ pub fn words(text: &str) -> Vec<String> {
 }
 
 /// F1 of the pairs of words that follow each other.
-#[allow(clippy::cast_precision_loss)]
+#[expect(clippy::cast_precision_loss, reason = "counts of words")]
 pub fn order(expected: &str, got: &str) -> f64 {
     let pairs = |text: &str| {
         let mut counts: HashMap<(String, String), usize> = HashMap::new();
