@@ -180,6 +180,72 @@ fn text_that_is_markup_is_escaped() {
     assert_eq!(read(file(&[&page])), "\\# no heading\n\n\\[a\\](https://example.com) \\<b>");
 }
 
+#[test]
+fn encrypted_files_are_read_if_they_need_no_password() {
+    let bytes = |name: &str| {
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).expect("a file")
+    };
+    let text = read(bytes("open-without-password.pdf"));
+    assert!(text.contains("# Report of a reading") && text.contains("Fennick"), "{text}");
+    let refused = Fake::new("application/pdf", bytes("locked.pdf")).refused(&json!({"url": URL}));
+    assert!(refused.contains("encrypted and needs a password"), "{refused}");
+}
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, most: u64) -> i32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        i32::try_from((self.0 >> 33) % most).expect("small")
+    }
+}
+
+#[test]
+fn no_word_is_lost_or_said_twice_wherever_it_stands() {
+    for seed in 0..400 {
+        let mut numbers = Numbers(seed);
+        // From a few words anywhere to hundreds on a grid, in rows, in columns.
+        let (across, down) = (1 + numbers.below(60), 1 + numbers.below(90));
+        let count = 1 + numbers.below(250);
+        let mut page = String::new();
+        for n in 0..count {
+            let (x, y) = (20 + numbers.below(560) / across * across, 20 + numbers.below(760) / down * down);
+            let size = if numbers.below(10) == 0 { 5 + numbers.below(20) } else { 10 };
+            let font = ["F", "F", "F", "B", "C"][usize::try_from(numbers.below(5)).expect("small")];
+            page += &at(x, y, font, size, &format!("q{n:03}z"));
+        }
+        let rules = "50 400 500 1 re f ".repeat(usize::try_from(numbers.below(3)).expect("small"));
+        let text = read(file(&[&(rules + &page)]));
+        let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        for n in 0..count {
+            assert_eq!(text.matches(&format!("q{n:03}z")).count(), 1, "word {n} of page {seed}: {text}");
+        }
+    }
+}
+
+#[test]
+fn real_files_that_are_cut_or_changed_end_soon() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pdf");
+    for entry in std::fs::read_dir(&folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|kind| kind == "pdf") {
+            let whole = std::fs::read(&path).expect("a file");
+            let mut numbers = Numbers(whole.len() as u64);
+            for part in 1..8 {
+                survives("cut", whole[..whole.len() * part / 8].to_vec());
+                let mut changed = whole.clone();
+                for _ in 0..20 * part {
+                    let at = usize::try_from(numbers.below(whole.len() as u64)).expect("small");
+                    changed[at] =
+                        changed[at].wrapping_add(1 + u8::try_from(numbers.below(200)).expect("a byte"));
+                }
+                survives("changed", changed);
+            }
+        }
+    }
+}
+
 /// Ends soon, with a text or an error.
 fn survives(name: &str, body: Vec<u8>) {
     /// Generous: tests run on shared machines.
