@@ -237,7 +237,7 @@ fn is_entry(line: &Line) -> bool {
     };
     let ends = line.pieces.last().is_some_and(|piece| is_number(&piece.text));
     let last = chains.last().is_some_and(|chain| chain.pieces.len() == 1);
-    ends && (table::is_leader(&line.pieces) || chains.len() >= 2 && last)
+    table::is_leader(&line.pieces) && line.pieces.len() > 4 || ends && chains.len() >= 2 && last
 }
 
 fn without_leaders(text: &str) -> String {

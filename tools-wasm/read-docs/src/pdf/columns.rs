@@ -5,7 +5,7 @@
 //! of tables share gaps, too; they are kept together, because their lines are short or lie
 //! at the same height on both sides.
 
-use super::fragment::{Fragment, whole};
+use super::fragment::{Fragment, SPACE, whole};
 use super::line::{chains, weighted_median};
 use super::rules::Rule;
 
@@ -58,8 +58,32 @@ impl Budget {
 /// The parts of a page, each of one column.
 pub(super) fn regions(fragments: Vec<Fragment>, rules: &[Rule], budget: &mut Budget) -> Vec<Vec<Fragment>> {
     let mut out = Vec::new();
-    split(fragments, rules, (0, budget), &mut out);
+    split(led(fragments), rules, (0, budget), &mut out);
     out
+}
+
+/// Dots that lead to a number reach up to it, so that no gutter is seen there.
+fn led(mut fragments: Vec<Fragment>) -> Vec<Fragment> {
+    let is_dots = |text: &str| text.chars().all(|c| matches!(c, '.' | '·' | '…'));
+    if !fragments.iter().any(|fragment| is_dots(&fragment.text) || fragment.text.ends_with("...")) {
+        return fragments;
+    }
+    fragments.sort_by(|one, two| one.base.total_cmp(&two.base).then(one.start.total_cmp(&two.start)));
+    for at in 1..fragments.len() {
+        let [Some(before), Some(after)] = [fragments.get(at - 1), fragments.get(at)] else { continue };
+        let leads = is_dots(&before.text) || before.text.ends_with("...");
+        let is_number = after.text.len() <= 6 && after.text.chars().all(char::is_alphanumeric);
+        let is_same = (after.base - before.base).abs() < 0.1 * before.size;
+        let end = after.start - SPACE * 2.0 * after.size;
+        if leads
+            && is_number
+            && is_same
+            && let Some(before) = fragments.get_mut(at - 1)
+        {
+            before.end = before.end.max(end);
+        }
+    }
+    fragments
 }
 
 fn split(

@@ -12,7 +12,7 @@ use super::links::Links;
 use super::matrix::Matrix;
 
 /// A wider gap than this part of the font's size parts words.
-pub(super) const SPACE: f64 = 0.18;
+pub(super) const SPACE: f64 = 0.12;
 /// A character that begins farther back than this part of the size goes on elsewhere.
 const BACK: f64 = 0.35;
 /// A greater distance from the line than this part of the size is raised or lowered.

@@ -15,6 +15,9 @@ const CLEARLY_LARGER: f64 = 1.3;
 const MAX_CHARS: usize = 220;
 const MAX_LINES: usize = 4;
 const MAX_BOLD_CHARS: usize = 120;
+/// So many headings are at most this part of all text, in percent.
+const MANY: usize = 10;
+const PART: usize = 40;
 /// Sizes that differ by less, as a part, are one level.
 const SAME: f64 = 0.96;
 
@@ -35,6 +38,8 @@ pub(super) struct Headings {
     levels: HashMap<Look, usize>,
     /// The least depth of the numbers of a look.
     depths: HashMap<Look, usize>,
+    /// The level of most headings whose numbers are so deep: all of them have it.
+    numbered: HashMap<usize, usize>,
 }
 
 fn quarters(size: f64) -> i32 {
@@ -50,19 +55,38 @@ fn as_text(block: &Block) -> Option<&Text> {
 
 impl Headings {
     pub(super) fn of(pages: &[PageText], size: f64, titles: HashMap<String, usize>) -> Self {
-        let mut headings = Self { size, titles, levels: HashMap::new(), depths: HashMap::new() };
-        let mut looks: HashMap<Look, usize> = HashMap::new();
+        let mut headings =
+            Self { size, titles, levels: HashMap::new(), depths: HashMap::new(), numbered: HashMap::new() };
+        // How many texts have a look, and how long they are.
+        let mut looks: HashMap<Look, (usize, usize)> = HashMap::new();
+        let mut all = 0_usize;
         for text in pages.iter().flat_map(|page| &page.body).filter_map(as_text) {
+            let length: usize = text.spans.iter().map(|span| span.text.len()).sum();
+            all = all.saturating_add(length);
             if headings.is_heading(text) {
-                *looks.entry(look(text)).or_default() += 1;
+                let seen = looks.entry(look(text)).or_default();
+                *seen = (seen.0 + 1, seen.1.saturating_add(length));
                 if let Some(depth) = depth(&text.plain()) {
                     let least = headings.depths.entry(look(text)).or_insert(depth);
                     *least = depth.min(*least);
                 }
             }
         }
-        headings.levels = levels(looks.keys().copied().collect());
+        headings.levels = levels(without_common(looks, all));
+        headings.numbered = headings.numbered(pages);
         headings
+    }
+
+    fn numbered(&self, pages: &[PageText]) -> HashMap<usize, usize> {
+        let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
+        for text in pages.iter().flat_map(|page| &page.body).filter_map(as_text) {
+            if let (Some(level), Some(depth)) = (self.level(text), depth(&text.plain())) {
+                *counts.entry((depth, level)).or_default() += 1;
+            }
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_unstable_by_key(|((depth, level), count)| (*depth, *count, std::cmp::Reverse(*level)));
+        counts.into_iter().map(|((depth, level), _)| (depth, level)).collect()
     }
 
     /// The level of a heading from 1 to 6; none for other text.
@@ -71,8 +95,12 @@ impl Headings {
             return None;
         }
         let look = look(text);
-        let level = self.levels.get(&look).copied().unwrap_or(6);
-        let deeper = match (depth(&text.plain()), self.depths.get(&look)) {
+        let level = self.levels.get(&look).copied()?;
+        let depth = depth(&text.plain());
+        if let Some(level) = depth.and_then(|depth| self.numbered.get(&depth)) {
+            return Some(*level);
+        }
+        let deeper = match (depth, self.depths.get(&look)) {
             (Some(depth), Some(least)) => depth.saturating_sub(*least),
             _ => 0,
         };
@@ -105,6 +133,19 @@ impl Headings {
         text.size >= CLEARLY_LARGER * self.size && (!ends || text.lines == 1)
             || text.size >= LARGER * self.size && !ends && text.lines <= 2 && depth(&plain).is_some()
     }
+}
+
+/// Looks without the smallest ones where most text would be headings: on slides, text is large.
+fn without_common(looks: HashMap<Look, (usize, usize)>, all: usize) -> Vec<Look> {
+    let (mut count, mut length) = looks.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let mut looks: Vec<_> = looks.into_iter().collect();
+    looks.sort_unstable_by_key(|(look, _)| std::cmp::Reverse(*look));
+    while count >= MANY && length > all / 100 * PART {
+        let Some((_, seen)) = looks.pop() else { break };
+        count -= seen.0;
+        length -= seen.1;
+    }
+    looks.into_iter().map(|(look, _)| look).collect()
 }
 
 fn look(text: &Text) -> Look {

@@ -16,17 +16,22 @@ const MAX_CELLS: i32 = 64;
 /// Longest address.
 const MAX_BYTES: usize = 4096;
 
+type Point = (f64, f64);
+
 #[derive(Debug)]
 struct Link {
-    from: (f64, f64),
-    to: (f64, f64),
-    address: String,
+    from: Point,
+    to: Point,
+    /// The number of its address: a link over two lines is two of one address.
+    address: usize,
 }
 
 /// The links of one page.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    links: Vec<Link>,
+    addresses: Vec<String>,
+    numbers: HashMap<String, usize>,
+    areas: Vec<Link>,
     /// By row of the grid.
     rows: HashMap<i32, Vec<usize>>,
 }
@@ -36,42 +41,48 @@ impl Links {
         let mut links = Self::default();
         if let Some(annotations) = page.raw().get::<Array<'_>>("Annots") {
             for annotation in annotations.iter::<Dict<'_>>().take(MAX_LINKS) {
-                if let Some(link) = read(&annotation) {
-                    links.add(link);
+                if let Some((address, from, to)) = read(&annotation) {
+                    links.add(address, from, to);
                 }
             }
         }
         links
     }
 
-    fn add(&mut self, link: Link) {
-        let rows = cell(link.from.1)..=cell(link.to.1);
+    fn add(&mut self, address: String, from: Point, to: Point) {
+        let rows = cell(from.1)..=cell(to.1);
         if rows.end().saturating_sub(*rows.start()) >= MAX_CELLS {
             return;
         }
-        let number = self.links.len();
+        let number = self.areas.len();
         for row in rows {
             let there = self.rows.entry(row).or_default();
             if there.len() < MAX_IN_CELL {
                 there.push(number);
             }
         }
-        self.links.push(link);
+        let next = self.addresses.len();
+        let address = *self.numbers.entry(address).or_insert_with_key(|address| {
+            self.addresses.push(address.clone());
+            next
+        });
+        self.areas.push(Link { from, to, address });
     }
 
-    /// The number of the link at a point.
+    /// The number of the address that a point leads to.
     pub(super) fn at(&self, x: f64, y: f64) -> Option<usize> {
-        if self.links.is_empty() {
+        if self.areas.is_empty() {
             return None;
         }
         let there = self.rows.get(&cell(y))?;
         let is_at =
             |link: &Link| (link.from.0..=link.to.0).contains(&x) && (link.from.1..=link.to.1).contains(&y);
-        there.iter().copied().find(|number| self.links.get(*number).is_some_and(is_at))
+        let mut there = there.iter().filter_map(|number| self.areas.get(*number));
+        there.find(|link| is_at(link)).map(|link| link.address)
     }
 
     pub(super) fn address(&self, number: usize) -> Option<&str> {
-        self.links.get(number).map(|link| link.address.as_str())
+        self.addresses.get(number).map(String::as_str)
     }
 }
 
@@ -79,7 +90,8 @@ fn cell(y: f64) -> i32 {
     whole((y / CELL).floor())
 }
 
-fn read(annotation: &Dict<'_>) -> Option<Link> {
+/// The address of a link, and two corners of where it is.
+fn read(annotation: &Dict<'_>) -> Option<(String, Point, Point)> {
     let action = annotation.get::<Dict<'_>>("A")?;
     if action.get::<Name<'_>>("S")?.as_str() != "URI" {
         return None;
@@ -93,9 +105,5 @@ fn read(annotation: &Dict<'_>) -> Option<Link> {
     let sides: Vec<f64> = annotation.get::<Array<'_>>("Rect")?.iter::<f64>().take(4).collect();
     let [x0, y0, x1, y1] = <[f64; 4]>::try_from(sides).ok()?;
     let is_there = [x0, y0, x1, y1].iter().all(|side| side.is_finite());
-    (is_usable && is_there).then(|| Link {
-        from: (x0.min(x1), y0.min(y1)),
-        to: (x0.max(x1), y0.max(y1)),
-        address,
-    })
+    (is_usable && is_there).then(|| (address, (x0.min(x1), y0.min(y1)), (x0.max(x1), y0.max(y1))))
 }
