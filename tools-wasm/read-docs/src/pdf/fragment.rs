@@ -17,6 +17,9 @@ pub(super) const SPACE: f64 = 0.12;
 const BACK: f64 = 0.35;
 /// A greater distance from the line than this part of the size is raised or lowered.
 const RAISED: f64 = 0.08;
+/// What is added to every character counts as a part of it up to this part of the size: letters that are spread are
+/// one word.
+const MOST_EXTRA: f64 = 0.6;
 /// Most bytes of a fragment.
 const MAX_BYTES: usize = 4096;
 /// Most characters of one page. Dense pages have 20,000.
@@ -182,7 +185,8 @@ impl Spot {
         }
         // A font of negative size is mirrored, with the matrix that turns it back.
         let width = glyph.width * stretch;
-        let extra = (glyph.extra * stretch).clamp(0.0, 0.6 * size);
+        let extra = glyph.extra * stretch;
+        let extra = if extra.is_finite() { extra.clamp(0.0, MOST_EXTRA * size) } else { 0.0 };
         let end_in_text = if width.is_finite() { width.clamp(-FARTHEST, FARTHEST) } else { 0.0 };
         let degrees = along.1.atan2(along.0).to_degrees().round();
         let angle = if degrees.is_finite() { whole(degrees).rem_euclid(360) } else { return None };

@@ -141,57 +141,48 @@ pub(super) fn chains(pieces: &[Fragment], gap: f64) -> Vec<Chain<'_>> {
 /// The text of pieces from left to right, in the order of reading.
 pub(super) fn spans(pieces: &[Fragment], size: f64, base: f64) -> Vec<Span> {
     let space = space(pieces);
-    let mut spans: Vec<Span> = Vec::new();
-    let mut push = |piece: &Fragment, has_space: bool| {
-        let kind = kind(piece, size, base);
-        match spans.last_mut() {
-            Some(last) if last.kind == kind => {
-                if has_space {
-                    last.text.push(' ');
-                }
-                last.text.push_str(&piece.text);
-            }
-            Some(last) => {
-                // The space belongs to what is plain.
-                let is_before = has_space && last.kind == Kind::Plain;
-                if is_before {
-                    last.text.push(' ');
-                }
-                let lead = if has_space && !is_before && kind == Kind::Plain { " " } else { "" };
-                if has_space && !is_before && lead.is_empty() {
-                    spans.push(Span { text: " ".to_owned(), kind: Kind::Plain });
-                }
-                spans.push(Span { text: format!("{lead}{}", piece.text), kind });
-            }
-            None => spans.push(Span { text: piece.text.clone(), kind }),
-        }
-    };
-    if is_right_to_left(pieces) {
-        // Runs of other text within keep their own order.
-        let runs: Vec<&[Fragment]> = pieces.chunk_by(|one, two| is_foreign(one) && is_foreign(two)).collect();
-        let mut before: Option<&Fragment> = None;
-        for run in runs.into_iter().rev() {
-            for (at, piece) in run.iter().enumerate() {
-                let gap = before.map_or(0.0, |before| {
-                    if at > 0 {
-                        piece.start - before.end
-                    } else {
-                        before.start - run.last().map_or(before.start, |last| last.end)
-                    }
-                });
-                push(piece, before.is_some() && gap > space * piece.size);
-                before = if at + 1 == run.len() { run.first() } else { Some(piece) };
-            }
-        }
-    } else {
-        let mut before: Option<&Fragment> = None;
+    let mut spans = Vec::new();
+    let mut before: Option<&Fragment> = None;
+    if !is_right_to_left(pieces) {
         for piece in pieces {
             let has_space = before.is_some_and(|before| is_apart(before, piece, space));
-            push(piece, has_space);
+            push(piece, has_space, kind(piece, size, base), &mut spans);
             before = Some(piece);
+        }
+        return spans;
+    }
+    // Runs of other text within keep their own order.
+    for run in pieces.chunk_by(|one, two| is_foreign(one) && is_foreign(two)).rev() {
+        for (at, piece) in run.iter().enumerate() {
+            let end = run.last().map_or(piece.end, |last| last.end);
+            let gap = before.map(|before| if at > 0 { piece.start - before.end } else { before.start - end });
+            let has_space = gap.is_some_and(|gap| gap > space * piece.size);
+            push(piece, has_space, kind(piece, size, base), &mut spans);
+            before = if at + 1 == run.len() { run.first() } else { Some(piece) };
         }
     }
     spans
+}
+
+/// Adds a piece to the text before it. A space between belongs to what is plain.
+fn push(piece: &Fragment, has_space: bool, kind: Kind, spans: &mut Vec<Span>) {
+    let space = if has_space { " " } else { "" };
+    match spans.last_mut() {
+        Some(last) if last.kind == kind => {
+            last.text.push_str(space);
+            last.text.push_str(&piece.text);
+        }
+        Some(last) if last.kind == Kind::Plain => {
+            last.text.push_str(space);
+            spans.push(Span { text: piece.text.clone(), kind });
+        }
+        Some(_) if has_space && kind != Kind::Plain => {
+            spans.push(Span { text: space.to_owned(), kind: Kind::Plain });
+            spans.push(Span { text: piece.text.clone(), kind });
+        }
+        Some(_) => spans.push(Span { text: format!("{space}{}", piece.text), kind }),
+        None => spans.push(Span { text: piece.text.clone(), kind }),
+    }
 }
 
 /// Whether most letters are of a script that is written from right to left.

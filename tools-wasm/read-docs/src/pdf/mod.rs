@@ -9,12 +9,14 @@
 
 mod bidi;
 mod block;
+mod code;
 mod columns;
 mod compose;
 mod content;
 mod dots;
 mod font;
 mod fragment;
+mod gutter;
 mod heading;
 mod line;
 mod links;

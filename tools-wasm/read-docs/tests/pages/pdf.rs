@@ -162,6 +162,39 @@ fn a_long_file_has_an_outline_of_its_headings() {
 }
 
 #[test]
+fn turned_text_is_read_like_any_other() {
+    let mut page = String::new();
+    for n in 0..12 {
+        for (y, side) in [(50, "left"), (400, "right")] {
+            let text = format!("{side} line {n} with words that fill its column up");
+            let _ = write!(page, "BT /F 10 Tf 0 1 -1 0 {} {y} Tm ({text}) Tj ET ", 100 + 12 * n);
+        }
+    }
+    let text = read(file(&[&page]));
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+    assert!(place("left line 0") < place("left line 11") && place("left line 11") < place("right line 0"));
+}
+
+#[test]
+fn notes_stand_at_the_end_of_their_page_with_their_marks() {
+    let mark = |x: i32, y: i32| at(x, y, "F", 6, "1");
+    let mut page = at(50, 700, "F", 10, "A sentence with a note")
+        + &mark(151, 704)
+        + &at(157, 700, "F", 10, "in the middle of it.");
+    page += &(at(
+        50,
+        600,
+        "F",
+        10,
+        "More text that is much longer than the note below it, so that its size is the usual one.",
+    ));
+    page += &(mark(50, 83) + &at(54, 80, "F", 8, "The note."));
+    let text = read(file(&[&page]));
+    assert!(text.starts_with("A sentence with a note[^1] in the middle of it."), "{text}");
+    assert!(text.ends_with("[^1]: The note."), "{text}");
+}
+
+#[test]
 fn links_are_kept_but_only_to_the_web() {
     let link = |y: i32, address: &str| {
         format!("<</Subtype/Link/Rect[45 {} 200 {}]/A<</S/URI/URI({address})>>>>", y - 4, y + 12)
