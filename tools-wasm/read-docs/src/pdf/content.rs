@@ -16,6 +16,7 @@ use super::fragment::{Fragments, Glyph};
 use super::links::Links;
 use super::matrix::Matrix;
 use super::rules::Paths;
+use super::stream;
 
 /// Forms within forms. Files use three or four.
 const MAX_DEPTH: usize = 8;
@@ -49,6 +50,8 @@ pub(super) struct Found {
     pub(super) fragments: Fragments,
     pub(super) paths: Paths,
     pub(super) links: Links,
+    /// Parts of the page are damaged, or more than is read.
+    pub(super) is_cut: bool,
 }
 
 /// Fonts by the names that a page or form has for them.
@@ -92,7 +95,8 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     /// Reads a page; how many operators it has.
     pub(super) fn page(&mut self, page: &Page<'a>) -> usize {
-        let content = contents(page);
+        let (content, is_cut) = contents(page);
+        self.found.is_cut |= is_cut;
         self.pay(content.len());
         self.run(TypedIter::new(&content), page.resources(), 0);
         self.operators
@@ -108,6 +112,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         while let Some(operator) = operators.next() {
             self.operators = self.operators.saturating_add(1);
             if self.operators > MAX_OPERATORS || self.found.fragments.is_full() {
+                self.found.is_cut = true;
                 return;
             }
             match operator {
@@ -219,7 +224,10 @@ impl<'r, 'a> Reader<'r, 'a> {
         if dict.get::<Name<'_>>("Subtype").is_none_or(|kind| kind.as_str() != "Form") {
             return;
         }
-        let Ok(content) = Stream::decoded(&form) else { return };
+        let Some(content) = stream::decoded(&form) else {
+            self.found.is_cut = true;
+            return;
+        };
         self.pay(content.len());
         let outer = (self.state.clone(), std::mem::take(&mut self.saved), self.text, self.line);
         if let Some(m) = dict.get::<Array<'_>>("Matrix") {
@@ -300,23 +308,28 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 }
 
-/// The content of a page. Unlike [`Page::page_stream`], it is not kept when the page is done.
-fn contents(page: &Page<'_>) -> Vec<u8> {
-    if let Some(stream) = page.raw().get::<Stream<'_>>("Contents") {
-        return stream.decoded().map(std::borrow::Cow::into_owned).unwrap_or_default();
+/// The content of a page, and whether parts of it cannot be read. Unlike that of [`Page::page_stream`], it is not kept
+/// when the page is done.
+fn contents(page: &Page<'_>) -> (Vec<u8>, bool) {
+    if let Some(content) = page.raw().get::<Stream<'_>>("Contents") {
+        let content = stream::decoded(&content);
+        return (content.as_deref().unwrap_or_default().to_vec(), content.is_none());
     }
-    let mut all = Vec::new();
+    let (mut all, mut is_cut) = (Vec::new(), false);
     let parts = page.raw().get::<Array<'_>>("Contents");
     for part in parts.iter().flat_map(Array::iter::<Stream<'_>>) {
+        match stream::decoded(&part).filter(|_| all.len() <= MAX_CONTENT) {
+            Some(part) => {
+                all.extend_from_slice(&part);
+                all.push(b' ');
+            }
+            None => is_cut = true,
+        }
         if all.len() > MAX_CONTENT {
             break;
         }
-        if let Ok(part) = part.decoded() {
-            all.extend_from_slice(&part);
-            all.push(b' ');
-        }
     }
-    all
+    (all, is_cut)
 }
 
 fn matrix(numbers: [&Number; 6]) -> Matrix {

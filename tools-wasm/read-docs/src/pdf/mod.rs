@@ -25,6 +25,7 @@ mod outline;
 mod page;
 mod rules;
 mod running;
+mod stream;
 mod table;
 
 use std::sync::Arc;
@@ -60,6 +61,12 @@ pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
     let count = pdf.pages().len();
     let pages = Pages::read(&pdf);
     let text = text(&pages, &pdf, format, count > 1);
+    if text.is_empty() && pages.cut > 0 {
+        return Err(Failure::Failed(
+            "The pages of the PDF are damaged or unpack to more than can be read. Download it to a file to see what it is."
+                .to_owned(),
+        ));
+    }
     if text.is_empty() {
         return Err(Failure::Failed(format!(
             "The PDF has no text on its {count} pages; they are probably scanned. Save it to a file and look at its pages as images."
@@ -70,9 +77,11 @@ pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
         document.notes.push(format!("Only {} of the PDF's {count} pages were read.", pages.read));
     }
     if pages.cut > 0 {
+        let (count, pages) =
+            if pages.cut == 1 { ("One".to_owned(), "page") } else { (pages.cut.to_string(), "pages") };
         document
             .notes
-            .push(format!("{} pages have more text than is read of one; its beginning is here.", pages.cut));
+            .push(format!("{count} {pages} of the PDF could only be read in part: damaged, or too large."));
     }
     if pages.has_running {
         document.notes.push("Running headers, footers and page numbers are left out.".to_owned());
@@ -93,7 +102,7 @@ struct Pages {
     running: Running,
     /// Whether something was left out that repeats.
     has_running: bool,
-    /// Pages with more text than is read of one.
+    /// Pages that are damaged or larger than what is read of one.
     cut: usize,
     budget: Budget,
     read: usize,

@@ -27,7 +27,7 @@ pub(super) struct Draft {
     /// The text of each direction, the page's own first, with the lines along and across it.
     directions: Vec<(Vec<Fragment>, Vec<Rule>)>,
     links: Links,
-    /// Whether it has more text than is read of a page.
+    /// Parts of it are damaged, or more than is read.
     pub(super) is_cut: bool,
     /// Lines that may be running heads, from the edge to the text.
     pub(super) edges: Vec<Edge>,
@@ -53,8 +53,7 @@ pub(super) struct PageText {
 
 impl Draft {
     pub(super) fn of(number: usize, found: Found) -> Self {
-        let Found { fragments, paths, links } = found;
-        let is_cut = fragments.is_full();
+        let Found { fragments, paths, links, is_cut } = found;
         let found = fragments.finish();
         let main = found.first().map_or(0, |(angle, _)| *angle);
         let directions = found.into_iter().take(MAX_DIRECTIONS);

@@ -2,6 +2,7 @@
 //! what becomes of each part.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -350,6 +351,30 @@ fn floods_of_lines_links_hyphens_and_states() {
         with_objects(&[&at(50, 700, "F", 10, "a").repeat(20_000)], &format!("/Annots[{link}]"), ""),
     );
     survives("states", file(&[&"q ".repeat(500_000)]));
+}
+
+#[test]
+fn what_unpacks_to_gigabytes_is_left_out_and_said() {
+    let pack = |bytes: &[u8]| {
+        let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        packer.write_all(bytes).expect("packed");
+        packer.finish().expect("packed")
+    };
+    let bomb = pack(&b"BT /F 10 Tf (a) Tj ET ".repeat(8_000_000));
+    let twice = pack(&pack(&vec![b' '; 50_000_000]));
+    let page = at(50, 700, "F", 10, "What can be read.");
+    for (filter, content) in [("/FlateDecode", bomb), ("[/FlateDecode/FlateDecode]", twice)] {
+        let mut form = format!("1000 0 obj<</Subtype/Form/Filter{filter}/Length {}>>stream\n", content.len())
+            .into_bytes();
+        form.extend(&content);
+        form.extend(b"\nendstream endobj\n");
+        let mut body = form;
+        body.splice(0..0, *b"%PDF-1.4\n");
+        body.extend(&file(&[&(page.clone() + "/X Do")])[9..]);
+        let text = read(body);
+        assert!(text.starts_with("What can be read."), "{text}");
+        assert!(text.contains("One page of the PDF could only be read in part"), "{text}");
+    }
 }
 
 #[test]
