@@ -5,3 +5,4 @@
 mod behaviour;
 mod fake;
 mod hostile;
+mod kinds;
