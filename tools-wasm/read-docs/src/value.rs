@@ -204,7 +204,8 @@ impl<'a> Tree<'a> {
             Event::Alias(anchor) => {
                 let value = self.anchors.get(&anchor).cloned()?;
                 self.copy(&value)?;
-                self.attach(value)
+                self.attach(value);
+                Some(())
             }
             _ => Some(()),
         }
@@ -222,7 +223,8 @@ impl<'a> Tree<'a> {
             self.anchors.insert(anchor, value.clone());
         }
         (self.values <= MAX_VALUES).then_some(())?;
-        self.attach(value)
+        self.attach(value);
+        Some(())
     }
 
     /// Counts a copy before it is used. What is copied was limited when it was read.
@@ -233,7 +235,7 @@ impl<'a> Tree<'a> {
         (self.values <= MAX_VALUES && self.copied <= MAX_COPIED).then_some(())
     }
 
-    fn attach(&mut self, value: Value<'a>) -> Option<()> {
+    fn attach(&mut self, value: Value<'a>) {
         match self.open.last_mut() {
             None => self.root = Some(value),
             Some(Open::List(values, _)) => values.push(value),
@@ -247,7 +249,6 @@ impl<'a> Tree<'a> {
                 }
             },
         }
-        Some(())
     }
 }
 

@@ -1,6 +1,8 @@
 //! XML, read event by event. Nothing is expanded but characters: entities that a document
 //! declares stay as they are written, so that none of them can grow.
 
+use std::borrow::Cow;
+
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesRef, BytesStart};
 use quick_xml::reader::Config;
@@ -31,5 +33,5 @@ pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
         attribute.key.into_inner() == name || attribute.key.local_name().into_inner() == name
     });
     let value = found?.value;
-    Some(unescape(&value).map_or_else(|_| value.to_string(), |value| value.into_owned()))
+    Some(unescape(&value).map_or_else(|_| value.to_string(), Cow::into_owned))
 }

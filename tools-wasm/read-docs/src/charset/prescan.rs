@@ -21,12 +21,12 @@ pub(super) fn in_html(bytes: &[u8]) -> Option<&'static Encoding> {
             scan.skip_past(b"-->")?;
         } else if is_meta(rest) {
             scan.at += b"<meta".len();
-            if let Some(encoding) = meta(&mut scan)? {
+            if let Meta { encoding: Some(encoding) } = meta(&mut scan)? {
                 return Some(encoding);
             }
         } else if is_tag(rest) {
             scan.skip_until(|byte| is_space(byte) || byte == b'>')?;
-            while scan.attribute()?.is_some() {}
+            while let Next::Attribute(..) = scan.attribute()? {}
         } else if matches!(rest.get(1), Some(b'!' | b'/' | b'?')) {
             scan.skip_past(b">")?;
         } else {
@@ -56,12 +56,17 @@ fn readable(named: &'static Encoding) -> &'static Encoding {
     }
 }
 
-/// Reads the attributes of a `<meta>`. The outer none is the end of the bytes.
-fn meta(scan: &mut Scan<'_>) -> Option<Option<&'static Encoding>> {
+/// What a `<meta>` says.
+struct Meta {
+    encoding: Option<&'static Encoding>,
+}
+
+/// Reads the attributes of a `<meta>`. None is the end of the bytes.
+fn meta(scan: &mut Scan<'_>) -> Option<Meta> {
     let (mut is_pragma, mut by_charset, mut by_content) = (false, None, None);
     // The first of several attributes with a name is the one that counts.
     let mut seen = Vec::with_capacity(NAMES.len());
-    while let Some((name, value)) = scan.attribute()? {
+    while let Next::Attribute(name, value) = scan.attribute()? {
         let known = NAMES.iter().find(|known| name.eq_ignore_ascii_case(known));
         let Some(known) = known.filter(|known| !seen.contains(known)) else { continue };
         seen.push(known);
@@ -72,7 +77,7 @@ fn meta(scan: &mut Scan<'_>) -> Option<Option<&'static Encoding>> {
         }
     }
     let label = by_charset.or(by_content.filter(|_| is_pragma));
-    Some(label.and_then(Encoding::for_label).map(readable))
+    Some(Meta { encoding: label.and_then(Encoding::for_label).map(readable) })
 }
 
 /// The `x` of `text/html; charset=x`.
@@ -107,6 +112,13 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')
 }
 
+/// What follows in a tag.
+enum Next<'a> {
+    /// A name and a value.
+    Attribute(&'a [u8], &'a [u8]),
+    End,
+}
+
 /// A place in the bytes. Every method gives none at their end, which ends the search.
 struct Scan<'a> {
     bytes: &'a [u8],
@@ -135,11 +147,10 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// The next attribute. The inner none is the end of the tag.
-    fn attribute(&mut self) -> Option<Option<(&'a [u8], &'a [u8])>> {
+    fn attribute(&mut self) -> Option<Next<'a>> {
         self.skip_until(|byte| !is_space(byte) && byte != b'/')?;
         if self.peek()? == b'>' {
-            return Some(None);
+            return Some(Next::End);
         }
         let start = self.at;
         // An equals sign may be the first byte of a name.
@@ -148,7 +159,7 @@ impl<'a> Scan<'a> {
         let name = self.bytes.get(start..self.at)?;
         self.skip_until(|byte| !is_space(byte))?;
         if self.peek()? != b'=' {
-            return Some(Some((name, b"")));
+            return Some(Next::Attribute(name, b""));
         }
         self.at += 1;
         self.skip_until(|byte| !is_space(byte))?;
@@ -161,7 +172,7 @@ impl<'a> Scan<'a> {
             }
             _ => self.skip_until(|byte| is_space(byte) || byte == b'>')?,
         };
-        Some(Some((name, value)))
+        Some(Next::Attribute(name, value))
     }
 }
 

@@ -18,7 +18,7 @@ const OLD_OFFICE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
 /// An archive that was opened.
 pub(super) struct Archive<'a> {
-    archive: ZipSliceArchive<&'a [u8]>,
+    files: ZipSliceArchive<&'a [u8]>,
     entries: HashMap<String, Entry>,
     /// Bytes that may still be unpacked.
     left: usize,
@@ -62,8 +62,7 @@ impl<'a> Archive<'a> {
             };
             entries.entry(name).or_insert(found);
         }
-        drop(all);
-        Ok(Self { archive, entries, left: MAX_ALL })
+        Ok(Self { files: archive, entries, left: MAX_ALL })
     }
 
     /// A part by its name; none when there is no such part.
@@ -73,7 +72,7 @@ impl<'a> Archive<'a> {
             return Err(refused("The document is encrypted. To read it, save it without a password."));
         }
         let damaged = || refused(&format!("The document is damaged: its part {name} cannot be read."));
-        let found = self.archive.get_entry(entry.at).map_err(|_| damaged())?;
+        let found = self.files.get_entry(entry.at).map_err(|_| damaged())?;
         let limit = MAX_PART.min(self.left);
         let mut bytes = Vec::new();
         let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);

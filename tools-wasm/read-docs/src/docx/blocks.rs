@@ -80,14 +80,14 @@ pub(super) fn nodes(blocks: Vec<Block>, numbers: &Numbers, counters: &mut Counte
 
 impl Counters {
     /// The number of the next item.
-    fn next(&mut self, list: &str, level: usize, numbers: &Numbers) -> usize {
+    fn next(&mut self, list: &str, level: usize, levels: &Numbers) -> usize {
         for deeper in level + 1..=MAX_LEVEL {
             self.0.remove(&(list.to_owned(), deeper));
         }
-        let start = numbers.level(list, level).start;
-        let last = self.0.entry((list.to_owned(), level)).or_insert_with(|| start.saturating_sub(1));
-        *last = last.saturating_add(1);
-        *last
+        let start = levels.level(list, level).start;
+        let number = self.0.entry((list.to_owned(), level)).or_insert_with(|| start.saturating_sub(1));
+        *number = number.saturating_add(1);
+        *number
     }
 }
 

@@ -71,19 +71,19 @@ fn write(
     flaws: Vec<String>,
 ) -> Document {
     let title = body.title.clone().or(about.title);
-    let mut nodes = Vec::new();
+    let mut content = Vec::new();
     // A title that the text does not show itself stands above it.
     if let Some(title) = title.as_deref().filter(|_| body.title.is_none()) {
-        nodes.push(simple("h1", title));
+        content.push(simple("h1", title));
     }
-    nodes.extend(body.nodes);
+    content.extend(body.nodes);
     for (at, key) in body.references.into_iter().enumerate().take(MAX_NOTES) {
-        if let Some(content) = notes.remove(&key) {
-            nodes.push(body::note(at.saturating_add(1), content, format == Format::Html));
+        if let Some(note) = notes.remove(&key) {
+            content.push(body::note(at.saturating_add(1), note, format == Format::Html));
         }
     }
     let mut blocks = Blocks::new(format);
-    blocks.push(nodes);
+    blocks.push(content);
     Document {
         title,
         byline: about.author,

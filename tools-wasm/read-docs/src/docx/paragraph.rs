@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::html::tree::Node;
 use crate::tree::{element, link, simple, text, with};
 
-use super::styles::Marks;
+use super::styles::{Mark, Marks};
 
 /// A paragraph that is being read.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ enum Content {
 
 impl Paragraph {
     pub(super) fn push_text(&mut self, text: &str, marks: Marks, link: Option<&Rc<str>>) {
-        if text.is_empty() || marks.hidden {
+        if text.is_empty() || marks.has(Mark::Hidden) {
             return;
         }
         if let Some(Piece { content: Content::Text(last), marks: known, link: to }) = self.pieces.last_mut()
@@ -77,7 +77,9 @@ impl Paragraph {
         let mut nodes = Vec::new();
         let mut linked: Option<(Rc<str>, Vec<Node>)> = None;
         for mut piece in self.pieces {
-            piece.marks.bold &= !is_heading;
+            if is_heading {
+                piece.marks.set(Mark::Bold, false);
+            }
             let to = piece.link.take();
             let node = piece.node();
             match (&mut linked, to) {
@@ -105,17 +107,17 @@ impl Piece {
                 let label = number.to_string();
                 return with("a", "data-x-ref", &label, vec![simple("sup", format!("[{label}]"))]);
             }
-            Content::Text(content) if marks.code => simple("code", content),
+            Content::Text(content) if marks.has(Mark::Code) => simple("code", content),
             Content::Text(content) => text(content),
         };
         let wraps = [
-            (marks.raised, "sup"),
-            (marks.lowered, "sub"),
-            (marks.strike, "del"),
-            (marks.italic, "em"),
-            (marks.bold, "strong"),
+            (Mark::Raised, "sup"),
+            (Mark::Lowered, "sub"),
+            (Mark::Struck, "del"),
+            (Mark::Italic, "em"),
+            (Mark::Bold, "strong"),
         ];
-        for (_, name) in wraps.into_iter().filter(|(is, _)| *is) {
+        for (_, name) in wraps.into_iter().filter(|(mark, _)| marks.has(*mark)) {
             node = element(name, vec![node]);
         }
         node

@@ -12,46 +12,50 @@ const MAX_CHAIN: usize = 12;
 /// Levels of lists, from 0.
 pub(super) const MAX_LEVEL: usize = 8;
 
-/// How text looks, where that means something.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Marks {
-    pub(super) bold: bool,
-    pub(super) italic: bool,
-    pub(super) strike: bool,
-    pub(super) raised: bool,
-    pub(super) lowered: bool,
-    pub(super) code: bool,
-    pub(super) hidden: bool,
+/// A way in which text looks that means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Bold = 1,
+    Italic = 2,
+    Struck = 4,
+    Raised = 8,
+    Lowered = 16,
+    Code = 32,
+    Hidden = 64,
 }
 
+/// How text looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Marks(u8);
+
 impl Marks {
+    pub(super) fn has(self, mark: Mark) -> bool {
+        self.0 & mark as u8 != 0
+    }
+
+    pub(super) fn set(&mut self, mark: Mark, is_on: bool) {
+        if is_on { self.0 |= mark as u8 } else { self.0 &= !(mark as u8) }
+    }
+
     /// Takes what an element in the properties of a run says.
     pub(super) fn take(&mut self, name: &str, start: &BytesStart<'_>) {
         let value = xml::attribute(start, "val");
         let is_on = !value.as_deref().is_some_and(|value| matches!(value, "0" | "false" | "off" | "none"));
         match name {
-            "b" => self.bold = is_on,
-            "i" => self.italic = is_on,
-            "strike" | "dstrike" => self.strike = is_on,
-            "vanish" => self.hidden = is_on,
+            "b" => self.set(Mark::Bold, is_on),
+            "i" => self.set(Mark::Italic, is_on),
+            "strike" | "dstrike" => self.set(Mark::Struck, is_on),
+            "vanish" => self.set(Mark::Hidden, is_on),
             "vertAlign" => {
-                self.raised = value.as_deref() == Some("superscript");
-                self.lowered = value.as_deref() == Some("subscript");
+                self.set(Mark::Raised, value.as_deref() == Some("superscript"));
+                self.set(Mark::Lowered, value.as_deref() == Some("subscript"));
             }
             _ => {}
         }
     }
 
     fn or(self, other: Self) -> Self {
-        Self {
-            bold: self.bold || other.bold,
-            italic: self.italic || other.italic,
-            strike: self.strike || other.strike,
-            raised: self.raised || other.raised,
-            lowered: self.lowered || other.lowered,
-            code: self.code || other.code,
-            hidden: self.hidden || other.hidden,
-        }
+        Self(self.0 | other.0)
     }
 }
 
@@ -124,7 +128,9 @@ fn resolve(styles: &HashMap<String, Style>, id: &str) -> Style {
         resolved.list = resolved.list.or_else(|| style.list.clone());
         resolved.level = resolved.level.or(style.level).or_else(|| level_in_name(&style.name));
         resolved.marks = resolved.marks.or(style.marks);
-        resolved.marks.code |= style.name.contains("code") || style.name.contains("verbatim");
+        if style.name.contains("code") || style.name.contains("verbatim") {
+            resolved.marks.set(Mark::Code, true);
+        }
         next = style.based_on.as_deref();
     }
     resolved

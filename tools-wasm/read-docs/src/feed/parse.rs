@@ -178,7 +178,7 @@ impl<'a> Parser<'a> {
                 let text = self.text(start, words, base, Markup::Unsure)?;
                 self.entry(|entry| put(&mut entry.title, text));
             }
-            (Rss, "description") | (Atom, "summary") | (Itunes, "summary") => {
+            (Rss, "description") | (Atom | Itunes, "summary") => {
                 let text = self.text(start, words, base, Markup::Unsure)?;
                 self.entry(|entry| put(&mut entry.summary, text));
             }
@@ -222,7 +222,7 @@ impl<'a> Parser<'a> {
                 let date = self.line()?;
                 self.entry(|entry| fill(&mut entry.date, date));
             }
-            (Rss, "author") | (DublinCore, "creator") | (Itunes, "author") => {
+            (Rss | Itunes, "author") | (DublinCore, "creator") => {
                 let author = self.line()?;
                 self.entry(|entry| fill(&mut entry.author, person(&author)));
             }

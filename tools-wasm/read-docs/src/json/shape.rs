@@ -1,6 +1,7 @@
 //! What a JSON document holds: its members and their types, arrays with their counts. Elements of
 //! an array are taken together. Read in one pass, without a tree of the document.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -32,12 +33,29 @@ pub(super) fn of(text: &str) -> Option<String> {
 struct Shape {
     /// How often a value was here.
     count: usize,
-    null: bool,
-    boolean: bool,
-    number: bool,
-    string: bool,
+    scalars: BTreeSet<Scalar>,
     object: Option<Members>,
     array: Option<Array>,
+}
+
+/// In the order in which they are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Scalar {
+    String,
+    Number,
+    Boolean,
+    Null,
+}
+
+impl Scalar {
+    fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Null => "null",
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -81,32 +99,32 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        self.shape.null = true;
+        self.shape.scalars.insert(Scalar::Null);
         Ok(())
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        self.shape.boolean = true;
+        self.shape.scalars.insert(Scalar::Boolean);
         Ok(())
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        self.shape.number = true;
+        self.shape.scalars.insert(Scalar::Number);
         Ok(())
     }
 
     fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        self.shape.number = true;
+        self.shape.scalars.insert(Scalar::Number);
         Ok(())
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        self.shape.number = true;
+        self.shape.scalars.insert(Scalar::Number);
         Ok(())
     }
 
     fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        self.shape.string = true;
+        self.shape.scalars.insert(Scalar::String);
         Ok(())
     }
 
@@ -198,13 +216,8 @@ impl Shape {
     }
 
     fn write_types(&self, out: &mut String) {
-        let names = [
-            (self.object.is_some(), "object"),
-            (self.string, "string"),
-            (self.number, "number"),
-            (self.boolean, "boolean"),
-            (self.null, "null"),
-        ];
+        let object = self.object.is_some().then_some("object");
+        let names = object.into_iter().chain(self.scalars.iter().map(|scalar| scalar.name()));
         let mut any = false;
         if let Some(array) = &self.array {
             any = true;
@@ -217,12 +230,10 @@ impl Shape {
                 array.element.write_types(out);
             }
         }
-        for (is, name) in names {
-            if is {
-                out.push_str(if any { " or " } else { "" });
-                out.push_str(name);
-                any = true;
-            }
+        for name in names {
+            out.push_str(if any { " or " } else { "" });
+            out.push_str(name);
+            any = true;
         }
         if !any {
             out.push('…');

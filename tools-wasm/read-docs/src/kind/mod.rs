@@ -86,7 +86,7 @@ fn by_type(essence: &str) -> Kind {
         (_, "rss+xml" | "atom+xml" | "rdf+xml" | "xml") => Kind::Xml,
         ("image", _) => Kind::Image,
         (_, name) if name.ends_with("+json") => Kind::Json,
-        (_, name) if name.ends_with("+yaml") => Kind::Yaml,
+        (_, name) if name.ends_with("+yaml") || name == "vnd.oai.openapi" => Kind::Yaml,
         (_, name) if name.ends_with("+xml") => Kind::Xml,
         ("text", _) => Kind::Text,
         ("audio" | "video" | "font" | "model" | "multipart", _) => Kind::Binary,
@@ -109,7 +109,7 @@ fn by_path(path: &str) -> Option<Kind> {
     ];
     let (_, extension) = path.rsplit_once('.')?;
     let is_known = |known: &&str| extension.eq_ignore_ascii_case(known);
-    KINDS.iter().find(|(_, extensions)| extensions.iter().any(|known| is_known(known))).map(|(kind, _)| *kind)
+    KINDS.iter().find(|(_, extensions)| extensions.iter().any(is_known)).map(|(kind, _)| *kind)
 }
 
 fn is_binary_name(name: &str) -> bool {

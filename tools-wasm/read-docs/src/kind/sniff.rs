@@ -49,7 +49,7 @@ pub(super) fn is_html(body: &[u8]) -> bool {
         let part = tag.get(..name.len()).is_some_and(|part| part.eq_ignore_ascii_case(name));
         part && tag.get(name.len()..).is_some_and(|rest| rest.starts_with([' ', '>', '\n', '\t', '\r', '/']))
     };
-    tag.starts_with("!--") || TAGS.iter().any(|name| begins(&name))
+    tag.starts_with("!--") || TAGS.iter().any(begins)
 }
 
 /// Whether it begins with the declaration of XML.

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, de};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -45,7 +45,8 @@ struct Language {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Cell {
-    pub(super) cell_type: Text,
+    #[serde(rename = "cell_type")]
+    pub(super) kind: Text,
     source: Text,
     input: Text,
     pub(super) outputs: Vec<Output>,
@@ -56,9 +57,10 @@ pub(super) struct Cell {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Output {
-    pub(super) output_type: Text,
+    #[serde(rename = "output_type")]
+    pub(super) kind: Text,
     pub(super) text: Text,
-    pub(super) data: Bundle,
+    pub(super) data: Option<Bundle>,
     pub(super) ename: Text,
     pub(super) evalue: Text,
     pub(super) traceback: Trace,
@@ -249,9 +251,5 @@ impl<'de> Visitor<'de> for Forms {
             }
         }
         Ok(bundle)
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Bundle, E> {
-        Ok(Bundle::default())
     }
 }

@@ -39,7 +39,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn cell(&mut self, cell: &Cell, language: &str) {
         let source = cell.source();
-        match cell.cell_type.0.as_str() {
+        match cell.kind.0.as_str() {
             "markdown" => self.markdown(source),
             "heading" => {
                 let name = heading(cell.level.unwrap_or(1));
@@ -74,7 +74,7 @@ impl Writer<'_> {
     }
 
     fn output(&mut self, output: &Output) {
-        match output.output_type.0.as_str() {
+        match output.kind.0.as_str() {
             "stream" => self.text("Output:", &output.text.0),
             "error" | "pyerr" => {
                 let said = format!("{}: {}", output.ename.0, output.evalue.0);
@@ -82,7 +82,7 @@ impl Writer<'_> {
                 self.text("Error:", if trace.trim().is_empty() { &said } else { trace });
             }
             _ => {
-                for bundle in [&output.data, &output.of_old_version()] {
+                for bundle in output.data.iter().chain([&output.of_old_version()]) {
                     self.bundle(bundle);
                 }
             }

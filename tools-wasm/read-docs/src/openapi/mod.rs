@@ -1,4 +1,4 @@
-//! Descriptions of HTTP interfaces (OpenAPI 3.0 and 3.1, Swagger 2.0) as documents to read: what
+//! Descriptions of HTTP interfaces (`OpenAPI` 3.0 and 3.1, Swagger 2.0) as documents to read: what
 //! the interface is and where, then each operation, then the types. References are named, and
 //! followed one step where what they name is short.
 

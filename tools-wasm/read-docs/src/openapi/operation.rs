@@ -7,6 +7,7 @@ use crate::tree::{element, simple, text};
 use crate::value::Value;
 
 use super::Writer;
+use super::schema::type_of;
 use super::shared::{line, name_of};
 
 impl Writer<'_> {
@@ -75,7 +76,7 @@ impl Writer<'_> {
         };
         let by_content = || target.get("content")?.members().first()?.1.get("schema");
         let schema = target.get("schema").or_else(by_content).unwrap_or(target);
-        let mut about = vec![target.text("in").unwrap_or("?").to_owned(), self.type_of(schema)];
+        let mut about = vec![target.text("in").unwrap_or("?").to_owned(), type_of(schema)];
         for (is, word) in [("required", "required"), ("deprecated", "deprecated")] {
             if target.is(is) {
                 about.push(word.to_owned());
@@ -90,7 +91,7 @@ impl Writer<'_> {
     fn old_body(&self, parameter: &Value<'_>) -> Vec<Node> {
         let required = if parameter.is("required") { " (required)" } else { "" };
         let schema = parameter.get("schema").unwrap_or(&Value::Null);
-        let mut content = vec![text(format!("Body{required}: {}", self.type_of(schema)))];
+        let mut content = vec![text(format!("Body{required}: {}", type_of(schema)))];
         if let Some(description) = parameter.text("description") {
             content.push(text(format!(". {}", line(description))));
         }
@@ -125,7 +126,7 @@ impl Writer<'_> {
         let mut items = self.contents(response);
         // Swagger has the schema beside the description.
         if let Some(schema) = response.get("schema") {
-            let mut item = vec![text(self.type_of(schema))];
+            let mut item = vec![text(type_of(schema))];
             item.extend(self.fields(schema, 0));
             items.push(element("li", item));
         }
@@ -143,7 +144,7 @@ impl Writer<'_> {
         let items = all.iter().take(MOST).map(|(media, value)| {
             let mut content = vec![simple("code", media.as_ref())];
             if let Some(schema) = value.get("schema") {
-                content.push(text(format!(": {}", self.type_of(schema))));
+                content.push(text(format!(": {}", type_of(schema))));
                 content.extend(self.fields(schema, 0));
             }
             element("li", content)

@@ -1,5 +1,7 @@
 //! Schemas: a type in a few words, and the fields of objects.
 
+use std::fmt::Write as _;
+
 use crate::html::tree::Node;
 use crate::tree::{element, simple, text};
 use crate::value::Value;
@@ -22,14 +24,9 @@ impl Writer<'_> {
         let mut nodes = vec![simple("h3", name)];
         let title = schema.text("title").filter(|title| *title != name);
         nodes.extend(self.prose(schema.text("description").or(title), 3));
-        nodes.push(simple("p", format!("Type: {}", self.type_of(schema))));
+        nodes.push(simple("p", format!("Type: {}", type_of(schema))));
         nodes.extend(self.fields(schema, 0));
         nodes
-    }
-
-    /// `array of Pet`, `string (date-time), one of "a", "b"`
-    pub(super) fn type_of(&self, schema: &Value<'_>) -> String {
-        words(schema, 0)
     }
 
     /// The fields of an object, or of the objects in an array.
@@ -90,6 +87,11 @@ impl Writer<'_> {
     }
 }
 
+/// `array of Pet`, `string (date-time), one of "a", "b"`
+pub(super) fn type_of(schema: &Value<'_>) -> String {
+    words(schema, 0)
+}
+
 fn words(schema: &Value<'_>, depth: usize) -> String {
     if depth > MAX_WORDS_DEPTH {
         return "…".to_owned();
@@ -99,22 +101,22 @@ fn words(schema: &Value<'_>, depth: usize) -> String {
     }
     let mut text = kind(schema, depth).unwrap_or_else(|| "any".to_owned());
     if let Some(format) = schema.text("format") {
-        text.push_str(&format!(" ({format})"));
+        let _ = write!(text, " ({format})");
     }
     if schema.is("nullable") {
         text.push_str(" or null");
     }
     if let Some(value) = schema.get("const") {
-        text.push_str(&format!(", always {}", value.shown()));
+        let _ = write!(text, ", always {}", value.shown());
     }
     let choices = schema.get("enum").map(Value::elements).unwrap_or_default();
     if !choices.is_empty() {
         let shown: Vec<_> = choices.iter().take(MAX_CHOICES).map(Value::shown).collect();
         let more = if choices.len() > MAX_CHOICES { ", …" } else { "" };
-        text.push_str(&format!(", one of {}{more}", shown.join(", ")));
+        let _ = write!(text, ", one of {}{more}", shown.join(", "));
     }
     if let Some(value) = schema.get("default") {
-        text.push_str(&format!(", default {}", value.shown()));
+        let _ = write!(text, ", default {}", value.shown());
     }
     text
 }
