@@ -5,4 +5,5 @@
 mod behaviour;
 mod fake;
 mod hostile;
+mod hostile_kinds;
 mod kinds;
