@@ -88,26 +88,32 @@ pub(crate) fn heading(level: usize) -> &'static str {
     }
 }
 
+/// Bytes that are written of a document; links that are made absolute can make it many times as long.
+const MAX_WRITTEN: usize = 32 * 1024 * 1024;
+
 /// Blocks that are written one after the other, so that no tree of the whole is needed.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     format: Format,
     out: String,
+    is_full: bool,
 }
 
 impl Blocks {
     pub(crate) fn new(format: Format) -> Self {
-        Self { format, out: String::new() }
+        Self { format, out: String::new(), is_full: false }
     }
 
     pub(crate) fn push(&mut self, nodes: Vec<Node>) {
-        let text = html::write_nodes(nodes, self.format);
-        self.push_written(&text);
+        if !self.is_full {
+            self.push_written(&html::write_nodes(nodes, self.format));
+        }
     }
 
     /// What is in the format already.
     pub(crate) fn push_written(&mut self, text: &str) {
-        if text.is_empty() {
+        self.is_full |= self.out.len().saturating_add(text.len()) > MAX_WRITTEN;
+        if text.is_empty() || self.is_full {
             return;
         }
         if !self.out.is_empty() {
@@ -116,7 +122,10 @@ impl Blocks {
         self.out.push_str(text);
     }
 
-    pub(crate) fn finish(self) -> String {
-        self.out
+    /// All of them, and a note where that was too much.
+    pub(crate) fn finish(self) -> (String, Option<String>) {
+        let note = || format!("What follows was left out: the text is longer than {MAX_WRITTEN} bytes.");
+        let note = self.is_full.then(note);
+        (self.out, note)
     }
 }

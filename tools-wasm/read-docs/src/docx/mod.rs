@@ -68,7 +68,7 @@ fn write(
     mut notes: HashMap<(Notes, String), Vec<Node>>,
     about: About,
     format: Format,
-    flaws: Vec<String>,
+    mut flaws: Vec<String>,
 ) -> Document {
     let title = body.title.clone().or(about.title);
     let mut content = Vec::new();
@@ -84,14 +84,9 @@ fn write(
     }
     let mut blocks = Blocks::new(format);
     blocks.push(content);
-    Document {
-        title,
-        byline: about.author,
-        published: about.date,
-        body: blocks.finish(),
-        notes: flaws,
-        ..Document::default()
-    }
+    let (body, cut) = blocks.finish();
+    flaws.extend(cut);
+    Document { title, byline: about.author, published: about.date, body, notes: flaws, ..Document::default() }
 }
 
 /// The part with the text, by what the archive says of itself.

@@ -1,11 +1,12 @@
 //! JSON Feed 1.0 and 1.1.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use serde::Deserialize;
 use url::Url;
 
-use super::{Entry, MAX_ENTRIES, Markup, Text, write};
+use super::{Addresses, Entry, MAX_ENTRIES, Markup, Text, write};
 use crate::Format;
 use crate::document::Document;
 
@@ -70,31 +71,38 @@ impl Feed<'_> {
     }
 
     fn into_feed(self, url: &Url) -> super::Feed {
-        let plain = |text: Cow<'_, str>| Text { markup: Markup::Plain(text.into_owned()), base: url.clone() };
+        let (url, addresses) = (&Rc::new(url.clone()), &Addresses::new());
+        let plain =
+            |text: Cow<'_, str>| Text { markup: Markup::Plain(text.into_owned()), base: Rc::clone(url) };
         let count = self.items.len();
         let cut = (count > MAX_ENTRIES)
             .then(|| format!("The feed has {count} entries; only the first {MAX_ENTRIES} were read."));
         super::Feed {
             title: self.title.map(plain),
             description: self.description.map(plain),
-            link: self.home_page_url.and_then(|link| url.join(&link).ok()),
+            link: self.home_page_url.and_then(|link| addresses.join(url, &link)),
             author: names(self.authors, self.author),
             updated: None,
-            entries: self.items.into_iter().take(MAX_ENTRIES).map(|item| item.into_entry(url)).collect(),
+            entries: self
+                .items
+                .into_iter()
+                .take(MAX_ENTRIES)
+                .map(|item| item.into_entry(url, addresses))
+                .collect(),
             cut,
         }
     }
 }
 
 impl Item<'_> {
-    fn into_entry(self, url: &Url) -> Entry {
-        let text = |markup: Markup| Text { markup, base: url.clone() };
+    fn into_entry(self, url: &Rc<Url>, addresses: &Addresses) -> Entry {
+        let text = |markup: Markup| Text { markup, base: Rc::clone(url) };
         let plain = |content: Cow<'_, str>| text(Markup::Plain(content.into_owned()));
         let html = self.content_html.map(|content| text(Markup::Html(content.into_owned())));
-        let files = self.attachments.into_iter().filter_map(|file| url.join(&file.url?).ok());
+        let files = self.attachments.into_iter().filter_map(|file| addresses.join(url, &file.url?));
         Entry {
             title: self.title.map(plain),
-            link: self.url.or(self.external_url).and_then(|link| url.join(&link).ok()),
+            link: self.url.or(self.external_url).and_then(|link| addresses.join(url, &link)),
             author: names(self.authors, self.author),
             date: self.date_published.map(Cow::into_owned),
             summary: self.summary.map(plain),

@@ -6,6 +6,9 @@ mod parse;
 mod text;
 mod write;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use url::Url;
 
 use crate::Format;
@@ -46,7 +49,32 @@ struct Entry {
 #[derive(Debug)]
 struct Text {
     markup: Markup,
-    base: Url,
+    base: Rc<Url>,
+}
+
+/// Bytes of all addresses of a feed together; a feed of 1,000 entries has some 200,000.
+const MAX_ADDRESSES: usize = 8 * 1024 * 1024;
+
+/// Makes addresses absolute, as long as there are not too many.
+#[derive(Debug)]
+struct Addresses {
+    left: Cell<usize>,
+}
+
+impl Addresses {
+    fn new() -> Self {
+        Self { left: Cell::new(MAX_ADDRESSES) }
+    }
+
+    /// None for what is no address, and when there are too many.
+    fn join(&self, base: &Url, address: &str) -> Option<Url> {
+        if self.left.get() == 0 {
+            return None;
+        }
+        let url = base.join(address).ok()?;
+        self.left.set(self.left.get().saturating_sub(url.as_str().len()));
+        Some(url)
+    }
 }
 
 #[derive(Debug)]

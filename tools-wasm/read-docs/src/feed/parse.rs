@@ -1,11 +1,13 @@
 //! RSS and Atom, event by event: without recursion, and with every count limited.
 
+use std::rc::Rc;
+
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::{Namespace, ResolveResult};
 use quick_xml::reader::NsReader;
 use url::Url;
 
-use super::{Entry, Feed, MAX_ENTRIES, Markup, Text};
+use super::{Addresses, Entry, Feed, MAX_ENTRIES, Markup, Text};
 use crate::xml;
 
 /// Elements within each other, outside of texts.
@@ -47,8 +49,9 @@ enum Role {
 struct Parser<'a> {
     reader: NsReader<&'a [u8]>,
     /// Open elements, and what links in them are relative to.
-    open: Vec<(Role, Url)>,
-    url: &'a Url,
+    open: Vec<(Role, Rc<Url>)>,
+    addresses: Addresses,
+    url: Rc<Url>,
     feed: Feed,
     is_feed: bool,
 }
@@ -57,7 +60,14 @@ struct Parser<'a> {
 pub(super) fn parse(source: &str, url: &Url) -> Option<Feed> {
     let mut reader = NsReader::from_str(source);
     xml::configure(reader.config_mut());
-    let mut parser = Parser { reader, open: Vec::new(), url, feed: Feed::default(), is_feed: false };
+    let mut parser = Parser {
+        reader,
+        open: Vec::new(),
+        url: Rc::new(url.clone()),
+        addresses: Addresses::new(),
+        feed: Feed::default(),
+        is_feed: false,
+    };
     if let Err(why) = parser.run() {
         let count = parser.feed.entries.len();
         parser.feed.cut = Some(format!("The feed could be read only up to its entry {count}: {why}."));
@@ -95,9 +105,9 @@ impl<'a> Parser<'a> {
         let words = self.words(start);
         let name = start.local_name().into_inner().to_ascii_lowercase();
         let parent = self.open.last();
-        let outer = parent.map_or(self.url, |(_, base)| base);
-        let base = xml::attribute(start, "xml:base").and_then(|base| outer.join(&base).ok());
-        let base = base.unwrap_or_else(|| outer.clone());
+        let outer = parent.map_or(&self.url, |(_, base)| base);
+        let base = xml::attribute(start, "xml:base").and_then(|base| self.addresses.join(outer, &base));
+        let base = base.map_or_else(|| Rc::clone(outer), Rc::new);
         let role = match (parent.map(|(role, _)| *role), name.as_str()) {
             (None, "rss" | "rdf") => self.as_feed(Role::Root),
             (None, "feed") => self.as_feed(Role::Feed),
@@ -134,7 +144,7 @@ impl<'a> Parser<'a> {
         start: &BytesStart<'_>,
         words: Words,
         name: &str,
-        base: Url,
+        base: Rc<Url>,
     ) -> Result<(), String> {
         use Words::{Atom, DublinCore, Itunes, Rss};
         match (words, name) {
@@ -170,7 +180,7 @@ impl<'a> Parser<'a> {
         start: &BytesStart<'_>,
         words: Words,
         name: &str,
-        base: Url,
+        base: Rc<Url>,
     ) -> Result<(), String> {
         use Words::{Atom, Content, DublinCore, Itunes, Media, Rss};
         match (words, name) {
@@ -187,7 +197,8 @@ impl<'a> Parser<'a> {
                 self.entry(|entry| put(&mut entry.summary, text));
             }
             (Content, "encoded") | (Atom, "content") => {
-                let source = xml::attribute(start, "src").and_then(|source| base.join(&source).ok());
+                let source =
+                    xml::attribute(start, "src").and_then(|source| self.addresses.join(&base, &source));
                 let text = self.text(start, words, base, Markup::Html)?;
                 self.entry(|entry| {
                     put(&mut entry.content, text);
@@ -197,7 +208,7 @@ impl<'a> Parser<'a> {
             (Rss | Atom, "link") => {
                 let is_file = xml::attribute(start, "rel").is_some_and(|rel| rel == "enclosure");
                 let file = xml::attribute(start, "href").filter(|_| is_file);
-                let file = file.and_then(|file| base.join(&file).ok());
+                let file = file.and_then(|file| self.addresses.join(&base, &file));
                 let link = self.link(start, words, &base)?;
                 self.entry(|entry| {
                     entry.link = entry.link.take().or(link);
@@ -210,7 +221,7 @@ impl<'a> Parser<'a> {
                 self.entry(|entry| entry.link = entry.link.take().or(link));
             }
             (Rss, "enclosure") => {
-                let file = xml::attribute(start, "url").and_then(|file| base.join(&file).ok());
+                let file = xml::attribute(start, "url").and_then(|file| self.addresses.join(&base, &file));
                 self.entry(|entry| attach(entry, file));
                 self.open.push((Role::Ignored, base));
             }
@@ -288,7 +299,7 @@ impl<'a> Parser<'a> {
         let is_page = relation.is_none_or(|relation| relation == "alternate");
         let address = if words == Words::Atom { address.filter(|_| is_page) } else { Some(text) };
         let address = address.filter(|address| !address.is_empty());
-        Ok(address.and_then(|address| base.join(&address).ok()).filter(Url::has_host))
+        Ok(address.and_then(|address| self.addresses.join(base, &address)).filter(Url::has_host))
     }
 
     /// The text of the element that was just opened, on one line.
@@ -302,7 +313,7 @@ impl<'a> Parser<'a> {
         &mut self,
         start: &BytesStart<'_>,
         words: Words,
-        base: Url,
+        base: Rc<Url>,
         otherwise: fn(String) -> Markup,
     ) -> Result<Text, String> {
         let kind = xml::attribute(start, "type").unwrap_or_default().to_ascii_lowercase();

@@ -28,15 +28,9 @@ pub(super) fn write(feed: Feed, url: &Url, format: Format) -> Document {
     if listed > 0 {
         notes.push(format!("The feed is long; the texts of its last {listed} entries were left out."));
     }
-    notes.extend(feed.cut);
-    Document {
-        title,
-        byline: feed.author,
-        published: feed.updated,
-        body: blocks.finish(),
-        notes,
-        ..Document::default()
-    }
+    let (body, cut) = blocks.finish();
+    notes.extend(feed.cut.into_iter().chain(cut));
+    Document { title, byline: feed.author, published: feed.updated, body, notes, ..Document::default() }
 }
 
 fn about(feed: &Feed, title: Option<&str>, url: &Url) -> Vec<Node> {

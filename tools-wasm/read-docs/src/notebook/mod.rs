@@ -26,7 +26,8 @@ pub(crate) fn read(source: &str, url: &Url, format: Format) -> Option<Document> 
         writer.cell(cell, &language);
     }
     let title = notebook.title().or(writer.title);
-    Some(Document { title, body: writer.blocks.finish(), ..Document::default() })
+    let (body, note) = writer.blocks.finish();
+    Some(Document { title, body, notes: note.into_iter().collect(), ..Document::default() })
 }
 
 struct Writer<'a> {

@@ -51,11 +51,13 @@ fn write(root: &Value<'_>, url: &Url, format: Format) -> Option<Document> {
     blocks.push(writer.about(version, title, info));
     writer.paths(&mut blocks);
     writer.types(&mut blocks);
-    let notes = vec![format!(
+    let (body, cut) = blocks.finish();
+    let mut notes = vec![format!(
         "This is an outline of a description of an interface ({}); the description itself can be downloaded, for example with curl.",
         if root.get("openapi").is_some() { "OpenAPI" } else { "Swagger" }
     )];
-    Some(Document { title: Some(title.to_owned()), body: blocks.finish(), notes, ..Document::default() })
+    notes.extend(cut);
+    Some(Document { title: Some(title.to_owned()), body, notes, ..Document::default() })
 }
 
 struct Writer<'a> {

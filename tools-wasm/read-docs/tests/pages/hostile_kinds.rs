@@ -29,7 +29,6 @@ fn survives(name: &'static str, content_type: &'static str, body: impl Into<Vec<
             let length = result.map_or(0, |output| output.text.chars().count());
             assert!(length <= 110_000, "{name}: a page of {length} characters");
             let took = start.elapsed();
-            println!("{name} as {format}: {took:?}");
             assert!(took < LIMIT, "{name} as {format} took {took:?}");
         }
     };
