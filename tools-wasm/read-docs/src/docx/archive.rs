@@ -10,9 +10,10 @@ use scorpiox_tool_kit::Failure;
 
 /// Files of an archive that are looked at; a document has dozens, and some hundred pictures.
 const MAX_ENTRIES: usize = 20_000;
-/// Bytes of one part and of all parts that are read, unpacked. A book of 1,000 pages has 20 MiB.
-const MAX_PART: usize = 32 * 1024 * 1024;
-const MAX_ALL: usize = 64 * 1024 * 1024;
+/// Bytes of one part and of all parts that are read, unpacked; a tree of them takes several times as
+/// much. A book of 500 pages has some 10 MiB.
+const MAX_PART: usize = 16 * 1024 * 1024;
+const MAX_ALL: usize = 32 * 1024 * 1024;
 /// Files of Office that are encrypted, or of versions before 2007, begin so.
 const OLD_OFFICE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
