@@ -5,12 +5,11 @@ use scorpiox_tool_kit::{Client, Failure};
 use url::Url;
 
 use crate::ask::Ask;
-use crate::charset;
+use crate::charset::{self, Markup};
 use crate::document::Document;
 use crate::html::Page;
 use crate::kind::{self, Kind};
-use crate::write::escape;
-use crate::{Format, json, pdf, status};
+use crate::{kinds, status};
 
 /// Until a server has answered.
 const TIMEOUT_MS: u32 = 30_000;
@@ -53,9 +52,11 @@ pub(crate) fn load(
         let from = Static { final_url, status, content_type };
         return html(web, progress, client, ask, (&response, &header), from);
     }
-    let document = other(client, kind, response, (&header, &content_type), ask.format)
-        .map_err(|failure| with_status(failure, status))?;
-    let is_markup = matches!(kind, Kind::Markdown | Kind::Pdf);
+    let source =
+        kinds::Source { header: &header, content_type: &content_type, url: &final_url, format: ask.format };
+    let read =
+        kinds::read(client, kind, response.body, &source).map_err(|failure| with_status(failure, status))?;
+    let (is_markup, document) = (read.is_markup, read.document);
     Ok(Loaded { final_url, status, content_type, rendered: false, is_markup, document })
 }
 
@@ -74,7 +75,9 @@ fn html(
     (response, header): (&Response, &str),
     from: Static,
 ) -> Result<Loaded, Failure> {
-    let page = Page::parse(&charset::decode(&response.body, header));
+    let source = charset::decode(&response.body, header, Markup::Html, &from.final_url)
+        .map_err(|failure| with_status(failure, from.status))?;
+    let page = Page::parse(&source);
     let mut notes = Vec::new();
     if ask.wait_ms.is_some() || page.needs_scripts() {
         progress.report(1, None, "Opening the page in a browser");
@@ -116,58 +119,6 @@ fn of_browser(rendered: Rendered, ask: &Ask, from: Static) -> Loaded {
         is_markup: true,
         document,
     }
-}
-
-/// What is no HTML.
-fn other(
-    client: &impl Client,
-    kind: Kind,
-    response: Response,
-    (header, content_type): (&str, &str),
-    format: Format,
-) -> Result<Document, Failure> {
-    let text = || charset::decode(&response.body, header).into_owned();
-    let document = match kind {
-        Kind::Markdown => markdown(text()),
-        Kind::Json => json_document(text(), format),
-        Kind::Pdf => return pdf::read(response.body, format),
-        Kind::Image => {
-            let reader = client.tool_name("ReadImage");
-            return Err(Failure::Failed(format!(
-                "The URL is an image ({content_type}), which cannot be read as text. To see it, save it to a file, for example with curl, and open that with {reader}: {reader} is for files."
-            )));
-        }
-        Kind::Binary => {
-            return Err(Failure::Failed(format!(
-                "The URL is a binary file ({content_type}), which cannot be read as text. To use it, download it to a file, for example with curl."
-            )));
-        }
-        Kind::Html | Kind::Text => Document::of_body(text()),
-    };
-    Ok(if format == Format::Html { in_pre(document) } else { document })
-}
-
-/// As it is; its first heading is its title.
-fn markdown(text: String) -> Document {
-    let heading = text.lines().find_map(|line| line.strip_prefix("# "));
-    let title = heading.map(|title| title.trim().trim_end_matches('#').trim_end().to_owned());
-    Document { title, ..Document::of_body(text) }
-}
-
-fn json_document(text: String, format: Format) -> Document {
-    let Some(pretty) = json::pretty(&text) else {
-        let mut document = Document::of_body(text);
-        document.notes.push(
-            "The server says that this is JSON, but it is not valid; it is shown as it came.".to_owned(),
-        );
-        return document;
-    };
-    // A string of the document can hold backticks, but no line of it begins with them.
-    Document::of_body(if format == Format::Markdown { format!("```json\n{pretty}\n```") } else { pretty })
-}
-
-fn in_pre(document: Document) -> Document {
-    Document { body: format!("<pre>{}</pre>", escape::html(&document.body)), ..document }
 }
 
 fn empty(status: u16, url: &Url) -> Failure {

@@ -262,8 +262,8 @@ fn other_types_are_read_as_what_they_are() {
         ("text/markdown", "# Title\n\n*as* it is", "# Title\n\n*as* it is"),
         ("application/json", "{\"a\":[1,2]}", "```json\n{\n  \"a\": [\n    1,\n    2\n  ]\n}\n```"),
         ("text/plain", "<b>plain</b> *text*", "<b>plain</b> *text*"),
-        ("text/csv", "a,b\n1,2", "a,b\n1,2"),
-        ("application/rss+xml", "<rss><channel/></rss>", "<rss><channel/></rss>"),
+        ("text/csv", "a,b\n1,2", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
+        ("application/xml", "<a><b/></a>", "<a><b/></a>"),
         ("", "<!doctype html><p>Hello</p>", "<https://example.org/docs/page>\n\nHello"),
     ];
     for (kind, body, wanted) in cases {

@@ -7,3 +7,5 @@ mod fake;
 mod files;
 mod hostile;
 mod pdf;
+mod hostile_kinds;
+mod kinds;

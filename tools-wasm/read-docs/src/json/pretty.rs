@@ -11,7 +11,7 @@ const MAX_GROWTH: usize = 4;
 const SMALL: usize = 64 * 1024;
 
 /// The document with a member or an element on each line; none when it is no JSON.
-pub(crate) fn pretty(text: &str) -> Option<String> {
+pub(super) fn pretty(text: &str) -> Option<String> {
     let text = text.trim();
     // Refuses what is nested deeper than 128 levels, too.
     serde_json::from_str::<IgnoredAny>(text).ok()?;
