@@ -3,7 +3,7 @@
 
 use dom_query::{Document as Dom, NodeRef};
 
-use super::{code, footnotes, math};
+use super::{code, footnotes, math, permalink, signature, tabs};
 
 /// Longest data about an article that is read, in bytes.
 const MAX_DATA_BYTES: usize = 256 * 1024;
@@ -14,12 +14,22 @@ const PREFIX: &str = "data-x-";
 pub(super) fn mark(dom: &Dom) {
     drop_forged(dom);
     drop_broken_data(dom);
+    permalink::drop(dom);
+    signature::mark(dom);
+    tabs::name(dom);
     code::mark(dom);
     math::mark(dom);
     footnotes::mark(dom);
     tasks(dom);
     alignment(dom);
     headings(dom);
+    whole_words(dom);
+}
+
+/// Where a word may break is nothing that a reader sees; the parts of a word are one text.
+fn whole_words(dom: &Dom) {
+    dom.select("wbr").remove();
+    dom.normalize();
 }
 
 /// A heading that links to itself is a heading.

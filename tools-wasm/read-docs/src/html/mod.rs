@@ -13,8 +13,11 @@ mod head;
 mod links;
 mod mark;
 mod math;
+mod permalink;
 mod shell;
+mod signature;
 mod space;
+mod tabs;
 pub(crate) mod tree;
 
 use dom_query::Document as Dom;
