@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod kind;
 mod load;
+mod markdown;
 mod pages;
 mod pdf;
 mod report;

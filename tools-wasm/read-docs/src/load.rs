@@ -9,6 +9,7 @@ use crate::charset;
 use crate::document::Document;
 use crate::html::Page;
 use crate::kind::{self, Kind};
+use crate::markdown;
 use crate::write::escape;
 use crate::{Format, json, pdf, status};
 
@@ -53,7 +54,7 @@ pub(crate) fn load(
         let from = Static { final_url, status, content_type };
         return html(web, progress, client, ask, (&response, &header), from);
     }
-    let document = other(client, kind, response, (&header, &content_type), ask.format)
+    let document = other(client, kind, response, (&header, &content_type), (final_url.path(), ask.format))
         .map_err(|failure| with_status(failure, status))?;
     let is_markup = kind == Kind::Markdown;
     Ok(Loaded { final_url, status, content_type, rendered: false, is_markup, document })
@@ -124,11 +125,11 @@ fn other(
     kind: Kind,
     response: Response,
     (header, content_type): (&str, &str),
-    format: Format,
+    (path, format): (&str, Format),
 ) -> Result<Document, Failure> {
     let text = || charset::decode(&response.body, header).into_owned();
     let document = match kind {
-        Kind::Markdown => markdown(text()),
+        Kind::Markdown => markdown::read(&text(), path),
         Kind::Json => json_document(text(), format),
         Kind::Pdf => pdf::read(response.body)?,
         Kind::Image => {
@@ -145,13 +146,6 @@ fn other(
         Kind::Html | Kind::Text => Document::of_body(text()),
     };
     Ok(if format == Format::Html { in_pre(document) } else { document })
-}
-
-/// As it is; its first heading is its title.
-fn markdown(text: String) -> Document {
-    let heading = text.lines().find_map(|line| line.strip_prefix("# "));
-    let title = heading.map(|title| title.trim().trim_end_matches('#').trim_end().to_owned());
-    Document { title, ..Document::of_body(text) }
 }
 
 fn json_document(text: String, format: Format) -> Document {

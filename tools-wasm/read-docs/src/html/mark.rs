@@ -3,7 +3,7 @@
 
 use dom_query::{Document as Dom, NodeRef};
 
-use super::{code, footnotes, math, permalink, signature, tabs};
+use super::{code, footnotes, grid, math, permalink, signature, tabs};
 
 /// Longest data about an article that is read, in bytes.
 const MAX_DATA_BYTES: usize = 256 * 1024;
@@ -17,6 +17,7 @@ pub(super) fn mark(dom: &Dom) {
     permalink::drop(dom);
     signature::mark(dom);
     tabs::name(dom);
+    grid::mark(dom);
     code::mark(dom);
     math::mark(dom);
     footnotes::mark(dom);

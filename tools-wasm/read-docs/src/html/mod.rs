@@ -9,6 +9,7 @@ mod clean;
 mod code;
 mod flatten;
 mod footnotes;
+mod grid;
 mod head;
 mod links;
 mod mark;

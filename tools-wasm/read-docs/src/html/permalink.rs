@@ -8,7 +8,7 @@ const NAMED: &str = "a.headerlink, a.header-anchor, a.hash-link, a.doc-anchor, a
     a.anchor-link, a.heading-anchor, a.sl-anchor-link, a.tsd-anchor-icon, a.selflink, span.permalink, .anchor-wrapper > .anchor-icon, \
     a.permalink, a.anchor, a.srclink, a.src, .viewcode-link, .view-source-button, a.theme-edit-this-page, .edit-link > a, \
     a.edit-this-page, a.edit-page-link, .edit-this-page, .source_link, .showSource, .view-source, a.source-link, \
-    a[aria-label='Permalink'], a[aria-label='Direct link to heading'], .mw-editsection, p.src > a.link, .detail-link";
+    a[aria-label='Permalink'], a[aria-label='Direct link to heading'], .mw-editsection, a.link, .detail-link";
 /// What they show, where they have no name.
 const SIGNS: [&str; 9] = ["", "#", "¶", "§", "🔗", "◆", "◆\u{a0}", "\u{200b}", "\u{fe0e}"];
 /// What links to a page's source say.

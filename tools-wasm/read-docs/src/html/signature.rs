@@ -20,7 +20,7 @@ const WHOLE: [(&str, Frame); 12] = [
     (".symbol.monospace", Frame::Paragraph),
     // Doxygen; Haddock.
     (".memproto", Frame::Paragraph),
-    ("p.src", Frame::Own),
+    ("p.src, td.src", Frame::Own),
     // YARD; ExDoc; phpDocumentor.
     ("h3.signature, p.signature", Frame::Own),
     (".detail-header > .signature", Frame::Own),
@@ -88,9 +88,8 @@ fn put(dom: &Dom, node: &NodeRef<'_>, frame: Frame) {
         return;
     }
     // What links lead to may be inside.
-    if !node.has_attr("id")
-        && let Some(id) = node.descendants_it().find_map(|below| below.id_attr())
-    {
+    let inner = node.descendants_it().find_map(|below| below.id_attr());
+    if let (false, Some(id)) = (node.has_attr("id"), inner) {
         node.set_attr("id", &id);
     }
     let code = dom.tree.new_element("code");
