@@ -37,7 +37,7 @@ fn by_type(essence: &str) -> Kind {
     let (family, name) = essence.split_once('/').unwrap_or((essence, ""));
     match (family, name) {
         ("text", "html") | ("application", "xhtml+xml") => Kind::Html,
-        ("text", "markdown" | "x-markdown") => Kind::Markdown,
+        ("text", "markdown" | "x-markdown" | "mdx") => Kind::Markdown,
         ("application" | "text", "json") => Kind::Json,
         ("application", "pdf" | "x-pdf") => Kind::Pdf,
         (_, name) if name.ends_with("+json") => Kind::Json,
@@ -117,8 +117,15 @@ fn looks_binary(body: &[u8]) -> bool {
     !is_utf16 && start.iter().any(|byte| matches!(byte, 0..=8 | 0x0e..=0x1a | 0x1c..=0x1f))
 }
 
+/// Whether bytes that are said to be text are none.
+pub(crate) fn is_binary(body: &[u8]) -> bool {
+    looks_binary(body)
+}
+
 fn is_markdown_path(path: &str) -> bool {
-    has_extension(path, &["md", "markdown", "mdx"])
+    // Indexes for models are Markdown by their own specification.
+    let is_index = path.ends_with("/llms.txt") || path.ends_with("/llms-full.txt");
+    is_index || has_extension(path, &["md", "markdown", "mdx"])
 }
 
 fn has_extension(path: &str, extensions: &[&str]) -> bool {
@@ -132,11 +139,12 @@ mod tests {
 
     #[test]
     fn the_type_decides_and_the_bytes_where_it_says_nothing() {
-        let cases: [(&str, &str, &[u8], Kind); 22] = [
+        let cases: [(&str, &str, &[u8], Kind); 23] = [
             ("text/html; charset=utf-8", "/", b"x", Kind::Html),
             ("application/xhtml+xml", "/", b"<html/>", Kind::Html),
             ("Text/Markdown", "/", b"# x", Kind::Markdown),
             ("text/plain", "/README.md", b"# x", Kind::Markdown),
+            ("text/plain; charset=utf-8", "/docs/llms.txt", b"# x", Kind::Markdown),
             ("text/plain", "/x.rs", b"fn main() {}", Kind::Text),
             ("text/csv", "/", b"a,b", Kind::Text),
             ("application/rss+xml", "/", b"<rss/>", Kind::Text),

@@ -5,6 +5,7 @@
 //! error: sizes, depths and counts are limited where they are read, and nothing recurses deeper
 //! than those limits.
 
+mod announced;
 mod ask;
 mod charset;
 #[cfg(target_arch = "wasm32")]
@@ -19,6 +20,7 @@ mod pages;
 mod pdf;
 mod report;
 mod status;
+mod twin;
 mod write;
 
 use scorpiox_tool_kit::web::{Progress, Web};

@@ -4,6 +4,7 @@
 //! extraction would lose ([`mark`]), reduced to its content ([`choose`]), and copied to the
 //! smaller tree ([`tree`]) that the writers walk.
 
+mod about;
 mod choose;
 mod clean;
 mod code;

@@ -98,12 +98,11 @@ impl Reading {
     }
 
     fn scalar(&mut self, text: &str) -> Option<()> {
-        match self.levels.last_mut()? {
-            Level::Mapping(key @ None) => *key = Some(text.to_ascii_lowercase()),
-            _ => {
-                self.value(text);
-                self.end_value();
-            }
+        if let Level::Mapping(key @ None) = self.levels.last_mut()? {
+            *key = Some(text.to_ascii_lowercase());
+        } else {
+            self.value(text);
+            self.end_value();
         }
         Some(())
     }
@@ -126,13 +125,16 @@ impl Reading {
             Level::List => None,
         });
         match keys.collect::<Vec<_>>().as_slice() {
-            ["title"] => self.front.title.get_or_insert(text),
-            ["date" | "published" | "pubdate" | "published_at"] => self.front.date.get_or_insert(text),
+            ["title"] => {
+                self.front.title.get_or_insert(text);
+            }
+            ["date" | "published" | "pubdate" | "published_at"] => {
+                self.front.date.get_or_insert(text);
+            }
             ["author" | "authors"] | ["author" | "authors", "name"] if self.authors.len() < MAX_AUTHORS => {
                 self.authors.push(text);
-                return;
             }
-            _ => return,
-        };
+            _ => {}
+        }
     }
 }

@@ -10,8 +10,20 @@ const MAX_TAG_LINES: usize = 12;
 /// Attributes that name what is in a component, the best first.
 const NAMES: [&str; 9] = ["title", "label", "header", "heading", "summary", "name", "path", "query", "value"];
 /// Attributes that are for the looks.
-const LOOKS: [&str; 12] =
-    ["icon", "color", "class", "classname", "id", "cols", "defaultopen", "style", "key", "img", "default", "width"];
+const LOOKS: [&str; 12] = [
+    "icon",
+    "color",
+    "class",
+    "classname",
+    "id",
+    "cols",
+    "defaultopen",
+    "style",
+    "key",
+    "img",
+    "default",
+    "width",
+];
 
 /// The text without what only a program reads.
 pub(super) fn plain(text: &str, path: &str) -> String {
@@ -89,11 +101,14 @@ fn has_components(text: &str) -> bool {
 /// `import x from 'y'`, `export const x = …`: no sentence begins like these.
 fn is_module(line: &str) -> bool {
     if let Some(rest) = line.strip_prefix("import ") {
-        return rest.starts_with(['{', '*', '"', '\'']) || rest.contains(" from '") || rest.contains(" from \"");
+        return rest.starts_with(['{', '*', '"', '\''])
+            || rest.contains(" from '")
+            || rest.contains(" from \"");
     }
     let Some(rest) = line.strip_prefix("export ") else { return false };
     let is_value = |word: &str| rest.strip_prefix(word).is_some_and(|rest| rest.contains(['=', '(', '{']));
-    rest.starts_with('{') || ["const ", "let ", "var ", "function ", "default ", "async "].into_iter().any(is_value)
+    rest.starts_with('{')
+        || ["const ", "let ", "var ", "function ", "default ", "async "].into_iter().any(is_value)
 }
 
 /// A tag of a component alone on its lines: what it names, and how many lines it takes. One that is
@@ -127,22 +142,28 @@ fn outside_quotes(text: &str) -> String {
 /// The name that a tag gives, with what else it says.
 fn named(tag: &str) -> Option<String> {
     let attributes = attributes(tag);
-    let by_name = NAMES.iter().find_map(|name| attributes.iter().position(|(known, _)| known.eq_ignore_ascii_case(name)));
+    let by_name = NAMES
+        .iter()
+        .find_map(|name| attributes.iter().position(|(known, _)| known.eq_ignore_ascii_case(name)));
     let component = tag.split_whitespace().next().unwrap_or_default();
     let Some(by_name) = by_name else {
         // `<Warning>` says what it is by itself.
-        const KINDS: [&str; 8] = ["Note", "Warning", "Tip", "Info", "Caution", "Danger", "Check", "Important"];
+        const KINDS: [&str; 8] =
+            ["Note", "Warning", "Tip", "Info", "Caution", "Danger", "Check", "Important"];
         return KINDS.contains(&component).then(|| component.to_owned());
     };
     let name = attributes.get(by_name).map(|(_, value)| value.clone())?;
     let is_other = |(at, (known, _)): &(usize, &(String, String))| {
-        *at != by_name && !LOOKS.contains(&known.to_ascii_lowercase().as_str()) && !NAMES.contains(&known.as_str())
+        *at != by_name
+            && !LOOKS.contains(&known.to_ascii_lowercase().as_str())
+            && !NAMES.contains(&known.as_str())
     };
     let others = attributes.iter().enumerate().filter(is_other);
     let others: Vec<String> = others
         .map(|(_, (known, value))| if value.is_empty() { known.clone() } else { format!("{known}: {value}") })
         .collect();
-    Some(if others.is_empty() { name } else { format!("{name} ({})", others.join(", ")) }).filter(|name| !name.is_empty())
+    Some(if others.is_empty() { name } else { format!("{name} ({})", others.join(", ")) })
+        .filter(|name| !name.is_empty())
 }
 
 /// `a="b" c='d' e={f} g`
@@ -192,9 +213,13 @@ mod tests {
 
     #[test]
     fn markdown_without_components_stays_as_it_is() {
-        let file = "import the data from 'a'\n\n<div>\n\nVec<T>\n\n</div>\n\n<T>\n\nexport default settings\n";
+        let file =
+            "import the data from 'a'\n\n<div>\n\nVec<T>\n\n</div>\n\n<T>\n\nexport default settings\n";
         assert_eq!(plain(file, "/x.md"), file);
-        assert_eq!(plain("export the table (of ports).\n\nexport defaults\n", "/x.mdx"), "export the table (of ports).\n\nexport defaults\n");
+        assert_eq!(
+            plain("export the table (of ports).\n\nexport defaults\n", "/x.mdx"),
+            "export the table (of ports).\n\nexport defaults\n"
+        );
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub(crate) fn read(text: &str, path: &str) -> Document {
         // The heading goes above what is known about the page.
         let end = body.find('\n').unwrap_or(body.len());
         let rest = body.split_off(end);
-        head = std::mem::replace(&mut body, rest.trim_start_matches(['\n', '\r']).to_owned()).trim_end().to_owned();
+        head.push_str(body.trim_end());
+        rest.trim_start_matches(['\n', '\r']).clone_into(&mut body);
     } else if let (None, Some(title)) = (&heading, &front.title) {
         head = format!("# {}", escape::text(title, false));
     }

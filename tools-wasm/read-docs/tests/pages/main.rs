@@ -6,3 +6,4 @@ mod behaviour;
 mod fake;
 mod generated;
 mod hostile;
+mod twins;
