@@ -2,6 +2,7 @@
 //! way to a name's source, to where the page can be edited, and past the navigation.
 
 use dom_query::{Document as Dom, NodeRef};
+use scorpiox_page::line;
 
 /// What generators name them.
 const NAMED: &str = "a.headerlink, a.header-anchor, a.hash-link, a.doc-anchor, a.anchorjs-link, a.heading-link, \
@@ -91,9 +92,7 @@ fn is_place_of_source(href: &str) -> bool {
 /// The text in lower case, on one line.
 fn said(node: &NodeRef<'_>) -> String {
     const LONGEST: usize = 80;
-    let text = node.text();
-    let text: String = text.trim().chars().take(LONGEST).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    line::text(&node.text(), LONGEST).to_lowercase()
 }
 
 /// With the link around it, and brackets that nothing is in any more.

@@ -4,6 +4,7 @@
 //! text it would be full of escapes; here it becomes `<code>`.
 
 use dom_query::{Document as Dom, NodeRef};
+use scorpiox_page::line;
 
 /// Longest signature, in bytes of its text; what is longer is no signature.
 const MAX_BYTES: usize = 8 * 1024;
@@ -83,7 +84,7 @@ fn old_sphinx(dom: &Dom) {
 fn put(dom: &Dom, node: &NodeRef<'_>, frame: Frame) {
     let is_code =
         node.has_name("code") || node.ancestors_it(None).any(|a| a.has_name("pre") || a.has_name("code"));
-    let text = line(node);
+    let text = one_line(node);
     if is_code || text.is_empty() || text.len() > MAX_BYTES {
         return;
     }
@@ -102,7 +103,7 @@ fn put(dom: &Dom, node: &NodeRef<'_>, frame: Frame) {
 }
 
 /// The text on one line, with brackets close to what they hold.
-fn line(node: &NodeRef<'_>) -> String {
+fn one_line(node: &NodeRef<'_>) -> String {
     let mut text = String::new();
     for below in node.descendants_it() {
         if below.has_name("br") || below.has_name("td") || below.has_name("dd") || below.has_name("div") {
@@ -114,9 +115,7 @@ fn line(node: &NodeRef<'_>) -> String {
             }
         }
     }
-    let is_hidden = |c: &char| !matches!(c, '\u{200b}' | '\u{ad}' | '\u{feff}' | '¶');
-    let text: String = text.chars().filter(is_hidden).collect();
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = line::whole(&text.replace('¶', ""));
     let close = words.replace("( ", "(").replace(", )", ")").replace(" )", ")");
     let of_table = node.has_class("memproto");
     let close = if of_table { close.replace(" (", "(").replace(" ,", ",") } else { close };
@@ -151,7 +150,7 @@ fn declarations(dom: &Dom) {
 fn declaration<'a>(dom: &'a Dom, row: &NodeRef<'_>) -> NodeRef<'a> {
     let item = dom.tree.new_element("li");
     let code = dom.tree.new_element("code");
-    code.set_text(line(row));
+    code.set_text(one_line(row));
     let target = row.descendants_it().find(|node| node.has_name("a") && node.has_class("el"));
     let target =
         target.or_else(|| row.descendants_it().find(|node| node.has_name("a") && node.has_attr("href")));

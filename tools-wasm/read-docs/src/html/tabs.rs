@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use dom_query::{Document as Dom, NodeId, NodeRef};
+use scorpiox_page::line;
 
 /// Longest name of a tab, in characters.
 const MAX_NAME: usize = 80;
@@ -69,8 +70,7 @@ fn name_of(tab: &NodeRef<'_>) -> String {
     let text = tab.text();
     let text =
         if text.trim().is_empty() { tab.attr_or("data-title", tab.attr_or("aria-label", "")) } else { text };
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().filter(|c| *c != '\u{200b}').take(MAX_NAME).collect()
+    line::text(&text, MAX_NAME)
 }
 
 fn by_label(dom: &Dom, named: &mut HashSet<NodeId>) {

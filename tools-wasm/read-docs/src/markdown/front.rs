@@ -4,6 +4,7 @@
 //! counts as nothing, so that none can grow.
 
 use saphyr_parser::{Event, Parser};
+use scorpiox_page::line;
 
 /// Longest front matter, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
@@ -115,11 +116,10 @@ impl Reading {
 
     fn value(&mut self, text: &str) {
         const DEEP: usize = 3;
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = line::text(text, MAX_VALUE);
         if text.is_empty() || self.levels.len() > DEEP {
             return;
         }
-        let text: String = text.chars().take(MAX_VALUE).collect();
         let keys = self.levels.iter().filter_map(|level| match level {
             Level::Mapping(key) => key.as_deref(),
             Level::List => None,
