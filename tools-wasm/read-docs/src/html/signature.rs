@@ -102,11 +102,14 @@ fn put(dom: &Dom, node: &NodeRef<'_>, frame: Frame) {
     }
 }
 
+/// Elements that part words; so do Doxygen's labels, such as `inline`.
+const PARTS: [&str; 4] = ["br", "td", "dd", "div"];
+
 /// The text on one line, with brackets close to what they hold.
 fn one_line(node: &NodeRef<'_>) -> String {
     let mut text = String::new();
     for below in node.descendants_it() {
-        if below.has_name("br") || below.has_name("td") || below.has_name("dd") || below.has_name("div") {
+        if PARTS.iter().any(|name| below.has_name(name)) || below.has_class("mlabel") {
             text.push(' ');
         } else if below.is_text() {
             text.push_str(&below.text());

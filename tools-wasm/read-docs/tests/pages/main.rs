@@ -3,6 +3,7 @@
 #![allow(missing_docs, unreachable_pub)]
 
 mod behaviour;
+mod code;
 mod fake;
 mod generated;
 mod hostile;

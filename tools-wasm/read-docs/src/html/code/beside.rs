@@ -10,7 +10,7 @@ const CONTROLS: &str = "pre button, pre summary, pre .boring, pre .sr-only, pre 
     pre .command-line-prompt, pre .buttons, pre clipboard-copy, .code-toolbar > .toolbar, .code-copy, .copy-button, \
     .copybtn, .copy-btn, .btn-copy, .btn-clipboard, .copy-code-button, .copy-to-clipboard-button, \
     .clipboard-button, .zeroclipboard-container, .copy-popup-wrapper, clipboard-copy, button.copy, button.snippet-copy, \
-    div[class*='language-'] > span.lang, .expressive-code .sr-only, .line-numbers-wrapper, .example-wrap > .tooltip, \
+    div[class*='language-'] > span.lang, .expressive-code .sr-only, .line-numbers-wrapper, .example-wrap > .tooltip, .information > .tooltip, \
     .example-wrap > .test-arrow, pre .test-arrow, .src-line-numbers, .example-line-numbers, pre.rust [data-nosnippet]";
 /// Numbers, where that is what is in them.
 const NUMBERS: &str = "pre .linenos, pre .lineno, pre .linenumber, pre .line-number, pre .line-numbers, \
