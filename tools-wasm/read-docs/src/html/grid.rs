@@ -2,6 +2,8 @@
 
 use dom_query::{Document as Dom, NodeRef};
 
+use super::present::Present;
+
 /// What holds the cells.
 const GRIDS: &str = ".summary-table";
 /// The last cell of each row.
@@ -9,8 +11,8 @@ const LAST: &str = "col-last";
 /// The cells of the first row.
 const HEAD: &str = "table-header";
 
-pub(super) fn mark(dom: &Dom) {
-    for grid in dom.select(GRIDS).nodes() {
+pub(super) fn mark(dom: &Dom, present: &Present<'_>) {
+    for grid in present.select(GRIDS) {
         let cells: Vec<_> = grid.children_it(false).filter(NodeRef::is_element).collect();
         let is_grid = grid.has_name("div")
             && cells.iter().all(|cell| cell.has_name("div"))

@@ -3,6 +3,7 @@
 
 use dom_query::{Document as Dom, NodeRef};
 
+use super::present::Present;
 use super::{code, footnotes, grid, math, permalink, signature, tabs};
 
 /// Longest data about an article that is read, in bytes.
@@ -14,11 +15,12 @@ const PREFIX: &str = "data-x-";
 pub(super) fn mark(dom: &Dom) {
     drop_forged(dom);
     drop_broken_data(dom);
-    permalink::drop(dom);
-    signature::mark(dom);
-    tabs::name(dom);
-    grid::mark(dom);
-    code::mark(dom);
+    let present = Present::of(dom);
+    permalink::drop(dom, &present);
+    signature::mark(dom, &present);
+    tabs::name(dom, &present);
+    grid::mark(dom, &present);
+    code::mark(dom, &present);
     math::mark(dom);
     footnotes::mark(dom);
     tasks(dom);

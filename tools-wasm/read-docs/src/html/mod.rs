@@ -16,6 +16,7 @@ mod links;
 mod mark;
 mod math;
 mod permalink;
+mod present;
 mod shell;
 mod signature;
 mod space;

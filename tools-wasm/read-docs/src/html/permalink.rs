@@ -4,6 +4,8 @@
 use dom_query::{Document as Dom, NodeRef};
 use scorpiox_page::line;
 
+use super::present::Present;
+
 /// What generators name them.
 const NAMED: &str = "a.headerlink, a.header-anchor, a.hash-link, a.doc-anchor, a.anchorjs-link, a.heading-link, \
     a.anchor-link, a.heading-anchor, a.sl-anchor-link, a.tsd-anchor-icon, a.selflink, span.permalink, .anchor-wrapper > .anchor-icon, \
@@ -26,10 +28,10 @@ const EDITS: [&str; 10] = [
     "view page source",
 ];
 
-pub(super) fn drop(dom: &Dom) {
-    for node in dom.select(NAMED).nodes() {
-        if is_only_a_sign(node) {
-            drop_with_frame(node);
+pub(super) fn drop(dom: &Dom, present: &Present<'_>) {
+    for node in present.select(NAMED) {
+        if is_only_a_sign(&node) {
+            drop_with_frame(&node);
         }
     }
     for link in dom.select("a[href]").nodes() {

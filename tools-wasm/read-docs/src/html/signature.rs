@@ -6,6 +6,8 @@
 use dom_query::{Document as Dom, NodeRef};
 use scorpiox_page::line;
 
+use super::present::Present;
+
 /// Longest signature, in bytes of its text; what is longer is no signature.
 const MAX_BYTES: usize = 8 * 1024;
 
@@ -39,26 +41,28 @@ enum Frame {
     Paragraph,
 }
 
-pub(super) fn mark(dom: &Dom) {
+pub(super) fn mark<'a>(dom: &'a Dom, present: &Present<'a>) {
     // To extraction, a comment is what readers leave below an article.
-    dom.select(".tsd-comment").remove_class("tsd-comment");
-    old_sphinx(dom);
-    let versions = versions(dom);
+    for comment in present.select(".tsd-comment") {
+        comment.remove_class("tsd-comment");
+    }
+    old_sphinx(dom, present);
+    let versions = versions(present);
     for (selector, frame) in WHOLE {
-        for node in dom.select(selector).nodes() {
-            put(dom, node, frame);
+        for node in present.select(selector) {
+            put(dom, &node, frame);
         }
     }
     for (header, since) in versions {
         header.append_child(&dom.tree.new_text(format!(" (since {since})")));
     }
-    declarations(dom);
+    declarations(dom, present);
 }
 
 /// What rustdoc writes in front of a signature is since when there is such a thing.
-fn versions(dom: &Dom) -> Vec<(NodeRef<'_>, String)> {
+fn versions<'a>(present: &Present<'a>) -> Vec<(NodeRef<'a>, String)> {
     let mut versions = Vec::new();
-    for side in dom.select(".rightside").nodes() {
+    for side in present.select(".rightside") {
         let since = side.descendants_it().find(|node| node.has_class("since"));
         let header =
             side.parent().and_then(|item| item.children_it(false).find(|n| n.has_class("code-header")));
@@ -73,8 +77,8 @@ fn versions(dom: &Dom) -> Vec<(NodeRef<'_>, String)> {
 }
 
 /// Sphinx before version 4 gives the term no class.
-fn old_sphinx(dom: &Dom) {
-    for name in dom.select("dt > .descname, dt > .sig-name").nodes() {
+fn old_sphinx(dom: &Dom, present: &Present<'_>) {
+    for name in present.select("dt > .descname, dt > .sig-name") {
         if let Some(term) = name.parent().filter(|term| !term.has_class("sig")) {
             put(dom, &term, Frame::Own);
         }
@@ -126,8 +130,8 @@ fn one_line(node: &NodeRef<'_>) -> String {
 }
 
 /// Doxygen's tables of declarations: a list, with a link to what is said about each.
-fn declarations(dom: &Dom) {
-    for table in dom.select("table.memberdecls").nodes() {
+fn declarations(dom: &Dom, present: &Present<'_>) {
+    for table in present.select("table.memberdecls") {
         let list = dom.tree.new_element("ul");
         let rows: Vec<_> = table.descendants_it().filter(|node| node.has_name("tr")).collect();
         for row in rows {

@@ -8,6 +8,8 @@ use std::collections::{HashMap, HashSet};
 use dom_query::{Document as Dom, NodeId, NodeRef};
 use scorpiox_page::line;
 
+use super::present::Present;
+
 /// Longest name of a tab, in characters.
 const MAX_NAME: usize = 80;
 /// How far around a list of tabs its panels are looked for.
@@ -37,11 +39,11 @@ const LINKED: &str = "ul.nav-tabs a[href^='#'], ul.nav-pills a[href^='#'], .tabl
 /// The signs of a panel that is not shown.
 const HIDING: [&str; 5] = ["hidden", "aria-hidden", "style", "inert", "aria-labelledby"];
 
-pub(super) fn name(dom: &Dom) {
+pub(super) fn name(dom: &Dom, present: &Present<'_>) {
     let mut named = HashSet::new();
-    by_label(dom, &mut named);
+    by_label(dom, present, &mut named);
     by_role(dom, &mut named);
-    by_link(dom, &mut named);
+    by_link(dom, present, &mut named);
 }
 
 /// Shows a panel, with its name before all that is in it.
@@ -73,12 +75,12 @@ fn name_of(tab: &NodeRef<'_>) -> String {
     line::text(&text, MAX_NAME)
 }
 
-fn by_label(dom: &Dom, named: &mut HashSet<NodeId>) {
+fn by_label(dom: &Dom, present: &Present<'_>, named: &mut HashSet<NodeId>) {
     let mut done = HashSet::new();
     for (set, label, panel) in LABELLED {
-        for set in dom.select(set).nodes() {
-            let labels = below(set, label);
-            let panels = below(set, panel);
+        for set in present.select(set) {
+            let labels = below(&set, label);
+            let panels = below(&set, panel);
             if labels.is_empty() || labels.len() != panels.len() || !done.insert(set.id) {
                 continue;
             }
@@ -174,15 +176,15 @@ fn panels_near<'a>(list: &NodeRef<'a>, is_panel: &HashSet<NodeId>, left: &mut us
     panels
 }
 
-fn by_link(dom: &Dom, named: &mut HashSet<NodeId>) {
-    let tabs = dom.select(LINKED);
+fn by_link(dom: &Dom, present: &Present<'_>, named: &mut HashSet<NodeId>) {
+    let tabs = present.select(LINKED);
     if tabs.is_empty() {
         return;
     }
-    let panes = dom.select(".tab-pane[id], .tabpanel[id]");
+    let panes = present.select(".tab-pane[id], .tabpanel[id]");
     let ids: HashMap<String, NodeRef<'_>> =
-        panes.nodes().iter().filter_map(|pane| Some((pane.id_attr()?.to_string(), *pane))).collect();
-    for tab in tabs.nodes() {
+        panes.iter().filter_map(|pane| Some((pane.id_attr()?.to_string(), *pane))).collect();
+    for tab in &tabs {
         let linked = tab.attr("href").and_then(|href| ids.get(href.strip_prefix('#')?));
         let numbered = || ids.get(&format!("{}--panel", tab.id_attr()?));
         let Some(pane) = linked.or_else(numbered) else { continue };

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 
 use dom_query::{Document as Dom, NodeId, NodeRef};
 
+use crate::html::present::Present;
+
 /// Never part of the code.
 const CONTROLS: &str = "pre button, pre summary, pre .boring, pre .sr-only, pre .visually-hidden, pre .line-highlight, \
     pre .command-line-prompt, pre .buttons, pre clipboard-copy, .code-toolbar > .toolbar, .code-copy, .copy-button, \
@@ -25,11 +27,11 @@ const PARTS: [&str; 6] = ["tbody", "thead", "tr", "td", "th", "table"];
 const MAX_CELLS: usize = 8;
 
 /// Removes it; the blocks whose lines had numbers within.
-pub(super) fn remove(dom: &Dom) -> HashSet<NodeId> {
-    dom.select(CONTROLS).remove();
+pub(super) fn remove(dom: &Dom, present: &Present<'_>) -> HashSet<NodeId> {
+    present.remove(CONTROLS);
     let mut numbered = HashSet::new();
-    for number in dom.select(NUMBERS).nodes() {
-        if number.has_name("code") || !is_numbers(number) {
+    for number in present.select(NUMBERS) {
+        if number.has_name("code") || !is_numbers(&number) {
             continue;
         }
         let blocks = number.ancestors_it(None).filter(|around| around.has_name("pre"));

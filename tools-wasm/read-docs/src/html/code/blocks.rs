@@ -3,6 +3,8 @@
 
 use dom_query::{Document as Dom, NodeRef};
 
+use crate::html::present::Present;
+
 /// What holds the lines.
 const HOLDERS: &str = "div.fragment, table.js-file-line-container, table.highlight[data-tab-size], \
     .CodeMirror-code, .cm-content, .view-lines, .ace_text-layer, .syntaxhighlighter td.code > .container";
@@ -10,9 +12,9 @@ const HOLDERS: &str = "div.fragment, table.js-file-line-container, table.highlig
 const OVERLAYS: &str = ".fragment > .ttc, .CodeMirror-measure, .CodeMirror-cursors, .cm-gutters, .cm-cursorLayer, \
     .cm-selectionLayer, .ace_gutter, .ace_cursor-layer, .ace_marker-layer";
 
-pub(super) fn make(dom: &Dom) {
-    dom.select(OVERLAYS).remove();
-    for holder in dom.select(HOLDERS).nodes() {
+pub(super) fn make(dom: &Dom, present: &Present<'_>) {
+    present.remove(OVERLAYS);
+    for holder in &present.select(HOLDERS) {
         let is_within = holder.ancestors_it(None).any(|around| around.has_name("pre"));
         if is_within || !holds_lines(holder) {
             continue;

@@ -10,14 +10,16 @@ mod lines;
 
 use dom_query::Document as Dom;
 
-pub(super) fn mark(dom: &Dom) {
-    blocks::make(dom);
+use super::present::Present;
+
+pub(super) fn mark(dom: &Dom, present: &Present<'_>) {
+    blocks::make(dom, present);
     // Extraction makes paragraphs of line breaks, and so lines of code would run together.
     for line_break in dom.select("pre br").nodes() {
         line_break.rename("span");
         line_break.set_text("\n");
     }
-    let numbered = beside::remove(dom);
+    let numbered = beside::remove(dom, &Present::of(dom));
     for pre in dom.select("pre").nodes() {
         // A block in a block is one of its lines, or all of them in a table.
         if pre.ancestors_it(None).any(|around| around.has_name("pre")) {
