@@ -7,7 +7,7 @@ use crate::charset::{self, Markup};
 use crate::document::Document;
 use crate::kind::Kind;
 use crate::write::escape;
-use crate::{Format, delimited, docx, feed, json, openapi, pdf};
+use crate::{Format, delimited, docx, feed, json, markdown, openapi, pdf};
 
 /// Where a body came from, and what it is to become.
 pub(crate) struct Source<'a> {
@@ -53,7 +53,7 @@ pub(crate) fn read(
     };
     Ok(match kind {
         Kind::Markdown => {
-            let read = Read::plain(markdown(text(body)?), source.format);
+            let read = Read::plain(markdown::read(&text(body)?, source.url.path()), source.format);
             Read { is_markup: true, ..read }
         }
         Kind::Json => json::read(text(body)?, source),
@@ -91,13 +91,6 @@ pub(crate) fn read(
 
 pub(crate) fn as_it_is(text: String, source: &Source<'_>) -> Read {
     Read::plain(Document::of_body(text), source.format)
-}
-
-/// As it is; its first heading is its title.
-fn markdown(text: String) -> Document {
-    let heading = text.lines().find_map(|line| line.strip_prefix("# "));
-    let title = heading.map(|title| title.trim().trim_end_matches('#').trim_end().to_owned());
-    Document { title, ..Document::of_body(text) }
 }
 
 fn in_pre(document: Document) -> Document {

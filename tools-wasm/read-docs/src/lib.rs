@@ -5,6 +5,7 @@
 //! error: sizes, depths and counts are limited where they are read, and nothing recurses deeper
 //! than those limits.
 
+mod announced;
 mod ask;
 mod charset;
 #[cfg(target_arch = "wasm32")]
@@ -26,6 +27,7 @@ mod pdf;
 mod report;
 mod status;
 mod tree;
+mod twin;
 mod value;
 mod write;
 mod xml;

@@ -9,7 +9,8 @@ use crate::charset::{self, Markup};
 use crate::document::Document;
 use crate::html::Page;
 use crate::kind::{self, Kind};
-use crate::{kinds, status};
+use crate::twin::{self, Twin};
+use crate::{Format, announced, kinds, status};
 
 /// Until a server has answered.
 const TIMEOUT_MS: u32 = 30_000;
@@ -17,6 +18,9 @@ const TIMEOUT_MS: u32 = 30_000;
 const DEFAULT_WAIT_MS: u32 = 500;
 /// Markdown first, for servers that have it.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5";
+
+/// HTML itself, where that is asked for.
+const ACCEPT_HTML: &str = "text/html, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, text/markdown;q=0.7, */*;q=0.5";
 
 /// A page that was got and read.
 #[derive(Debug)]
@@ -38,7 +42,8 @@ pub(crate) fn load(
     ask: &Ask,
 ) -> Result<Loaded, Failure> {
     progress.report(0, None, &format!("Fetching {}", ask.url));
-    let mut request = Request::get(ask.url.as_str(), TIMEOUT_MS).header("accept", ACCEPT);
+    let accept = if ask.format == Format::Html { ACCEPT_HTML } else { ACCEPT };
+    let mut request = Request::get(ask.url.as_str(), TIMEOUT_MS).header("accept", accept);
     request.cached = true;
     let response = web.fetch(request).map_err(|error| explain(client, error))?;
     let header = response.header("content-type").unwrap_or_default().to_owned();
@@ -52,11 +57,13 @@ pub(crate) fn load(
         let from = Static { final_url, status, content_type };
         return html(web, progress, client, ask, (&response, &header), from);
     }
+    let index = announced::of_headers(&response, &final_url).index;
     let source =
         kinds::Source { header: &header, content_type: &content_type, url: &final_url, format: ask.format };
     let read =
         kinds::read(client, kind, response.body, &source).map_err(|failure| with_status(failure, status))?;
-    let (is_markup, document) = (read.is_markup, read.document);
+    let (is_markup, mut document) = (read.is_markup, read.document);
+    note_index(&mut document, index.as_ref(), &final_url);
     Ok(Loaded { final_url, status, content_type, rendered: false, is_markup, document })
 }
 
@@ -78,11 +85,21 @@ fn html(
     let source = charset::decode(&response.body, header, Markup::Html, &from.final_url)
         .map_err(|failure| with_status(failure, from.status))?;
     let page = Page::parse(&source);
+    let announced = announced::of(&page, response, &from.final_url);
+    let wants_twin = ask.format != Format::Html && ask.wait_ms.is_none() && from.status < 400;
+    let mut twin = match &announced.twin {
+        Some(url) if wants_twin => twin::fetch(web, progress, url)?,
+        _ => None,
+    };
+    let needs_scripts = page.needs_scripts();
+    if needs_scripts && let Some(document) = twin.take().and_then(|twin| twin.of_frame(&page)) {
+        return Ok(of_twin(document, from, announced.index.as_ref()));
+    }
     let mut notes = Vec::new();
-    if ask.wait_ms.is_some() || page.needs_scripts() {
+    if ask.wait_ms.is_some() || needs_scripts {
         progress.report(1, None, "Opening the page in a browser");
         match web.render(ask.url_for_browser.as_str(), ask.wait_ms.unwrap_or(DEFAULT_WAIT_MS)) {
-            Ok(rendered) => return Ok(of_browser(rendered, ask, from)),
+            Ok(rendered) => return Ok(of_browser(rendered, ask, from, announced.index.as_ref())),
             Err(WebError::Cancelled) => return Err(Failure::Cancelled),
             Err(error) if !page.has_text() => return Err(only_scripts(client, &from.final_url, error)),
             Err(error) => notes.push(without_browser(client, error)),
@@ -92,8 +109,12 @@ fn html(
         return Err(empty(from.status, &from.final_url));
     }
     let mut document = page.read(&from.final_url, ask.format);
+    if let Some(document) = twin.and_then(|twin: Twin| twin.of(&document)) {
+        return Ok(of_twin(document, from, announced.index.as_ref()));
+    }
     notes.append(&mut document.notes);
     document.notes = notes;
+    note_index(&mut document, announced.index.as_ref(), &from.final_url);
     Ok(Loaded {
         final_url: from.final_url,
         status: from.status,
@@ -104,13 +125,36 @@ fn html(
     })
 }
 
-fn of_browser(rendered: Rendered, ask: &Ask, from: Static) -> Loaded {
+/// The page's twin in its place.
+fn of_twin(mut document: Document, from: Static, index: Option<&Url>) -> Loaded {
+    note_index(&mut document, index, &from.final_url);
+    Loaded {
+        final_url: from.final_url,
+        status: from.status,
+        content_type: "text/markdown".to_owned(),
+        rendered: false,
+        is_markup: true,
+        document,
+    }
+}
+
+/// Says where the index of the site is, unless the text does or it is what was read.
+fn note_index(document: &mut Document, index: Option<&Url>, read: &Url) {
+    let Some(index) = index else { return };
+    let is_said = document.head.contains(index.as_str()) || document.body.contains(index.as_str());
+    if !is_said && index != read {
+        document.notes.push(format!("The site announces an index of its pages for models: {index}"));
+    }
+}
+
+fn of_browser(rendered: Rendered, ask: &Ask, from: Static, index: Option<&Url>) -> Loaded {
     let final_url = Url::parse(&rendered.url).unwrap_or(from.final_url);
     let page = Page::parse(&rendered.html);
     let mut document = page.read(&final_url, ask.format);
     let mut notes = rendered.notes;
     notes.append(&mut document.notes);
     document.notes = notes;
+    note_index(&mut document, index, &final_url);
     Loaded {
         final_url,
         status: rendered.status,

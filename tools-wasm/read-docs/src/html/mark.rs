@@ -3,7 +3,8 @@
 
 use dom_query::{Document as Dom, NodeRef};
 
-use super::{code, footnotes, math};
+use super::present::Present;
+use super::{code, footnotes, grid, math, permalink, signature, tabs};
 
 /// Longest data about an article that is read, in bytes.
 const MAX_DATA_BYTES: usize = 256 * 1024;
@@ -14,12 +15,24 @@ const PREFIX: &str = "data-x-";
 pub(super) fn mark(dom: &Dom) {
     drop_forged(dom);
     drop_broken_data(dom);
-    code::mark(dom);
+    let present = Present::of(dom);
+    permalink::drop(dom, &present);
+    signature::mark(dom, &present);
+    tabs::name(dom, &present);
+    grid::mark(dom, &present);
+    code::mark(dom, &present);
     math::mark(dom);
     footnotes::mark(dom);
     tasks(dom);
     alignment(dom);
     headings(dom);
+    whole_words(dom);
+}
+
+/// Where a word may break is nothing that a reader sees; the parts of a word are one text.
+fn whole_words(dom: &Dom) {
+    dom.select("wbr").remove();
+    dom.normalize();
 }
 
 /// A heading that links to itself is a heading.

@@ -4,17 +4,23 @@
 //! extraction would lose ([`mark`]), reduced to its content ([`choose`]), and copied to the
 //! smaller tree ([`tree`]) that the writers walk.
 
+mod about;
 mod choose;
 mod clean;
 mod code;
 mod flatten;
 mod footnotes;
+mod grid;
 mod head;
 mod links;
 mod mark;
 mod math;
+mod permalink;
+mod present;
 mod shell;
+mod signature;
 mod space;
+mod tabs;
 pub(crate) mod tree;
 
 use dom_query::Document as Dom;

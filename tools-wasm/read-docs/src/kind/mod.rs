@@ -78,7 +78,7 @@ fn by_type(essence: &str) -> Kind {
     let (family, name) = essence.split_once('/').unwrap_or((essence, ""));
     match (family, name) {
         ("text", "html") | ("application", "xhtml+xml") => Kind::Html,
-        ("text", "markdown" | "x-markdown") => Kind::Markdown,
+        ("text", "markdown" | "x-markdown" | "mdx") => Kind::Markdown,
         ("application" | "text", "json") => Kind::Json,
         ("application", "pdf" | "x-pdf") => Kind::Pdf,
         (_, "csv" | "tab-separated-values" | "x-csv" | "comma-separated-values") => Kind::Table,
@@ -107,6 +107,10 @@ fn by_path(path: &str) -> Option<Kind> {
         (Kind::Yaml, &["yaml", "yml"]),
         (Kind::Table, &["csv", "tsv"]),
     ];
+    // Indexes for models are Markdown by their own specification.
+    if path.ends_with("/llms.txt") || path.ends_with("/llms-full.txt") {
+        return Some(Kind::Markdown);
+    }
     let (_, extension) = path.rsplit_once('.')?;
     let is_known = |known: &&str| extension.eq_ignore_ascii_case(known);
     KINDS.iter().find(|(_, extensions)| extensions.iter().any(is_known)).map(|(kind, _)| *kind)
@@ -197,11 +201,12 @@ mod tests {
 
     #[test]
     fn the_type_decides_and_the_bytes_where_it_says_nothing() {
-        let cases: [(&str, &str, &[u8], Kind); 55] = [
+        let cases: [(&str, &str, &[u8], Kind); 56] = [
             ("text/html; charset=utf-8", "/", b"x", Kind::Html),
             ("application/xhtml+xml", "/", b"<html/>", Kind::Html),
             ("Text/Markdown", "/", b"# x", Kind::Markdown),
             ("text/plain", "/README.md", b"# x", Kind::Markdown),
+            ("text/plain; charset=utf-8", "/docs/llms.txt", b"# x", Kind::Markdown),
             ("text/plain", "/x.rs", b"fn main() {}", Kind::Text),
             ("text/csv", "/", b"a,b", Kind::Table),
             ("text/plain", "/x.TSV", b"a\tb", Kind::Table),

@@ -11,6 +11,8 @@ pub const ROOM: usize = 17_600;
 /// One answer for every request, and one for the browser.
 pub struct Fake {
     pub answer: Result<Response, WebError>,
+    /// Answers of their own for some addresses.
+    pub others: Vec<(String, Result<Response, WebError>)>,
     pub rendered: Result<Rendered, WebError>,
     pub requests: Vec<Request>,
     pub renders: Vec<(String, u32)>,
@@ -33,6 +35,7 @@ impl Fake {
         let url = "https://example.org/docs/page".to_owned();
         Self {
             answer: Ok(Response { url, status: 200, headers, body: body.into() }),
+            others: Vec::new(),
             rendered: Err(WebError::NoBrowser(NO_BROWSER.to_owned())),
             requests: Vec::new(),
             renders: Vec::new(),
@@ -60,6 +63,22 @@ impl Fake {
     pub fn at(mut self, url: &str) -> Self {
         if let Ok(answer) = &mut self.answer {
             url.clone_into(&mut answer.url);
+        }
+        self
+    }
+
+    /// With an answer of its own for an address.
+    pub fn with(mut self, url: &str, status: u16, content_type: &str, body: &str) -> Self {
+        let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        let body = body.as_bytes().to_vec();
+        self.others.push((url.to_owned(), Ok(Response { url: url.to_owned(), status, headers, body })));
+        self
+    }
+
+    /// With a header more.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        if let Ok(answer) = &mut self.answer {
+            answer.headers.push((name.to_owned(), value.to_owned()));
         }
         self
     }
@@ -113,8 +132,9 @@ impl Progress for Reports {
 
 impl Web for Fake {
     fn fetch(&mut self, request: Request) -> Result<Response, WebError> {
+        let other = self.others.iter().find(|(url, _)| *url == request.url).map(|(_, answer)| answer.clone());
         self.requests.push(request);
-        self.answer.clone()
+        other.unwrap_or_else(|| self.answer.clone())
     }
 
     fn begin(&mut self, _request: Request) -> Result<u32, WebError> {

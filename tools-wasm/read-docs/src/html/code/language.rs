@@ -1,13 +1,15 @@
-//! Blocks of code: their language, and what generators put beside the code itself.
+//! The language of a block of code, as highlighters and generators name it.
 
-use dom_query::{Document as Dom, NodeRef};
+use dom_query::NodeRef;
 
 /// Longest name of a language.
 const MAX_NAME: usize = 32;
 /// How highlighters and generators begin the class that names the language, the longest first.
-const PREFIXES: [&str; 8] = [
+const PREFIXES: [&str; 10] = [
+    "mw-highlight-lang-",
     "highlight-source-",
     "highlight-text-",
+    "code-lang-",
     "language-",
     "highlight-",
     "sourceCode-",
@@ -16,7 +18,8 @@ const PREFIXES: [&str; 8] = [
     "brush:",
 ];
 /// Classes that say nothing but that this is code; the language is the class beside them.
-const GENERIC: [&str; 11] = [
+const GENERIC: [&str; 12] = [
+    "syntaxhighlighter",
     "highlight",
     "hljs",
     "sourceCode",
@@ -30,10 +33,23 @@ const GENERIC: [&str; 11] = [
     "prism-code",
 ];
 /// Attributes that name it.
-const ATTRIBUTES: [&str; 6] =
-    ["data-lang", "data-language", "data-code-language", "data-enlighter-language", "lang", "syntax"];
+const ATTRIBUTES: [&str; 9] = [
+    "data-lang",
+    "data-language",
+    "data-code-language",
+    "data-canonical-lang",
+    "data-enlighter-language",
+    "data-tagsearch-lang",
+    "data-programming-language",
+    "lang",
+    "syntax",
+];
 /// Words that generators write where a language would be.
-const NO_LANGUAGE: [&str; 16] = [
+const NO_LANGUAGE: [&str; 20] = [
+    "switcher",
+    "selector",
+    "toggle",
+    "tabs",
     "notranslate",
     "default",
     "none",
@@ -52,7 +68,7 @@ const NO_LANGUAGE: [&str; 16] = [
     "plain",
 ];
 /// Languages by the class alone, beside a generic class or on a `<pre>`.
-const KNOWN: [&str; 60] = [
+const KNOWN: [&str; 178] = [
     "bash",
     "sh",
     "shell",
@@ -113,34 +129,139 @@ const KNOWN: [&str; 60] = [
     "vim",
     "tex",
     "latex",
+    "vue",
+    "svelte",
+    "astro",
+    "mdx",
+    "md",
+    "jsonc",
+    "json5",
+    "jsonl",
+    "properties",
+    "nginx",
+    "apache",
+    "groovy",
+    "gradle",
+    "asm",
+    "nasm",
+    "ada",
+    "fortran",
+    "lisp",
+    "scheme",
+    "racket",
+    "elm",
+    "nim",
+    "crystal",
+    "solidity",
+    "wat",
+    "wasm",
+    "hcl",
+    "terraform",
+    "proto",
+    "protobuf",
+    "cmake",
+    "bat",
+    "batch",
+    "cmd",
+    "ps1",
+    "pwsh",
+    "fish",
+    "nushell",
+    "regex",
+    "csv",
+    "sass",
+    "stylus",
+    "pug",
+    "haml",
+    "erb",
+    "twig",
+    "liquid",
+    "jinja",
+    "jinja2",
+    "django",
+    "sparql",
+    "cypher",
+    "plsql",
+    "tsql",
+    "cuda",
+    "glsl",
+    "hlsl",
+    "wgsl",
+    "verilog",
+    "vhdl",
+    "awk",
+    "sed",
+    "gherkin",
+    "mermaid",
+    "plantuml",
+    "graphviz",
+    "pycon",
+    "doctest",
+    "ipython",
+    "shell-session",
+    "shellsession",
+    "rst",
+    "asciidoc",
+    "bibtex",
+    "applescript",
+    "coffeescript",
+    "objectivec",
+    "objective-c",
+    "vbnet",
+    "vb",
+    "pascal",
+    "delphi",
+    "prolog",
+    "smalltalk",
+    "tcl",
+    "gdscript",
+    "coq",
+    "agda",
+    "purescript",
+    "reasonml",
+    "rescript",
+    "mathematica",
+    "maple",
+    "stata",
+    "spss",
+    "cython",
+    "docker",
+    "c++",
+    "c#",
+    "f#",
+    "golang",
+    "javascriptreact",
+    "typescriptreact",
+    "handlebars",
+    "hbs",
+    "postcss",
+    "puppet",
+    "qml",
+    "sml",
+    "starlark",
+    "bazel",
+    "systemverilog",
+    "thrift",
+    "typst",
+    "vala",
+    "wolfram",
+    "xquery",
+    "xslt",
 ];
 
-pub(super) fn mark(dom: &Dom) {
-    dom.select(
-        "pre .boring, pre .linenos, pre .lineno, pre .line-number, pre .line-numbers, pre .line-numbers-rows, \
-         td.linenos, td.gutter, td.rouge-gutter, td.blob-num, td.hljs-ln-numbers, td.lineno, pre.lineno, \
-         pre button, pre .copy-button, .code-copy",
-    )
-    .remove();
-    // Extraction makes paragraphs of line breaks, and so lines of code would run together.
-    for line_break in dom.select("pre br").nodes() {
-        line_break.rename("span");
-        line_break.set_text("\n");
-    }
-    for pre in dom.select("pre").nodes() {
-        if let Some(language) = language_of(pre) {
-            pre.set_attr("data-x-lang", &language);
-        }
-    }
-}
-
 /// The language of a block: its own name for it, that of the code within, or of what is around.
-fn language_of(pre: &NodeRef<'_>) -> Option<String> {
+pub(super) fn of(pre: &NodeRef<'_>) -> Option<String> {
     let within =
         || pre.children_it(false).filter(|child| child.has_name("code")).find_map(|code| named(&code));
-    named(pre)
-        .or_else(within)
-        .or_else(|| pre.ancestors_it(Some(3)).filter(|a| !is_page(a)).find_map(|a| named(&a)))
+    named(pre).or_else(within).or_else(|| around(pre).filter(|a| !is_page(a)).find_map(|a| named(&a)))
+}
+
+/// The elements next around a block; tables that hold it beside its numbers do not count.
+fn around<'a>(pre: &NodeRef<'a>) -> impl Iterator<Item = NodeRef<'a>> {
+    const NEAR: usize = 3;
+    const TABLE: [&str; 4] = ["td", "tr", "tbody", "table"];
+    let of_table = |node: &NodeRef<'_>| TABLE.iter().any(|name| node.has_name(name));
+    pre.ancestors_it(Some(NEAR + TABLE.len())).filter(move |node| !of_table(node)).take(NEAR)
 }
 
 fn is_page(node: &NodeRef<'_>) -> bool {

@@ -4,7 +4,7 @@
 //! of text are dropped: they serve to hide text from a person or to disguise it.
 
 /// The text on one line, white space collapsed, at most `max` characters.
-pub(crate) fn text(raw: &str, max: usize) -> String {
+pub fn text(raw: &str, max: usize) -> String {
     let mut out = String::new();
     let mut length = 0;
     let mut space = false;
@@ -47,6 +47,11 @@ fn cut(out: &mut String, length: usize, max: usize) {
     out.push('…');
 }
 
+/// The text on one line, all of it.
+pub fn whole(raw: &str) -> String {
+    text(raw, usize::MAX)
+}
+
 /// Skips what follows ESC: `[`, parameters and a final letter, or one character.
 fn skip_escape(characters: &mut std::str::Chars<'_>) {
     const MAX_PARAMETERS: usize = 32;
@@ -61,7 +66,7 @@ fn skip_escape(characters: &mut std::str::Chars<'_>) {
 }
 
 /// Whether a character shows nothing itself or changes how others are shown.
-pub(crate) fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

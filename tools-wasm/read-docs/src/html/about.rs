@@ -1,0 +1,65 @@
+//! What a page says of itself for programs: the links in its head, and where its site's index is.
+
+use dom_query::NodeRef;
+use url::Url;
+
+use super::Page;
+use crate::announced::Link;
+
+/// Most links that are looked at.
+const MAX_LINKS: usize = 500;
+/// Texts that are looked through for the address of an index.
+const MAX_TEXTS: usize = 20_000;
+/// How a sentence names it.
+const INDEX: &str = "/llms.txt";
+
+impl Page {
+    /// What addresses in the page are relative to.
+    pub(crate) fn base(&self, url: &Url) -> Url {
+        let base = self.dom.base_uri().and_then(|base| url.join(&base).ok());
+        base.filter(|base| !base.cannot_be_a_base()).unwrap_or_else(|| url.clone())
+    }
+
+    /// The `<link>` elements: a parser that finds text in the head moves them to the body.
+    pub(crate) fn links(&self) -> Vec<Link> {
+        let value = |node: &NodeRef<'_>, name: &str| node.attr_or(name, "").to_string();
+        let links = self.dom.select("link[rel][href]");
+        let found = links.nodes().iter().take(MAX_LINKS).map(|node| Link {
+            relation: value(node, "rel"),
+            kind: value(node, "type"),
+            address: value(node, "href"),
+        });
+        found.collect()
+    }
+
+    /// The address of an index that a sentence near the top of the page names.
+    pub(crate) fn said_index(&self) -> Option<String> {
+        let body = self.dom.body()?;
+        let texts = body.descendants_it().filter(NodeRef::is_text).take(MAX_TEXTS);
+        texts.filter(|text| !is_script(text)).find_map(|text| named(&text.text()))
+    }
+
+    /// The title in the head.
+    pub(crate) fn title(&self) -> String {
+        self.dom.select_single("head title, title").text().to_string()
+    }
+}
+
+fn is_script(text: &NodeRef<'_>) -> bool {
+    let names = ["script", "style", "pre", "code", "template"];
+    text.ancestors_it(Some(2)).any(|around| names.iter().any(|name| around.has_name(name)))
+}
+
+/// The address in `Fetch the complete documentation index at: https://…/llms.txt`.
+fn named(text: &str) -> Option<String> {
+    let at = text.find(INDEX)?;
+    let before = &text[..at];
+    if !before.to_ascii_lowercase().contains("index") {
+        return None;
+    }
+    let start = before
+        .rfind(|c: char| c.is_whitespace() || matches!(c, '<' | '(' | '"' | '`'))
+        .map_or(0, |at| at + 1);
+    let address = before.get(start..).unwrap_or_default().trim_start_matches(|c: char| !c.is_ascii());
+    Some(format!("{address}{INDEX}"))
+}
