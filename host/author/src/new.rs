@@ -241,7 +241,9 @@ mod tests {
         assert!(folder.join("wit/deps/scorpiox-tool/files.wit").is_file());
         let program = home.path().join("program");
         GO.write(&program, &name).expect("writes");
-        assert!(["Makefile", "go.mod", "main.go", "plugin.toml"].iter().all(|file| program.join(file).is_file()));
+        assert!(
+            ["Makefile", "go.mod", "main.go", "plugin.toml"].iter().all(|file| program.join(file).is_file())
+        );
         let error = JS.write(&folder, &name).expect_err("an error").to_string();
         assert!(error.ends_with("is not an empty folder; choose another name, or remove it"), "{error}");
         assert!(!folder.join("package.json").exists());
