@@ -51,8 +51,11 @@ fuzz_target!(|input: &str| {
         let parts: Vec<&str> = line.split(' ').collect();
         match parts.as_slice() {
             [x, y, size, font @ ("F" | "B" | "C"), _word] => {
-                let [Ok(x), Ok(y), Ok(size)] = [x, y, size].map(|number| number.parse::<i16>()) else { continue };
-                let word: String = number.to_string().chars().filter_map(|digit| LETTERS.get(digit as usize - 48)).collect();
+                let [Ok(x), Ok(y), Ok(size)] = [x, y, size].map(|number| number.parse::<i16>()) else {
+                    continue;
+                };
+                let word: String =
+                    number.to_string().chars().filter_map(|digit| LETTERS.get(digit as usize - 48)).collect();
                 let _ = writeln!(page, "BT /{font} {size} Tf {x} {y} Td (q{word}z) Tj ET");
                 if size > 0 {
                     words.push(format!("q{word}z"));
