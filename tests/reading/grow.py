@@ -64,24 +64,24 @@ class Blocks:
 
     def after(self, first: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What is known of the blocks after a first judgement."""
-        given, out = self.work / "given", self.work / "second"
-        for path in [given, out]:
-            path.mkdir(exist_ok=True)
-        for name, likely in first.items():
-            likely.astype(np.float32).tofile(given / f"{name}.f32")
-        self._run(list(first), out, given)
+        out = self._after(first, "second")
         shape = {name: (len(likely), -1) for name, likely in first.items()}
         return {name: np.fromfile(out / f"{name}.f32", dtype=np.float32).reshape(shape[name]) for name in first}
 
     def kept(self, last: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Which blocks are kept after the last judgement."""
-        given, out = self.work / "last", self.work / "kept"
+        out = self._after(last, "kept", "kept")
+        return {name: np.fromfile(out / f"{name}.kept", dtype=np.uint8) for name in last}
+
+    def _after(self, judged: dict[str, np.ndarray], what: str, *arguments: str) -> Path:
+        """The folder of what the program says after a judgement."""
+        given, out = self.work / f"before-{what}", self.work / what
         for path in [given, out]:
             path.mkdir(exist_ok=True)
-        for name, likely in last.items():
+        for name, likely in judged.items():
             likely.astype(np.float32).tofile(given / f"{name}.f32")
-        self._run(list(last), out, given, "kept")
-        return {name: np.fromfile(out / f"{name}.kept", dtype=np.uint8) for name in last}
+        self._run(list(judged), out, given, *arguments)
+        return out
 
     def _run(self, names: list[str], *arguments: Path | str) -> None:
         pages = self.work / "pages.tsv"

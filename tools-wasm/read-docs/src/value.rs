@@ -21,7 +21,7 @@ const MAX_COPIED: usize = 4 * 1024 * 1024;
 pub(crate) enum Value<'a> {
     Null,
     Bool(bool),
-    /// As it is written.
+    /// In YAML as it is written, in JSON with its value.
     Number(Cow<'a, str>),
     Text(Cow<'a, str>),
     List(Vec<Self>),
