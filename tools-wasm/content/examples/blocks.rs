@@ -1,8 +1,9 @@
-//! Takes pages apart for those who grow forests: blocks LIST OUT [FIRST]
+//! Takes pages apart for those who grow forests: blocks LIST OUT [FIRST] or blocks LIST OUT LIKELY kept
 //!
 //! Each line of LIST has the file of a page, a tab, and its URL. OUT gets `NAME.txt` with the text of each block on a
 //! line, and `NAME.f32` with the features of each. With FIRST, where `NAME.f32` has a first probability for each block,
-//! it gets the features of the second judgement instead.
+//! it gets the features of the second judgement instead. With LIKELY, where `NAME.f32` has the last one, it gets
+//! `NAME.kept` with a byte for each block, 1 if it is kept.
 
 use std::fs;
 use std::io;
@@ -16,10 +17,12 @@ const LIMITS: Limits = Limits { depth: 1000, elements: 120_000 };
 
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (list, out, first) = match arguments.as_slice() {
-        [list, out] => (list, Path::new(out), None),
-        [list, out, first] => (list, Path::new(out), Some(Path::new(first))),
-        _ => return Err(io::Error::other("usage: blocks LIST OUT [FIRST]")),
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (list, out, given, is_last) = match arguments.as_slice() {
+        [list, out] => (list, Path::new(out), None, false),
+        [list, out, first] => (list, Path::new(out), Some(Path::new(first)), false),
+        [list, out, likely, "kept"] => (list, Path::new(out), Some(Path::new(likely)), true),
+        _ => return Err(io::Error::other("usage: blocks LIST OUT [FIRST], or blocks LIST OUT LIKELY kept")),
     };
     for line in fs::read_to_string(list)?.lines() {
         let (file, url) = line.split_once('\t').ok_or_else(|| io::Error::other("a line has no tab"))?;
@@ -28,16 +31,21 @@ fn main() -> io::Result<()> {
         let source = String::from_utf8_lossy(&fs::read(file)?).into_owned();
         let page = scorpiox_page::parse(&source, LIMITS);
         let blocks = Blocks::of(&page.document, &url);
-        let rows = match first {
+        let rows = match given {
             None => {
                 let texts: String = blocks.texts().map(|text| text.replace('\n', " ") + "\n").collect();
                 fs::write(out.join(&name).with_extension("txt"), texts)?;
                 blocks.rows()
             }
-            Some(first) => {
-                let bytes = fs::read(first.join(&name).with_extension("f32"))?;
+            Some(given) => {
+                let bytes = fs::read(given.join(&name).with_extension("f32"))?;
                 let (numbers, _) = bytes.as_chunks::<4>();
                 let first: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
+                if is_last {
+                    let kept: Vec<u8> = blocks.kept(first).into_iter().map(u8::from).collect();
+                    fs::write(out.join(&name).with_extension("kept"), kept)?;
+                    continue;
+                }
                 blocks.rows_after(&first)
             }
         };

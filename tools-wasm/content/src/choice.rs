@@ -1,12 +1,23 @@
 //! Which blocks are kept, by how likely each is wanted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use dom_query::NodeId;
 
 use crate::features::number;
+use crate::fill;
 use crate::outline::Outline;
 
+/// Which blocks are kept.
+pub(crate) fn choose(outline: &Outline, mut likely: Vec<f32>) -> Vec<bool> {
+    even_out(outline, &mut likely);
+    let mut kept = keep(outline, &likely);
+    fill::fill(outline, &likely, &mut kept);
+    kept
+}
+
 /// Gives the blocks of a listing or a table one probability, that of all their words.
-pub(crate) fn even_out(outline: &Outline, likely: &mut [f32]) {
+fn even_out(outline: &Outline, likely: &mut [f32]) {
     let whole: Vec<_> = outline.blocks.iter().map(|block| outline.whole(block)).collect();
     let mut sums: HashMap<usize, (f32, f32)> = HashMap::new();
     for ((block, whole), likely) in outline.blocks.iter().zip(&whole).zip(&*likely) {
@@ -44,4 +55,14 @@ pub(crate) fn keep(outline: &Outline, likely: &[f32]) -> Vec<bool> {
         kept[at] = true;
     }
     kept
+}
+
+/// Keeps the blocks in some elements if none of them is kept.
+pub(crate) fn keep_asked(outline: &Outline, asked: &[NodeId], kept: &mut [bool]) {
+    let asked: HashSet<NodeId> = asked.iter().copied().collect();
+    let within = outline.within(&asked);
+    let is_asked = |index: usize| within[outline.blocks[index].element];
+    if !(0..kept.len()).any(|index| kept[index] && is_asked(index)) {
+        (0..kept.len()).filter(|&index| is_asked(index)).for_each(|index| kept[index] = true);
+    }
 }

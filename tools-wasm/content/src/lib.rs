@@ -7,6 +7,7 @@
 
 mod choice;
 mod features;
+mod fill;
 mod forest;
 mod marks;
 mod outline;
@@ -16,7 +17,7 @@ mod tags;
 mod tests;
 mod words;
 
-use dom_query::Document;
+use dom_query::{Document, NodeId};
 use url::Url;
 
 use features::{Describer, Facts, Judged};
@@ -26,17 +27,24 @@ use outline::Outline;
 static FIRST: Forest = Forest::of(include_bytes!("first.forest"));
 static SECOND: Forest = Forest::of(include_bytes!("second.forest"));
 
-/// Removes from a page what is not its content, and says how many of its words are left, and how many there were.
-pub fn keep_content(dom: &Document, url: &Url) -> (u32, u32) {
+/// Words that were left out of a page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// In what the page names as comments or replies.
+    pub comments: u32,
+    /// Others: navigation, mostly.
+    pub others: u32,
+}
+
+/// Removes from a page what is not its content. What is in `asked` stays: if nothing in those elements is taken for
+/// content, they are kept whole.
+pub fn keep_content(dom: &Document, url: &Url, asked: &[NodeId]) -> LeftOut {
     let outline = Outline::of(dom);
     let facts = Facts::of(dom);
-    let mut likely = judge(&outline, &facts, url);
-    choice::even_out(&outline, &mut likely);
-    let kept = choice::keep(&outline, &likely);
-    let words =
-        outline.blocks.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(block, _)| block.words).sum();
+    let mut kept = choice::choose(&outline, judge(&outline, &facts, url));
+    choice::keep_asked(&outline, asked, &mut kept);
     prune::prune(dom, &outline, &kept);
-    (words, outline.words())
+    outline.left_out(&kept)
 }
 
 /// How likely each block is wanted. Each row is made twice: a page has up to 100,000 blocks, and all rows would take
@@ -90,6 +98,11 @@ impl Blocks {
     pub fn rows_after(&self, first: &[f32]) -> Vec<Vec<f32>> {
         let judged = Judged::new(&self.outline, first);
         self.each(|index, row| judged.describe(index, row))
+    }
+
+    /// Which are kept, by how likely each is wanted.
+    pub fn kept(&self, likely: Vec<f32>) -> Vec<bool> {
+        choice::choose(&self.outline, likely)
     }
 
     fn each(&self, describe: impl Fn(usize, &mut Vec<f32>)) -> Vec<Vec<f32>> {

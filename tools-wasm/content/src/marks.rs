@@ -62,6 +62,11 @@ impl Marks {
         self.0 >> kind & 1 == 1
     }
 
+    pub(crate) fn is_comment(self) -> bool {
+        const COMMENTS: usize = 4;
+        self.has(COMMENTS)
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -146,6 +151,7 @@ mod tests {
         assert!(marks.has(0) && marks.has(13) && marks.has(25) && !marks.has(1), "{marks:?}");
         assert!(vocabulary.marks(&[], "navigation").has(0));
         assert!(vocabulary.marks(&["nothing known"], "").is_empty());
+        assert!(vocabulary.marks(&["comment-list"], "").is_comment());
         assert!(vocabulary.marks(&["note"], "").has(COUNT - 1));
     }
 }

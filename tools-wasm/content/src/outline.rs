@@ -3,12 +3,13 @@
 //! A block is what a reader sees as one piece: a paragraph, a cell, an entry of a list, a button. It ends where an
 //! element begins or ends that is not within lines.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
 use dom_query::{Document, NodeData, NodeId, NodeRef};
 
+use crate::LeftOut;
 use crate::marks::{Marks, Vocabulary};
 use crate::tags::Tag;
 use crate::words::words;
@@ -28,6 +29,10 @@ pub(crate) struct Element {
     pub(crate) alike: u32,
     pub(crate) sums: Sums,
     pub(crate) node: NodeId,
+    /// The same for elements at like places: of one kind, in elements of the same kinds.
+    pub(crate) path: u64,
+    /// The same for elements at like places that also have the same classes, as those around them have.
+    pub(crate) role: u64,
     kin: u64,
 }
 
@@ -102,6 +107,27 @@ impl Outline {
         self.around(block.element).filter(|&at| self.elements[at].is_whole()).last()
     }
 
+    /// Whether each element is one of some, or in one.
+    pub(crate) fn within(&self, some: &HashSet<NodeId>) -> Vec<bool> {
+        let mut within: Vec<bool> = Vec::with_capacity(self.elements.len());
+        for element in &self.elements {
+            let is_in = within.get(element.parent).is_some_and(|is_in| *is_in);
+            within.push(is_in || some.contains(&element.node));
+        }
+        within
+    }
+
+    /// The words of the blocks that are not kept.
+    pub(crate) fn left_out(&self, kept: &[bool]) -> LeftOut {
+        let mut left_out = LeftOut::default();
+        for (block, _) in self.blocks.iter().zip(kept).filter(|(_, kept)| !**kept) {
+            let is_comment = self.around(block.element).any(|at| self.elements[at].marks.is_comment());
+            let words = if is_comment { &mut left_out.comments } else { &mut left_out.others };
+            *words += block.words;
+        }
+        left_out
+    }
+
     pub(crate) fn words(&self) -> u32 {
         self.elements[0].sums.words
     }
@@ -155,6 +181,7 @@ impl Walk {
         let is_first = self.outline.elements.is_empty();
         let (parent, in_link) = self.open.last().copied().unwrap_or((0, false));
         let vocabulary = &self.vocabulary;
+        let up = self.outline.elements.get(parent);
         let mut element = node
             .query(|inner| match &inner.data {
                 NodeData::Text { .. } => None,
@@ -171,10 +198,16 @@ impl Walk {
                         if is_first { Marks::default() } else { vocabulary.marks(&[class, id], role) };
                     let hasher = BuildHasherDefault::<DefaultHasher>::default();
                     let kin = hasher.hash_one((parent, &*element.name.local, class));
+                    let name = &*element.name.local;
+                    let (path, role) = up.map_or((0, 0), |up| (up.path, up.role));
+                    let path = hasher.hash_one((path, name));
+                    // What is numbered, such as `post-17`, is alike.
+                    let class: String = class.chars().filter(|c| !c.is_ascii_digit()).collect();
+                    let role = hasher.hash_one((role, name, class));
                     let is_hidden = attribute("hidden").is_some()
                         || attribute("aria-hidden") == Some("true")
                         || attribute("style").is_some_and(hides);
-                    Some(Element { tag, marks, is_hidden, kin, ..Element::new(parent, node.id) })
+                    Some(Element { tag, marks, is_hidden, kin, path, role, ..Element::new(parent, node.id) })
                 }
                 _ if is_first => Some(Element::new(0, node.id)),
                 _ => Some(Element { tag: Tag::Unread, ..Element::new(parent, node.id) }),
@@ -310,6 +343,8 @@ impl Element {
             alike: 1,
             sums: Sums::default(),
             node,
+            path: 0,
+            role: 0,
             kin: 0,
         }
     }

@@ -52,8 +52,10 @@ const BLOCKS: [&str; 15] = [
     "tfoot", "caption", "search",
 ];
 /// What has no text for readers.
-const UNREAD: [&str; 11] =
-    ["script", "style", "template", "head", "svg", "iframe", "object", "embed", "canvas", "math", "textarea"];
+const UNREAD: [&str; 13] = [
+    "script", "style", "template", "head", "svg", "iframe", "object", "embed", "canvas", "math", "textarea",
+    "select", "datalist",
+];
 
 /// A kind of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +74,8 @@ impl Tag {
     pub(crate) const A: Self = Self::named("a");
     pub(crate) const ARTICLE: Self = Self::named("article");
     pub(crate) const BLOCKQUOTE: Self = Self::named("blockquote");
+    pub(crate) const DETAILS: Self = Self::named("details");
+    pub(crate) const DL: Self = Self::named("dl");
     pub(crate) const H1: Self = Self::named("h1");
     pub(crate) const H4: Self = Self::named("h4");
     pub(crate) const LI: Self = Self::named("li");

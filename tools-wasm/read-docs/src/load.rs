@@ -88,7 +88,7 @@ fn html(
     if !page.has_text() {
         return Err(empty(from.status, &from.final_url));
     }
-    let mut document = page.read(&from.final_url, ask.format);
+    let mut document = page.read(&from.final_url, &ask.part, ask.format);
     notes.append(&mut document.notes);
     document.notes = notes;
     Ok(Loaded {
@@ -104,7 +104,7 @@ fn html(
 fn of_browser(rendered: Rendered, ask: &Ask, from: Static) -> Loaded {
     let final_url = Url::parse(&rendered.url).unwrap_or(from.final_url);
     let page = Page::parse(&rendered.html);
-    let mut document = page.read(&final_url, ask.format);
+    let mut document = page.read(&final_url, &ask.part, ask.format);
     let mut notes = rendered.notes;
     notes.append(&mut document.notes);
     document.notes = notes;

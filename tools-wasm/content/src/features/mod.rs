@@ -3,6 +3,7 @@
 //! The forest was grown on these numbers in this order: a change here needs a new one.
 
 mod around;
+mod groups;
 mod page;
 mod place;
 mod reading;
@@ -15,6 +16,7 @@ pub(crate) use page::Facts;
 pub(crate) use second::Judged;
 
 use crate::outline::Outline;
+use groups::Groups;
 use reading::Reading;
 use text::Said;
 
@@ -24,6 +26,7 @@ pub(crate) struct Describer<'a> {
     /// Of each block.
     said: Vec<Said>,
     reading: Reading,
+    groups: Groups,
     page: Vec<f32>,
     /// Words before each block, and of all.
     before: Vec<u32>,
@@ -43,6 +46,7 @@ impl<'a> Describer<'a> {
             heading: place::first_heading(outline),
             page: page::describe(outline, facts, &said, url),
             reading: Reading::new(outline, &said),
+            groups: Groups::new(outline),
             outline,
             said,
             before,
@@ -59,6 +63,7 @@ impl<'a> Describer<'a> {
         self.describe_around(index, &around, row);
         row.extend_from_slice(&self.page);
         self.reading.describe(self.outline, index, &around, row);
+        self.groups.describe(self.outline, index, row);
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a first judgement says of the blocks around one.
 
+use super::groups::{Groups, Likely};
 use super::{number, share};
 use crate::outline::Outline;
 
@@ -19,6 +20,7 @@ pub(crate) struct Judged<'a> {
     wanted: Vec<(f32, f32)>,
     wanted_before: Vec<f32>,
     before: Vec<u32>,
+    alike: Likely,
 }
 
 impl<'a> Judged<'a> {
@@ -44,7 +46,8 @@ impl<'a> Judged<'a> {
             parent.0 += sum;
             parent.1 = parent.1.max(most);
         }
-        Self { outline, first, heading, wanted, wanted_before, before }
+        let alike = Groups::new(outline).likely(outline, first);
+        Self { outline, first, heading, wanted, wanted_before, before, alike }
     }
 
     /// Writes the numbers of a block behind those of its row.
@@ -52,6 +55,7 @@ impl<'a> Judged<'a> {
         let blocks = self.first.len();
         let all_wanted = self.wanted[0].0.max(1e-6);
         row.extend([self.first[index], self.heading[index]]);
+        self.alike.describe(index, row);
         for offset in NEIGHBOURS {
             let neighbour = index.checked_add_signed(offset).and_then(|at| self.first.get(at));
             row.push(neighbour.copied().unwrap_or(-0.1));

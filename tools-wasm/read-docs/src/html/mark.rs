@@ -11,9 +11,13 @@ const MAX_DATA_BYTES: usize = 256 * 1024;
 /// How our attributes begin.
 const PREFIX: &str = "data-x-";
 
-pub(super) fn mark(dom: &Dom) {
+/// Drops marks that a page brings itself, and data that a lenient parser would take long for.
+pub(super) fn drop_what_is_not_ours(dom: &Dom) {
     drop_forged(dom);
     drop_broken_data(dom);
+}
+
+pub(super) fn mark(dom: &Dom) {
     code::mark(dom);
     math::mark(dom);
     footnotes::mark(dom);

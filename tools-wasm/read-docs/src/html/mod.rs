@@ -1,26 +1,30 @@
 //! HTML: a guarded parse, the choice of the content, and what the writers write from.
 //!
-//! One DOM goes the whole way: parsed under limits (`scorpiox_page`, [`flatten`]), marked with what
-//! extraction would lose ([`mark`]), reduced to its content ([`choose`]), and copied to the
-//! smaller tree ([`tree`]) that the writers walk.
+//! One DOM goes the whole way: parsed under limits (`scorpiox_page`, [`flatten`]), reduced to its content ([`choose`]), marked
+//! with what the writers need to know ([`mark`]), and copied to the smaller tree ([`tree`]) that they walk.
 
+mod about;
 mod choose;
 mod clean;
 mod code;
 mod flatten;
 mod footnotes;
 mod head;
+mod images;
 mod links;
 mod mark;
 mod math;
+mod section;
 mod shell;
 mod space;
 pub(crate) mod tree;
 
 use dom_query::Document as Dom;
 use scorpiox_page::Limits;
+use scorpiox_tool_kit::args::shown;
 use url::Url;
 
+use crate::ask::Part;
 use crate::document::Document;
 use crate::{Format, write};
 
@@ -34,7 +38,6 @@ const LIMITS: Limits = Limits { depth: 1000, elements: 120_000 };
 /// A parsed page.
 pub(crate) struct Page {
     dom: Dom,
-    elements: u32,
     notes: Vec<String>,
 }
 
@@ -51,7 +54,7 @@ impl Page {
         let parsed = scorpiox_page::parse(kept, LIMITS);
         notes.extend(parsed.cut.map(|cut| format!("What follows was left out: {cut}.")));
         flatten::flatten(&parsed.document);
-        Self { dom: parsed.document, elements: parsed.elements, notes }
+        Self { dom: parsed.document, notes }
     }
 
     /// Whether the page shows little until its scripts run.
@@ -64,12 +67,14 @@ impl Page {
         shell::has_text(&self.dom)
     }
 
-    /// The content in a format.
-    pub(crate) fn read(self, url: &Url, format: Format) -> Document {
-        mark::mark(&self.dom);
-        let mut content = choose::choose(self.dom, self.elements, url);
+    /// The content in a format, the part that is asked for first.
+    pub(crate) fn read(mut self, url: &Url, part: &Part, format: Format) -> Document {
+        let mut content = choose::choose(self.dom, url, part);
         space::collapse(&mut content.root);
-        let head = head::write(&content.about, url, format);
+        let head = head::write(&content.about, content.left_out, url, format);
+        if let (Some(false), Some(name)) = (content.has_part, &part.fragment) {
+            self.notes.push(format!("The page has no part that is named {:?}.", shown(name)));
+        }
         Document {
             head,
             body: write::write(&content.root, format),
@@ -83,12 +88,13 @@ impl Page {
 
 /// A page of HTML that came from a URL, which must be absolute, in a format.
 pub fn convert(source: &str, url: &Url, format: Format) -> Document {
-    Page::parse(source).read(url, format)
+    Page::parse(source).read(url, &Part::default(), format)
 }
 
 /// A piece of HTML, all of it, with its links as they are.
 pub fn convert_fragment(source: &str, format: Format) -> String {
     let page = Page::parse(source);
+    mark::drop_what_is_not_ours(&page.dom);
     mark::mark(&page.dom);
     let mut root = tree::of(&page.dom.root(), &links::Links::as_they_are());
     space::collapse(&mut root);
