@@ -73,10 +73,20 @@ class Blocks:
         shape = {name: (len(likely), -1) for name, likely in first.items()}
         return {name: np.fromfile(out / f"{name}.f32", dtype=np.float32).reshape(shape[name]) for name in first}
 
-    def _run(self, names: list[str], *folders: Path) -> None:
+    def kept(self, last: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Which blocks are kept after the last judgement."""
+        given, out = self.work / "last", self.work / "kept"
+        for path in [given, out]:
+            path.mkdir(exist_ok=True)
+        for name, likely in last.items():
+            likely.astype(np.float32).tofile(given / f"{name}.f32")
+        self._run(list(last), out, given, "kept")
+        return {name: np.fromfile(out / f"{name}.kept", dtype=np.uint8) for name in last}
+
+    def _run(self, names: list[str], *arguments: Path | str) -> None:
         pages = self.work / "pages.tsv"
         pages.write_text("".join(self.lines[name] for name in names), encoding="utf-8")
-        subprocess.run([self.program, pages, *folders], check=True)
+        subprocess.run([self.program, pages, *arguments], check=True)
 
     def _url(self, name: str) -> str:
         url = json.loads((self.folder / f"ground-truth/{name}.json").read_text())["url"] or "example.com"
@@ -122,20 +132,17 @@ def grow_both(pages: list[Page], blocks: Blocks, seed: int) -> tuple[lightgbm.Bo
     return grow(pages, features, seed), second
 
 
-def score(page: Page, likely: np.ndarray) -> float:
-    """F1 of the blocks that make the most that can be expected."""
-    sizes, order = page.sizes, np.argsort(-likely, kind="stable")
-    found, taken = np.cumsum((likely * sizes)[order]), np.cumsum(sizes[order])
-    count = int(np.argmax(2 * found / (taken + found[-1]))) + 1
-    kept = set(order[:count])
-    return f1([word for index, block in enumerate(page.blocks) if index in kept for word in block], page.reference)
-
-
 def judge(pages: list[Page], blocks: Blocks, forests: tuple[lightgbm.Booster, lightgbm.Booster]) -> dict[str, float]:
     first, second = forests
     likely = {page.name: first.predict(page.features) for page in pages}
     after = blocks.after(likely)
-    return {page.name: score(page, second.predict(np.hstack([page.features, after[page.name]]))) for page in pages}
+    last = {page.name: second.predict(np.hstack([page.features, after[page.name]])) for page in pages}
+    kept = blocks.kept(last)
+    return {page.name: score(page, kept[page.name]) for page in pages}
+
+
+def score(page: Page, kept: np.ndarray) -> float:
+    return f1([word for block, is_kept in zip(page.blocks, kept, strict=True) if is_kept for word in block], page.reference)
 
 
 def tell(what: str, pages: list[Page], scores: dict[str, float]) -> None:

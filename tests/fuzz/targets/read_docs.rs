@@ -7,8 +7,18 @@ use scorpiox_tool_kit::memory::MemoryClient;
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
 use serde_json::json;
 
-const TYPES: [&str; 6] =
-    ["text/html", "application/pdf", "application/json", "text/markdown", "", "text/html; charset=gbk"];
+const TYPES: [&str; 10] = [
+    "text/html",
+    "application/pdf",
+    "application/json",
+    "text/markdown",
+    "",
+    "text/html; charset=gbk",
+    "text/xml",
+    "text/csv",
+    "application/yaml",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+];
 const FORMATS: [&str; 3] = ["markdown", "text", "html"];
 /// A page, and what stands around it.
 const MOST_CHARS: usize = 100_000 + 4096;

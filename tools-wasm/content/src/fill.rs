@@ -1,16 +1,35 @@
-//! Evens out a choice: what belongs to what is kept is kept with it, however short it is.
+//! Evens out a choice: what belongs to what is kept stays with it, however short it is.
+//!
+//! The measure that the choice makes the best of counts words, so it cares little about a term without its meaning, or
+//! a heading. On pages with references this changes the measure by less than its noise.
 
 use crate::features::number;
 use crate::outline::{Block, Outline};
 use crate::tags::Tag;
 
+/// A listing of code stays where this part of the words around it does.
+const AROUND_CODE: f32 = 0.3;
+/// All of a list stays where this part of it does.
+const OF_LIST: f32 = 0.7;
+/// A block between two that stay need not be likelier than this.
+const BETWEEN: f32 = 0.1;
+/// Nor a heading before one that stays.
+const HEADING: f32 = 0.2;
+
+const LISTS: [Tag; 4] = [Tag::UL, Tag::OL, Tag::DL, Tag::DETAILS];
+
 pub(crate) fn fill(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
-    let on = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<f32>().ok());
-    if let Some(t) = on("F_WHOLE") { wholes(outline, kept, t); }
-    if let Some(t) = on("F_LIST") { lists(outline, kept, t, on("F_LDROP").unwrap_or(0.0)); }
-    if let Some(t) = on("F_BETWEEN") { between(outline, likely, kept, t); }
-    if let Some(t) = on("F_HEAD") { headings(outline, likely, kept, t); }
-    if on("F_HDROP").is_some() { lone_headings(outline, kept); }
+    let words = kept_words(outline, kept);
+    for (index, block) in outline.blocks.iter().enumerate() {
+        kept[index] |= is_code_within(outline, block, &words) || is_in_kept_list(outline, block, &words);
+    }
+    for index in 0..kept.len().saturating_sub(1) {
+        if !kept[index] && kept[index + 1] {
+            let is_heading = outline.elements[outline.blocks[index].element].tag.is_heading();
+            kept[index] = is_heading && likely[index] >= HEADING
+                || likely[index] >= BETWEEN && is_between(outline, index, kept);
+        }
+    }
 }
 
 /// Words that are kept in each element.
@@ -25,53 +44,24 @@ fn kept_words(outline: &Outline, kept: &[bool]) -> Vec<u32> {
     words
 }
 
-/// A listing or a table stands with the text around it.
-fn wholes(outline: &Outline, kept: &mut [bool], least: f32) {
-    let words = kept_words(outline, kept);
-    for (index, block) in outline.blocks.iter().enumerate() {
-        let Some(whole) = outline.whole(block).filter(|_| !kept[index]) else { continue };
-        let own = outline.elements[whole].sums.words;
-        let Some(around) = outline.around(whole).find(|&at| outline.elements[at].sums.words > own) else { continue };
-        let others = outline.elements[around].sums.words - own;
-        kept[index] = number(words[around]) >= least * number(others);
-    }
+fn is_code_within(outline: &Outline, block: &Block, words: &[u32]) -> bool {
+    let Some(listing) = outline.whole(block).filter(|&at| outline.elements[at].tag == Tag::PRE) else { return false };
+    let own = outline.elements[listing].sums.words;
+    let around = outline.around(listing).find(|&at| outline.elements[at].sums.words > own);
+    around.is_some_and(|at| {
+        let others = outline.elements[at].sums.words - own;
+        number(words[at]) >= AROUND_CODE * number(others)
+    })
 }
 
-fn lists(outline: &Outline, kept: &mut [bool], least: f32, few: f32) {
-    let words = kept_words(outline, kept);
-    let list = |block: &Block| outline.around(block.element).find(|&at| [Tag::UL, Tag::OL, Tag::DL, Tag::DETAILS].contains(&outline.elements[at].tag));
-    for (index, block) in outline.blocks.iter().enumerate() {
-        let Some(list) = list(block) else { continue };
-        let share = number(words[list]) / number(outline.elements[list].sums.words);
-        if share >= least { kept[index] = true; }
-        if share < few { kept[index] = false; }
-    }
+fn is_in_kept_list(outline: &Outline, block: &Block, words: &[u32]) -> bool {
+    let list = outline.around(block.element).find(|&at| LISTS.contains(&outline.elements[at].tag));
+    list.is_some_and(|at| number(words[at]) >= OF_LIST * number(outline.elements[at].sums.words))
 }
 
-fn between(outline: &Outline, likely: &[f32], kept: &mut [bool], least: f32) {
-    for index in 1..kept.len().saturating_sub(1) {
-        let parent = |at: usize| { let e = outline.blocks[at].element; outline.elements[e].parent };
-        if !kept[index] && kept[index - 1] && kept[index + 1] && likely[index] >= least
-            && (parent(index) == parent(index - 1) || parent(index) == parent(index + 1)) {
-            kept[index] = true;
-        }
-    }
-}
-
-fn headings(outline: &Outline, likely: &[f32], kept: &mut [bool], least: f32) {
-    for index in 0..kept.len().saturating_sub(1) {
-        let block = &outline.blocks[index];
-        if !kept[index] && kept[index + 1] && outline.elements[block.element].tag.is_heading() && likely[index] >= least {
-            kept[index] = true;
-        }
-    }
-}
-
-fn lone_headings(outline: &Outline, kept: &mut [bool]) {
-    let is_heading = |at: usize| outline.elements[outline.blocks[at].element].tag.is_heading();
-    for index in (0..kept.len()).rev() {
-        if kept[index] && is_heading(index) && index + 1 < kept.len() && !kept[index + 1] && (index + 2 >= kept.len() || !kept[index+2]) && (index + 3 >= kept.len() || !kept[index+3]) {
-            kept[index] = false;
-        }
-    }
+/// Whether the blocks before and behind stay, and one of them stands beside it.
+fn is_between(outline: &Outline, index: usize, kept: &[bool]) -> bool {
+    let parent = |at: usize| outline.elements[outline.blocks[at].element].parent;
+    let Some(before) = index.checked_sub(1).filter(|&before| kept[before]) else { return false };
+    parent(index) == parent(before) || parent(index) == parent(index + 1)
 }

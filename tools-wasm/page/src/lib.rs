@@ -3,10 +3,15 @@
 //! The parser itself has none: its time grows with the square of the depth, and with the square of
 //! a tag's attributes. Here tags lose what is too much, and where a page is too deep or too large
 //! the rest of it is left out. Its length is the caller's to bound.
+//!
+//! What is read of a page goes into one line by [`line`], and a node's text is that of [`visible`]: in pages
+//! and in results of searches alike.
 
 mod guard;
 mod scripts;
+pub mod line;
 mod tame;
+pub mod visible;
 
 use std::fmt;
 

@@ -5,20 +5,32 @@
 //! error: sizes, depths and counts are limited where they are read, and nothing recurses deeper
 //! than those limits.
 
+mod announced;
 mod ask;
 mod charset;
 #[cfg(target_arch = "wasm32")]
 mod component;
+mod delimited;
 mod document;
+mod docx;
+mod feed;
 mod html;
 mod json;
 mod kind;
+mod kinds;
 mod load;
+mod markdown;
+mod notebook;
+mod openapi;
 mod pages;
 mod pdf;
 mod report;
 mod status;
+mod tree;
+mod twin;
+mod value;
 mod write;
+mod xml;
 
 use scorpiox_tool_kit::web::{Progress, Web};
 use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output};

@@ -5,12 +5,12 @@ use scorpiox_tool_kit::{Client, Failure};
 use url::Url;
 
 use crate::ask::Ask;
-use crate::charset;
+use crate::charset::{self, Markup};
 use crate::document::Document;
 use crate::html::Page;
 use crate::kind::{self, Kind};
-use crate::write::escape;
-use crate::{Format, json, pdf, status};
+use crate::twin::{self, Twin};
+use crate::{Format, announced, kinds, status};
 
 /// Until a server has answered.
 const TIMEOUT_MS: u32 = 30_000;
@@ -18,6 +18,9 @@ const TIMEOUT_MS: u32 = 30_000;
 const DEFAULT_WAIT_MS: u32 = 500;
 /// Markdown first, for servers that have it.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5";
+
+/// HTML itself, where that is asked for.
+const ACCEPT_HTML: &str = "text/html, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, text/markdown;q=0.7, */*;q=0.5";
 
 /// A page that was got and read.
 #[derive(Debug)]
@@ -39,7 +42,8 @@ pub(crate) fn load(
     ask: &Ask,
 ) -> Result<Loaded, Failure> {
     progress.report(0, None, &format!("Fetching {}", ask.url));
-    let mut request = Request::get(ask.url.as_str(), TIMEOUT_MS).header("accept", ACCEPT);
+    let accept = if ask.format == Format::Html { ACCEPT_HTML } else { ACCEPT };
+    let mut request = Request::get(ask.url.as_str(), TIMEOUT_MS).header("accept", accept);
     request.cached = true;
     let response = web.fetch(request).map_err(|error| explain(client, error))?;
     let header = response.header("content-type").unwrap_or_default().to_owned();
@@ -53,9 +57,13 @@ pub(crate) fn load(
         let from = Static { final_url, status, content_type };
         return html(web, progress, client, ask, (&response, &header), from);
     }
-    let document = other(client, kind, response, (&header, &content_type), ask.format)
-        .map_err(|failure| with_status(failure, status))?;
-    let is_markup = kind == Kind::Markdown;
+    let index = announced::of_headers(&response, &final_url).index;
+    let source =
+        kinds::Source { header: &header, content_type: &content_type, url: &final_url, format: ask.format };
+    let read =
+        kinds::read(client, kind, response.body, &source).map_err(|failure| with_status(failure, status))?;
+    let (is_markup, mut document) = (read.is_markup, read.document);
+    note_index(&mut document, index.as_ref(), &final_url);
     Ok(Loaded { final_url, status, content_type, rendered: false, is_markup, document })
 }
 
@@ -74,12 +82,24 @@ fn html(
     (response, header): (&Response, &str),
     from: Static,
 ) -> Result<Loaded, Failure> {
-    let page = Page::parse(&charset::decode(&response.body, header));
+    let source = charset::decode(&response.body, header, Markup::Html, &from.final_url)
+        .map_err(|failure| with_status(failure, from.status))?;
+    let page = Page::parse(&source);
+    let announced = announced::of(&page, response, &from.final_url);
+    let wants_twin = ask.format != Format::Html && ask.wait_ms.is_none() && from.status < 400;
+    let mut twin = match &announced.twin {
+        Some(url) if wants_twin => twin::fetch(web, progress, url)?,
+        _ => None,
+    };
+    let needs_scripts = page.needs_scripts();
+    if needs_scripts && let Some(document) = twin.take().and_then(|twin| twin.of_frame(&page)) {
+        return Ok(of_twin(document, from, announced.index.as_ref()));
+    }
     let mut notes = Vec::new();
-    if ask.wait_ms.is_some() || page.needs_scripts() {
+    if ask.wait_ms.is_some() || needs_scripts {
         progress.report(1, None, "Opening the page in a browser");
         match web.render(ask.url_for_browser.as_str(), ask.wait_ms.unwrap_or(DEFAULT_WAIT_MS)) {
-            Ok(rendered) => return Ok(of_browser(rendered, ask, from)),
+            Ok(rendered) => return Ok(of_browser(rendered, ask, from, announced.index.as_ref())),
             Err(WebError::Cancelled) => return Err(Failure::Cancelled),
             Err(error) if !page.has_text() => return Err(only_scripts(client, &from.final_url, error)),
             Err(error) => notes.push(without_browser(client, error)),
@@ -89,8 +109,12 @@ fn html(
         return Err(empty(from.status, &from.final_url));
     }
     let mut document = page.read(&from.final_url, &ask.part, ask.format);
+    if let Some(document) = twin.and_then(|twin: Twin| twin.of(&document)) {
+        return Ok(of_twin(document, from, announced.index.as_ref()));
+    }
     notes.append(&mut document.notes);
     document.notes = notes;
+    note_index(&mut document, announced.index.as_ref(), &from.final_url);
     Ok(Loaded {
         final_url: from.final_url,
         status: from.status,
@@ -101,13 +125,36 @@ fn html(
     })
 }
 
-fn of_browser(rendered: Rendered, ask: &Ask, from: Static) -> Loaded {
+/// The page's twin in its place.
+fn of_twin(mut document: Document, from: Static, index: Option<&Url>) -> Loaded {
+    note_index(&mut document, index, &from.final_url);
+    Loaded {
+        final_url: from.final_url,
+        status: from.status,
+        content_type: "text/markdown".to_owned(),
+        rendered: false,
+        is_markup: true,
+        document,
+    }
+}
+
+/// Says where the index of the site is, unless the text does or it is what was read.
+fn note_index(document: &mut Document, index: Option<&Url>, read: &Url) {
+    let Some(index) = index else { return };
+    let is_said = document.head.contains(index.as_str()) || document.body.contains(index.as_str());
+    if !is_said && index != read {
+        document.notes.push(format!("The site announces an index of its pages for models: {index}"));
+    }
+}
+
+fn of_browser(rendered: Rendered, ask: &Ask, from: Static, index: Option<&Url>) -> Loaded {
     let final_url = Url::parse(&rendered.url).unwrap_or(from.final_url);
     let page = Page::parse(&rendered.html);
     let mut document = page.read(&final_url, &ask.part, ask.format);
     let mut notes = rendered.notes;
     notes.append(&mut document.notes);
     document.notes = notes;
+    note_index(&mut document, index, &final_url);
     Loaded {
         final_url,
         status: rendered.status,
@@ -116,58 +163,6 @@ fn of_browser(rendered: Rendered, ask: &Ask, from: Static) -> Loaded {
         is_markup: true,
         document,
     }
-}
-
-/// What is no HTML.
-fn other(
-    client: &impl Client,
-    kind: Kind,
-    response: Response,
-    (header, content_type): (&str, &str),
-    format: Format,
-) -> Result<Document, Failure> {
-    let text = || charset::decode(&response.body, header).into_owned();
-    let document = match kind {
-        Kind::Markdown => markdown(text()),
-        Kind::Json => json_document(text(), format),
-        Kind::Pdf => pdf::read(response.body)?,
-        Kind::Image => {
-            let reader = client.tool_name("ReadImage");
-            return Err(Failure::Failed(format!(
-                "The URL is an image ({content_type}), which cannot be read as text. To see it, save it to a file, for example with curl, and open that with {reader}: {reader} is for files."
-            )));
-        }
-        Kind::Binary => {
-            return Err(Failure::Failed(format!(
-                "The URL is a binary file ({content_type}), which cannot be read as text. To use it, download it to a file, for example with curl."
-            )));
-        }
-        Kind::Html | Kind::Text => Document::of_body(text()),
-    };
-    Ok(if format == Format::Html { in_pre(document) } else { document })
-}
-
-/// As it is; its first heading is its title.
-fn markdown(text: String) -> Document {
-    let heading = text.lines().find_map(|line| line.strip_prefix("# "));
-    let title = heading.map(|title| title.trim().trim_end_matches('#').trim_end().to_owned());
-    Document { title, ..Document::of_body(text) }
-}
-
-fn json_document(text: String, format: Format) -> Document {
-    let Some(pretty) = json::pretty(&text) else {
-        let mut document = Document::of_body(text);
-        document.notes.push(
-            "The server says that this is JSON, but it is not valid; it is shown as it came.".to_owned(),
-        );
-        return document;
-    };
-    // A string of the document can hold backticks, but no line of it begins with them.
-    Document::of_body(if format == Format::Markdown { format!("```json\n{pretty}\n```") } else { pretty })
-}
-
-fn in_pre(document: Document) -> Document {
-    Document { body: format!("<pre>{}</pre>", escape::html(&document.body)), ..document }
 }
 
 fn empty(status: u16, url: &Url) -> Failure {

@@ -9,6 +9,8 @@ use crate::Format;
 /// Most headings in an outline, and characters of each.
 const MAX_HEADINGS: usize = 60;
 const HEADING_CHARS: usize = 80;
+/// The part of a page that the head of a table may take when the table goes on there.
+const HEAD_PART: usize = 5;
 /// A page is not cut before this part of it (a quarter) for the sake of a better place.
 const MIN_PART: usize = 4;
 
@@ -27,6 +29,14 @@ struct Start<'a> {
     at: usize,
     /// The code block that the page begins in.
     inside: Option<Fence<'a>>,
+    /// The lines that head the table that the page begins in.
+    head: Option<&'a str>,
+}
+
+impl Start<'_> {
+    fn plain(at: usize) -> Self {
+        Self { at, inside: None, head: None }
+    }
 }
 
 /// The line that opened a code block.
@@ -62,10 +72,17 @@ impl<'a> Fence<'a> {
 impl<'a> Pages<'a> {
     /// Divides a text into pages of at most `limit` characters.
     pub(crate) fn of(text: &'a str, format: Format, limit: usize) -> Self {
-        let mut start = Start { at: 0, inside: None };
+        let mut start = Start::plain(0);
         let mut starts = vec![start];
-        while let Some((end, _)) = text[start.at..].char_indices().nth(limit) {
+        loop {
+            let head = start.head.map_or(0, |head| head.chars().count());
+            let Some((end, _)) = text[start.at..].char_indices().nth(limit.saturating_sub(head)) else {
+                break;
+            };
             let next = next_start(text, start, start.at + end, format);
+            // A head that takes much of each page would make many of them.
+            let head = next.head.filter(|head| head.len() <= limit / HEAD_PART);
+            let next = Start { head, ..next };
             starts.push(next);
             start = next;
         }
@@ -77,12 +94,14 @@ impl<'a> Pages<'a> {
         self.starts.len()
     }
 
-    /// A page, from 1. A code block that is cut is closed before the cut and opened after it.
+    /// A page, from 1. A code block that is cut is closed before the cut and opened after it; a table
+    /// has its head again.
     pub(crate) fn page(&self, number: usize) -> Option<Cow<'a, str>> {
         let start = *self.starts.get(number.checked_sub(1)?)?;
-        let next = self.starts.get(number).copied().unwrap_or(Start { at: self.text.len(), inside: None });
+        let next = self.starts.get(number).copied().unwrap_or(Start::plain(self.text.len()));
         let text = self.text[start.at..next.at].trim_matches('\n');
         let opening = start.inside.map(|fence| format!("{}\n", fence.line));
+        let opening = opening.or_else(|| start.head.map(str::to_owned));
         let closing = next.inside.map(Fence::closing);
         if opening.is_none() && closing.is_none() {
             return Some(Cow::Borrowed(text));
@@ -151,9 +170,11 @@ fn next_start<'a>(text: &'a str, start: Start<'a>, end: usize, format: Format) -
     let earliest = start.at + (end - start.at) / MIN_PART;
     let mut inside = start.inside;
     let (mut block, mut line_end) = (None, None);
+    let mut table = Table { head: start.head, last: None };
     let mut at = start.at;
     for line in text[start.at..end].split_inclusive('\n') {
-        let here = Start { at, inside };
+        let is_text = inside.is_none() && format == Format::Markdown;
+        let here = Start { at, inside, head: table.head.filter(|_| is_text && line.starts_with('|')) };
         if at > earliest {
             line_end = Some(here);
             if inside.is_none() && (at == 0 || text[..at].ends_with("\n\n")) {
@@ -165,14 +186,41 @@ fn next_start<'a>(text: &'a str, start: Start<'a>, end: usize, format: Format) -
             None if format == Format::Markdown => Fence::opened_by(line),
             same => same,
         };
+        if is_text {
+            table.pass(text, at, line);
+        }
         at += line.len();
     }
     let earliest = (earliest..end).find(|at| text.is_char_boundary(*at)).unwrap_or(end);
     let word = || {
         let space = text[earliest..end].rfind(' ')?;
-        Some(Start { at: earliest + space + 1, inside: None })
+        Some(Start::plain(earliest + space + 1))
     };
-    block.or(line_end).or_else(word).unwrap_or(Start { at: end, inside: None })
+    block.or(line_end).or_else(word).unwrap_or(Start::plain(end))
+}
+
+/// The table that lines belong to.
+struct Table<'a> {
+    head: Option<&'a str>,
+    /// Where the line before began, when it was a row.
+    last: Option<usize>,
+}
+
+impl<'a> Table<'a> {
+    fn pass(&mut self, text: &'a str, at: usize, line: &str) {
+        if !line.starts_with('|') {
+            (self.head, self.last) = (None, None);
+            return;
+        }
+        // The line under the names of columns.
+        let is_rule = line.starts_with("| ")
+            && line.contains("---")
+            && line.trim_end().bytes().all(|b| matches!(b, b'|' | b' ' | b'-' | b':'));
+        if let Some(first) = self.last.filter(|_| is_rule && self.head.is_none()) {
+            self.head = text.get(first..at + line.len()).filter(|head| head.ends_with('\n'));
+        }
+        self.last = Some(at);
+    }
 }
 
 #[cfg(test)]
@@ -203,6 +251,24 @@ mod tests {
     fn a_code_block_is_closed_and_opened_again() {
         let text = "```rust\nlet a;\nlet b;\n\nlet c;\nlet d;\n```\n\nend";
         assert_eq!(split(text, 30), ["```rust\nlet a;\nlet b;\n```", "```rust\nlet c;\nlet d;\n```\n\nend"]);
+    }
+
+    #[test]
+    fn a_table_that_is_cut_has_its_head_again() {
+        let rows: String = (0..20).fold(String::new(), |rows, n| rows + &format!("| {n} | row |\n"));
+        let text = format!("Text.\n\n| a | b |\n| --- | :--- |\n{rows}\nAfter.");
+        let pages = split(&text, 150);
+        assert!(pages.len() > 2, "{pages:?}");
+        for page in &pages[1..pages.len() - 1] {
+            assert!(page.starts_with("| a | b |\n| --- | :--- |\n| "), "{page}");
+            assert!(page.chars().count() <= 150, "{page}");
+        }
+        let all = pages.join("\n");
+        assert!((0..20).all(|n| all.matches(&format!("| {n} | row |")).count() == 1), "{all}");
+        // Not in code, and not where the head would fill the pages.
+        assert!(!split(&format!("```\n{text}\n```"), 150)[1].contains("| a | b |"));
+        let wide = format!("| {} | b |\n| --- | --- |\n{rows}", "a".repeat(100));
+        assert!(!split(&wide, 150)[1].contains("aaa"));
     }
 
     #[test]

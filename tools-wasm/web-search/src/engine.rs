@@ -3,7 +3,7 @@
 use scorpiox_tool_kit::web::Response;
 
 use crate::request::Template;
-use crate::{clean, url};
+use crate::{clean, snippet, url};
 
 /// Longest title, in characters.
 pub(crate) const MAX_TITLE_CHARS: usize = 200;
@@ -94,11 +94,12 @@ impl Hit {
     /// A result whose address is http or https; of plain text, without tags and entities.
     pub(crate) fn new(address: &str, title: &str, snippet: &str) -> Option<Self> {
         let url = url::usable(address)?;
-        let mut title = clean::text(title, MAX_TITLE_CHARS);
+        let mut title = clean::text(&snippet::title(&clean::whole(title)), MAX_TITLE_CHARS);
         if title.is_empty() {
             title = clean::text(&url, MAX_TITLE_CHARS);
         }
-        Some(Self { url, title, snippet: clean::text(snippet, MAX_SNIPPET_CHARS) })
+        let snippet = snippet::text(&clean::whole(snippet), &title);
+        Some(Self { url, title, snippet: clean::text(&snippet, MAX_SNIPPET_CHARS) })
     }
 }
 

@@ -9,12 +9,12 @@
 //! as failed.
 
 mod breaker;
-mod clean;
 #[cfg(target_arch = "wasm32")]
 mod component;
 mod engine;
 mod engines;
 mod html;
+mod identity;
 mod json;
 mod markup;
 mod merge;
@@ -25,9 +25,11 @@ mod report;
 mod request;
 mod round;
 mod settings;
+mod snippet;
 mod url;
 mod verdict;
 
+use scorpiox_page::line as clean;
 use scorpiox_tool_kit::web::{Progress, Web};
 use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output, Store};
 

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::engine::{Engine, Family, Hit};
-use crate::{engines, url};
+use crate::{engines, identity};
 
 /// The usual constant of the method (Cormack, Clarke, Büttcher 2009): first places do not
 /// outweigh everything.
@@ -39,10 +39,12 @@ struct Candidate<'a> {
 pub(crate) fn merge(mut lists: Vec<(&'static Engine, &[Hit])>) -> Vec<Page> {
     // Of two engines that say equally much, the one that stands first in the table counts.
     lists.sort_by_key(|(engine, _)| engines::position(engine));
+    let groups = identity::groups::of(lists.iter().flat_map(|(_, hits)| hits.iter()));
     let mut candidates: BTreeMap<String, Candidate<'_>> = BTreeMap::new();
     for (engine, hits) in lists {
         for (index, hit) in hits.iter().enumerate() {
-            let identity = url::identity(&hit.url);
+            let own = identity::certain(&hit.url);
+            let identity = groups.get(&own).cloned().unwrap_or(own);
             let candidate = candidates.entry(identity).or_insert_with(|| Candidate::new(hit));
             candidate.add(engine, index + 1, hit);
         }
@@ -95,7 +97,7 @@ impl<'a> Candidate<'a> {
         #[allow(clippy::cast_precision_loss)] // ranks are small
         let score = self.ranks.values().map(|rank| 1.0 / (K + *rank as f64)).sum();
         Page {
-            url: self.url.to_owned(),
+            url: identity::shown(self.url),
             title: self.title.to_owned(),
             snippet: self.snippet.to_owned(),
             engines: self.engines,
@@ -104,7 +106,8 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Of two addresses of one page the smaller is shown: https, then the shorter.
-fn preference(url: &str) -> (bool, usize, &str) {
-    (!url.starts_with("https://"), url.len(), url)
+/// Of two addresses of one page the smaller is shown: https, for all readers rather than for phones
+/// or AMP, then the shorter without what tracks.
+fn preference(url: &str) -> (bool, bool, usize, &str) {
+    (!url.starts_with("https://"), identity::is_variant(url), identity::shown(url).len(), url)
 }

@@ -1,4 +1,4 @@
-//! Addresses: which are usable, which name the same page, and what is inside a redirect.
+//! Addresses: which are usable, and what is inside a redirect.
 
 use std::fmt::Write as _;
 
@@ -6,34 +6,6 @@ use crate::clean;
 
 /// Longest address, in bytes.
 const MAX_BYTES: usize = 2048;
-
-/// Parameters that name where a visitor came from, not what is shown.
-const TRACKING: [&str; 24] = [
-    "gclid",
-    "fbclid",
-    "msclkid",
-    "dclid",
-    "yclid",
-    "gbraid",
-    "wbraid",
-    "twclid",
-    "ttclid",
-    "igshid",
-    "igsh",
-    "srsltid",
-    "mc_cid",
-    "mc_eid",
-    "mkt_tok",
-    "_hsenc",
-    "_hsmi",
-    "_ga",
-    "_gl",
-    "ref_src",
-    "li_fat_id",
-    "vero_id",
-    "oly_anon_id",
-    "oly_enc_id",
-];
 
 /// An http or https address, cleaned; none for anything else.
 pub(crate) fn usable(raw: &str) -> Option<String> {
@@ -74,62 +46,14 @@ fn is_authority(authority: &str) -> bool {
     host.starts_with(|c: char| c.is_alphanumeric() || c == ':') && authority.chars().all(fits)
 }
 
-/// What is the same for two addresses of one page: host, path and query without tracking
-/// parameters, escapes, case and a last `/` normalised. Not an address itself.
-pub(crate) fn identity(url: &str) -> String {
-    let rest = split_scheme(url).map_or(url, |(_, rest)| rest);
-    let rest = rest.split('#').next().unwrap_or_default();
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (authority, path) = place.split_once('/').unwrap_or((place, ""));
-    let host = [":443", ":80"].iter().find_map(|port| authority.strip_suffix(port)).unwrap_or(authority);
-    let host = host.trim_end_matches('.');
-    let mut identity = format!("{}/{}", host.to_lowercase(), normalised(path.trim_end_matches('/')));
-    let kept: Vec<String> = query
-        .split('&')
-        .filter(|part| !part.is_empty() && !is_tracking(part))
-        .map(normalised_query)
-        .collect();
-    if !kept.is_empty() {
-        identity.push('?');
-        identity.push_str(&kept.join("&"));
-    }
-    identity
-}
-
-fn is_tracking(part: &str) -> bool {
-    let name = part.split('=').next().unwrap_or_default().to_ascii_lowercase();
-    name.starts_with("utm_") || TRACKING.contains(&name.as_str())
-}
-
-fn normalised_query(part: &str) -> String {
-    normalised(&part.replace('+', "%20"))
-}
-
-/// Escapes in upper case, only where an address needs them.
-fn normalised(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let escaped = if byte == b'%' { escape_at(bytes, at) } else { None };
-        at += if escaped.is_some() { 3 } else { 1 };
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!'()*,;:@$".contains(&byte);
-        match escaped {
-            Some(value) if plain(value) => out.push(char::from(value)),
-            Some(value) => push_byte(&mut out, value),
-            None if byte.is_ascii() => out.push(char::from(byte)),
-            None => push_byte(&mut out, byte),
-        }
-    }
-    out
-}
-
-fn escape_at(bytes: &[u8], at: usize) -> Option<u8> {
+/// The byte that an escape at this place stands for.
+pub(crate) fn escape_at(bytes: &[u8], at: usize) -> Option<u8> {
     let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
     u8::try_from(digit(at + 1)? * 16 + digit(at + 2)?).ok()
 }
 
-fn push_byte(out: &mut String, byte: u8) {
+/// A byte as an escape.
+pub(crate) fn push_byte(out: &mut String, byte: u8) {
     // Writing to a String cannot fail.
     let _ = write!(out, "%{byte:02X}");
 }

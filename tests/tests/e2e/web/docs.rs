@@ -69,7 +69,14 @@ fn what_is_no_html_is_handled_by_its_kind() {
         (Answer::of("text/markdown", "# As it is\n\n* a\n"), "# As it is\n\n* a"),
         (Answer::of("application/json", r#"{"b":[1,2],"a":"ä"}"#), "\"a\": \"ä\""),
         (Answer::of("text/plain; charset=iso-8859-1", b"caf\xe9".to_vec()), "café"),
-        (Answer::of("text/csv", "a,b\n1,2\n"), "1,2"),
+        (Answer::of("text/csv", "a,b\n1,2\n"), "| 1 | 2 |"),
+        (
+            Answer::of(
+                "text/xml",
+                "<rss><channel><title>News</title><item><title>One</title></item></channel></rss>",
+            ),
+            "# News",
+        ),
         (
             Answer::of("text/html", b"<meta charset=windows-1252><p>\x93quoted\x94 text".to_vec()),
             "“quoted” text",

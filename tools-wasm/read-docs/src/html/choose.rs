@@ -7,7 +7,7 @@ use dom_query::Document as Dom;
 use scorpiox_content::LeftOut;
 use url::Url;
 
-use super::about::About;
+use super::known::About;
 use super::links::Links;
 use super::tree::{self, Element};
 use super::{clean, images, mark, section};
@@ -25,7 +25,7 @@ pub(super) struct Content {
 pub(super) fn choose(dom: Dom, url: &Url, part: &Part) -> Content {
     let base = dom.base_uri().map(|base| base.to_string());
     let links = Links::of_page(url, base.as_deref());
-    mark::drop_what_is_not_ours(&dom);
+    mark::prepare(&dom);
     let (dom, mut about) = About::of(dom, url);
     let section = part.fragment.as_deref().map(|name| section::find(&dom, name));
     let left_out = if part.is_whole {

@@ -1,6 +1,6 @@
 //! Turns what only works in a browser into what is read, and removes what says nothing.
 
-use dom_query::{Document as Dom, NodeRef};
+use dom_query::Document as Dom;
 
 /// Controls whose text is read: a question that unfolds its answer is a button.
 const CONTROLS: &str = "button, noscript";
@@ -18,17 +18,4 @@ pub(super) fn clean(dom: &Dom) {
         let is_in_line = node.ancestors_it(None).any(|around| around.has_name("p"));
         node.rename(if is_in_line { "span" } else { "div" });
     }
-    for link in dom.select("a[href*='#']").nodes() {
-        if is_permalink(link) {
-            link.remove_from_parent();
-        }
-    }
-}
-
-/// A mark such as `¶`, which links to where it stands.
-fn is_permalink(link: &NodeRef<'_>) -> bool {
-    let says = |text: &str| text.chars().any(char::is_alphanumeric);
-    !says(&link.text())
-        && !link.has_attr("data-x-ref")
-        && !link.descendants_it().any(|below| below.has_name("img") || below.has_attr("data-x-tex"))
 }

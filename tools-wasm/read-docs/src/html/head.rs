@@ -3,7 +3,7 @@
 use scorpiox_content::LeftOut;
 use url::Url;
 
-use super::about::About;
+use super::known::About;
 use crate::Format;
 use crate::ask::FULL_SUFFIX;
 use crate::write::escape;

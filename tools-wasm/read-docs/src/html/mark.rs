@@ -3,7 +3,8 @@
 
 use dom_query::{Document as Dom, NodeRef};
 
-use super::{code, footnotes, math};
+use super::present::Present;
+use super::{code, footnotes, grid, math, permalink, signature, tabs};
 
 /// Longest data about an article that is read, in bytes.
 const MAX_DATA_BYTES: usize = 256 * 1024;
@@ -11,19 +12,38 @@ const MAX_DATA_BYTES: usize = 256 * 1024;
 /// How our attributes begin.
 const PREFIX: &str = "data-x-";
 
-/// Drops marks that a page brings itself, and data that a lenient parser would take long for.
-pub(super) fn drop_what_is_not_ours(dom: &Dom) {
+/// Marks a page or a piece of one, all of it.
+pub(super) fn all(dom: &Dom) {
+    prepare(dom);
+    mark(dom);
+}
+
+/// What comes before the content is chosen: drops marks that a page brings itself, and data that a lenient parser would
+/// take long for, and shows what is behind tabs.
+pub(super) fn prepare(dom: &Dom) {
     drop_forged(dom);
     drop_broken_data(dom);
+    tabs::name(dom, &Present::of(dom));
 }
 
 pub(super) fn mark(dom: &Dom) {
-    code::mark(dom);
+    let present = Present::of(dom);
+    permalink::drop(dom, &present);
+    signature::mark(dom, &present);
+    grid::mark(dom, &present);
+    code::mark(dom, &present);
     math::mark(dom);
     footnotes::mark(dom);
     tasks(dom);
     alignment(dom);
     headings(dom);
+    whole_words(dom);
+}
+
+/// Where a word may break is nothing that a reader sees; the parts of a word are one text.
+fn whole_words(dom: &Dom) {
+    dom.select("wbr").remove();
+    dom.normalize();
 }
 
 /// A heading that links to itself is a heading.

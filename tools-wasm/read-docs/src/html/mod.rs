@@ -9,14 +9,20 @@ mod clean;
 mod code;
 mod flatten;
 mod footnotes;
+mod grid;
 mod head;
 mod images;
+mod known;
 mod links;
 mod mark;
 mod math;
+mod permalink;
+mod present;
 mod section;
 mod shell;
+mod signature;
 mod space;
+mod tabs;
 pub(crate) mod tree;
 
 use dom_query::Document as Dom;
@@ -94,9 +100,33 @@ pub fn convert(source: &str, url: &Url, format: Format) -> Document {
 /// A piece of HTML, all of it, with its links as they are.
 pub fn convert_fragment(source: &str, format: Format) -> String {
     let page = Page::parse(source);
-    mark::drop_what_is_not_ours(&page.dom);
-    mark::mark(&page.dom);
+    mark::all(&page.dom);
     let mut root = tree::of(&page.dom.root(), &links::Links::as_they_are());
+    space::collapse(&mut root);
+    write::write(&root, format)
+}
+
+/// The nodes of a piece of HTML, all of it, with its links made absolute.
+pub(crate) fn nodes_of_fragment(source: &str, base: &Url) -> Vec<tree::Node> {
+    let page = Page::parse(source);
+    mark::all(&page.dom);
+    let own = page.dom.base_uri().map(|base| base.to_string());
+    let root = tree::of(&page.dom.root(), &links::Links::of_page(base, own.as_deref()));
+    // The parser puts a page around every piece.
+    without(without(root.children, "html"), "body")
+}
+
+/// What is in an element, where that is all there is.
+fn without(mut nodes: Vec<tree::Node>, name: &str) -> Vec<tree::Node> {
+    match nodes.as_mut_slice() {
+        [tree::Node::Element(only)] if &*only.name == name => std::mem::take(&mut only.children),
+        _ => nodes,
+    }
+}
+
+/// Nodes in a format.
+pub(crate) fn write_nodes(nodes: Vec<tree::Node>, format: Format) -> String {
+    let mut root = tree::Element { name: "div".into(), attributes: Vec::new(), children: nodes };
     space::collapse(&mut root);
     write::write(&root, format)
 }

@@ -1,5 +1,7 @@
 //! The operators of a page that place text (ISO 32000-1, 9.3 and 9.4).
 
+use std::collections::HashMap;
+
 use hayro_cmap::BfString;
 use hayro_font::{Font, FontGlyph, UNITS_PER_EM};
 use hayro_syntax::content::TypedIter;
@@ -9,13 +11,21 @@ use hayro_syntax::object::{Name, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
 use super::Fonts;
-use super::lines::{Glyph, Lines};
+use super::font::{self, Style};
+use super::fragment::{Fragments, Glyph};
+use super::links::Links;
 use super::matrix::Matrix;
+use super::rules::Paths;
+use super::stream;
 
 /// Forms within forms. Files use three or four.
 const MAX_DEPTH: usize = 8;
-/// Operators of one page, with those of the forms on it.
+/// Operators of one page, with those of the forms on it and with its characters.
 const MAX_OPERATORS: usize = 2_000_000;
+/// Decoded bytes that cost as much as an operator.
+const BYTES_OF_OPERATOR: usize = 64;
+/// Most bytes of a page's content, where it is in several parts.
+const MAX_CONTENT: usize = 64 * 1024 * 1024;
 /// States saved within each other.
 const MAX_SAVED: usize = 64;
 
@@ -24,6 +34,7 @@ const MAX_SAVED: usize = 64;
 struct State<'a> {
     place: Matrix,
     font: Option<Font<'a>>,
+    style: Style,
     size: f64,
     char_space: f64,
     word_space: f64,
@@ -33,9 +44,23 @@ struct State<'a> {
     rise: f64,
 }
 
+/// What a page shows.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) fragments: Fragments,
+    pub(super) paths: Paths,
+    pub(super) links: Links,
+    /// Parts of the page are damaged, or more than is read.
+    pub(super) is_cut: bool,
+}
+
+/// Fonts by the names that a page or form has for them.
+type Named<'a> = HashMap<Vec<u8>, (Option<Font<'a>>, Style)>;
+
 pub(super) struct Reader<'r, 'a> {
     fonts: &'r Fonts<'a>,
-    lines: &'r mut Lines,
+    /// What is found on the page.
+    found: &'r mut Found,
     state: State<'a>,
     saved: Vec<State<'a>>,
     /// Where the next character goes, and where its line began.
@@ -45,10 +70,11 @@ pub(super) struct Reader<'r, 'a> {
 }
 
 impl<'r, 'a> Reader<'r, 'a> {
-    pub(super) fn new(fonts: &'r Fonts<'a>, lines: &'r mut Lines) -> Self {
+    pub(super) fn new(fonts: &'r Fonts<'a>, found: &'r mut Found) -> Self {
         let state = State {
             place: Matrix::IDENTITY,
             font: None,
+            style: Style::default(),
             size: 1.0,
             char_space: 0.0,
             word_space: 0.0,
@@ -58,7 +84,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         };
         Self {
             fonts,
-            lines,
+            found,
             state,
             saved: Vec::new(),
             text: Matrix::IDENTITY,
@@ -67,21 +93,34 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    pub(super) fn page(&mut self, page: &Page<'a>) {
-        self.run(page.typed_operations(), page.resources(), 0);
+    /// Reads a page; how many operators it has.
+    pub(super) fn page(&mut self, page: &Page<'a>) -> usize {
+        let (content, is_cut) = contents(page);
+        self.found.is_cut |= is_cut;
+        self.pay(content.len());
+        self.run(TypedIter::new(&content), page.resources(), 0);
+        self.operators
+    }
+
+    /// What was decoded counts as work.
+    fn pay(&mut self, bytes: usize) {
+        self.operators = self.operators.saturating_add(bytes / BYTES_OF_OPERATOR);
     }
 
     fn run(&mut self, mut operators: TypedIter<'_>, resources: &Resources<'a>, depth: usize) {
+        let mut named = Named::new();
         while let Some(operator) = operators.next() {
-            self.operators += 1;
-            if self.operators > MAX_OPERATORS {
+            self.operators = self.operators.saturating_add(1);
+            if self.operators > MAX_OPERATORS || self.found.fragments.is_full() {
+                self.found.is_cut = true;
                 return;
             }
             match operator {
                 TypedInstruction::XObject(form) if depth < MAX_DEPTH => self.form(form.0, resources, depth),
                 TypedInstruction::TextFont(font) => {
                     self.state.size = font.1.as_f64();
-                    self.state.font = self.font(font.0, resources);
+                    let found = named.entry(font.0.to_vec()).or_insert_with(|| self.font(font.0, resources));
+                    (self.state.font, self.state.style) = found.clone();
                 }
                 operator => self.apply(&operator),
             }
@@ -129,6 +168,37 @@ impl<'r, 'a> Reader<'r, 'a> {
                 self.next_line(0.0, -self.state.leading);
                 self.show(with.2);
             }
+            operator => self.path(operator),
+        }
+    }
+
+    /// The operators that draw lines (ISO 32000-1, 8.5).
+    fn path(&mut self, operator: &TypedInstruction<'_, '_>) {
+        let (place, paths) = (self.state.place, &mut self.found.paths);
+        match operator {
+            TypedInstruction::MoveTo(to) => paths.move_to(place, to.0.as_f64(), to.1.as_f64()),
+            TypedInstruction::LineTo(to) => paths.line_to(place, to.0.as_f64(), to.1.as_f64()),
+            TypedInstruction::CubicTo(to) => paths.curve_to(place, to.4.as_f64(), to.5.as_f64()),
+            TypedInstruction::CubicStartTo(to) => paths.curve_to(place, to.2.as_f64(), to.3.as_f64()),
+            TypedInstruction::CubicEndTo(to) => paths.curve_to(place, to.2.as_f64(), to.3.as_f64()),
+            TypedInstruction::RectPath(sides) => {
+                let sides = [&sides.0, &sides.1, &sides.2, &sides.3];
+                paths.rectangle(place, sides.map(Number::as_f64));
+            }
+            TypedInstruction::ClosePath(_) => paths.close(),
+            TypedInstruction::StrokePath(_)
+            | TypedInstruction::FillAndStrokeNonZero(_)
+            | TypedInstruction::FillAndStrokeEvenOdd(_) => paths.paint(true),
+            TypedInstruction::CloseAndStrokePath(_)
+            | TypedInstruction::CloseFillAndStrokeNonZero(_)
+            | TypedInstruction::CloseFillAndStrokeEvenOdd(_) => {
+                paths.close();
+                paths.paint(true);
+            }
+            TypedInstruction::FillPathNonZero(_)
+            | TypedInstruction::FillPathNonZeroCompatibility(_)
+            | TypedInstruction::FillPathEvenOdd(_) => paths.paint(false),
+            TypedInstruction::EndPath(_) => paths.drop(),
             _ => {}
         }
     }
@@ -142,8 +212,9 @@ impl<'r, 'a> Reader<'r, 'a> {
         self.begin_line(Matrix::shift(x, y).then(self.line));
     }
 
-    fn font(&self, name: &Name<'_>, resources: &Resources<'a>) -> Option<Font<'a>> {
-        self.fonts.cache.font(&resources.get_font(name)?, &self.fonts.programs, &self.fonts.maps)
+    fn font(&self, name: &Name<'_>, resources: &Resources<'a>) -> (Option<Font<'a>>, Style) {
+        let Some(dict) = resources.get_font(name) else { return (None, Style::default()) };
+        (self.fonts.cache.font(&dict, &self.fonts.programs, &self.fonts.maps), font::style(&dict))
     }
 
     /// A form is drawn with the state of where it is used, which it cannot change.
@@ -153,13 +224,25 @@ impl<'r, 'a> Reader<'r, 'a> {
         if dict.get::<Name<'_>>("Subtype").is_none_or(|kind| kind.as_str() != "Form") {
             return;
         }
-        let Ok(content) = Stream::decoded(&form) else { return };
+        let Some(content) = stream::decoded(&form) else {
+            self.found.is_cut = true;
+            return;
+        };
+        self.pay(content.len());
         let outer = (self.state.clone(), std::mem::take(&mut self.saved), self.text, self.line);
         if let Some(m) = dict.get::<Array<'_>>("Matrix") {
             let numbers: Vec<f64> = m.iter::<f64>().collect();
             if let Ok(numbers) = <[f64; 6]>::try_from(numbers) {
                 self.state.place = Matrix(numbers).then(self.state.place);
             }
+        }
+        let sides: Vec<f64> = dict
+            .get::<Array<'_>>("BBox")
+            .map(|sides| sides.iter::<f64>().take(4).collect())
+            .unwrap_or_default();
+        if let [x0, y0, x1, y1] = sides.as_slice() {
+            let place = self.state.place;
+            self.found.paths.dots.add(place.point(*x0, *y0), place.point(*x1, *y1));
         }
         let own = dict.get::<Dict<'a>>("Resources").map(Resources::new);
         self.run(TypedIter::new(&content), own.as_ref().unwrap_or(resources), depth + 1);
@@ -182,21 +265,34 @@ impl<'r, 'a> Reader<'r, 'a> {
     fn show(&mut self, text: &PdfString<'_>) {
         let Some(font) = self.state.font.clone() else { return };
         let bytes = text.as_bytes();
+        let is_vertical = !font.is_horizontal();
         let mut at = 0;
-        while at < bytes.len() {
+        while at < bytes.len() && self.operators <= MAX_OPERATORS && !self.found.fragments.is_full() {
             let (code, length) = font.read_code(bytes, at);
-            at += length.max(1);
+            at = at.saturating_add(length.max(1));
+            self.operators = self.operators.saturating_add(1);
             let glyph = font.glyph(font.map_code(code), code);
-            let width = font.code_advance(code).x / f64::from(UNITS_PER_EM) * self.state.size;
             let word_space = if code == 32 && length == 1 { self.state.word_space } else { 0.0 };
-            let advance = (width + self.state.char_space + word_space) * self.state.scale;
-            self.put(&glyph, width * self.state.scale);
-            self.text = Matrix::shift(advance, 0.0).then(self.text);
+            let extra = self.state.char_space + word_space;
+            let width = font.code_advance(code);
+            if is_vertical {
+                let height = width.y / f64::from(UNITS_PER_EM) * self.state.size;
+                self.put(&glyph, code, (height.abs(), -extra), true);
+                self.text = Matrix::shift(0.0, height + extra).then(self.text);
+            } else {
+                let scale = self.state.scale;
+                let width = width.x / f64::from(UNITS_PER_EM) * self.state.size * scale;
+                self.put(&glyph, code, (width, extra * scale), false);
+                self.text = Matrix::shift(width + extra * scale, 0.0).then(self.text);
+            }
         }
     }
 
-    fn put(&mut self, glyph: &FontGlyph<'_>, width: f64) {
+    fn put(&mut self, glyph: &FontGlyph<'_>, code: u32, (width, extra): (f64, f64), is_vertical: bool) {
         let text = match glyph {
+            _ if self.state.style.is_bitmap => {
+                font::of_bitmap(code).map(|text| BfString::String(text.to_owned()))
+            }
             FontGlyph::Outline(glyph) => glyph.as_unicode(),
             FontGlyph::Type3(glyph) => glyph.as_unicode(),
         };
@@ -205,9 +301,35 @@ impl<'r, 'a> Reader<'r, 'a> {
             Some(BfString::String(text)) => text,
             None => return,
         };
-        let place = Matrix::shift(0.0, self.state.rise).then(self.text).then(self.state.place);
-        self.lines.add(&Glyph { text, place, size: self.state.size, width });
+        let State { size, style, rise, place, .. } = self.state;
+        let place = Matrix::shift(0.0, rise).then(self.text).then(place);
+        let glyph = Glyph { text, place, size, width, extra, style, is_vertical };
+        self.found.fragments.add(&glyph, &self.found.links);
     }
+}
+
+/// The content of a page, and whether parts of it cannot be read. Unlike that of [`Page::page_stream`], it is not kept
+/// when the page is done.
+fn contents(page: &Page<'_>) -> (Vec<u8>, bool) {
+    if let Some(content) = page.raw().get::<Stream<'_>>("Contents") {
+        let content = stream::decoded(&content);
+        return (content.as_deref().unwrap_or_default().to_vec(), content.is_none());
+    }
+    let (mut all, mut is_cut) = (Vec::new(), false);
+    let parts = page.raw().get::<Array<'_>>("Contents");
+    for part in parts.iter().flat_map(Array::iter::<Stream<'_>>) {
+        match stream::decoded(&part).filter(|_| all.len() <= MAX_CONTENT) {
+            Some(part) => {
+                all.extend_from_slice(&part);
+                all.push(b' ');
+            }
+            None => is_cut = true,
+        }
+        if all.len() > MAX_CONTENT {
+            break;
+        }
+    }
+    (all, is_cut)
 }
 
 fn matrix(numbers: [&Number; 6]) -> Matrix {

@@ -11,6 +11,12 @@ impl Matrix {
         Self([1.0, 0.0, 0.0, 1.0, x, y])
     }
 
+    /// Where it puts a point.
+    pub(super) fn point(self, x: f64, y: f64) -> (f64, f64) {
+        let at = Self::shift(x, y).then(self).0;
+        (at[4], at[5])
+    }
+
     /// This one first, then the other.
     pub(super) fn then(self, other: Self) -> Self {
         let (one, two) = (self.0, other.0);

@@ -1,13 +1,33 @@
-//! PDF: the text of its pages, in the order in which it is drawn.
+//! PDF: the text of its pages in the order of reading, with headings, lists, tables and code.
 //!
-//! The syntax and the fonts are read by `hayro`'s crates; here is only what a text needs of the
-//! drawing: where each character goes ([`content`]), and which make words and lines ([`lines`]).
+//! The syntax and the fonts are read by `hayro`'s crates. Here, each page goes through these steps,
+//! none of which takes more than sorting its characters: what its operators draw ([`content`]), characters
+//! to fragments ([`fragment`]), the columns of the page ([`columns`]), lines ([`line`]), tables
+//! ([`table`]) and paragraphs ([`block`]). Then the document as a whole says which lines at the edges of
+//! pages repeat ([`running`]) and which texts are headings ([`heading`]), and [`compose`] makes the tree that
+//! the writers of web pages write.
 
+mod bidi;
+mod block;
+mod code;
+mod columns;
+mod compose;
 mod content;
-mod lines;
+mod dots;
+mod font;
+mod fragment;
+mod gutter;
+mod heading;
+mod line;
+mod links;
 mod matrix;
+mod outline;
+mod page;
+mod rules;
+mod running;
+mod stream;
+mod table;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
@@ -15,42 +35,37 @@ use hayro_font::{CMapResolverFn, FontCache, FontQuery, FontResolverFn};
 use hayro_syntax::{LoadPdfError, Pdf};
 use scorpiox_tool_kit::Failure;
 
+use crate::Format;
 use crate::document::Document;
-use content::Reader;
-use lines::Lines;
+use crate::html::tree::Node;
+use crate::write;
+use columns::Budget;
+use content::{Found, Reader};
+use heading::Headings;
+use page::{Draft, PageText};
+use running::Running;
 
 /// Most pages that are read.
 const MAX_PAGES: usize = 3000;
 /// Most bytes of text. The longest manuals have some 10 MB.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
+/// Most operators of a document; manuals have some thousand on a page.
+const MAX_OPERATORS: usize = 30_000_000;
 
-pub(crate) fn read(body: Vec<u8>) -> Result<Document, Failure> {
+/// Pages are laid out when so many fragments are known of them: by then it shows what is at the edges of
+/// page after page. Some 600 pages, in 40 MB.
+const MAX_WAITING: usize = 300_000;
+
+pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
     let pdf = Pdf::new(body).map_err(explain)?;
-    let fonts = Fonts {
-        cache: FontCache::new(),
-        programs: Arc::new(|query| Some(program(query))),
-        maps: Arc::new(|_| None),
-    };
     let count = pdf.pages().len();
-    let mut text = String::new();
-    let mut read = 0;
-    for page in pdf.pages().iter().take(MAX_PAGES) {
-        let mut lines = Lines::default();
-        Reader::new(&fonts, &mut lines).page(page);
-        let page_text = lines.finish();
-        read += 1;
-        if !page_text.is_empty() {
-            if !text.is_empty() {
-                text.push_str("\n\n");
-            }
-            if count > 1 {
-                let _ = write!(text, "[PDF page {read}]\n\n");
-            }
-            text.push_str(&page_text);
-        }
-        if text.len() > MAX_TEXT {
-            break;
-        }
+    let pages = Pages::read(&pdf);
+    let text = text(&pages, &pdf, format, count > 1);
+    if text.is_empty() && pages.cut > 0 {
+        return Err(Failure::Failed(
+            "The pages of the PDF are damaged or unpack to more than can be read. Download it to a file to see what it is."
+                .to_owned(),
+        ));
     }
     if text.is_empty() {
         return Err(Failure::Failed(format!(
@@ -58,13 +73,106 @@ pub(crate) fn read(body: Vec<u8>) -> Result<Document, Failure> {
         )));
     }
     let mut document = Document::of_body(text);
-    if read < count {
-        document.notes.push(format!("Only {read} of the PDF's {count} pages were read."));
+    if pages.read < count {
+        document.notes.push(format!("Only {} of the PDF's {count} pages were read.", pages.read));
+    }
+    if pages.cut > 0 {
+        let (count, pages) =
+            if pages.cut == 1 { ("One".to_owned(), "page") } else { (pages.cut.to_string(), "pages") };
+        document
+            .notes
+            .push(format!("{count} {pages} of the PDF could only be read in part: damaged, or too large."));
+    }
+    if pages.has_running {
+        document.notes.push("Running headers, footers and page numbers are left out.".to_owned());
     }
     let metadata = pdf.metadata();
     document.title = metadata.title.as_deref().and_then(string);
     document.byline = metadata.author.as_deref().and_then(string);
     Ok(document)
+}
+
+/// The pages of a document.
+#[derive(Debug, Default)]
+struct Pages {
+    /// Those that wait until more is known, and those that are done.
+    waiting: Vec<Draft>,
+    waiting_fragments: usize,
+    done: Vec<PageText>,
+    running: Running,
+    /// Whether something was left out that repeats.
+    has_running: bool,
+    /// Pages that are damaged or larger than what is read of one.
+    cut: usize,
+    budget: Budget,
+    read: usize,
+    bytes: usize,
+}
+
+impl Pages {
+    fn read(pdf: &Pdf) -> Self {
+        let fonts = Fonts {
+            cache: FontCache::new(),
+            programs: Arc::new(|query| Some(program(query))),
+            maps: Arc::new(|_| None),
+        };
+        let mut pages = Self::default();
+        let mut operators = 0_usize;
+        for page in pdf.pages().iter().take(MAX_PAGES) {
+            let mut found = Found { links: links::Links::of(page), ..Found::default() };
+            let used = Reader::new(&fonts, &mut found).page(page);
+            operators = operators.saturating_add(used);
+            pages.read += 1;
+            pages.add(Draft::of(pages.read, found));
+            if pages.bytes > MAX_TEXT || operators > MAX_OPERATORS {
+                break;
+            }
+        }
+        pages.lay_out();
+        pages
+    }
+
+    fn add(&mut self, draft: Draft) {
+        self.running.learn(&draft);
+        self.cut += usize::from(draft.is_cut);
+        self.waiting_fragments += draft.fragments().count();
+        self.waiting.push(draft);
+        // From then on, pages do not wait.
+        if self.waiting_fragments > MAX_WAITING {
+            self.lay_out();
+        }
+    }
+
+    fn lay_out(&mut self) {
+        let size = self.running.size();
+        for draft in self.waiting.drain(..) {
+            let number = draft.number;
+            let running = &self.running;
+            self.has_running |= draft.edges.iter().any(|edge| running.is_running(edge, number, size));
+            let page = draft.lay_out(&mut self.budget, |edge| running.is_running(edge, number, size));
+            self.bytes = self.bytes.saturating_add(page.bytes());
+            self.done.push(page);
+        }
+    }
+}
+
+fn text(pages: &Pages, pdf: &Pdf, format: Format, has_marks: bool) -> String {
+    let headings = Headings::of(&pages.done, pages.running.size(), outline::titles(pdf));
+    let words = compose::Words::of(&pages.done);
+    let mut text = String::new();
+    for page in pages.done.iter().filter(|page| !page.body.is_empty()) {
+        let mut tree = compose::page(page, &headings, &words);
+        if has_marks {
+            let mark = Node::Text(format!("[PDF page {}]", page.number));
+            tree.children.insert(0, Node::Element(compose::element("p", vec![mark])));
+        }
+        let written = write::write(&tree, format);
+        if !text.is_empty() && !written.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&written);
+    }
+    text
 }
 
 /// What is needed to load fonts.

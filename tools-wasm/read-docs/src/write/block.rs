@@ -19,6 +19,10 @@ impl Writer {
             "ul" | "ol" | "menu" | "dir" => self.list(site, element),
             "dl" => self.definitions(element),
             "table" => self.table(element),
+            // A summary may hold headings, which are strong themselves.
+            "summary" if element.any(&|e| names::is_block(&e.name)) => {
+                apart(&self.children(element, site.place))
+            }
             "summary" | "dt" => apart(&self.strong(&self.children(element, Place::Line))),
             "iframe" | "video" | "audio" => self.media(element),
             _ if site.place == Place::Block => apart(&self.children(element, site.place)),

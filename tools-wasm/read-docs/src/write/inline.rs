@@ -23,7 +23,7 @@ impl Writer {
 
     /// An element without the white space at its edges.
     fn phrase(&self, site: Site<'_>, element: &Element, ends_in_space: bool) -> String {
-        let content = || self.children(element, site.place).trim().to_owned();
+        let content = || self.children_after(element, site.place, site.before).trim().to_owned();
         let after = if ends_in_space { Some(' ') } else { site.after() };
         let around = (site.before, after);
         match &*element.name {

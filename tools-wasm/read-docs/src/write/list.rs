@@ -93,7 +93,9 @@ impl Writer {
                 if !term.is_empty() {
                     join(&mut out, &format!("\n- {term}\n"));
                 }
-                term = self.strong(&self.children(part, Place::Line));
+                let name = self.children(part, Place::Line);
+                // The colon stands between the two in any case.
+                term = self.strong(name.trim_end().trim_end_matches(':'));
                 continue;
             }
             let text = self.children(part, Place::Block);

@@ -90,12 +90,20 @@ impl<'a> Site<'a> {
 impl Writer {
     /// What is below an element.
     fn children(&self, parent: &Element, place: Place) -> String {
+        self.children_after(parent, place, None)
+    }
+
+    /// The same, behind a character on its line.
+    fn children_after(&self, parent: &Element, place: Place, beside: Option<char>) -> String {
         let mut out = String::new();
         for (index, node) in parent.children.iter().enumerate() {
-            let before = out.chars().next_back();
+            let before = out.chars().next_back().or(beside);
             let piece = match node {
                 Node::Text(text) if self.is_plain => text.clone(),
-                Node::Text(text) => escape::text(text, matches!(before, None | Some('\n'))),
+                // What follows the mark of a heading begins no other block.
+                Node::Text(text) => {
+                    escape::text(text, place != Place::Line && matches!(before, None | Some('\n')))
+                }
                 Node::Element(element) => {
                     let before = before.filter(|c| *c != '\n');
                     self.element(Site { parent, index, place, before }, element)

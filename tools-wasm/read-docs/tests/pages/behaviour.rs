@@ -262,8 +262,8 @@ fn other_types_are_read_as_what_they_are() {
         ("text/markdown", "# Title\n\n*as* it is", "# Title\n\n*as* it is"),
         ("application/json", "{\"a\":[1,2]}", "```json\n{\n  \"a\": [\n    1,\n    2\n  ]\n}\n```"),
         ("text/plain", "<b>plain</b> *text*", "<b>plain</b> *text*"),
-        ("text/csv", "a,b\n1,2", "a,b\n1,2"),
-        ("application/rss+xml", "<rss><channel/></rss>", "<rss><channel/></rss>"),
+        ("text/csv", "a,b\n1,2", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
+        ("application/xml", "<a><b/></a>", "<a><b/></a>"),
         ("", "<!doctype html><p>Hello</p>", "<https://example.org/docs/page>\n\nHello"),
     ];
     for (kind, body, wanted) in cases {
@@ -412,6 +412,6 @@ fn a_pdf_gives_its_text() {
     let content = "BT /F 12 Tf 20 200 Td (Hello from) Tj 0 -14 Td [(a P)20(DF)-400(file.)] TJ 0 -40 Td (Caf\\351) Tj ET";
     pdf.extend(format!("4 0 obj<</Length {}>>stream\n{content}\nendstream endobj\ntrailer<</Root 1 0 R/Info 6 0 R>>\n%%EOF", content.len()).into_bytes());
     let output = Fake::new("application/pdf", pdf).read();
-    assert_eq!(output.text, "Hello from\na PDF file.\n\nCafé");
+    assert_eq!(output.text, "Hello from a PDF file.\n\nCafé");
     assert_eq!(data(&output)["content_type"], "application/pdf");
 }

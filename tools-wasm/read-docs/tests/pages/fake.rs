@@ -11,12 +11,16 @@ pub const ROOM: usize = 17_600;
 /// One answer for every request, and one for the browser.
 pub struct Fake {
     pub answer: Result<Response, WebError>,
+    /// Answers of their own for some addresses.
+    pub others: Vec<(String, Result<Response, WebError>)>,
     pub rendered: Result<Rendered, WebError>,
     pub requests: Vec<Request>,
     pub renders: Vec<(String, u32)>,
     pub reports: Vec<String>,
     /// Before the names of tools.
     pub prefix: &'static str,
+    /// Characters of a result.
+    pub room: usize,
 }
 
 pub const NO_BROWSER: &str =
@@ -31,11 +35,13 @@ impl Fake {
         let url = "https://example.org/docs/page".to_owned();
         Self {
             answer: Ok(Response { url, status: 200, headers, body: body.into() }),
+            others: Vec::new(),
             rendered: Err(WebError::NoBrowser(NO_BROWSER.to_owned())),
             requests: Vec::new(),
             renders: Vec::new(),
             reports: Vec::new(),
             prefix: "",
+            room: ROOM,
         }
     }
 
@@ -61,6 +67,22 @@ impl Fake {
         self
     }
 
+    /// With an answer of its own for an address.
+    pub fn with(mut self, url: &str, status: u16, content_type: &str, body: &str) -> Self {
+        let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        let body = body.as_bytes().to_vec();
+        self.others.push((url.to_owned(), Ok(Response { url: url.to_owned(), status, headers, body })));
+        self
+    }
+
+    /// With a header more.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        if let Ok(answer) = &mut self.answer {
+            answer.headers.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+
     pub fn with_browser(mut self, html: &str) -> Self {
         self.rendered = Ok(Rendered {
             url: "https://example.org/docs/page".to_owned(),
@@ -73,7 +95,7 @@ impl Fake {
 
     pub fn call(&mut self, arguments: &Value) -> Result<Output, Failure> {
         let mut reports = Reports(Vec::new());
-        let client = MemoryClient { room: ROOM, prefix: self.prefix };
+        let client = MemoryClient { room: self.room, prefix: self.prefix };
         let result = read_docs::call(self, &mut reports, &client, &arguments.to_string());
         self.reports.append(&mut reports.0);
         result
@@ -110,8 +132,9 @@ impl Progress for Reports {
 
 impl Web for Fake {
     fn fetch(&mut self, request: Request) -> Result<Response, WebError> {
+        let other = self.others.iter().find(|(url, _)| *url == request.url).map(|(_, answer)| answer.clone());
         self.requests.push(request);
-        self.answer.clone()
+        other.unwrap_or_else(|| self.answer.clone())
     }
 
     fn begin(&mut self, _request: Request) -> Result<u32, WebError> {

@@ -151,3 +151,49 @@ fn broken_pdf() {
     nested.extend(b"<</A[".repeat(100_000));
     assert!(Fake::new("application/pdf", nested).call(&json!({"url": "https://example.org/x.pdf"})).is_err());
 }
+
+#[test]
+fn floods_of_what_highlighters_and_generators_write() {
+    let lines = "<div class='line diff add'><span class=linenos>1</span> x</div>";
+    survives("lines", format!("<pre>{}</pre>", repeated(lines, MIB / 2)));
+    survives(
+        "blocks",
+        repeated("<pre><code class=language-c><span class=line>x</span></code></pre>", MIB / 2),
+    );
+    survives(
+        "nested",
+        format!("{}x", "<pre><div class=line><table class=highlighttable><tr><td class=code>".repeat(2000)),
+    );
+    survives("cells", format!("<table><tr><td>{}</table>", repeated("<pre>x</pre>", MIB / 2)));
+    survives("fragments", format!("{}x", "<div class=fragment><div class=line>".repeat(3000)));
+    survives(
+        "tabs",
+        repeated("<div role=tablist><b role=tab>a</b></div><div role=tabpanel>x</div>", MIB / 2),
+    );
+    survives("no panels", repeated("<div><ul role=tablist><li role=tab>a<li role=tab>b</ul></div>", MIB / 2));
+    survives(
+        "sets",
+        format!("{}x", "<div class=tabbed-set><label>a</label><div class=tabbed-content>".repeat(3000)),
+    );
+    survives(
+        "panes",
+        repeated("<ul class=nav-tabs><li><a href='#p'>a</a></ul><div class=tab-pane id=p>x</div>", MIB / 2),
+    );
+    survives("anchors", repeated("<h2>x<a class=headerlink href='#x'>¶</a></h2>", MIB / 2));
+    survives(
+        "signatures",
+        format!("<dl>{}", repeated("<dt class=sig>f<em>x</em><a class=src>source</a><dd>y", MIB / 2)),
+    );
+    survives("one signature", format!("<dt class=sig>{}", repeated("<em class=attr>x</em><wbr>", MIB)));
+    survives(
+        "grid",
+        format!("<div class=summary-table>{}</div>", repeated("<div class='col-last'>x</div>", MIB / 2)),
+    );
+    survives(
+        "declarations",
+        format!(
+            "<table class=memberdecls>{}",
+            repeated("<tr><td class=memItemLeft>x<td class=mdescRight>y", MIB / 2)
+        ),
+    );
+}

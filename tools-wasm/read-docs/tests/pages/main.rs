@@ -3,5 +3,12 @@
 #![allow(missing_docs, unreachable_pub)]
 
 mod behaviour;
+mod code;
 mod fake;
+mod files;
+mod generated;
 mod hostile;
+mod hostile_kinds;
+mod kinds;
+mod pdf;
+mod twins;

@@ -1,0 +1,94 @@
+//! Words anywhere on a page of PDF: a text in which none is lost, in every format.
+//!
+//! Each line of the input is a word or what else is drawn: `x y size font word`, where the size may be 0 and the font is F, B
+//! (bold) or C (fixed width), or `x y width height` for a rectangle. Any other line goes on the page as it is.
+
+#![no_main]
+
+use std::fmt::Write as _;
+
+use libfuzzer_sys::fuzz_target;
+use scorpiox_tool_kit::memory::MemoryClient;
+use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
+use serde_json::json;
+
+const FORMATS: [&str; 3] = ["markdown", "text", "html"];
+/// Words are told apart by letters of their numbers.
+const LETTERS: [char; 10] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
+
+struct Server(Vec<u8>);
+
+struct Silent;
+
+impl Web for Server {
+    fn fetch(&mut self, request: Request) -> Result<Response, WebError> {
+        let headers = vec![("content-type".to_owned(), "application/pdf".to_owned())];
+        Ok(Response { url: request.url, status: 200, headers, body: self.0.clone() })
+    }
+
+    fn begin(&mut self, _request: Request) -> Result<u32, WebError> {
+        Err(WebError::Cancelled)
+    }
+
+    fn next(&mut self, _timeout_ms: u32) -> Option<(u32, Result<Response, WebError>)> {
+        None
+    }
+
+    fn render(&mut self, _url: &str, _wait_ms: u32) -> Result<Rendered, WebError> {
+        Err(WebError::Cancelled)
+    }
+}
+
+impl Progress for Silent {
+    fn report(&mut self, _done: u32, _total: Option<u32>, _message: &str) {}
+}
+
+fuzz_target!(|input: &str| {
+    let mut page = String::new();
+    let mut words = Vec::new();
+    let mut is_free = false;
+    for (number, line) in input.lines().enumerate() {
+        let parts: Vec<&str> = line.split(' ').collect();
+        match parts.as_slice() {
+            [x, y, size, font @ ("F" | "B" | "C"), _word] => {
+                let [Ok(x), Ok(y), Ok(size)] = [x, y, size].map(|number| number.parse::<i16>()) else { continue };
+                let word: String = number.to_string().chars().filter_map(|digit| LETTERS.get(digit as usize - 48)).collect();
+                let _ = writeln!(page, "BT /{font} {size} Tf {x} {y} Td (q{word}z) Tj ET");
+                if size > 0 {
+                    words.push(format!("q{word}z"));
+                }
+            }
+            [x, y, width, height] => {
+                let [Ok(x), Ok(y), Ok(width), Ok(height)] =
+                    [x, y, width, height].map(|number| number.parse::<i16>())
+                else {
+                    continue;
+                };
+                let _ = writeln!(page, "{x} {y} {width} {height} re f");
+            }
+            _ => {
+                is_free = true;
+                page.push_str(line);
+                page.push('\n');
+            }
+        }
+    }
+    let file = format!(
+        "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]\
+        /Resources<</Font<</F 5 0 R/B 6 0 R/C 7 0 R>>>>>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/Contents 4 0 R>>endobj\n\
+        5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\n6 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica-Bold>>endobj\n\
+        7 0 obj<</Type/Font/Subtype/Type1/BaseFont/Courier>>endobj\n4 0 obj<</Length {}>>stream\n{page}\nendstream endobj\n\
+        trailer<</Root 1 0 R>>\n%%EOF",
+        page.len()
+    );
+    for format in FORMATS {
+        let arguments = json!({ "url": "https://example.com/x.pdf", "format": format }).to_string();
+        let client = MemoryClient { room: 4_000_000, prefix: "" };
+        let mut server = Server(file.clone().into_bytes());
+        if let Ok(output) = read_docs::call(&mut server, &mut Silent, &client, &arguments) {
+            let text: String = output.text.chars().filter(|c| !c.is_whitespace()).collect();
+            // Lines that are no words may change where the words go, or hide them.
+            assert!(is_free || words.iter().all(|word| text.contains(word.as_str())), "a word is lost");
+        }
+    }
+});

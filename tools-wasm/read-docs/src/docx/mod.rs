@@ -1,0 +1,145 @@
+//! Documents of Word (`.docx`): headings, lists, tables, links, notes and marks. Looks, headers,
+//! footers and comments are left out.
+
+mod archive;
+mod blocks;
+mod body;
+mod paragraph;
+mod styles;
+
+use std::collections::HashMap;
+
+use quick_xml::events::Event;
+use quick_xml::reader::Reader;
+use scorpiox_tool_kit::Failure;
+
+use crate::Format;
+use crate::document::Document;
+use crate::html::tree::Node;
+use crate::tree::{Blocks, simple};
+use crate::xml;
+
+use archive::{Archive, refused};
+use body::{Body, Notes, Parts};
+use styles::{Numbers, Relations, Styles};
+
+/// Notes that are shown.
+const MAX_NOTES: usize = 5000;
+
+pub(crate) fn read(body: &[u8], format: Format) -> Result<Document, Failure> {
+    let mut archive = Archive::open(body)?;
+    let mut flaws = Vec::new();
+    let mut part = |name: &str| -> Result<Option<String>, Failure> {
+        let Some(part) = archive.part(name)? else { return Ok(None) };
+        flaws.extend(part.flaw);
+        Ok(Some(part.text))
+    };
+    let main = main_part(part("_rels/.rels")?.as_deref());
+    let text = part(&main)?.ok_or_else(|| {
+        refused(&format!("The file is no document of Word, or damaged: it has no part {main}."))
+    })?;
+    let (folder, file) = main.rsplit_once('/').unwrap_or(("", &main));
+    let mut beside = |name: &str| part(&format!("{folder}/{name}"));
+    let relations = Relations::read(&beside(&format!("_rels/{file}.rels"))?.unwrap_or_default());
+    let parts = Parts {
+        styles: Styles::read(&beside("styles.xml")?.unwrap_or_default()),
+        numbers: Numbers::read(&beside("numbering.xml")?.unwrap_or_default()),
+        relations,
+    };
+    let main_body = body::read(&text, &parts);
+    drop(text);
+    let mut notes = HashMap::new();
+    for (kind, name) in [(Notes::Foot, "footnotes"), (Notes::End, "endnotes")] {
+        if !main_body.references.iter().any(|(known, _)| *known == kind) {
+            continue;
+        }
+        let own = Relations::read(&beside(&format!("_rels/{name}.xml.rels"))?.unwrap_or_default());
+        let parts = Parts { relations: own, styles: Styles::default(), numbers: Numbers::default() };
+        let read = body::read(&beside(&format!("{name}.xml"))?.unwrap_or_default(), &parts);
+        notes.extend(read.notes.into_iter().map(|(id, nodes)| ((kind, id), nodes)));
+    }
+    let about = About::read(&part("docProps/core.xml")?.unwrap_or_default());
+    flaws.extend(main_body.flaw.clone());
+    Ok(write(main_body, notes, about, format, flaws))
+}
+
+fn write(
+    body: Body,
+    mut notes: HashMap<(Notes, String), Vec<Node>>,
+    about: About,
+    format: Format,
+    mut flaws: Vec<String>,
+) -> Document {
+    let title = body.title.clone().or(about.title);
+    let mut content = Vec::new();
+    // A title that the text does not show itself stands above it.
+    if let Some(title) = title.as_deref().filter(|_| body.title.is_none()) {
+        content.push(simple("h1", title));
+    }
+    content.extend(body.nodes);
+    for (at, key) in body.references.into_iter().enumerate().take(MAX_NOTES) {
+        if let Some(note) = notes.remove(&key) {
+            content.push(body::note(at.saturating_add(1), note, format == Format::Html));
+        }
+    }
+    let mut blocks = Blocks::new(format);
+    blocks.push(content);
+    let (body, cut) = blocks.finish();
+    flaws.extend(cut);
+    Document { title, byline: about.author, published: about.date, body, notes: flaws, ..Document::default() }
+}
+
+/// The part with the text, by what the archive says of itself.
+fn main_part(relations: Option<&str>) -> String {
+    const USUAL: &str = "word/document.xml";
+    let relations = Relations::read(relations.unwrap_or_default());
+    let target = relations.part("officeDocument").map(|target| target.trim_start_matches('/'));
+    target.unwrap_or(USUAL).to_owned()
+}
+
+/// What is known of a document.
+#[derive(Debug, Default)]
+struct About {
+    title: Option<String>,
+    author: Option<String>,
+    date: Option<String>,
+}
+
+impl About {
+    fn read(source: &str) -> Self {
+        let mut about = Self::default();
+        let mut reader = Reader::from_str(source);
+        xml::configure(reader.config_mut());
+        let mut open = String::new();
+        loop {
+            match reader.read_event() {
+                Ok(Event::Start(start)) => start.local_name().into_inner().clone_into(&mut open),
+                Ok(Event::End(_)) => open.clear(),
+                Ok(Event::Text(text)) => about.take(&open, &text.xml10_content()),
+                Ok(Event::GeneralRef(reference)) => {
+                    about.take(&open, &xml::character(&reference).unwrap_or_default());
+                }
+                Ok(Event::Eof) | Err(_) => return about,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    fn take(&mut self, name: &str, text: &str) {
+        /// Bytes of each.
+        const MAX: usize = 500;
+        let place = match name {
+            "title" => &mut self.title,
+            "creator" => &mut self.author,
+            "created" => &mut self.date,
+            _ => return,
+        };
+        let known = place.get_or_insert_default();
+        if known.len() < MAX {
+            known.push_str(text);
+        }
+        if known.trim().is_empty() {
+            *place = None;
+        }
+    }
+}

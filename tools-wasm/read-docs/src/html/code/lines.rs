@@ -1,0 +1,222 @@
+//! Lines of code, of which each may be an element.
+//!
+//! Some highlighters write the line ends between their elements, some within them, and some leave
+//! them to a style sheet. Each line gets exactly one.
+
+use std::collections::HashSet;
+
+use dom_query::{NodeData, NodeId, NodeRef};
+
+/// Classes of elements that are lines.
+const LINES: [&str; 13] = [
+    "line",
+    "token-line",
+    "ec-line",
+    "code-line",
+    "code__line",
+    "source-line",
+    "highlight-line",
+    "react-code-line",
+    "view-line",
+    "cm-line",
+    "ace_line",
+    "CodeMirror-line",
+    "hljs-ln-line",
+];
+/// Elements that begin and end on lines of their own. Cells do not: those of a row are one line.
+const BLOCKS: [&str; 7] = ["div", "li", "p", "tr", "pre", "section", "figure"];
+/// Classes of lines that a comparison adds, and that it removes.
+const ADDED: [&str; 5] = ["add", "ins", "added", "inserted", "addition"];
+const REMOVED: [&str; 5] = ["remove", "del", "removed", "deleted", "deletion"];
+
+/// Makes the block one text, if its lines are elements or something has to be put right.
+pub(super) fn join(pre: &NodeRef<'_>, is_numbered: bool) {
+    let lines = lines_of(pre);
+    let text = pre.text();
+    let has_odd_spaces = text.contains(['\u{a0}', '\u{200b}', '\u{feff}']);
+    if lines.is_empty() && !is_numbered && !has_odd_spaces {
+        return;
+    }
+    let mut code = Code { lines, text: String::new(), is_made: false, marks: Vec::new() };
+    code.read(pre);
+    let is_diff = !code.marks.is_empty() && pre.attr_or("data-x-lang", "").as_ref() != "diff";
+    let text = if is_diff { code.with_marks() } else { code.text };
+    if is_diff {
+        pre.set_attr("data-x-lang", "diff");
+    }
+    pre.set_text(spaced(&if is_numbered { without_gap(&text) } else { text }));
+}
+
+/// The elements that are lines: those of a kind that have no other such element within.
+fn lines_of(pre: &NodeRef<'_>) -> HashSet<NodeId> {
+    let mut lines = HashSet::new();
+    let mut holders: HashSet<NodeId> = HashSet::new();
+    for node in pre.descendants_it() {
+        if !can_be_line(&node) {
+            continue;
+        }
+        lines.insert(node.id);
+        for around in node.ancestors_it(None) {
+            if around.id == pre.id || !holders.insert(around.id) {
+                break;
+            }
+        }
+    }
+    lines.retain(|line| !holders.contains(line));
+    lines
+}
+
+fn can_be_line(node: &NodeRef<'_>) -> bool {
+    if !node.is_element() {
+        return false;
+    }
+    if BLOCKS.iter().any(|name| node.has_name(name)) {
+        return true;
+    }
+    let is_sibling = |other: Option<NodeRef<'_>>| other.is_some_and(|other| other.has_name("code"));
+    if node.has_name("code") {
+        let is_direct = node.parent().is_some_and(|parent| parent.has_name("pre"));
+        return is_direct
+            && (is_sibling(node.next_element_sibling()) || is_sibling(node.prev_element_sibling()));
+    }
+    let is_named = LINES.iter().any(|class| node.has_class(class)) || node.has_attr("data-line");
+    is_named && stands_alone(node)
+}
+
+/// Whether no text is beside the element on its line.
+fn stands_alone(node: &NodeRef<'_>) -> bool {
+    let text = |other: Option<NodeRef<'_>>| other.filter(NodeRef::is_text).map(|other| other.text());
+    let ends = |text: &str| {
+        text.trim_matches([' ', '\t']).is_empty() || text.trim_end_matches([' ', '\t']).ends_with('\n')
+    };
+    let starts = |text: &str| text.trim_matches([' ', '\t']).is_empty() || text.starts_with(['\n', '\r']);
+    text(node.prev_sibling()).is_none_or(|text| ends(&text))
+        && text(node.next_sibling()).is_none_or(|text| starts(&text))
+}
+
+/// A block that is being read.
+struct Code {
+    lines: HashSet<NodeId>,
+    text: String,
+    /// The line end at the end of the text was made here: one that follows is the same.
+    is_made: bool,
+    /// Where lines begin that are added or removed.
+    marks: Vec<(usize, char)>,
+}
+
+impl Code {
+    /// The tree has few levels: what is deeper was made text before.
+    fn read(&mut self, node: &NodeRef<'_>) {
+        for child in node.children_it(false) {
+            if child.is_text() {
+                child.query(|inner| {
+                    if let NodeData::Text { contents } = &inner.data {
+                        self.push(contents);
+                    }
+                });
+            } else if self.lines.contains(&child.id) {
+                self.line(&child);
+            } else {
+                self.read(&child);
+            }
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        let rest = if self.is_made { text.strip_prefix('\n').unwrap_or(text) } else { text };
+        if !text.is_empty() {
+            self.is_made = false;
+        }
+        self.text.push_str(rest);
+    }
+
+    fn line(&mut self, line: &NodeRef<'_>) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        let begin = self.text.len();
+        self.is_made = false;
+        if let Some(mark) = mark_of(line) {
+            self.marks.push((begin, mark));
+        }
+        self.read(line);
+        // Doxygen keeps an empty line open with a space.
+        if matches!(self.text.get(begin..), Some(" " | "\u{a0}")) {
+            self.text.truncate(begin);
+        }
+        let is_blank = self.text.len() == begin;
+        if !self.text.ends_with('\n') || is_blank {
+            if is_blank && !is_blank_line(line) {
+                return;
+            }
+            self.text.push('\n');
+            self.is_made = true;
+        }
+    }
+
+    /// As a comparison is written: a mark before each line.
+    fn with_marks(&self) -> String {
+        let mut out = String::with_capacity(self.text.len() + self.text.len() / 16);
+        let mut marks = self.marks.iter().peekable();
+        let mut at = 0;
+        for line in self.text.split_inclusive('\n') {
+            let mut mark = ' ';
+            while let Some((_, own)) = marks.next_if(|(begin, _)| *begin <= at) {
+                mark = *own;
+            }
+            if !line.starts_with(mark) || mark == ' ' {
+                out.push(mark);
+            }
+            out.push_str(line);
+            at += line.len();
+        }
+        out
+    }
+}
+
+fn mark_of(line: &NodeRef<'_>) -> Option<char> {
+    let has = |classes: &[&str], node: &NodeRef<'_>| classes.iter().any(|class| node.has_class(class));
+    let around = line.parent().filter(|parent| LINES.iter().any(|class| parent.has_class(class)));
+    [Some(*line), around]
+        .into_iter()
+        .flatten()
+        .find_map(|node| if has(&ADDED, &node) { Some('+') } else { has(&REMOVED, &node).then_some('-') })
+}
+
+/// An element without text is an empty line among others of its kind.
+fn is_blank_line(line: &NodeRef<'_>) -> bool {
+    let name = line.node_name();
+    let is_alike = |other: Option<NodeRef<'_>>| other.is_some_and(|other| other.node_name() == name);
+    LINES.iter().any(|class| line.has_class(class))
+        || line.has_attr("data-line")
+        || is_alike(line.next_element_sibling())
+        || is_alike(line.prev_element_sibling())
+}
+
+/// Spaces that keep a browser from joining or breaking lines, as plain ones.
+fn spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let rest = line.trim_start_matches([' ', '\t', '\u{a0}']);
+        for c in line[..line.len() - rest.len()].chars() {
+            out.push(if c == '\u{a0}' { ' ' } else { c });
+        }
+        let is_hidden = |c: char| matches!(c, '\u{200b}' | '\u{feff}');
+        if rest.trim_matches(is_hidden).trim().is_empty() {
+            out.extend(rest.chars().filter(|c| !is_hidden(*c)));
+        } else {
+            out.push_str(rest);
+        }
+    }
+    out
+}
+
+/// Without the no-break space that Doxygen puts between numbers and code.
+fn without_gap(text: &str) -> String {
+    const GAP: char = '\u{a0}';
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    if !lines.all(|line| line.starts_with(GAP)) {
+        return text.to_owned();
+    }
+    text.split_inclusive('\n').map(|line| line.strip_prefix(GAP).unwrap_or(line)).collect()
+}

@@ -1,0 +1,39 @@
+//! Tables that a style sheet makes of `<div>`: the summaries of javadoc.
+
+use dom_query::{Document as Dom, NodeRef};
+
+use super::present::Present;
+
+/// What holds the cells.
+const GRIDS: &str = ".summary-table";
+/// The last cell of each row.
+const LAST: &str = "col-last";
+/// The cells of the first row.
+const HEAD: &str = "table-header";
+
+pub(super) fn mark(dom: &Dom, present: &Present<'_>) {
+    for grid in present.select(GRIDS) {
+        let cells: Vec<_> = grid.children_it(false).filter(NodeRef::is_element).collect();
+        let is_grid = grid.has_name("div")
+            && cells.iter().all(|cell| cell.has_name("div"))
+            && cells.last().is_some_and(|cell| cell.has_class(LAST));
+        if !is_grid {
+            continue;
+        }
+        let table = dom.tree.new_element("table");
+        let mut row = None;
+        for cell in cells {
+            let own = row.take().unwrap_or_else(|| {
+                let row = dom.tree.new_element("tr");
+                table.append_child(&row);
+                row
+            });
+            own.append_child(&cell);
+            cell.rename(if cell.has_class(HEAD) { "th" } else { "td" });
+            if !cell.has_class(LAST) {
+                row = Some(own);
+            }
+        }
+        grid.replace_with(&table);
+    }
+}

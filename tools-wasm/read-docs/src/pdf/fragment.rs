@@ -1,0 +1,236 @@
+//! Characters to fragments: pieces of text on one line without a gap, mostly words.
+//!
+//! Fragments have the direction of their text as an axis: `start` and `end` lie along it, `base`
+//! grows from line to line. So text that is turned, or set from top to bottom, is laid out like
+//! any other.
+
+use std::collections::BTreeMap;
+
+use super::bidi;
+use super::font::Style;
+use super::links::Links;
+use super::matrix::Matrix;
+
+/// A wider gap than this part of the font's size parts words.
+pub(super) const SPACE: f64 = 0.12;
+/// A character that begins farther back than this part of the size goes on elsewhere.
+const BACK: f64 = 0.35;
+/// A greater distance from the line than this part of the size is raised or lowered.
+const RAISED: f64 = 0.08;
+/// What is added to every character counts as a part of it up to this part of the size: letters that are spread are
+/// one word.
+const MOST_EXTRA: f64 = 0.6;
+/// Most bytes of a fragment.
+const MAX_BYTES: usize = 4096;
+/// Most characters of one page. Dense pages have 20,000.
+const MAX_GLYPHS: usize = 200_000;
+/// Nothing on a page is farther from its origin than this.
+const FARTHEST: f64 = 1e6;
+
+/// A character, or a few that are drawn as one.
+#[derive(Debug)]
+pub(super) struct Glyph {
+    pub(super) text: String,
+    pub(super) place: Matrix,
+    pub(super) size: f64,
+    /// In the units of the text, before `place`.
+    pub(super) width: f64,
+    /// What is added to the width of every character.
+    pub(super) extra: f64,
+    pub(super) style: Style,
+    pub(super) is_vertical: bool,
+}
+
+/// A piece of text.
+#[derive(Debug, Clone)]
+pub(super) struct Fragment {
+    pub(super) text: String,
+    pub(super) start: f64,
+    pub(super) end: f64,
+    pub(super) base: f64,
+    pub(super) size: f64,
+    pub(super) style: Style,
+    /// Which of the page's links it is on.
+    pub(super) link: Option<usize>,
+    /// A space was drawn after it.
+    pub(super) space_after: bool,
+}
+
+impl Fragment {
+    /// How much text it is: characters that fill a square count twice.
+    pub(super) fn weight(&self) -> usize {
+        self.text.chars().map(|c| if bidi::is_wide(c) { 2 } else { 1 }).sum()
+    }
+}
+
+/// A fragment that may go on.
+#[derive(Debug)]
+struct Open {
+    fragment: Fragment,
+    angle: i32,
+    /// Where its characters begin in its text.
+    marks: Vec<usize>,
+}
+
+/// The fragments of a page, by the angle of their text in degrees.
+#[derive(Debug, Default)]
+pub(super) struct Fragments {
+    by_angle: BTreeMap<i32, Vec<Fragment>>,
+    open: Option<Open>,
+    glyphs: usize,
+}
+
+impl Fragments {
+    pub(super) fn add(&mut self, glyph: &Glyph, links: &Links) {
+        let Some(spot) = Spot::of(glyph) else { return };
+        if glyph.text.trim().is_empty() {
+            if let Some(open) = &mut self.open {
+                open.fragment.space_after = true;
+            }
+            self.close();
+            return;
+        }
+        self.glyphs = self.glyphs.saturating_add(1);
+        if self.glyphs > MAX_GLYPHS {
+            return;
+        }
+        let link = links.at(spot.middle.0, spot.middle.1);
+        if !self.open.as_ref().is_some_and(|open| open.takes(&spot, glyph.style, link)) {
+            self.close();
+            let fragment = Fragment {
+                text: String::new(),
+                start: spot.start,
+                end: spot.end,
+                base: spot.base,
+                size: spot.size,
+                style: glyph.style,
+                link,
+                space_after: false,
+            };
+            self.open = Some(Open { fragment, angle: spot.angle, marks: Vec::new() });
+        }
+        if let Some(open) = &mut self.open {
+            open.marks.push(open.fragment.text.len());
+            push(&glyph.text, &mut open.fragment.text);
+            open.fragment.end = spot.end;
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(mut open) = self.open.take() else { return };
+        if bidi::is_right_to_left(&open.fragment.text) {
+            open.fragment.text = bidi::reversed(&open.fragment.text, &open.marks);
+        }
+        if !open.fragment.text.is_empty() {
+            self.by_angle.entry(open.angle).or_default().push(open.fragment);
+        }
+    }
+
+    /// The fragments of each direction of text, those of the page's main direction first.
+    pub(super) fn finish(mut self) -> Vec<(i32, Vec<Fragment>)> {
+        self.close();
+        let mut all: Vec<_> = self.by_angle.into_iter().collect();
+        all.sort_by_key(|(_, fragments)| std::cmp::Reverse(fragments.len()));
+        all
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.glyphs > MAX_GLYPHS
+    }
+}
+
+impl Open {
+    fn takes(&self, spot: &Spot, style: Style, link: Option<usize>) -> bool {
+        let last = &self.fragment;
+        let gap = spot.start - last.end;
+        let same_size = (spot.size - last.size).abs() <= 0.02 * last.size;
+        self.angle == spot.angle
+            && same_size
+            && style == last.style
+            && link == last.link
+            && (spot.base - last.base).abs() <= RAISED * last.size
+            && gap <= SPACE * last.size
+            && gap >= -BACK * last.size
+            && last.text.len() < MAX_BYTES
+    }
+}
+
+/// Where a glyph is, along its own direction.
+struct Spot {
+    angle: i32,
+    start: f64,
+    end: f64,
+    base: f64,
+    size: f64,
+    /// On the page.
+    middle: (f64, f64),
+}
+
+impl Spot {
+    /// None for what has no size or is nowhere.
+    fn of(glyph: &Glyph) -> Option<Self> {
+        let [right, up, lean, rise, x, y] = glyph.place.0;
+        let (stretch, height) = (right.hypot(up), lean.hypot(rise));
+        // Text from top to bottom goes on where the next line of other text would be.
+        let (along, stretch, height) = if glyph.is_vertical {
+            ((-lean / height, -rise / height), height, stretch)
+        } else {
+            ((right / stretch, up / stretch), stretch, height)
+        };
+        let size = (glyph.size * height).abs();
+        let has_size = size.is_finite() && size > 0.01 && size < FARTHEST && stretch > 0.0;
+        let is_there = x.abs() < FARTHEST && y.abs() < FARTHEST;
+        if !has_size || !is_there {
+            return None;
+        }
+        // A font of negative size is mirrored, with the matrix that turns it back.
+        let width = glyph.width * stretch;
+        let extra = glyph.extra * stretch;
+        let extra = if extra.is_finite() { extra.clamp(0.0, MOST_EXTRA * size) } else { 0.0 };
+        let end_in_text = if width.is_finite() { width.clamp(-FARTHEST, FARTHEST) } else { 0.0 };
+        let degrees = along.1.atan2(along.0).to_degrees().round();
+        let angle = if degrees.is_finite() { whole(degrees).rem_euclid(360) } else { return None };
+        let (cos, sin) = direction(angle);
+        let (from, base) = (x * cos + y * sin, x * sin - y * cos);
+        let (start, end) = (from.min(from + end_in_text), from.max(from + end_in_text) + extra);
+        let half = end_in_text / 2.0;
+        let middle = (x + cos * half - sin * size * 0.3, y + sin * half + cos * size * 0.3);
+        Some(Self { angle, start, end, base, size, middle })
+    }
+}
+
+/// Cosine and sine of a whole number of degrees, exact for right angles.
+pub(super) fn direction(angle: i32) -> (f64, f64) {
+    match angle {
+        0 => (1.0, 0.0),
+        90 => (0.0, 1.0),
+        180 => (-1.0, 0.0),
+        270 => (0.0, -1.0),
+        other => {
+            let radians = f64::from(other).to_radians();
+            (radians.cos(), radians.sin())
+        }
+    }
+}
+
+/// A number that is known to be small, without its fraction.
+#[expect(clippy::cast_possible_truncation, reason = "it saturates")]
+pub(super) fn whole(number: f64) -> i32 {
+    number as i32
+}
+
+/// Ligatures come as one character of Unicode.
+fn push(text: &str, out: &mut String) {
+    for c in text.chars().filter(|c| !c.is_control()) {
+        match c {
+            'ﬀ' => out.push_str("ff"),
+            'ﬁ' => out.push_str("fi"),
+            'ﬂ' => out.push_str("fl"),
+            'ﬃ' => out.push_str("ffi"),
+            'ﬄ' => out.push_str("ffl"),
+            'ﬅ' | 'ﬆ' => out.push_str("st"),
+            '\u{ad}' => out.push('-'),
+            c => out.push(c),
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Files of other kinds than HTML, made to break a reader: every one ends in a result or an error, soon.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use crate::fake::Fake;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use rawzip::{CompressionMethod, ZipArchiveWriter};
+use serde_json::json;
+
+const MIB: usize = 1024 * 1024;
+/// Generous: tests run with little optimisation, on shared machines.
+const LIMIT: Duration = Duration::from_mins(1);
+const WORD: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+
+fn repeated(piece: &str, bytes: usize) -> String {
+    piece.repeat(bytes / piece.len())
+}
+
+/// In a stack of the size that guests have, so that recursion is seen here.
+fn survives(name: &'static str, content_type: &'static str, body: impl Into<Vec<u8>>) {
+    let body = body.into();
+    let run = move || {
+        for format in ["markdown", "text", "html"] {
+            let start = Instant::now();
+            let result = Fake::new(content_type, body.clone())
+                .call(&json!({"url": "https://example.org/x", "format": format}));
+            let length = result.map_or(0, |output| output.text.chars().count());
+            assert!(length <= 110_000, "{name}: a page of {length} characters");
+            let took = start.elapsed();
+            assert!(took < LIMIT, "{name} as {format} took {took:?}");
+        }
+    };
+    // Frames without optimisation are several times as large as those of a guest, which has 1 MiB.
+    let thread = std::thread::Builder::new().stack_size(4 * MIB).spawn(run).expect("a thread");
+    assert!(thread.join().is_ok(), "{name} failed");
+}
+
+/// An archive as Word's documents are.
+fn archive(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut archive = ZipArchiveWriter::new(&mut out);
+    for (name, content) in parts {
+        let (mut entry, config) =
+            archive.new_file(name).compression_method(CompressionMethod::DEFLATE).start().expect("an entry");
+        let mut writer = config.wrap(DeflateEncoder::new(&mut entry, Compression::fast()));
+        writer.write_all(content).expect("content");
+        let (encoder, descriptor) = writer.finish().expect("an end");
+        encoder.finish().expect("an end");
+        entry.finish(descriptor).expect("an end");
+    }
+    archive.finish().expect("an archive");
+    out
+}
+
+fn word(text: &str) -> Vec<u8> {
+    let document = format!("<w:document xmlns:w='x' xmlns:r='r'><w:body>{text}</w:body></w:document>");
+    archive(&[("word/document.xml", document.as_bytes())])
+}
+
+fn refused(content_type: &str, body: impl Into<Vec<u8>>) -> String {
+    Fake::new(content_type, body).refused(&json!({"url": "https://example.org/x"}))
+}
+
+#[test]
+fn feeds() {
+    let feed = |inside: String| format!("<rss><channel><title>t</title>{inside}");
+    survives(
+        "entries",
+        "text/xml",
+        feed(repeated("<item><title>x</title><description>a &lt;b>b&lt;/b></description></item>", 10 * MIB)),
+    );
+    survives(
+        "a long entry",
+        "text/xml",
+        feed(format!("<item><description><![CDATA[{}", repeated("<p>text <b>bold</b></p>", 10 * MIB))),
+    );
+    survives("depth", "text/xml", feed(repeated("<a>", 10 * MIB)));
+    survives(
+        "depth in a text",
+        "text/xml",
+        feed(format!("<item><description>{}", repeated("<a>", 10 * MIB))),
+    );
+    survives(
+        "names",
+        "text/xml",
+        feed((0..400_000).fold(String::new(), |text, n| text + &format!("<a xmlns:n{n}='u{n}'>"))),
+    );
+    let attributes = (0..500_000).fold(String::new(), |text, n| text + &format!(" a{n}='v'"));
+    survives("attributes", "text/xml", feed(format!("<item{attributes}><link{attributes}/></item>")));
+    survives(
+        "references",
+        "text/xml",
+        feed(format!("<item><title>{}", repeated("&nbsp;&#65;&x;&", 10 * MIB))),
+    );
+    survives(
+        "links",
+        "text/xml",
+        feed(format!("<item>{}", repeated("<link>/</link><enclosure url='/x'/>", 10 * MIB))),
+    );
+    survives("ends", "text/xml", feed(repeated("</a>", 10 * MIB)));
+    let base = format!("https://example.org/{}/", "x".repeat(8000));
+    let entry = format!("<item><description>{}</description></item>", "&lt;a href='y'>z&lt;/a>".repeat(100));
+    survives(
+        "a long base",
+        "text/xml",
+        format!("<rss xml:base='{base}'><channel>{}", repeated(&entry, 5 * MIB)),
+    );
+    survives("a prolog", "text/html", format!("{}<rss>", repeated("<!-- -->", 10 * MIB)));
+}
+
+#[test]
+fn json_and_notebooks() {
+    let notebook = |cells: String| format!("{{\"nbformat\":4,\"cells\":[{cells}]}}");
+    let cell = "{\"cell_type\":\"code\",\"source\":\"x\",\"outputs\":[{\"output_type\":\"stream\",\"text\":\"y\"}]},";
+    survives("cells", "application/json", notebook(repeated(cell, 10 * MIB) + "{}"));
+    let markdown = repeated("*a* [b](c) `d` ![e](data:image/png;base64,AAAA) \\n", 10 * MIB);
+    survives(
+        "a markdown cell",
+        "application/json",
+        notebook(format!("{{\"cell_type\":\"markdown\",\"source\":\"{markdown}\"}}")),
+    );
+    for piece in ["[", "*_", "> ", "`", "- ", "<a>", "![", "|"] {
+        let text = repeated(piece, MIB);
+        survives(
+            "markdown",
+            "application/json",
+            notebook(format!("{{\"cell_type\":\"markdown\",\"source\":\"{text}\"}}")),
+        );
+    }
+    let picture = "A".repeat(10 * MIB);
+    survives(
+        "a picture",
+        "application/json",
+        notebook(format!(
+            "{{\"cell_type\":\"code\",\"source\":\"\",\"outputs\":[{{\"output_type\":\"display_data\",\"data\":{{\"image/png\":\"{picture}\"}}}}]}}"
+        )),
+    );
+    let colours = repeated("\\u001b[31mx\\u001b[0m\\r\\b", 10 * MIB);
+    survives(
+        "colours",
+        "application/json",
+        notebook(format!(
+            "{{\"cell_type\":\"code\",\"outputs\":[{{\"output_type\":\"stream\",\"text\":\"{colours}\"}}]}}"
+        )),
+    );
+    survives(
+        "members",
+        "application/json",
+        format!(
+            "{{{}\"z\":1}}",
+            (0..500_000).fold(String::new(), |text, n| text + &format!("\"k{n}\":{{}},"))
+        ),
+    );
+    survives("numbers", "application/json", format!("[{}1]", repeated("1,", 10 * MIB)));
+}
+
+#[test]
+fn descriptions_of_interfaces() {
+    let described = |inside: &str| format!("{{\"openapi\":\"3.0.0\",\"info\":{{\"title\":\"t\"}},{inside}}}");
+    let operations = (0..40_000).fold(String::new(), |text, n| {
+        text + &format!("\"/p{n}\":{{\"get\":{{\"description\":\"*a* `b`\",\"parameters\":[{{\"$ref\":\"#/components/parameters/p\"}},{{\"name\":\"q\",\"in\":\"query\",\"schema\":{{\"type\":\"string\"}}}}],\"responses\":{{\"200\":{{\"description\":\"ok\"}}}}}}}},")
+    });
+    survives("operations", "application/json", described(&format!("\"paths\":{{{operations}\"/\":{{}}}}")));
+    let nested = format!("{}{{}}{}", "{\"type\":\"array\",\"items\":".repeat(50), "}".repeat(50));
+    let fields = (0..2000).fold(String::new(), |text, n| text + &format!("\"f{n}\":{nested},"));
+    survives(
+        "schemas",
+        "application/json",
+        described(&format!(
+            "\"components\":{{\"schemas\":{{\"A\":{{\"properties\":{{{fields}\"z\":{{}}}}}}}}}}"
+        )),
+    );
+    survives(
+        "circles",
+        "application/json",
+        described(
+            "\"components\":{\"parameters\":{\"a\":{\"$ref\":\"#/components/parameters/a\"}},\"schemas\":{\"A\":{\"allOf\":[{\"$ref\":\"#/components/schemas/A\"}]}}},\"paths\":{\"/\":{\"get\":{\"parameters\":[{\"$ref\":\"#/components/parameters/a\"}]}}}",
+        ),
+    );
+    let choices =
+        (0..3).fold("{}".to_owned(), |inner, _| format!("{{\"anyOf\":[{}]}}", vec![inner; 60].join(",")));
+    survives(
+        "choices",
+        "application/json",
+        described(&format!("\"components\":{{\"schemas\":{{\"A\":{choices}}}}}")),
+    );
+    survives(
+        "parameters",
+        "application/json",
+        described(&format!(
+            "\"paths\":{{\"/\":{{\"get\":{{\"parameters\":[{}1]}}}}}}",
+            repeated("{\"name\":\"a\",\"in\":\"query\"},", 10 * MIB)
+        )),
+    );
+    for (name, inside) in [
+        ("flow", repeated("[", 10 * MIB)),
+        ("yaml", repeated("- a: b\n", 10 * MIB)),
+        ("indented", (0..3000).fold(String::new(), |text, n| text + &" ".repeat(n) + "a:\n")),
+        ("anchors", format!("a: &a [x]\nb: [{}]", repeated("*a,", 10 * MIB))),
+        ("quotes", repeated("\"", 10 * MIB)),
+        ("block", format!("a: |\n{}", repeated("  text\n", 10 * MIB))),
+        ("keys", repeated("? a\n", 10 * MIB)),
+        ("colons", repeated(": ", 10 * MIB)),
+    ] {
+        survives(name, "application/yaml", format!("openapi: 3.0.0\n{inside}"));
+    }
+}
+
+#[test]
+fn tables() {
+    survives("rows", "text/csv", repeated("abc,\"d, e\",1.5,*f*\n", 10 * MIB));
+    survives("columns", "text/csv", repeated("a,", 10 * MIB));
+    survives("empty", "text/csv", repeated(",\n", 10 * MIB));
+    survives("quotes", "text/csv", format!("a,b\n{}", repeated("\"", 10 * MIB)));
+    survives("open quotes", "text/csv", format!("a,b\n1,\"{}", repeated("x,y\n", 10 * MIB)));
+    survives("one line", "text/csv", format!("a,{}", repeated("x y", 10 * MIB)));
+    survives("marks", "text/csv", format!("a,b\n{}", repeated("|`*_[<&\\,![x\n", 10 * MIB)));
+    survives("spaces", "text/csv", format!("a,b\n{}", repeated(" ", 10 * MIB)));
+    survives("ragged", "text/csv", format!("{}\n{}", "a,".repeat(400), repeated("b\n", 5 * MIB)));
+}
+
+#[test]
+fn documents_of_word() {
+    survives(
+        "paragraphs",
+        WORD,
+        word(&repeated("<w:p><w:r><w:t>text of a paragraph</w:t></w:r></w:p>", 10 * MIB)),
+    );
+    survives(
+        "marks",
+        WORD,
+        word(&repeated(
+            "<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>a</w:t></w:r><w:r><w:t>b</w:t></w:r></w:p>",
+            10 * MIB,
+        )),
+    );
+    survives(
+        "runs",
+        WORD,
+        word(&format!(
+            "<w:p>{}",
+            repeated("<w:r><w:rPr><w:b/></w:rPr><w:t>a</w:t></w:r><w:r><w:br/></w:r>", 10 * MIB)
+        )),
+    );
+    survives("depth", WORD, word(&repeated("<w:p>", 10 * MIB)));
+    survives(
+        "tables in tables",
+        WORD,
+        word(&repeated("<w:tbl><w:tr><w:tc><w:p><w:r><w:t>x</w:t></w:r></w:p>", 10 * MIB)),
+    );
+    survives("boxes", WORD, word(&repeated("<w:p><w:r><w:txbxContent>", 10 * MIB)));
+    survives(
+        "rows",
+        WORD,
+        word(&format!(
+            "<w:tbl>{}",
+            repeated(
+                "<w:tr><w:tc><w:tcPr><w:vMerge/><w:gridSpan w:val='99999999999'/></w:tcPr><w:p/></w:tc></w:tr>",
+                10 * MIB
+            )
+        )),
+    );
+    survives(
+        "items",
+        WORD,
+        word(&repeated(
+            "<w:p><w:pPr><w:numPr><w:ilvl w:val='7'/><w:numId w:val='1'/></w:numPr></w:pPr><w:r><w:t>x</w:t></w:r></w:p>",
+            10 * MIB,
+        )),
+    );
+    survives(
+        "fields",
+        WORD,
+        word(&format!(
+            "<w:p>{}",
+            repeated(
+                "<w:r><w:fldChar w:fldCharType='begin'/><w:instrText>HYPERLINK \"</w:instrText></w:r>",
+                10 * MIB
+            )
+        )),
+    );
+    survives(
+        "notes",
+        WORD,
+        word(&format!("<w:p>{}", repeated("<w:r><w:footnoteReference w:id='1'/></w:r>", 10 * MIB))),
+    );
+    let styles = (0..100_000).fold(String::new(), |text, n| {
+        text + &format!("<w:style w:styleId='s{n}'><w:basedOn w:val='s{}'/></w:style>", (n + 1) % 100_000)
+    });
+    survives(
+        "styles",
+        WORD,
+        archive(&[
+            ("word/document.xml", b"<d><p><pPr><pStyle val='s1'/></pPr><r><t>x</t></r></p></d>"),
+            ("word/styles.xml", format!("<s>{styles}</s>").as_bytes()),
+        ]),
+    );
+    // Two hundred megabytes in two hundred kilobytes.
+    let bomb = word(&format!("<w:p><w:r><w:t>{}", "x".repeat(200 * MIB)));
+    assert!(bomb.len() < 3 * MIB);
+    survives("bomb", WORD, bomb.clone());
+    let read = Fake::new(WORD, bomb).read().text;
+    assert!(
+        read.contains("Note: The document is very large; of its part word/document.xml only"),
+        "{}",
+        &read[read.len() - 500..]
+    );
+    let many: Vec<_> = (0..60_000).map(|n| format!("x/{n}")).collect();
+    let many: Vec<(&str, &[u8])> = many.iter().map(|name| (name.as_str(), b"".as_slice())).collect();
+    survives("entries", WORD, archive(&many));
+}
+
+#[test]
+fn documents_of_word_that_cannot_be_read_say_why() {
+    let encrypted = [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".as_slice(), &[0; 600]].concat();
+    assert!(
+        refused(WORD, encrypted).contains("protected by a password, or of a version of Word before 2007")
+    );
+    assert!(
+        refused(WORD, "PK\x03\x04 and nothing")
+            .contains("The document is damaged: as an archive it cannot be read")
+    );
+    assert!(refused(WORD, archive(&[("a.txt", b"x")])).contains("it has no part word/document.xml"));
+    let whole = word("<w:p><w:r><w:t>text</w:t></w:r></w:p>");
+    let mut locked = whole.clone();
+    let central = locked.windows(4).position(|bytes| bytes == b"PK\x01\x02").expect("a directory");
+    locked[central + 8] |= 1;
+    assert!(refused(WORD, locked).contains("The document is encrypted"));
+    let mut method = whole.clone();
+    method[central + 10] = 99;
+    assert!(refused(WORD, method).contains("packed in a way that is not known"));
+    // Sizes that lie are not believed.
+    let mut lying = whole.clone();
+    lying[central + 24..central + 28].copy_from_slice(&[0xff, 0xff, 0xff, 0x7f]);
+    assert_eq!(Fake::new(WORD, lying).read().text, "text");
+    let cut = archive(&[("word/document.xml", b"<d><p><r><t>text</t></r></p><p><r><t>mo")]);
+    let text = Fake::new(WORD, cut).read().text;
+    assert_eq!(text, "text\n\nmo\n\nNote: The document ends early; what is there was read.");
+    // Whatever is broken, in whatever place.
+    for at in 0..whole.len() {
+        let mut broken = whole.clone();
+        broken[at] ^= 0xff;
+        let _ = Fake::new(WORD, broken).call(&json!({"url": "https://example.org/x"}));
+        let _ = Fake::new(WORD, &whole[..at]).call(&json!({"url": "https://example.org/x"}));
+    }
+}
+
+#[test]
+fn encodings() {
+    survives("metas", "text/html", repeated("<meta a=b ", 10 * MIB));
+    survives("attributes of a meta", "text/html", format!("<meta {}", repeated("a ", 10 * MIB)));
+    survives("broken text", "text/plain", vec![0xff; 10 * MIB]);
+    survives("broken pairs", "text/plain; charset=utf-16", vec![0xd8; 10 * MIB + 1]);
+    survives("escapes", "text/plain", vec![0x1b; 10 * MIB]);
+}

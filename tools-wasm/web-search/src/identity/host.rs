@@ -1,0 +1,52 @@
+//! Hosts that show the same pages.
+
+use super::Care;
+
+/// Sites with a host for phones inside their names: `en.m.wikipedia.org`.
+const WIKIS: [&str; 11] = [
+    "wikipedia.org",
+    "wiktionary.org",
+    "wikibooks.org",
+    "wikinews.org",
+    "wikiquote.org",
+    "wikisource.org",
+    "wikiversity.org",
+    "wikivoyage.org",
+    "wikimedia.org",
+    "wikidata.org",
+    "mediawiki.org",
+];
+/// One site that keeps its former looks on hosts of their own.
+const REDDIT: &str = "reddit.com";
+const LOOKS: [&str; 5] = ["old", "new", "np", "sh", "m"];
+/// What hosts for phones and AMP are called on most sites.
+const VARIANTS: [&str; 3] = ["m.", "mobile.", "amp."];
+
+/// The host in lower case and as it stands in the name system, without `www.`.
+pub(super) fn identity(host: &str, care: Care) -> String {
+    let host = host.trim_end_matches('.');
+    let host = host.strip_prefix("www.").filter(|rest| is_name(rest)).unwrap_or(host);
+    if let Some(prefix) = host.strip_suffix(REDDIT).and_then(|rest| rest.strip_suffix('.'))
+        && LOOKS.contains(&prefix)
+    {
+        return REDDIT.to_owned();
+    }
+    if let Some(site) = WIKIS.iter().find(|site| host.ends_with(*site)) {
+        let prefix = host.strip_suffix(*site).unwrap_or_default();
+        if let Some(before) = prefix.strip_suffix("m.").filter(|rest| rest.is_empty() || rest.ends_with('.'))
+        {
+            return format!("{before}{site}");
+        }
+    }
+    if care == Care::Certain {
+        return host.to_owned();
+    }
+    let without = VARIANTS.iter().find_map(|variant| host.strip_prefix(variant));
+    without.filter(|rest| is_name(rest)).unwrap_or(host).to_owned()
+}
+
+/// Whether what is left can be a site of its own: `m.me` and `www.com` are none without their
+/// first part.
+fn is_name(rest: &str) -> bool {
+    rest.contains('.') && !rest.starts_with('.')
+}
