@@ -17,7 +17,7 @@ pub(crate) fn choose(outline: &Outline, mut likely: Vec<f32>) -> Vec<bool> {
 }
 
 /// Gives the blocks of a listing or a table one probability, that of all their words.
-fn even_out(outline: &Outline, likely: &mut [f32]) {
+pub(crate) fn even_out(outline: &Outline, likely: &mut [f32]) {
     let whole: Vec<_> = outline.blocks.iter().map(|block| outline.whole(block)).collect();
     let mut sums: HashMap<usize, (f32, f32)> = HashMap::new();
     for ((block, whole), likely) in outline.blocks.iter().zip(&whole).zip(&*likely) {

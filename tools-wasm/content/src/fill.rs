@@ -45,7 +45,9 @@ fn kept_words(outline: &Outline, kept: &[bool]) -> Vec<u32> {
 }
 
 fn is_code_within(outline: &Outline, block: &Block, words: &[u32]) -> bool {
-    let Some(listing) = outline.whole(block).filter(|&at| outline.elements[at].tag == Tag::PRE) else { return false };
+    let Some(listing) = outline.whole(block).filter(|&at| outline.elements[at].tag == Tag::PRE) else {
+        return false;
+    };
     let own = outline.elements[listing].sums.words;
     let around = outline.around(listing).find(|&at| outline.elements[at].sums.words > own);
     around.is_some_and(|at| {

@@ -2,7 +2,7 @@ use dom_query::{Document, NodeRef};
 use url::Url;
 
 use crate::outline::Outline;
-use crate::{Blocks, choice, keep_content, prune};
+use crate::{Blocks, choice, fill, keep_content, prune};
 
 fn outline(html: &str) -> (Document, Outline) {
     let dom = Document::from(html);
@@ -105,9 +105,29 @@ fn an_article_is_kept_and_what_surrounds_it_is_not() {
     );
     let dom = Document::from(html.as_str());
     let url = Url::parse("https://example.com/blog/bees").expect("a URL");
-    let (left, all) = keep_content(&dom, &url);
+    let left_out = keep_content(&dom, &url, &[]);
     let text = dom.body().expect("a body").text();
     assert!((0..8).all(|n| text.contains(&format!("In chapter {n} Bees"))), "{text}");
     assert!(!text.contains("Section") && !text.contains("Privacy") && !text.contains("reserved"), "{text}");
-    assert!(left < all && left >= 8 * 64, "{left} of {all}");
+    assert!(left_out.comments == 0 && (60..90).contains(&left_out.others), "{left_out:?}");
+}
+
+#[test]
+fn what_is_asked_for_stays() {
+    let html = "<p>one two three</p><div id=a><p>four five</p></div><p>six</p>";
+    let (dom, outline) = outline(html);
+    let asked = [dom.select("#a").nodes()[0].id];
+    let mut kept = [true, false, true];
+    choice::keep_asked(&outline, &asked, &mut kept);
+    assert_eq!(kept, [true, true, true]);
+}
+
+#[test]
+fn what_belongs_to_what_is_kept_stays_with_it() {
+    let html = "<div><h2>On code</h2><p>one two three four</p><pre>x = 1</pre></div><p>no</p>\
+                <dl><dt>long term here</dt><dd>yes</dd></dl>";
+    let (_, outline) = outline(html);
+    let mut kept = [false, true, false, false, true, false];
+    fill::fill(&outline, &[0.3, 0.9, 0.0, 0.0, 0.9, 0.0], &mut kept);
+    assert_eq!(kept, [true, true, true, false, true, true]);
 }

@@ -8,8 +8,8 @@
 //! and in results of searches alike.
 
 mod guard;
-mod scripts;
 pub mod line;
+mod scripts;
 mod tame;
 pub mod visible;
 
