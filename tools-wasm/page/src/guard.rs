@@ -15,8 +15,9 @@ use crate::{Cut, Limits, Page};
 /// Bytes between two looks at the limits.
 const CHUNK: usize = 4096;
 
-pub(crate) fn parse(source: &str, limits: Limits) -> Page {
-    let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+/// With scripts, what is in `noscript` is one text; without them, it is a part of the page.
+pub(crate) fn parse(source: &str, limits: Limits, has_scripts: bool) -> Page {
+    let tree_builder = TreeBuilderOpts { scripting_enabled: has_scripts, ..TreeBuilderOpts::default() };
     let options = ParseOpts { tree_builder, ..ParseOpts::default() };
     let mut parser = html5ever::parse_document(Guard::default(), options);
     let mut rest = source;

@@ -9,6 +9,7 @@
 
 mod guard;
 pub mod line;
+mod scripts;
 mod tame;
 pub mod visible;
 
@@ -53,9 +54,12 @@ impl fmt::Display for Cut {
     }
 }
 
-/// Parses a page, in which scripts are taken for switched off.
+/// Parses a page as a browser does that runs scripts. A page that has more text for browsers without them than for
+/// others, as some forums do, is parsed as for those.
 pub fn parse(source: &str, limits: Limits) -> Page {
-    guard::parse(&tame::attributes(source), limits)
+    let source = tame::attributes(source);
+    let page = guard::parse(&source, limits, true);
+    if scripts::hide_text(&page.document) { guard::parse(&source, limits, false) } else { page }
 }
 
 #[cfg(test)]
@@ -79,6 +83,18 @@ mod tests {
         assert_eq!(long.cut, Some(Cut::Elements(1000)));
         // Looked at from time to time only.
         assert!(deep.elements < 2000 && long.elements < 3000, "{} {}", deep.elements, long.elements);
+    }
+
+    #[test]
+    fn what_is_for_browsers_without_scripts_is_read_where_it_is_the_page() {
+        let words = "words of a post ".repeat(20);
+        let forum = parse(&format!("<div>Menu<noscript><div>{words}</div></noscript>"), LIMITS);
+        assert_eq!(forum.document.select("noscript div").length(), 1);
+        let tracked = parse(&format!("<noscript><iframe src=x /></noscript><p>{words}"), LIMITS);
+        assert_eq!(tracked.document.select("p").text().trim(), words.trim());
+        assert_eq!(tracked.document.select("iframe").length(), 0);
+        let asked = parse("<p>Hi<noscript><b>Please switch on JavaScript</b></noscript>", LIMITS);
+        assert_eq!(asked.document.select("b").length(), 0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The arguments, checked.
 
+use percent_encoding::percent_decode_str;
 use scorpiox_tool_kit::args::shown;
 use scorpiox_tool_kit::{Args, Failure};
 use url::Url;
@@ -10,6 +11,8 @@ const MAX_WAIT_MS: i64 = 30_000;
 const MAX_URL_CHARS: usize = 8192;
 /// What stands before the page's number at the end of a URL.
 const PAGE_SUFFIX: &str = "#page=";
+/// What asks for all of a page, navigation and comments too; before the page's number.
+pub(crate) const FULL_SUFFIX: &str = "#full";
 
 /// What a page is turned into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +43,15 @@ impl Format {
     }
 }
 
+/// Which part of a page is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    /// The fragment of the URL: the part that it points at comes first.
+    pub(crate) fragment: Option<String>,
+    /// With what is around the content.
+    pub(crate) is_whole: bool,
+}
+
 /// What a call asks for.
 #[derive(Debug)]
 pub(crate) struct Ask {
@@ -47,6 +59,9 @@ pub(crate) struct Ask {
     pub(crate) url: Url,
     /// With the fragment, when that is a route which a page's scripts read (`#/guide`, `#!guide`).
     pub(crate) url_for_browser: Url,
+    /// The URL as it was given, without the number of a page.
+    address: String,
+    pub(crate) part: Part,
     /// Which page of the result, from 1.
     pub(crate) page: usize,
     pub(crate) format: Format,
@@ -61,24 +76,34 @@ impl Ask {
             )
         })?;
         let (address, page) = split_page(&text)?;
-        let url_for_browser = parse(address)?;
+        let (of_page, is_whole) =
+            address.strip_suffix(FULL_SUFFIX).map_or((address, false), |address| (address, true));
+        let url_for_browser = parse(of_page)?;
         let mut url = url_for_browser.clone();
         url.set_fragment(None);
         let is_route = |fragment: &str| fragment.starts_with(['/', '!']);
-        let url_for_browser = match url_for_browser.fragment() {
-            Some(fragment) if is_route(fragment) => url_for_browser,
-            _ => url.clone(),
+        let (url_for_browser, fragment) = match url_for_browser.fragment() {
+            Some(fragment) if is_route(fragment) => (url_for_browser, None),
+            fragment => (url.clone(), fragment.and_then(name_of_part)),
         };
         let format = args.trimmed("format")?.map_or(Ok(Format::Markdown), |name| Format::named(&name))?;
         let wait_ms = args.integer("wait_ms", 0, MAX_WAIT_MS)?.and_then(|wait| u32::try_from(wait).ok());
-        Ok(Self { url, url_for_browser, page, format, wait_ms })
+        let part = Part { fragment, is_whole };
+        Ok(Self { url, url_for_browser, address: address.to_owned(), part, page, format, wait_ms })
     }
 
     /// The URL that asks for a page of the result.
     pub(crate) fn url_of_page(&self, page: usize) -> String {
-        // A route stays in front of the suffix; `split_page` takes the last one.
-        format!("{}{PAGE_SUFFIX}{page}", self.url_for_browser)
+        // What is asked for stays in front of the suffix; `split_page` takes the last one.
+        format!("{}{PAGE_SUFFIX}{page}", self.address)
     }
+}
+
+/// The name of a part as pages have it; none for the top of a page, and for a text to look for.
+fn name_of_part(fragment: &str) -> Option<String> {
+    let name = fragment.split(":~:").next().unwrap_or_default();
+    let name = percent_decode_str(name).decode_utf8_lossy().into_owned();
+    (!name.is_empty() && !name.eq_ignore_ascii_case("top")).then_some(name)
 }
 
 /// The address without `#page=N`, and N.

@@ -108,7 +108,7 @@ fn html(
     if !page.has_text() {
         return Err(empty(from.status, &from.final_url));
     }
-    let mut document = page.read(&from.final_url, ask.format);
+    let mut document = page.read(&from.final_url, &ask.part, ask.format);
     if let Some(document) = twin.and_then(|twin: Twin| twin.of(&document)) {
         return Ok(of_twin(document, from, announced.index.as_ref()));
     }
@@ -150,7 +150,7 @@ fn note_index(document: &mut Document, index: Option<&Url>, read: &Url) {
 fn of_browser(rendered: Rendered, ask: &Ask, from: Static, index: Option<&Url>) -> Loaded {
     let final_url = Url::parse(&rendered.url).unwrap_or(from.final_url);
     let page = Page::parse(&rendered.html);
-    let mut document = page.read(&final_url, ask.format);
+    let mut document = page.read(&final_url, &ask.part, ask.format);
     let mut notes = rendered.notes;
     notes.append(&mut document.notes);
     document.notes = notes;

@@ -12,13 +12,24 @@ const MAX_DATA_BYTES: usize = 256 * 1024;
 /// How our attributes begin.
 const PREFIX: &str = "data-x-";
 
-pub(super) fn mark(dom: &Dom) {
+/// Marks a page or a piece of one, all of it.
+pub(super) fn all(dom: &Dom) {
+    prepare(dom);
+    mark(dom);
+}
+
+/// What comes before the content is chosen: drops marks that a page brings itself, and data that a lenient parser would
+/// take long for, and shows what is behind tabs.
+pub(super) fn prepare(dom: &Dom) {
     drop_forged(dom);
     drop_broken_data(dom);
+    tabs::name(dom, &Present::of(dom));
+}
+
+pub(super) fn mark(dom: &Dom) {
     let present = Present::of(dom);
     permalink::drop(dom, &present);
     signature::mark(dom, &present);
-    tabs::name(dom, &present);
     grid::mark(dom, &present);
     code::mark(dom, &present);
     math::mark(dom);

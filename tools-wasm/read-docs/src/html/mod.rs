@@ -1,8 +1,7 @@
 //! HTML: a guarded parse, the choice of the content, and what the writers write from.
 //!
-//! One DOM goes the whole way: parsed under limits (`scorpiox_page`, [`flatten`]), marked with what
-//! extraction would lose ([`mark`]), reduced to its content ([`choose`]), and copied to the
-//! smaller tree ([`tree`]) that the writers walk.
+//! One DOM goes the whole way: parsed under limits (`scorpiox_page`, [`flatten`]), reduced to its content ([`choose`]), marked
+//! with what the writers need to know ([`mark`]), and copied to the smaller tree ([`tree`]) that they walk.
 
 mod about;
 mod choose;
@@ -12,11 +11,14 @@ mod flatten;
 mod footnotes;
 mod grid;
 mod head;
+mod images;
+mod known;
 mod links;
 mod mark;
 mod math;
 mod permalink;
 mod present;
+mod section;
 mod shell;
 mod signature;
 mod space;
@@ -25,8 +27,10 @@ pub(crate) mod tree;
 
 use dom_query::Document as Dom;
 use scorpiox_page::Limits;
+use scorpiox_tool_kit::args::shown;
 use url::Url;
 
+use crate::ask::Part;
 use crate::document::Document;
 use crate::{Format, write};
 
@@ -40,7 +44,6 @@ const LIMITS: Limits = Limits { depth: 1000, elements: 120_000 };
 /// A parsed page.
 pub(crate) struct Page {
     dom: Dom,
-    elements: u32,
     notes: Vec<String>,
 }
 
@@ -57,7 +60,7 @@ impl Page {
         let parsed = scorpiox_page::parse(kept, LIMITS);
         notes.extend(parsed.cut.map(|cut| format!("What follows was left out: {cut}.")));
         flatten::flatten(&parsed.document);
-        Self { dom: parsed.document, elements: parsed.elements, notes }
+        Self { dom: parsed.document, notes }
     }
 
     /// Whether the page shows little until its scripts run.
@@ -70,12 +73,14 @@ impl Page {
         shell::has_text(&self.dom)
     }
 
-    /// The content in a format.
-    pub(crate) fn read(self, url: &Url, format: Format) -> Document {
-        mark::mark(&self.dom);
-        let mut content = choose::choose(self.dom, self.elements, url);
+    /// The content in a format, the part that is asked for first.
+    pub(crate) fn read(mut self, url: &Url, part: &Part, format: Format) -> Document {
+        let mut content = choose::choose(self.dom, url, part);
         space::collapse(&mut content.root);
-        let head = head::write(&content.about, url, format);
+        let head = head::write(&content.about, content.left_out, url, format);
+        if let (Some(false), Some(name)) = (content.has_part, &part.fragment) {
+            self.notes.push(format!("The page has no part that is named {:?}.", shown(name)));
+        }
         Document {
             head,
             body: write::write(&content.root, format),
@@ -89,13 +94,13 @@ impl Page {
 
 /// A page of HTML that came from a URL, which must be absolute, in a format.
 pub fn convert(source: &str, url: &Url, format: Format) -> Document {
-    Page::parse(source).read(url, format)
+    Page::parse(source).read(url, &Part::default(), format)
 }
 
 /// A piece of HTML, all of it, with its links as they are.
 pub fn convert_fragment(source: &str, format: Format) -> String {
     let page = Page::parse(source);
-    mark::mark(&page.dom);
+    mark::all(&page.dom);
     let mut root = tree::of(&page.dom.root(), &links::Links::as_they_are());
     space::collapse(&mut root);
     write::write(&root, format)
@@ -104,7 +109,7 @@ pub fn convert_fragment(source: &str, format: Format) -> String {
 /// The nodes of a piece of HTML, all of it, with its links made absolute.
 pub(crate) fn nodes_of_fragment(source: &str, base: &Url) -> Vec<tree::Node> {
     let page = Page::parse(source);
-    mark::mark(&page.dom);
+    mark::all(&page.dom);
     let own = page.dom.base_uri().map(|base| base.to_string());
     let root = tree::of(&page.dom.root(), &links::Links::of_page(base, own.as_deref()));
     // The parser puts a page around every piece.
