@@ -10,7 +10,7 @@ use url::Url;
 use super::known::About;
 use super::links::Links;
 use super::tree::{self, Element};
-use super::{clean, images, mark, section};
+use super::{clean, mark, section};
 use crate::ask::Part;
 
 /// The content of a page.
@@ -35,7 +35,7 @@ pub(super) fn choose(dom: Dom, url: &Url, part: &Part) -> Content {
     };
     mark::mark(&dom);
     clean::clean(&dom);
-    images::drop_repeated(&dom);
+    scorpiox_content::images::drop_repeated(&dom);
     about.take_heading(&dom);
     let body = dom.body().unwrap_or_else(|| dom.root());
     let mut root = tree::of(&body, &links);

@@ -19,20 +19,23 @@ pub(super) fn all(dom: &Dom) {
 }
 
 /// What comes before the content is chosen: drops marks that a page brings itself, and data that a lenient parser would
-/// take long for, and shows what is behind tabs.
+/// take long for, shows what is behind tabs, and makes one element of each listing of code.
 pub(super) fn prepare(dom: &Dom) {
     drop_forged(dom);
     drop_broken_data(dom);
-    tabs::name(dom, &Present::of(dom));
+    let present = Present::of(dom);
+    tabs::show(dom, &present);
+    code::mark(dom, &present);
+    math::mark(dom);
 }
 
+/// What comes after it.
 pub(super) fn mark(dom: &Dom) {
     let present = Present::of(dom);
+    tabs::name(dom);
     permalink::drop(dom, &present);
     signature::mark(dom, &present);
     grid::mark(dom, &present);
-    code::mark(dom, &present);
-    math::mark(dom);
     footnotes::mark(dom);
     tasks(dom);
     alignment(dom);

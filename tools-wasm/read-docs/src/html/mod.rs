@@ -11,7 +11,6 @@ mod flatten;
 mod footnotes;
 mod grid;
 mod head;
-mod images;
 mod known;
 mod links;
 mod mark;

@@ -1,7 +1,8 @@
 //! Tabs: every panel is there, each below its name; the bare list of names goes.
 //!
 //! A page shows one panel of a set and hides the others, by an attribute, a style or a check box.
-//! Who reads text wants all of them, and which is which.
+//! Who reads text wants all of them, and which is which. [`show`] comes before the content is chosen, [`name`] after it:
+//! the name of a panel stays where something of the panel does.
 
 use std::collections::{HashMap, HashSet};
 
@@ -39,32 +40,46 @@ const LINKED: &str = "ul.nav-tabs a[href^='#'], ul.nav-pills a[href^='#'], .tabl
 /// The signs of a panel that is not shown.
 const HIDING: [&str; 5] = ["hidden", "aria-hidden", "style", "inert", "aria-labelledby"];
 
-pub(super) fn name(dom: &Dom, present: &Present<'_>) {
-    let mut named = HashSet::new();
-    by_label(dom, present, &mut named);
-    by_role(dom, &mut named);
-    by_link(dom, present, &mut named);
+/// Our mark on a panel: its name.
+const NAME: &str = "data-x-tab";
+
+/// Shows all panels, marked with their names, and removes the lists of these.
+pub(super) fn show(dom: &Dom, present: &Present<'_>) {
+    by_label(present);
+    by_role(dom);
+    by_link(present);
 }
 
-/// Shows a panel, with its name before all that is in it.
-fn show(dom: &Dom, panel: &NodeRef<'_>, name: &str, named: &mut HashSet<NodeId>) {
+/// Puts the name of each panel before all that is in it.
+pub(super) fn name(dom: &Dom) {
+    for panel in dom.select("[data-x-tab]").nodes() {
+        if !says(panel) {
+            continue;
+        }
+        let line = dom.tree.new_element("p");
+        let strong = dom.tree.new_element("strong");
+        strong.set_text(panel.attr_or(NAME, ""));
+        line.append_child(&strong);
+        // A panel that is itself the code has its name before it.
+        if panel.has_name("pre") || panel.class().is_some_and(|class| class.contains("language-")) {
+            panel.insert_before(&line);
+        } else {
+            panel.prepend_child(&line);
+        }
+    }
+}
+
+fn says(panel: &NodeRef<'_>) -> bool {
+    panel.descendants_it().any(|node| node.is_nonempty_text() || node.has_name("img"))
+}
+
+fn show_panel(panel: &NodeRef<'_>, name: &str) {
     for attribute in HIDING {
         panel.remove_attr(attribute);
     }
     panel.remove_attr("role");
-    let says = panel.descendants_it().any(|node| node.is_nonempty_text() || node.has_name("img"));
-    if !says || name.is_empty() || !named.insert(panel.id) {
-        return;
-    }
-    let line = dom.tree.new_element("p");
-    let strong = dom.tree.new_element("strong");
-    strong.set_text(name);
-    line.append_child(&strong);
-    // A panel that is itself the code has its name before it.
-    if panel.has_name("pre") || panel.class().is_some_and(|class| class.contains("language-")) {
-        panel.insert_before(&line);
-    } else {
-        panel.prepend_child(&line);
+    if !name.is_empty() && !panel.has_attr(NAME) && says(panel) {
+        panel.set_attr(NAME, name);
     }
 }
 
@@ -75,7 +90,7 @@ fn name_of(tab: &NodeRef<'_>) -> String {
     line::text(&text, MAX_NAME)
 }
 
-fn by_label(dom: &Dom, present: &Present<'_>, named: &mut HashSet<NodeId>) {
+fn by_label(present: &Present<'_>) {
     let mut done = HashSet::new();
     for (set, label, panel) in LABELLED {
         for set in present.select(set) {
@@ -85,7 +100,7 @@ fn by_label(dom: &Dom, present: &Present<'_>, named: &mut HashSet<NodeId>) {
                 continue;
             }
             for (label, panel) in labels.iter().zip(&panels) {
-                show(dom, panel, &name_of(label), named);
+                show_panel(panel, &name_of(label));
                 label.remove_from_parent();
             }
             for input in set.children_it(false).filter(|child| child.has_name("input")).collect::<Vec<_>>() {
@@ -109,7 +124,7 @@ fn below<'a>(set: &NodeRef<'a>, path: &str) -> Vec<NodeRef<'a>> {
     found
 }
 
-fn by_role(dom: &Dom, named: &mut HashSet<NodeId>) {
+fn by_role(dom: &Dom) {
     let (lists, panels) = ROLES;
     let lists = dom.select(lists);
     if lists.is_empty() {
@@ -141,7 +156,7 @@ fn by_role(dom: &Dom, named: &mut HashSet<NodeId>) {
             }
         }
         for (tab, panel) in &found {
-            show(dom, panel, &name_of(tab), named);
+            show_panel(panel, &name_of(tab));
         }
         // Tabs without panels may be all that there is of them.
         if !found.is_empty() {
@@ -176,7 +191,7 @@ fn panels_near<'a>(list: &NodeRef<'a>, is_panel: &HashSet<NodeId>, left: &mut us
     panels
 }
 
-fn by_link(dom: &Dom, present: &Present<'_>, named: &mut HashSet<NodeId>) {
+fn by_link(present: &Present<'_>) {
     let tabs = present.select(LINKED);
     if tabs.is_empty() {
         return;
@@ -188,7 +203,7 @@ fn by_link(dom: &Dom, present: &Present<'_>, named: &mut HashSet<NodeId>) {
         let linked = tab.attr("href").and_then(|href| ids.get(href.strip_prefix('#')?));
         let numbered = || ids.get(&format!("{}--panel", tab.id_attr()?));
         let Some(pane) = linked.or_else(numbered) else { continue };
-        show(dom, pane, &name_of(tab), named);
+        show_panel(pane, &name_of(tab));
         let entry =
             if tab.has_name("li") { Some(*tab) } else { tab.parent().filter(|parent| parent.has_name("li")) };
         entry.unwrap_or(*tab).remove_from_parent();
