@@ -13,22 +13,55 @@ const AROUND_CODE: f32 = 0.3;
 const OF_LIST: f32 = 0.7;
 /// A block between two that stay need not be likelier than this.
 const BETWEEN: f32 = 0.1;
-/// Nor a heading before one that stays.
+/// A few blocks between two that stay in the same element stay as well.
+const GAP: usize = 4;
+const WORDS_OF_GAP: u32 = 30;
+const IN_GAP: f32 = 0.03;
+/// A heading before one that stays need not be likelier.
 const HEADING: f32 = 0.2;
+
+/// On a page with listings, which is documentation, all of its landmark stays where this part of it does, but for what is
+/// hardly likely.
+const OF_LANDMARK: f32 = 0.75;
+const IN_LANDMARK: f32 = 0.05;
+/// A page of fewer words is read whole, but for what is hidden or in elements for what stands beside the text.
+const FEW_WORDS: u32 = 100;
 
 const LISTS: [Tag; 4] = [Tag::UL, Tag::OL, Tag::DL, Tag::DETAILS];
 
 pub(crate) fn fill(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
+    if outline.words() <= FEW_WORDS {
+        for (block, kept) in outline.blocks.iter().zip(&mut *kept) {
+            *kept |= !outline.around(block.element).any(|at| outline.elements[at].is_beside());
+        }
+        return;
+    }
+    if outline.elements.iter().any(|element| element.tag == Tag::PRE) {
+        fill_landmarks(outline, likely, kept);
+    }
     let words = kept_words(outline, kept);
     for (index, block) in outline.blocks.iter().enumerate() {
         kept[index] |= is_code_within(outline, block, &words) || is_in_kept_list(outline, block, &words);
     }
+    fill_gaps(outline, likely, kept);
     for index in 0..kept.len().saturating_sub(1) {
         if !kept[index] && kept[index + 1] {
             let is_heading = outline.elements[outline.blocks[index].element].tag.is_heading();
             kept[index] = is_heading && likely[index] >= HEADING
                 || likely[index] >= BETWEEN && is_between(outline, index, kept);
         }
+    }
+}
+
+fn fill_landmarks(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
+    let words = kept_words(outline, kept);
+    let is_kept = |at: usize| {
+        let element = &outline.elements[at];
+        let is_landmark = element.is_main || element.tag == Tag::MAIN || element.tag == Tag::ARTICLE;
+        is_landmark && number(words[at]) >= OF_LANDMARK * number(element.sums.words)
+    };
+    for (index, block) in outline.blocks.iter().enumerate() {
+        kept[index] |= likely[index] >= IN_LANDMARK && outline.around(block.element).any(is_kept);
     }
 }
 
@@ -59,6 +92,28 @@ fn is_code_within(outline: &Outline, block: &Block, words: &[u32]) -> bool {
 fn is_in_kept_list(outline: &Outline, block: &Block, words: &[u32]) -> bool {
     let list = outline.around(block.element).find(|&at| LISTS.contains(&outline.elements[at].tag));
     list.is_some_and(|at| number(words[at]) >= OF_LIST * number(outline.elements[at].sums.words))
+}
+
+fn fill_gaps(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
+    let parent = |at: usize| outline.elements[outline.blocks[at].element].parent;
+    let mut from = 1;
+    while from < kept.len() {
+        let Some(end) = (from..kept.len()).find(|&at| kept[at]) else { break };
+        let gap = from..end;
+        let words: u32 = outline.blocks[gap.clone()].iter().map(|block| block.words).sum();
+        let around = parent(from - 1);
+        let is_within =
+            |at: usize| outline.around(outline.blocks[at].element).any(|element| element == around);
+        if kept[from - 1]
+            && gap.len() <= GAP
+            && words <= WORDS_OF_GAP
+            && parent(end) == around
+            && gap.clone().all(|at| likely[at] >= IN_GAP && is_within(at))
+        {
+            kept[gap].fill(true);
+        }
+        from = end + 1;
+    }
 }
 
 /// Whether the blocks before and behind stay, and one of them stands beside it.

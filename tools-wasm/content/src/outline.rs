@@ -25,6 +25,8 @@ pub(crate) struct Element {
     pub(crate) marks: Marks,
     /// By an attribute of its own.
     pub(crate) is_hidden: bool,
+    /// By its role.
+    pub(crate) is_main: bool,
     /// Elements of its parent with the same kind and classes, itself among them.
     pub(crate) alike: u32,
     pub(crate) sums: Sums,
@@ -194,6 +196,7 @@ impl Walk {
                     let class = attribute("class").unwrap_or_default();
                     let id = attribute("id").unwrap_or_default();
                     let role = attribute("role").unwrap_or_default();
+                    let is_main = role == "main";
                     let marks =
                         if is_first { Marks::default() } else { vocabulary.marks(&[class, id], role) };
                     let hasher = BuildHasherDefault::<DefaultHasher>::default();
@@ -207,7 +210,16 @@ impl Walk {
                     let is_hidden = attribute("hidden").is_some()
                         || attribute("aria-hidden") == Some("true")
                         || attribute("style").is_some_and(hides);
-                    Some(Element { tag, marks, is_hidden, path, role, kin, ..Element::new(parent, node.id) })
+                    Some(Element {
+                        tag,
+                        marks,
+                        is_hidden,
+                        is_main,
+                        path,
+                        role,
+                        kin,
+                        ..Element::new(parent, node.id)
+                    })
                 }
                 _ if is_first => Some(Element::new(0, node.id)),
                 _ => Some(Element { tag: Tag::Unread, ..Element::new(parent, node.id) }),
@@ -333,6 +345,11 @@ impl Element {
         self.tag == Tag::PRE || self.tag == Tag::TABLE && has_data
     }
 
+    /// Not of the content, by its own kind.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.is_hidden || [Tag::NAV, Tag::HEADER, Tag::FOOTER, Tag::ASIDE].contains(&self.tag)
+    }
+
     fn new(parent: usize, node: NodeId) -> Self {
         Self {
             parent,
@@ -340,6 +357,7 @@ impl Element {
             depth: 0,
             marks: Marks::default(),
             is_hidden: false,
+            is_main: false,
             alike: 1,
             sums: Sums::default(),
             node,

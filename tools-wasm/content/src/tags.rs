@@ -73,13 +73,17 @@ pub(crate) enum Tag {
 impl Tag {
     pub(crate) const A: Self = Self::named("a");
     pub(crate) const ARTICLE: Self = Self::named("article");
+    pub(crate) const ASIDE: Self = Self::named("aside");
     pub(crate) const BLOCKQUOTE: Self = Self::named("blockquote");
     pub(crate) const DETAILS: Self = Self::named("details");
     pub(crate) const DL: Self = Self::named("dl");
+    pub(crate) const FOOTER: Self = Self::named("footer");
     pub(crate) const H1: Self = Self::named("h1");
     pub(crate) const H4: Self = Self::named("h4");
+    pub(crate) const HEADER: Self = Self::named("header");
     pub(crate) const LI: Self = Self::named("li");
     pub(crate) const MAIN: Self = Self::named("main");
+    pub(crate) const NAV: Self = Self::named("nav");
     pub(crate) const OL: Self = Self::named("ol");
     pub(crate) const P: Self = Self::named("p");
     pub(crate) const PRE: Self = Self::named("pre");

@@ -238,7 +238,8 @@ fn a_frame_for_scripts_is_opened_in_the_browser() {
 
 #[test]
 fn wait_ms_asks_for_the_browser() {
-    let mut web = Fake::html(&article("static")).with_browser(&article("dynamic"));
+    let mut web = Fake::html(&article("<p>This paragraph is static.</p>"))
+        .with_browser(&article("<p>This paragraph is dynamic.</p>"));
     let output = web.call(&json!({"url": URL, "wait_ms": 0})).expect("a page");
     assert_eq!(web.renders, [(URL.to_owned(), 0)]);
     assert!(output.text.contains("dynamic"));
@@ -344,7 +345,7 @@ fn long_pages_are_cut_and_say_how_to_read_on() {
     let first = web.call(&json!({"url": format!("{URL}#part")})).expect("page 1");
     let count = data(&first)["pages"].as_u64().expect("a number");
     let total = "252,500";
-    let position = format!("Page 1 of {count} (of {total} characters). Go on with {URL}#page=2");
+    let position = format!("Page 1 of {count} (of {total} characters). Go on with {URL}#part#page=2");
     assert!(count > 14 && first.text.ends_with(&position), "{}", &first.text[first.text.len() - 200..]);
     assert_eq!(data(&first)["total_characters"], json!(252_500));
     let mut page = |number: u64| web.call(&json!({"url": format!("{URL}#page={number}")})).expect("a page");

@@ -90,18 +90,18 @@ fn code_of_hosts_and_editors_is_code() {
 
 #[test]
 fn tabs_of_other_sites_have_their_names() {
-    let two = "**npm**\n\n`i a`\n\n**yarn**\n\n`y a`";
+    let two = "**npm**\n\nRun `i a` in your project.\n\n**yarn**\n\nRun `y a` in your project.";
     let cases = [
         // Roles without ids; with ids; an attribute that hides.
-        "<div><div><div role=tablist><button role=tab>npm</button><button role=tab>yarn</button></div></div><div role=tabpanel><p><code>i a</code></p></div><div role=tabpanel hidden><p><code>y a</code></p></div></div>",
-        "<ul role=tablist><li><a role=tab href='#p1'>npm</a><li><a role=tab href='#p2'>yarn</a></ul><section role=tabpanel id=p1><p><code>i a</code></p></section><section role=tabpanel id=p2 aria-hidden=true style='display:none'><p><code>y a</code></p></section>",
-        "<div role=tablist><button role=tab id=t1>npm</button><button role=tab id=t2>yarn</button></div><div><div role=tabpanel aria-labelledby=t1><p><code>i a</code></p></div><div role=tabpanel aria-labelledby=t2 hidden><p><code>y a</code></p></div></div>",
+        "<div><div><div role=tablist><button role=tab>npm</button><button role=tab>yarn</button></div></div><div role=tabpanel><p>Run <code>i a</code> in your project.</p></div><div role=tabpanel hidden><p>Run <code>y a</code> in your project.</p></div></div>",
+        "<ul role=tablist><li><a role=tab href='#p1'>npm</a><li><a role=tab href='#p2'>yarn</a></ul><section role=tabpanel id=p1><p>Run <code>i a</code> in your project.</p></section><section role=tabpanel id=p2 aria-hidden=true style='display:none'><p>Run <code>y a</code> in your project.</p></section>",
+        "<div role=tablist><button role=tab id=t1>npm</button><button role=tab id=t2>yarn</button></div><div><div role=tabpanel aria-labelledby=t1><p>Run <code>i a</code> in your project.</p></div><div role=tabpanel aria-labelledby=t2 hidden><p>Run <code>y a</code> in your project.</p></div></div>",
         // Bootstrap; asciidoctor-tabs; sphinx-inline-tabs; Hugo Book.
-        "<ul class='nav nav-tabs'><li><a href='#a'>npm</a></li><li><a href='#b'>yarn</a></li></ul><div class=tab-content><div class='tab-pane active' id=a><p><code>i a</code></p></div><div class=tab-pane id=b><p><code>y a</code></p></div></div>",
-        "<div class=tabs><div class='ulist tablist'><ul><li id=t1 class=tab><p>npm</p></li><li id=t2 class=tab><p>yarn</p></li></ul></div><div id='t1--panel' class=tabpanel><p><code>i a</code></p></div><div id='t2--panel' class=tabpanel hidden><p><code>y a</code></p></div></div>",
-        "<div class=tab-set><input type=radio class=tab-input><label class=tab-label>npm</label><div class=tab-content><p><code>i a</code></p></div><input type=radio><label>yarn</label><div class=tab-content><p><code>y a</code></p></div></div>",
-        "<div class=book-tabs><input type=radio><label>npm</label><div class=book-tabs-content><p><code>i a</code></p></div><input type=radio><label>yarn</label><div class=book-tabs-content><p><code>y a</code></p></div></div>",
-        "<div class='tabbed-set'><input type=radio><label>npm</label><div class=tabbed-content><p><code>i a</code></p></div><input type=radio><label>yarn</label><div class=tabbed-content><p><code>y a</code></p></div></div>",
+        "<ul class='nav nav-tabs'><li><a href='#a'>npm</a></li><li><a href='#b'>yarn</a></li></ul><div class=tab-content><div class='tab-pane active' id=a><p>Run <code>i a</code> in your project.</p></div><div class=tab-pane id=b><p>Run <code>y a</code> in your project.</p></div></div>",
+        "<div class=tabs><div class='ulist tablist'><ul><li id=t1 class=tab><p>npm</p></li><li id=t2 class=tab><p>yarn</p></li></ul></div><div id='t1--panel' class=tabpanel><p>Run <code>i a</code> in your project.</p></div><div id='t2--panel' class=tabpanel hidden><p>Run <code>y a</code> in your project.</p></div></div>",
+        "<div class=tab-set><input type=radio class=tab-input><label class=tab-label>npm</label><div class=tab-content><p>Run <code>i a</code> in your project.</p></div><input type=radio><label>yarn</label><div class=tab-content><p>Run <code>y a</code> in your project.</p></div></div>",
+        "<div class=book-tabs><input type=radio><label>npm</label><div class=book-tabs-content><p>Run <code>i a</code> in your project.</p></div><input type=radio><label>yarn</label><div class=book-tabs-content><p>Run <code>y a</code> in your project.</p></div></div>",
+        "<div class='tabbed-set'><input type=radio><label>npm</label><div class=tabbed-content><p>Run <code>i a</code> in your project.</p></div><input type=radio><label>yarn</label><div class=tabbed-content><p>Run <code>y a</code> in your project.</p></div></div>",
     ];
     for html in cases {
         let text = read(html);
