@@ -9,6 +9,8 @@ use crate::tags::Tag;
 
 /// A listing of code stays where this part of the words around it does.
 const AROUND_CODE: f32 = 0.3;
+/// The same for a table of data.
+const AROUND_TABLE: f32 = 0.5;
 /// All of a list stays where this part of it does.
 const OF_LIST: f32 = 0.7;
 /// A block between two that stay need not be likelier than this.
@@ -41,7 +43,7 @@ pub(crate) fn fill(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
     }
     let words = kept_words(outline, kept);
     for (index, block) in outline.blocks.iter().enumerate() {
-        kept[index] |= is_code_within(outline, block, &words) || is_in_kept_list(outline, block, &words);
+        kept[index] |= is_whole_within(outline, block, &words) || is_in_kept_list(outline, block, &words);
     }
     fill_gaps(outline, likely, kept);
     for index in 0..kept.len().saturating_sub(1) {
@@ -77,15 +79,16 @@ fn kept_words(outline: &Outline, kept: &[bool]) -> Vec<u32> {
     words
 }
 
-fn is_code_within(outline: &Outline, block: &Block, words: &[u32]) -> bool {
-    let Some(listing) = outline.whole(block).filter(|&at| outline.elements[at].tag == Tag::PRE) else {
+fn is_whole_within(outline: &Outline, block: &Block, words: &[u32]) -> bool {
+    let Some(whole) = outline.whole(block) else {
         return false;
     };
-    let own = outline.elements[listing].sums.words;
-    let around = outline.around(listing).find(|&at| outline.elements[at].sums.words > own);
+    let own = outline.elements[whole].sums.words;
+    let around = outline.around(whole).find(|&at| outline.elements[at].sums.words > own);
     around.is_some_and(|at| {
         let others = outline.elements[at].sums.words - own;
-        number(words[at]) >= AROUND_CODE * number(others)
+        let share = if outline.elements[whole].tag == Tag::PRE { AROUND_CODE } else { AROUND_TABLE };
+        number(words[at]) >= share * number(others)
     })
 }
 

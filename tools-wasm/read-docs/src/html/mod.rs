@@ -16,6 +16,7 @@ mod links;
 mod mark;
 mod math;
 mod permalink;
+mod pictures;
 mod present;
 mod section;
 mod shell;
@@ -75,6 +76,9 @@ impl Page {
     /// The content in a format, the part that is asked for first.
     pub(crate) fn read(mut self, url: &Url, part: &Part, format: Format) -> Document {
         let mut content = choose::choose(self.dom, url, part);
+        if format == Format::Text {
+            pictures::drop_alone(&mut content.root);
+        }
         space::collapse(&mut content.root);
         let head = head::write(&content.about, content.left_out, url, format);
         if let (Some(false), Some(name)) = (content.has_part, &part.fragment) {
