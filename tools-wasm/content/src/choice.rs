@@ -11,9 +11,23 @@ use crate::outline::Outline;
 /// Which blocks are kept.
 pub(crate) fn choose(outline: &Outline, mut likely: Vec<f32>) -> Vec<bool> {
     even_out(outline, &mut likely);
+    drop_unseen(outline, &mut likely);
     let mut kept = keep(outline, &likely);
     fill::fill(outline, &likely, &mut kept);
     kept
+}
+
+/// Gives the blocks that no reader of the page can see no chance. An element with much of the page is hidden until a
+/// script shows it.
+fn drop_unseen(outline: &Outline, likely: &mut [f32]) {
+    const MOST: f32 = 0.4;
+    let most = MOST * number(outline.words());
+    let unseen = outline.within(|element| element.is_off && number(element.sums.words) <= most);
+    for (block, likely) in outline.blocks.iter().zip(likely) {
+        if unseen[block.element] {
+            *likely = 0.0;
+        }
+    }
 }
 
 /// Gives the blocks of a listing or a table one probability, that of all their words.
@@ -60,7 +74,7 @@ pub(crate) fn keep(outline: &Outline, likely: &[f32]) -> Vec<bool> {
 /// Keeps the blocks in some elements if none of them is kept.
 pub(crate) fn keep_asked(outline: &Outline, asked: &[NodeId], kept: &mut [bool]) {
     let asked: HashSet<NodeId> = asked.iter().copied().collect();
-    let within = outline.within(&asked);
+    let within = outline.within(|element| asked.contains(&element.node));
     let is_asked = |index: usize| within[outline.blocks[index].element];
     if !(0..kept.len()).any(|index| kept[index] && is_asked(index)) {
         (0..kept.len()).filter(|&index| is_asked(index)).for_each(|index| kept[index] = true);

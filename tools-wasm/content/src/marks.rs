@@ -67,6 +67,12 @@ impl Marks {
         self.has(COMMENTS)
     }
 
+    /// Tabs, and parts of a page that open and close.
+    pub(crate) fn unfolds(self) -> bool {
+        const UNFOLDING: usize = KINDS.len();
+        self.has(UNFOLDING)
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }

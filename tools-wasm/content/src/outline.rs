@@ -27,6 +27,10 @@ pub(crate) struct Element {
     pub(crate) is_hidden: bool,
     /// By its role.
     pub(crate) is_main: bool,
+    /// Whether it, or what it is in, is named as something that readers unfold.
+    unfolds: bool,
+    /// Hidden by an attribute of its own, and not for readers to unfold.
+    pub(crate) is_off: bool,
     /// Elements of its parent with the same kind and classes, itself among them.
     pub(crate) alike: u32,
     pub(crate) sums: Sums,
@@ -83,7 +87,7 @@ pub(crate) struct Outline {
 
 impl Outline {
     pub(crate) fn of(dom: &Document) -> Self {
-        let mut walk = Walk::new();
+        let mut walk = Walk::new(unfolded(dom));
         let root = dom.body().unwrap_or_else(|| dom.root());
         walk.go(root);
         walk.end()
@@ -110,11 +114,11 @@ impl Outline {
     }
 
     /// Whether each element is one of some, or in one.
-    pub(crate) fn within(&self, some: &HashSet<NodeId>) -> Vec<bool> {
+    pub(crate) fn within(&self, is_one: impl Fn(&Element) -> bool) -> Vec<bool> {
         let mut within: Vec<bool> = Vec::with_capacity(self.elements.len());
         for element in &self.elements {
             let is_in = within.get(element.parent).is_some_and(|is_in| *is_in);
-            within.push(is_in || some.contains(&element.node));
+            within.push(is_in || is_one(element));
         }
         within
     }
@@ -138,6 +142,8 @@ impl Outline {
 struct Walk {
     outline: Outline,
     vocabulary: Vocabulary,
+    /// The ids of elements that a control of the page shows.
+    unfolded: HashSet<String>,
     /// Elements that are open, by their numbers, and whether each is a link or in one.
     open: Vec<(usize, bool)>,
     /// Where the block begins that is being read.
@@ -152,10 +158,10 @@ enum Step<'a> {
 }
 
 impl Walk {
-    fn new() -> Self {
+    fn new(unfolded: HashSet<String>) -> Self {
         let outline =
             Outline { elements: Vec::new(), blocks: Vec::new(), text: String::new(), nodes: Vec::new() };
-        Self { outline, vocabulary: Vocabulary::new(), open: Vec::new(), begun: (0, 0), linked: 0, owner: 0 }
+        Self { outline, vocabulary: Vocabulary::new(), unfolded, open: Vec::new(), begun: (0, 0), linked: 0, owner: 0 }
     }
 
     fn go(&mut self, root: NodeRef<'_>) {
@@ -207,13 +213,19 @@ impl Walk {
                     // What is numbered, such as `post-17`, is alike.
                     let class: String = class.chars().filter(|c| !c.is_ascii_digit()).collect();
                     let role = hasher.hash_one((role, name, class));
-                    let is_hidden = attribute("hidden").is_some()
-                        || attribute("aria-hidden") == Some("true")
+                    // What is hidden until it is found is there to be found.
+                    let is_off = attribute("hidden").is_some_and(|value| value != "until-found")
                         || attribute("style").is_some_and(hides);
+                    let is_hidden =
+                        is_off || attribute("hidden").is_some() || attribute("aria-hidden") == Some("true");
+                    let unfolds = self.unfolded.contains(id) || marks.unfolds() || up.is_some_and(|up| up.unfolds);
+                    let is_off = is_off && !unfolds;
                     Some(Element {
                         tag,
                         marks,
                         is_hidden,
+                        is_off,
+                        unfolds,
                         is_main,
                         path,
                         role,
@@ -358,6 +370,8 @@ impl Element {
             marks: Marks::default(),
             is_hidden: false,
             is_main: false,
+            unfolds: false,
+            is_off: false,
             alike: 1,
             sums: Sums::default(),
             node,
@@ -382,6 +396,19 @@ impl Sums {
         self.stops += more.stops;
         self.sentences += more.sentences;
     }
+}
+
+/// The ids that links and buttons of the page name.
+fn unfolded(dom: &Document) -> HashSet<String> {
+    const NAMES: [&str; 4] = ["aria-controls", "data-target", "data-bs-target", "href"];
+    let controls = dom.select("[aria-controls], [data-target], [data-bs-target], a[href^='#']");
+    let mut all = HashSet::new();
+    for control in controls.nodes() {
+        for value in NAMES.iter().filter_map(|name| control.attr(name)) {
+            all.extend(value.split_ascii_whitespace().map(|id| id.trim_start_matches('#').to_owned()));
+        }
+    }
+    all
 }
 
 fn hides(style: &str) -> bool {
