@@ -161,7 +161,15 @@ impl Walk {
     fn new(unfolded: HashSet<String>) -> Self {
         let outline =
             Outline { elements: Vec::new(), blocks: Vec::new(), text: String::new(), nodes: Vec::new() };
-        Self { outline, vocabulary: Vocabulary::new(), unfolded, open: Vec::new(), begun: (0, 0), linked: 0, owner: 0 }
+        Self {
+            outline,
+            vocabulary: Vocabulary::new(),
+            unfolded,
+            open: Vec::new(),
+            begun: (0, 0),
+            linked: 0,
+            owner: 0,
+        }
     }
 
     fn go(&mut self, root: NodeRef<'_>) {
@@ -218,7 +226,8 @@ impl Walk {
                         || attribute("style").is_some_and(hides);
                     let is_hidden =
                         is_off || attribute("hidden").is_some() || attribute("aria-hidden") == Some("true");
-                    let unfolds = self.unfolded.contains(id) || marks.unfolds() || up.is_some_and(|up| up.unfolds);
+                    let unfolds =
+                        self.unfolded.contains(id) || marks.unfolds() || up.is_some_and(|up| up.unfolds);
                     let is_off = is_off && !unfolds;
                     Some(Element {
                         tag,

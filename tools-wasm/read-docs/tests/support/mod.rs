@@ -3,6 +3,7 @@
 
 pub mod data;
 pub mod readability;
+pub mod references;
 pub mod rendered;
 pub mod shingles;
 pub mod turndown;

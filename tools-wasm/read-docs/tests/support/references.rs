@@ -1,0 +1,67 @@
+//! Pages with what people read of them: the Web Content eXtraction Benchmark.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
+
+use flate2::read::GzDecoder;
+use read_docs::{Format, convert};
+use serde_json::Value;
+use url::Url;
+
+/// The mean F1 of the words of each type of page, and of all.
+pub fn measure(folder: &Path) -> BTreeMap<String, f64> {
+    let mut names: Vec<String> = fs::read_dir(folder.join("ground-truth"))
+        .expect("a folder of references")
+        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    let half = names.len().div_ceil(2);
+    let scores: Vec<(String, f64)> = std::thread::scope(|scope| {
+        let parts: Vec<_> = names
+            .chunks(half)
+            .map(|names| scope.spawn(|| names.iter().map(|name| score(folder, name)).collect::<Vec<_>>()))
+            .collect();
+        parts.into_iter().flat_map(|part| part.join().expect("no panic")).collect()
+    });
+    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (kind, score) in scores {
+        all.entry("all".to_owned()).or_default().push(score);
+        all.entry(kind).or_default().push(score);
+    }
+    #[allow(clippy::cast_precision_loss)]
+    let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
+    all.into_iter().map(|(kind, scores)| (kind, mean(&scores))).collect()
+}
+
+fn score(folder: &Path, name: &str) -> (String, f64) {
+    let truth = fs::read(folder.join(format!("ground-truth/{name}.json"))).expect("a reference");
+    let truth: Value = serde_json::from_slice(&truth).expect("JSON");
+    let packed = File::open(folder.join(format!("html/{name}.html.gz"))).expect("a page");
+    let mut page = Vec::new();
+    GzDecoder::new(packed).read_to_end(&mut page).expect("a page");
+    let address = truth["url"].as_str().unwrap_or_default();
+    let url = Url::parse(address).or_else(|_| Url::parse(&format!("https://{address}")));
+    let url = url.or_else(|_| Url::parse("https://example.com/")).expect("a URL");
+    let read = convert(&String::from_utf8_lossy(&page), &url, Format::Text).body;
+    let wanted = truth["ground_truth"]["main_content"].as_str().unwrap_or_default();
+    let kind = truth["_internal"]["page_type"]["primary"].as_str().unwrap_or_default().to_owned();
+    (kind, f1(&words(&read), &words(wanted)))
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn f1(found: &HashMap<String, usize>, wanted: &HashMap<String, usize>) -> f64 {
+    let all = found.values().sum::<usize>() + wanted.values().sum::<usize>();
+    let times = |word: &String| wanted.get(word).copied().unwrap_or_default();
+    let both: usize = found.iter().map(|(word, count)| times(word).min(*count)).sum();
+    if all == 0 { 1.0 } else { 2.0 * both as f64 / all as f64 }
+}
+
+fn words(text: &str) -> HashMap<String, usize> {
+    let mut words = HashMap::new();
+    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
+        *words.entry(word.to_lowercase()).or_default() += 1;
+    }
+    words
+}
