@@ -119,6 +119,11 @@ fn extending() {
 }
 
 #[test]
+fn reading() {
+    runs("docs/reading.md", "");
+}
+
+#[test]
 fn troubleshooting() {
     runs("docs/troubleshooting.md", PLUGIN);
 }
@@ -137,6 +142,7 @@ fn every_document_is_run() {
         "performance",
         "plugins",
         "policy",
+        "reading",
         "sandbox",
         "security",
         "skills",

@@ -224,7 +224,7 @@ fn after_a_change_of_address(allowed: &str) -> (usize, String) {
     let port: u16 = port.expect("a port");
     let victim = Victim::at(port);
     let mut server = serve(program);
-    let url = format!("http://changing.example.com:{port}/");
+    let url = format!("http://changing.example.com:{port}/#full");
     let result = server.call("ReadDocs", json!({"url": url, "wait_ms": 6000, "format": "text"}));
     (victim.count(), success(&result).to_owned())
 }
