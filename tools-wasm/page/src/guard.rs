@@ -29,7 +29,7 @@ pub(crate) fn parse(source: &str, limits: Limits, has_scripts: bool) -> Page {
         cut = parser.tokenizer.sink.sink.reached(limits);
     }
     let guard = parser.finish();
-    Page { document: guard.document, elements: guard.elements.get(), cut }
+    Page { document: guard.document, elements: guard.elements.get(), cut, is_for_no_scripts: !has_scripts }
 }
 
 /// The document as the parser's sink, with counters. Errors of the markup are dropped: hostile

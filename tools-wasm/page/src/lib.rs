@@ -34,6 +34,8 @@ pub struct Page {
     pub elements: u32,
     /// Which limit ended it.
     pub cut: Option<Cut>,
+    /// Whether it was parsed as for browsers that run no scripts: what is in `noscript` is the page.
+    pub is_for_no_scripts: bool,
 }
 
 /// Why the rest of a page was left out: the limit.

@@ -44,6 +44,8 @@ const LIMITS: Limits = Limits { depth: 1000, elements: 120_000 };
 /// A parsed page.
 pub(crate) struct Page {
     dom: Dom,
+    /// What is in `noscript` is a part of the page.
+    is_for_no_scripts: bool,
     notes: Vec<String>,
 }
 
@@ -60,22 +62,22 @@ impl Page {
         let parsed = scorpiox_page::parse(kept, LIMITS);
         notes.extend(parsed.cut.map(|cut| format!("What follows was left out: {cut}.")));
         flatten::flatten(&parsed.document);
-        Self { dom: parsed.document, notes }
+        Self { dom: parsed.document, is_for_no_scripts: parsed.is_for_no_scripts, notes }
     }
 
     /// Whether the page shows little until its scripts run.
     pub(crate) fn needs_scripts(&self) -> bool {
-        shell::is_shell(&self.dom)
+        shell::is_shell(&self.dom, self.is_for_no_scripts)
     }
 
     /// Whether there is anything to read.
     pub(crate) fn has_text(&self) -> bool {
-        shell::has_text(&self.dom)
+        shell::has_text(&self.dom, self.is_for_no_scripts)
     }
 
     /// The content in a format, the part that is asked for first.
     pub(crate) fn read(mut self, url: &Url, part: &Part, format: Format) -> Document {
-        let mut content = choose::choose(self.dom, url, part);
+        let mut content = choose::choose(self.dom, self.is_for_no_scripts, url, part);
         if format == Format::Text {
             pictures::drop_alone(&mut content.root);
         }

@@ -12,16 +12,18 @@ const ROOTS: &str = "#root, #app, #__next, #__nuxt, #___gatsby, #svelte, #react-
     #main-app, #app-root, #root-app, #docsify, #swagger-ui, #redoc, app-root, [ng-app], [data-reactroot], \
     [data-server-rendered], [data-ember-action], [ng-version], [data-v-app], rapi-doc, redoc, elements-api";
 
-pub(super) fn has_text(dom: &Dom) -> bool {
-    visible_chars(dom, 1) > 0 || dom.select("body img[src], body math, body svg text").exists()
+/// Where `noscript` is a part of the page, so is its text.
+pub(super) fn has_text(dom: &Dom, is_for_no_scripts: bool) -> bool {
+    visible_chars(dom, is_for_no_scripts, 1) > 0
+        || dom.select("body img[src], body math, body svg text").exists()
 }
 
-pub(super) fn is_shell(dom: &Dom) -> bool {
+pub(super) fn is_shell(dom: &Dom, is_for_no_scripts: bool) -> bool {
     let scripts = dom.select("script").nodes().iter().any(runs);
     if !scripts {
         return false;
     }
-    let chars = visible_chars(dom, LITTLE_TEXT + 1);
+    let chars = visible_chars(dom, is_for_no_scripts, LITTLE_TEXT + 1);
     let has_little = chars <= LITTLE_TEXT;
     chars < HARDLY_ANY || has_little && (dom.select(ROOTS).exists() || asks_for_scripts(dom))
 }
@@ -40,12 +42,13 @@ fn asks_for_scripts(dom: &Dom) -> bool {
 }
 
 /// Characters that a reader sees, without white space; counting ends at `enough`.
-fn visible_chars(dom: &Dom, enough: usize) -> usize {
+fn visible_chars(dom: &Dom, is_for_no_scripts: bool, enough: usize) -> usize {
     let Some(body) = dom.body() else { return 0 };
     let mut count = 0;
     for text in body.descendants_it().filter(NodeRef::is_text) {
         let is_unseen = |node: &NodeRef<'_>| {
-            ["script", "style", "noscript", "template", "title"].iter().any(|name| node.has_name(name))
+            ["script", "style", "template", "title"].iter().any(|name| node.has_name(name))
+                || !is_for_no_scripts && node.has_name("noscript")
         };
         if text.ancestors_it(None).any(|node| is_unseen(&node)) {
             continue;

@@ -243,6 +243,22 @@ fn a_frame_for_scripts_is_opened_in_the_browser() {
 }
 
 #[test]
+fn a_page_that_is_in_noscript_is_no_frame() {
+    let posts = "This is a post of the topic, with commas, and long enough to count as text. ".repeat(8);
+    let page = format!(
+        "<html><head><title>Topic</title></head><body><noscript><div class=topic-body><p>{posts}</p></div>\
+         <p>Best viewed with JavaScript enabled.</p></noscript><div id=root></div><script src=/app.js></script></body></html>"
+    );
+    let mut web = Fake::html(&page).with_browser(&article(""));
+    let output = web.read();
+    assert!(web.renders.is_empty() && output.text.contains("This is a post"), "{}", output.text);
+    // Markup in a `noscript` that is not read is nothing to read.
+    let tracked =
+        content("<noscript><img src=pixel.gif></noscript><p>More words of the article, with commas.</p>");
+    assert!(!tracked.contains("pixel") && tracked.contains("More words"), "{tracked}");
+}
+
+#[test]
 fn wait_ms_asks_for_the_browser() {
     let mut web = Fake::html(&article("<p>This paragraph is static.</p>"))
         .with_browser(&article("<p>This paragraph is dynamic.</p>"));
