@@ -42,8 +42,8 @@ pub struct LeftOut {
 /// content, they are kept whole.
 pub fn keep_content(dom: &Document, url: &Url, asked: &[NodeId]) -> LeftOut {
     let outline = Outline::of(dom);
-    let facts = Facts::of(dom);
-    let mut kept = choice::choose(&outline, judge(&outline, &facts, url));
+    let facts = Facts::of(dom, url);
+    let mut kept = choice::choose(&outline, judge(&outline, &facts));
     choice::keep_asked(&outline, asked, &mut kept);
     prune::prune(dom, &outline, &kept);
     outline.left_out(&kept)
@@ -51,8 +51,8 @@ pub fn keep_content(dom: &Document, url: &Url, asked: &[NodeId]) -> LeftOut {
 
 /// How likely each block is wanted. Each row is made twice: a page has up to 100,000 blocks, and all rows would take
 /// a kilobyte each.
-fn judge(outline: &Outline, facts: &Facts, url: &Url) -> Vec<f32> {
-    let describer = Describer::new(outline, facts, url);
+fn judge(outline: &Outline, facts: &Facts) -> Vec<f32> {
+    let describer = Describer::new(outline, facts);
     let mut row = Vec::new();
     let blocks = 0..outline.blocks.len();
     let first: Vec<f32> = blocks
@@ -76,13 +76,12 @@ fn judge(outline: &Outline, facts: &Facts, url: &Url) -> Vec<f32> {
 pub struct Blocks {
     outline: Outline,
     facts: Facts,
-    url: Url,
 }
 
 impl Blocks {
     /// Takes a page apart.
     pub fn of(dom: &Document, url: &Url) -> Self {
-        Self { outline: Outline::of(dom), facts: Facts::of(dom), url: url.clone() }
+        Self { outline: Outline::of(dom), facts: Facts::of(dom, url) }
     }
 
     /// What each says.
@@ -92,7 +91,7 @@ impl Blocks {
 
     /// What is known of each.
     pub fn rows(&self) -> Vec<Vec<f32>> {
-        let describer = Describer::new(&self.outline, &self.facts, &self.url);
+        let describer = Describer::new(&self.outline, &self.facts);
         self.each(|index, row| describer.describe(index, row))
     }
 

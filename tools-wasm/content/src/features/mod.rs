@@ -10,8 +10,6 @@ mod reading;
 mod second;
 mod text;
 
-use url::Url;
-
 pub(crate) use page::Facts;
 pub(crate) use second::Judged;
 
@@ -35,7 +33,7 @@ pub(crate) struct Describer<'a> {
 }
 
 impl<'a> Describer<'a> {
-    pub(crate) fn new(outline: &'a Outline, facts: &Facts, url: &Url) -> Self {
+    pub(crate) fn new(outline: &'a Outline, facts: &Facts) -> Self {
         let said = Said::of_all(outline, facts);
         let (mut before, mut linked_before) = (vec![0], vec![0]);
         for (index, block) in outline.blocks.iter().enumerate() {
@@ -44,7 +42,7 @@ impl<'a> Describer<'a> {
         }
         Self {
             heading: place::first_heading(outline),
-            page: page::describe(outline, facts, &said, url),
+            page: page::describe(outline, facts, &said),
             reading: Reading::new(outline, &said),
             groups: Groups::new(outline),
             outline,

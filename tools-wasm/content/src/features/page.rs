@@ -40,10 +40,12 @@ pub(crate) struct Facts {
     whole_title: String,
     kind: String,
     data: [bool; KINDS.len()],
+    address: Url,
 }
 
 impl Facts {
-    pub(crate) fn of(dom: &Document) -> Self {
+    /// From a page that came from an address.
+    pub(crate) fn of(dom: &Document, url: &Url) -> Self {
         let title = dom.select_single("title").text().to_lowercase();
         let kind = dom.select_single("meta[property='og:type']").attr_or("content", "").to_lowercase();
         let mut data = [false; KINDS.len()];
@@ -56,7 +58,8 @@ impl Facts {
                 *is |= names.iter().any(|name| text.contains(name));
             }
         }
-        Self { title: words(&title).map(str::to_owned).collect(), whole_title: title, kind, data }
+        let address = own_address(dom, url).unwrap_or_else(|| url.clone());
+        Self { title: words(&title).map(str::to_owned).collect(), whole_title: title, kind, data, address }
     }
 
     /// Whether a text is the title, or its beginning before the name of the site.
@@ -66,7 +69,16 @@ impl Facts {
     }
 }
 
-pub(super) fn describe(outline: &Outline, facts: &Facts, said: &[Said], url: &Url) -> Vec<f32> {
+/// The address that the page says is its own: copies of it are the same page. The front page of a site is named by
+/// mistake on all of its pages.
+fn own_address(dom: &Document, url: &Url) -> Option<Url> {
+    let link = dom.select_single("link[rel=canonical][href]").attr("href");
+    let said = link.or_else(|| dom.select_single("meta[property='og:url'][content]").attr("content"))?;
+    let address = url.join(&said).ok()?;
+    (address.has_host() && address.path() != "/").then_some(address)
+}
+
+pub(super) fn describe(outline: &Outline, facts: &Facts, said: &[Said]) -> Vec<f32> {
     let all = outline.words();
     let blocks = outline.blocks.len();
     let has = |tag: Tag| outline.elements.iter().filter(move |e| e.tag == tag && e.sums.blocks > 0);
@@ -77,7 +89,7 @@ pub(super) fn describe(outline: &Outline, facts: &Facts, said: &[Said], url: &Ur
     let sentences = said.iter().map(|said| u64::from(said.sentences)).sum::<u64>();
     let largest = has(Tag::ARTICLE).map(|article| article.sums.words).max().unwrap_or(0);
     let links = said.iter().filter(|said| said.linked == said.words).count();
-    let (host, path) = (url.host_str().unwrap_or_default(), url.path());
+    let (host, path) = (facts.address.host_str().unwrap_or_default(), facts.address.path());
     let mut row = vec![
         log(blocks),
         log(all),
