@@ -8,40 +8,12 @@
 use std::fmt::Write as _;
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_tool_kit::memory::MemoryClient;
-use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryWeb, Silent};
 use serde_json::json;
 
 const FORMATS: [&str; 3] = ["markdown", "text", "html"];
 /// Words are told apart by letters of their numbers.
 const LETTERS: [char; 10] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
-
-struct Server(Vec<u8>);
-
-struct Silent;
-
-impl Web for Server {
-    fn fetch(&mut self, request: Request) -> Result<Response, WebError> {
-        let headers = vec![("content-type".to_owned(), "application/pdf".to_owned())];
-        Ok(Response { url: request.url, status: 200, headers, body: self.0.clone() })
-    }
-
-    fn begin(&mut self, _request: Request) -> Result<u32, WebError> {
-        Err(WebError::Cancelled)
-    }
-
-    fn next(&mut self, _timeout_ms: u32) -> Option<(u32, Result<Response, WebError>)> {
-        None
-    }
-
-    fn render(&mut self, _url: &str, _wait_ms: u32) -> Result<Rendered, WebError> {
-        Err(WebError::Cancelled)
-    }
-}
-
-impl Progress for Silent {
-    fn report(&mut self, _done: u32, _total: Option<u32>, _message: &str) {}
-}
 
 fuzz_target!(|input: &str| {
     let mut page = String::new();
@@ -87,7 +59,7 @@ fuzz_target!(|input: &str| {
     for format in FORMATS {
         let arguments = json!({ "url": "https://example.com/x.pdf", "format": format }).to_string();
         let client = MemoryClient { room: 4_000_000, prefix: "" };
-        let mut server = Server(file.clone().into_bytes());
+        let mut server = MemoryWeb { content_type: "application/pdf", body: file.as_bytes() };
         if let Ok(output) = read_docs::call(&mut server, &mut Silent, &client, &arguments) {
             let text: String = output.text.chars().filter(|c| !c.is_whitespace()).collect();
             // Lines that are no words may change where the words go, or hide them.

@@ -4,8 +4,8 @@
 use std::cell::Cell;
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_tool_kit::memory::{MemoryClient, MemoryStore};
-use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryStore, Silent};
+use scorpiox_tool_kit::web::{Rendered, Request, Response, Web, WebError};
 
 struct Site<'a> {
     body: &'a [u8],
@@ -33,12 +33,6 @@ impl Web for Site<'_> {
     fn render(&mut self, _: &str, _: u32) -> Result<Rendered, WebError> {
         Err(WebError::NoBrowser("none".to_owned()))
     }
-}
-
-struct Silent;
-
-impl Progress for Silent {
-    fn report(&mut self, _: u32, _: Option<u32>, _: &str) {}
 }
 
 fuzz_target!(|input: (bool, &[u8])| {

@@ -1,10 +1,11 @@
-//! A store and a client in memory, for tests of a tool's logic.
+//! A store, a client and a web of one answer in memory, for tests of a tool's logic.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use crate::client::Client;
 use crate::store::{Entry, Order, Store, StoreError};
+use crate::web::{Progress, Rendered, Request, Response, Web, WebError};
 
 /// Keeps entries in a map and counts what was touched, so that tests can assert how
 /// much an operation reads and writes.
@@ -102,4 +103,40 @@ impl Client for MemoryClient {
     fn tool_name(&self, tool: &str) -> String {
         format!("{}{tool}", self.prefix)
     }
+}
+
+/// A web where every address has the same answer, and no browser is.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryWeb<'a> {
+    /// The `Content-Type`.
+    pub content_type: &'a str,
+    /// The bytes.
+    pub body: &'a [u8],
+}
+
+impl Web for MemoryWeb<'_> {
+    fn fetch(&mut self, request: Request) -> Result<Response, WebError> {
+        let headers = vec![("content-type".to_owned(), self.content_type.to_owned())];
+        Ok(Response { url: request.url, status: 200, headers, body: self.body.to_vec() })
+    }
+
+    fn begin(&mut self, _request: Request) -> Result<u32, WebError> {
+        Err(WebError::Failed("one request at a time".to_owned()))
+    }
+
+    fn next(&mut self, _timeout_ms: u32) -> Option<(u32, Result<Response, WebError>)> {
+        None
+    }
+
+    fn render(&mut self, _url: &str, _wait_ms: u32) -> Result<Rendered, WebError> {
+        Err(WebError::NoBrowser("There is no browser.".to_owned()))
+    }
+}
+
+/// Hears of progress and says nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn report(&mut self, _done: u32, _total: Option<u32>, _message: &str) {}
 }

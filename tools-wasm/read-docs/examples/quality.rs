@@ -6,9 +6,15 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use support::{data, readability, turndown};
+use support::{data, readability, references, turndown};
 
 fn main() {
+    if let Some(folder) = data::folder_or_skipped("wcxb") {
+        for (kind, score) in references::measure(&folder) {
+            println!("{kind}: mean F1 {score:.4}");
+        }
+        println!();
+    }
     if let Some(folder) = data::folder_or_skipped("readability") {
         articles(&readability::measure(&folder));
     }

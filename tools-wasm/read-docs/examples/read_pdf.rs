@@ -6,43 +6,16 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use scorpiox_tool_kit::memory::MemoryClient;
-use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryWeb, Silent};
 use serde_json::json;
-
-struct File(Vec<u8>);
-
-struct Silent;
-
-impl Web for File {
-    fn fetch(&mut self, request: Request) -> Result<Response, WebError> {
-        let headers = vec![("content-type".to_owned(), "application/pdf".to_owned())];
-        Ok(Response { url: request.url, status: 200, headers, body: std::mem::take(&mut self.0) })
-    }
-
-    fn begin(&mut self, _request: Request) -> Result<u32, WebError> {
-        Err(WebError::Cancelled)
-    }
-
-    fn next(&mut self, _timeout_ms: u32) -> Option<(u32, Result<Response, WebError>)> {
-        None
-    }
-
-    fn render(&mut self, _url: &str, _wait_ms: u32) -> Result<Rendered, WebError> {
-        Err(WebError::Cancelled)
-    }
-}
-
-impl Progress for Silent {
-    fn report(&mut self, _done: u32, _total: Option<u32>, _message: &str) {}
-}
 
 fn main() {
     let mut arguments = std::env::args().skip(1).map(PathBuf::from);
     let out = arguments.next().expect("a folder for what is read");
     std::fs::create_dir_all(&out).expect("a folder");
     for path in arguments {
-        let mut web = File(std::fs::read(&path).expect("a file"));
+        let body = std::fs::read(&path).expect("a file");
+        let mut web = MemoryWeb { content_type: "application/pdf", body: &body };
         let start = Instant::now();
         let client = MemoryClient { room: 20_000_000, prefix: "" };
         let asked = json!({"url": "https://example.com/x.pdf"}).to_string();

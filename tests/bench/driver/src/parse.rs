@@ -12,8 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use scorpiox_tool_kit::files::{Files, FilesError};
-use scorpiox_tool_kit::memory::MemoryClient;
-use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryWeb, Silent};
 
 use crate::measure::median;
 use crate::requests::{Requests, call};
@@ -26,7 +25,7 @@ const PAGE_BYTES: std::ops::Range<u64> = 20_000..200_000;
 const PAGES: usize = 12;
 /// A picture of 24 bits a pixel, which is made smaller.
 const PICTURE: (u32, u32) = (2400, 1600);
-const MOST: f64 = 2.5;
+const MOST: f64 = 2.0;
 
 pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -85,7 +84,7 @@ fn documents(program: &Program, bodies: Arc<Vec<Vec<u8>>>, effort: Effort) -> Re
         for (page, body) in bodies.iter().enumerate() {
             let begin = Instant::now();
             read_docs::call(
-                &mut Given(body),
+                &mut MemoryWeb { content_type: "text/html", body },
                 &mut Silent,
                 &MemoryClient::default(),
                 r#"{"url":"http://example.org/"}"#,
@@ -187,33 +186,6 @@ fn picture() -> Vec<u8> {
         }
     }
     bytes
-}
-
-struct Given<'a>(&'a [u8]);
-
-impl Web for Given<'_> {
-    fn fetch(&mut self, request: Request) -> Result<Response, WebError> {
-        let headers = vec![("content-type".to_owned(), "text/html".to_owned())];
-        Ok(Response { url: request.url, status: 200, headers, body: self.0.to_vec() })
-    }
-
-    fn begin(&mut self, _: Request) -> Result<u32, WebError> {
-        Err(WebError::Cancelled)
-    }
-
-    fn next(&mut self, _: u32) -> Option<(u32, Result<Response, WebError>)> {
-        None
-    }
-
-    fn render(&mut self, _: &str, _: u32) -> Result<Rendered, WebError> {
-        Err(WebError::NoBrowser("There is no browser.".to_owned()))
-    }
-}
-
-struct Silent;
-
-impl Progress for Silent {
-    fn report(&mut self, _: u32, _: Option<u32>, _: &str) {}
 }
 
 struct Disk;

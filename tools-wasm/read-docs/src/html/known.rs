@@ -2,6 +2,7 @@
 
 use dom_query::{Document as Dom, NodeRef};
 use dom_smoothie::{Config, Readability};
+use scorpiox_page::line;
 use url::Url;
 
 use super::tree::{Element, Node};
@@ -68,7 +69,7 @@ impl About {
     pub(super) fn of(dom: Dom, url: &Url) -> (Dom, Self) {
         let reader = Readability { doc: dom, doc_url: Some(url.to_string()), config: Config::default() };
         let data = reader.get_article_metadata(reader.parse_json_ld());
-        let known = |text: Option<String>| text.map(|text| one_line(&text)).filter(|text| !text.is_empty());
+        let known = |text: Option<String>| text.map(|text| line::whole(&text)).filter(|text| !text.is_empty());
         let site = known(data.site_name);
         let title = known(Some(data.title));
         let is_name = |name: &String| {
@@ -97,7 +98,7 @@ impl About {
             (None, [only]) if is_part(&only.text(), title) || stands_first(dom, only) => only,
             _ => return,
         };
-        self.title = Some(one_line(&heading.text()));
+        self.title = Some(line::whole(&heading.text()));
         heading.remove_from_parent();
     }
 
@@ -210,10 +211,6 @@ fn is_part(text: &str, whole: &str) -> bool {
     let spaced = |text: &str| format!(" {} ", words(text).join(" "));
     let text = spaced(text);
     !text.trim().is_empty() && spaced(whole).contains(&text)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
