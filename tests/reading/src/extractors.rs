@@ -26,6 +26,7 @@ fn read_docs(page: &Page) -> String {
 /// The choice alone, on pages that it was grown on too.
 fn content(page: &Page) -> String {
     let parsed = scorpiox_page::parse(&page.html, LIMITS);
+    parsed.drop_no_scripts();
     scorpiox_content::keep_content(&parsed.document, &page.url, &[]);
     // What is there for browsers without scripts has been chosen or not; the writer would drop it unseen.
     for node in parsed.document.select("noscript").nodes() {

@@ -30,6 +30,7 @@ fn main() -> io::Result<()> {
         let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let source = String::from_utf8_lossy(&fs::read(file)?).into_owned();
         let page = scorpiox_page::parse(&source, LIMITS);
+        page.drop_no_scripts();
         let blocks = Blocks::of(&page.document, &url);
         let rows = match given {
             None => {

@@ -23,9 +23,10 @@ const IN_GAP: f32 = 0.03;
 const HEADING: f32 = 0.2;
 
 /// On a page with listings, which is documentation, all of its landmark stays where this part of it does, but for what is
-/// hardly likely.
+/// hardly likely, and for long blocks.
 const OF_LANDMARK: f32 = 0.75;
 const IN_LANDMARK: f32 = 0.05;
+const MOST_IN_LANDMARK: u32 = 60;
 /// A page of fewer words is read whole, but for what is hidden or in elements for what stands beside the text.
 const FEW_WORDS: u32 = 100;
 
@@ -63,7 +64,9 @@ fn fill_landmarks(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
         is_landmark && number(words[at]) >= OF_LANDMARK * number(element.sums.words)
     };
     for (index, block) in outline.blocks.iter().enumerate() {
-        kept[index] |= likely[index] >= IN_LANDMARK && outline.around(block.element).any(is_kept);
+        kept[index] |= block.words <= MOST_IN_LANDMARK
+            && likely[index] >= IN_LANDMARK
+            && outline.around(block.element).any(is_kept);
     }
 }
 

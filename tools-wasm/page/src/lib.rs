@@ -38,6 +38,15 @@ pub struct Page {
     pub is_for_no_scripts: bool,
 }
 
+impl Page {
+    /// Removes what only browsers without scripts show, where the page was parsed as for others: it is markup as text.
+    pub fn drop_no_scripts(&self) {
+        if !self.is_for_no_scripts {
+            self.document.select("noscript").remove();
+        }
+    }
+}
+
 /// Why the rest of a page was left out: the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {

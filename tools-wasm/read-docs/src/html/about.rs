@@ -16,14 +16,14 @@ const INDEX: &str = "/llms.txt";
 impl Page {
     /// What addresses in the page are relative to.
     pub(crate) fn base(&self, url: &Url) -> Url {
-        let base = self.dom.base_uri().and_then(|base| url.join(&base).ok());
+        let base = self.parsed.document.base_uri().and_then(|base| url.join(&base).ok());
         base.filter(|base| !base.cannot_be_a_base()).unwrap_or_else(|| url.clone())
     }
 
     /// The `<link>` elements: a parser that finds text in the head moves them to the body.
     pub(crate) fn links(&self) -> Vec<Link> {
         let value = |node: &NodeRef<'_>, name: &str| node.attr_or(name, "").to_string();
-        let links = self.dom.select("link[rel][href]");
+        let links = self.parsed.document.select("link[rel][href]");
         let found = links.nodes().iter().take(MAX_LINKS).map(|node| Link {
             relation: value(node, "rel"),
             kind: value(node, "type"),
@@ -34,14 +34,14 @@ impl Page {
 
     /// The address of an index that a sentence near the top of the page names.
     pub(crate) fn said_index(&self) -> Option<String> {
-        let body = self.dom.body()?;
+        let body = self.parsed.document.body()?;
         let texts = body.descendants_it().filter(NodeRef::is_text).take(MAX_TEXTS);
         texts.filter(|text| !is_script(text)).find_map(|text| named(&text.text()))
     }
 
     /// The title in the head.
     pub(crate) fn title(&self) -> String {
-        self.dom.select_single("head title, title").text().to_string()
+        self.parsed.document.select_single("head title, title").text().to_string()
     }
 }
 

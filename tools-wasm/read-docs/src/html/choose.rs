@@ -22,7 +22,7 @@ pub(super) struct Content {
     pub(super) has_part: Option<bool>,
 }
 
-pub(super) fn choose(dom: Dom, is_for_no_scripts: bool, url: &Url, part: &Part) -> Content {
+pub(super) fn choose(dom: Dom, url: &Url, part: &Part) -> Content {
     let base = dom.base_uri().map(|base| base.to_string());
     let links = Links::of_page(url, base.as_deref());
     mark::prepare(&dom);
@@ -33,9 +33,6 @@ pub(super) fn choose(dom: Dom, is_for_no_scripts: bool, url: &Url, part: &Part) 
     } else {
         scorpiox_content::keep_content(&dom, url, section.as_deref().unwrap_or_default())
     };
-    if !is_for_no_scripts {
-        clean::drop_no_scripts(&dom);
-    }
     mark::mark(&dom);
     clean::clean(&dom);
     scorpiox_content::images::drop_repeated(&dom);

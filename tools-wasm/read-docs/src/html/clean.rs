@@ -19,8 +19,3 @@ pub(super) fn clean(dom: &Dom) {
         node.rename(if is_in_line { "span" } else { "div" });
     }
 }
-
-/// Removes what only browsers without scripts show.
-pub(super) fn drop_no_scripts(dom: &Dom) {
-    dom.select("noscript").remove();
-}

@@ -69,7 +69,8 @@ impl About {
     pub(super) fn of(dom: Dom, url: &Url) -> (Dom, Self) {
         let reader = Readability { doc: dom, doc_url: Some(url.to_string()), config: Config::default() };
         let data = reader.get_article_metadata(reader.parse_json_ld());
-        let known = |text: Option<String>| text.map(|text| line::whole(&text)).filter(|text| !text.is_empty());
+        let known =
+            |text: Option<String>| text.map(|text| line::whole(&text)).filter(|text| !text.is_empty());
         let site = known(data.site_name);
         let title = known(Some(data.title));
         let is_name = |name: &String| {

@@ -25,7 +25,6 @@ mod space;
 mod tabs;
 pub(crate) mod tree;
 
-use dom_query::Document as Dom;
 use scorpiox_page::Limits;
 use scorpiox_tool_kit::args::shown;
 use url::Url;
@@ -43,9 +42,7 @@ const LIMITS: Limits = Limits { depth: 1000, elements: 120_000 };
 
 /// A parsed page.
 pub(crate) struct Page {
-    dom: Dom,
-    /// What is in `noscript` is a part of the page.
-    is_for_no_scripts: bool,
+    parsed: scorpiox_page::Page,
     notes: Vec<String>,
 }
 
@@ -60,24 +57,25 @@ impl Page {
             ));
         }
         let parsed = scorpiox_page::parse(kept, LIMITS);
-        notes.extend(parsed.cut.map(|cut| format!("What follows was left out: {cut}.")));
+        notes.extend(parsed.cut.as_ref().map(|cut| format!("What follows was left out: {cut}.")));
         flatten::flatten(&parsed.document);
-        Self { dom: parsed.document, is_for_no_scripts: parsed.is_for_no_scripts, notes }
+        Self { parsed, notes }
     }
 
     /// Whether the page shows little until its scripts run.
     pub(crate) fn needs_scripts(&self) -> bool {
-        shell::is_shell(&self.dom, self.is_for_no_scripts)
+        shell::is_shell(&self.parsed.document, self.parsed.is_for_no_scripts)
     }
 
     /// Whether there is anything to read.
     pub(crate) fn has_text(&self) -> bool {
-        shell::has_text(&self.dom, self.is_for_no_scripts)
+        shell::has_text(&self.parsed.document, self.parsed.is_for_no_scripts)
     }
 
     /// The content in a format, the part that is asked for first.
     pub(crate) fn read(mut self, url: &Url, part: &Part, format: Format) -> Document {
-        let mut content = choose::choose(self.dom, self.is_for_no_scripts, url, part);
+        self.parsed.drop_no_scripts();
+        let mut content = choose::choose(self.parsed.document, url, part);
         if format == Format::Text {
             pictures::drop_alone(&mut content.root);
         }
@@ -105,8 +103,8 @@ pub fn convert(source: &str, url: &Url, format: Format) -> Document {
 /// A piece of HTML, all of it, with its links as they are.
 pub fn convert_fragment(source: &str, format: Format) -> String {
     let page = Page::parse(source);
-    mark::all(&page.dom);
-    let mut root = tree::of(&page.dom.root(), &links::Links::as_they_are());
+    mark::all(&page.parsed.document);
+    let mut root = tree::of(&page.parsed.document.root(), &links::Links::as_they_are());
     space::collapse(&mut root);
     write::write(&root, format)
 }
@@ -114,9 +112,9 @@ pub fn convert_fragment(source: &str, format: Format) -> String {
 /// The nodes of a piece of HTML, all of it, with its links made absolute.
 pub(crate) fn nodes_of_fragment(source: &str, base: &Url) -> Vec<tree::Node> {
     let page = Page::parse(source);
-    mark::all(&page.dom);
-    let own = page.dom.base_uri().map(|base| base.to_string());
-    let root = tree::of(&page.dom.root(), &links::Links::of_page(base, own.as_deref()));
+    mark::all(&page.parsed.document);
+    let own = page.parsed.document.base_uri().map(|base| base.to_string());
+    let root = tree::of(&page.parsed.document.root(), &links::Links::of_page(base, own.as_deref()));
     // The parser puts a page around every piece.
     without(without(root.children, "html"), "body")
 }
