@@ -27,9 +27,12 @@ fuzz_target!(|input: (u8, &[u8])| {
     let content_type = TYPES[usize::from(choice) % TYPES.len()];
     let format = FORMATS[usize::from(choice) / TYPES.len() % FORMATS.len()];
     let arguments = json!({ "url": "https://example.org/docs/x", "format": format }).to_string();
-    if let Ok(output) =
-        read_docs::call(&mut MemoryWeb { content_type, body }, &mut Silent, &MemoryClient::default(), &arguments)
-    {
+    if let Ok(output) = read_docs::call(
+        &mut MemoryWeb { content_type, body },
+        &mut Silent,
+        &MemoryClient::default(),
+        &arguments,
+    ) {
         assert!(output.text.chars().count() <= MOST_CHARS);
         assert!(output.structured.is_some());
     }

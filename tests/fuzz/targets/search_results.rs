@@ -92,7 +92,9 @@ fuzz_target!(|results: Vec<(&str, &str, &str)>| {
     }
     let twice = search(with_addresses().chain(with_addresses()));
     assert_eq!(once.len(), twice.len(), "{once:#?} {twice:#?}");
-    let again = search(once.iter().map(|result| (text(result, "url"), text(result, "title"), text(result, "snippet"))));
+    let again = search(
+        once.iter().map(|result| (text(result, "url"), text(result, "title"), text(result, "snippet"))),
+    );
     let urls = |all: &[Value]| all.iter().map(|result| text(result, "url").to_owned()).collect::<Vec<_>>();
     let mut left = urls(&once);
     left.retain(|url| !urls(&again).contains(url));

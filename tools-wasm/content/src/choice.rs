@@ -7,6 +7,7 @@ use dom_query::NodeId;
 use crate::features::number;
 use crate::fill;
 use crate::outline::Outline;
+use crate::sight::Sight;
 
 /// Which blocks are kept.
 pub(crate) fn choose(outline: &Outline, mut likely: Vec<f32>) -> Vec<bool> {
@@ -22,7 +23,7 @@ pub(crate) fn choose(outline: &Outline, mut likely: Vec<f32>) -> Vec<bool> {
 fn drop_unseen(outline: &Outline, likely: &mut [f32]) {
     const MOST: f32 = 0.4;
     let most = MOST * number(outline.words());
-    let unseen = outline.within(|element| element.is_off && number(element.sums.words) <= most);
+    let unseen = outline.within(|element| element.sight == Sight::Off && number(element.sums.words) <= most);
     for (block, likely) in outline.blocks.iter().zip(likely) {
         if unseen[block.element] {
             *likely = 0.0;

@@ -14,6 +14,7 @@ mod marks;
 mod outline;
 mod prune;
 pub mod section;
+mod sight;
 mod tags;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use dom_query::{Document, NodeData, NodeId, NodeRef};
 
 use crate::LeftOut;
 use crate::marks::{Marks, Vocabulary};
+use crate::sight::{self, Sight};
 use crate::tags::Tag;
 use crate::words::words;
 
@@ -23,14 +24,11 @@ pub(crate) struct Element {
     /// How many elements it is in.
     pub(crate) depth: usize,
     pub(crate) marks: Marks,
-    /// By an attribute of its own.
-    pub(crate) is_hidden: bool,
+    pub(crate) sight: Sight,
     /// By its role.
     pub(crate) is_main: bool,
     /// Whether it, or what it is in, is named as something that readers unfold.
     unfolds: bool,
-    /// Hidden by an attribute of its own, and not for readers to unfold.
-    pub(crate) is_off: bool,
     /// Elements of its parent with the same kind and classes, itself among them.
     pub(crate) alike: u32,
     pub(crate) sums: Sums,
@@ -87,7 +85,7 @@ pub(crate) struct Outline {
 
 impl Outline {
     pub(crate) fn of(dom: &Document) -> Self {
-        let mut walk = Walk::new(unfolded(dom));
+        let mut walk = Walk::new(sight::unfolded(dom));
         let root = dom.body().unwrap_or_else(|| dom.root());
         walk.go(root);
         walk.end()
@@ -221,21 +219,15 @@ impl Walk {
                     // What is numbered, such as `post-17`, is alike.
                     let class: String = class.chars().filter(|c| !c.is_ascii_digit()).collect();
                     let role = hasher.hash_one((role, name, class));
-                    // What is hidden until it is found is there to be found.
-                    let is_off = attribute("hidden").is_some_and(|value| value != "until-found")
-                        || attribute("style").is_some_and(hides);
-                    let is_hidden =
-                        is_off || attribute("hidden").is_some() || attribute("aria-hidden") == Some("true");
                     let unfolds =
                         self.unfolded.contains(id) || marks.unfolds() || up.is_some_and(|up| up.unfolds);
-                    let is_off = is_off && !unfolds;
+                    let sight = Sight::of(attribute, unfolds);
                     Some(Element {
                         tag,
                         marks,
-                        is_hidden,
-                        is_off,
-                        unfolds,
+                        sight,
                         is_main,
+                        unfolds,
                         path,
                         role,
                         kin,
@@ -368,7 +360,7 @@ impl Element {
 
     /// Not of the content, by its own kind.
     pub(crate) fn is_beside(&self) -> bool {
-        self.is_hidden || [Tag::NAV, Tag::HEADER, Tag::FOOTER, Tag::ASIDE].contains(&self.tag)
+        self.sight != Sight::Shown || [Tag::NAV, Tag::HEADER, Tag::FOOTER, Tag::ASIDE].contains(&self.tag)
     }
 
     fn new(parent: usize, node: NodeId) -> Self {
@@ -377,10 +369,9 @@ impl Element {
             tag: Tag::Block,
             depth: 0,
             marks: Marks::default(),
-            is_hidden: false,
+            sight: Sight::Shown,
             is_main: false,
             unfolds: false,
-            is_off: false,
             alike: 1,
             sums: Sums::default(),
             node,
@@ -405,25 +396,6 @@ impl Sums {
         self.stops += more.stops;
         self.sentences += more.sentences;
     }
-}
-
-/// The ids that links and buttons of the page name.
-fn unfolded(dom: &Document) -> HashSet<String> {
-    const NAMES: [&str; 4] = ["aria-controls", "data-target", "data-bs-target", "href"];
-    let controls = dom.select("[aria-controls], [data-target], [data-bs-target], a[href^='#']");
-    let mut all = HashSet::new();
-    for control in controls.nodes() {
-        for value in NAMES.iter().filter_map(|name| control.attr(name)) {
-            all.extend(value.split_ascii_whitespace().map(|id| id.trim_start_matches('#').to_owned()));
-        }
-    }
-    all
-}
-
-fn hides(style: &str) -> bool {
-    let style: String = style.chars().filter(|c| !c.is_whitespace()).collect();
-    let style = style.to_ascii_lowercase();
-    style.contains("display:none") || style.contains("visibility:hidden")
 }
 
 fn one_line(text: &str) -> String {

@@ -3,6 +3,7 @@
 use super::{Describer, number, share, yes};
 use crate::marks;
 use crate::outline::Outline;
+use crate::sight::Sight;
 use crate::tags::{self, Tag};
 
 /// Of what is absent.
@@ -32,7 +33,7 @@ impl Describer<'_> {
                 let level_of = &mut levels[usize::from(kind)];
                 *level_of = level_of.min(number(level));
             }
-            is_hidden |= element.is_hidden;
+            is_hidden |= element.sight != Sight::Shown;
             if !element.marks.is_empty() {
                 for (kind, level_of) in marks.iter_mut().enumerate() {
                     if element.marks.has(kind) {

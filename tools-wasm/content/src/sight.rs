@@ -1,0 +1,64 @@
+//! What a page hides, by attributes of the elements themselves: style sheets are not read.
+
+use std::collections::HashSet;
+
+use dom_query::Document;
+
+/// Whether readers of the page can see an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    Shown,
+    /// Hidden from some readers, or until they look for it or unfold it.
+    Hidden,
+    /// Hidden from all.
+    Off,
+}
+
+impl Sight {
+    pub(crate) fn of<'a>(attribute: impl Fn(&str) -> Option<&'a str>, unfolds: bool) -> Self {
+        let hidden = attribute("hidden");
+        // What is hidden until it is found is there to be found.
+        if hidden.is_some_and(|value| value != "until-found") || attribute("style").is_some_and(hides) {
+            return if unfolds { Self::Hidden } else { Self::Off };
+        }
+        let is_hidden = hidden.is_some() || attribute("aria-hidden") == Some("true");
+        if is_hidden { Self::Hidden } else { Self::Shown }
+    }
+}
+
+/// The ids that links and buttons of the page name.
+pub(crate) fn unfolded(dom: &Document) -> HashSet<String> {
+    const NAMES: [&str; 4] = ["aria-controls", "data-target", "data-bs-target", "href"];
+    let controls = dom.select("[aria-controls], [data-target], [data-bs-target], a[href^='#']");
+    let mut all = HashSet::new();
+    for control in controls.nodes() {
+        for value in NAMES.iter().filter_map(|name| control.attr(name)) {
+            all.extend(value.split_ascii_whitespace().map(|id| id.trim_start_matches('#').to_owned()));
+        }
+    }
+    all
+}
+
+fn hides(style: &str) -> bool {
+    let style: String = style.chars().filter(|c| !c.is_whitespace()).collect();
+    let style = style.to_ascii_lowercase();
+    style.contains("display:none") || style.contains("visibility:hidden")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_hidden_for_all_is_told_from_what_readers_unfold() {
+        let of = |name: &'static str, value: &'static str, unfolds| {
+            Sight::of(|asked: &str| (asked == name).then_some(value), unfolds)
+        };
+        assert_eq!(of("hidden", "", false), Sight::Off);
+        assert_eq!(of("hidden", "", true), Sight::Hidden);
+        assert_eq!(of("hidden", "until-found", false), Sight::Hidden);
+        assert_eq!(of("style", "color: red; DISPLAY : none", false), Sight::Off);
+        assert_eq!(of("aria-hidden", "true", false), Sight::Hidden);
+        assert_eq!(of("style", "display: block", false), Sight::Shown);
+    }
+}
