@@ -17,9 +17,11 @@ pub(crate) enum Sight {
 impl Sight {
     pub(crate) fn of<'a>(attribute: impl Fn(&str) -> Option<&'a str>, unfolds: bool) -> Self {
         let hidden = attribute("hidden");
+        // Parts of a page that React sends after the rest: a script puts them where they belong.
+        let is_sent_later = attribute("id").is_some_and(|id| id.starts_with("S:"));
         // What is hidden until it is found is there to be found.
         if hidden.is_some_and(|value| value != "until-found") || attribute("style").is_some_and(hides) {
-            return if unfolds { Self::Hidden } else { Self::Off };
+            return if unfolds || is_sent_later { Self::Hidden } else { Self::Off };
         }
         let is_hidden = hidden.is_some() || attribute("aria-hidden") == Some("true");
         if is_hidden { Self::Hidden } else { Self::Shown }
@@ -33,7 +35,8 @@ pub(crate) fn unfolded(dom: &Document) -> HashSet<String> {
     let mut all = HashSet::new();
     for control in controls.nodes() {
         for value in NAMES.iter().filter_map(|name| control.attr(name)) {
-            all.extend(value.split_ascii_whitespace().map(|id| id.trim_start_matches('#').to_owned()));
+            let ids = value.split_ascii_whitespace().map(|id| id.trim_start_matches('#'));
+            all.extend(ids.filter(|id| !id.is_empty()).map(str::to_owned));
         }
     }
     all
@@ -56,6 +59,8 @@ mod tests {
         };
         assert_eq!(of("hidden", "", false), Sight::Off);
         assert_eq!(of("hidden", "", true), Sight::Hidden);
+        let sent_later = |asked: &str| (asked == "hidden").then_some("").or((asked == "id").then_some("S:0"));
+        assert_eq!(Sight::of(sent_later, false), Sight::Hidden);
         assert_eq!(of("hidden", "until-found", false), Sight::Hidden);
         assert_eq!(of("style", "color: red; DISPLAY : none", false), Sight::Off);
         assert_eq!(of("aria-hidden", "true", false), Sight::Hidden);

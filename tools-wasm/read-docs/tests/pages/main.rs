@@ -3,6 +3,7 @@
 #![allow(missing_docs, unreachable_pub)]
 
 mod behaviour;
+mod choice;
 mod code;
 mod fake;
 mod files;
