@@ -123,12 +123,72 @@ fn what_is_asked_for_stays() {
     assert_eq!(kept, [true, true, true]);
 }
 
+/// Which of the blocks are kept with others, on a page with many more words that are not kept.
+fn filled(html: &str, likely: &[f32], kept: &[bool]) -> Vec<bool> {
+    let (_, outline) = outline(&format!("{html}<div><div><p>{}</p></div></div>", "more ".repeat(100)));
+    let mut all_likely = likely.to_vec();
+    all_likely.push(0.0);
+    let mut all = kept.to_vec();
+    all.push(false);
+    fill::fill(&outline, &all_likely, &mut all);
+    assert_eq!(all.pop(), Some(false));
+    all
+}
+
 #[test]
 fn what_belongs_to_what_is_kept_stays_with_it() {
     let html = "<div><h2>On code</h2><p>one two three four</p><pre>x = 1</pre></div><p>no</p>\
                 <dl><dt>long term here</dt><dd>yes</dd></dl>";
+    let kept = [false, true, false, false, true, false];
+    let expected = [true, true, true, false, true, true];
+    assert_eq!(filled(html, &[0.3, 0.9, 0.0, 0.0, 0.9, 0.0], &kept), expected);
+    let table =
+        "<section><p>one two three four five six</p><table><tr><th>a<th>b<tr><td>1<td>2</table></section>";
+    assert_eq!(filled(table, &[0.9, 0.0, 0.0, 0.0, 0.0], &[true, false, false, false, false]), [true; 5]);
+}
+
+#[test]
+fn a_short_gap_is_filled_where_it_may_be_text() {
+    let short = "<main><p>one</p><p>two</p><div><p>three</p></div><p>four</p></main>";
+    let kept = [true, false, false, true];
+    assert_eq!(filled(short, &[0.9, 0.05, 0.05, 0.9], &kept), [true; 4]);
+    assert_eq!(filled(short, &[0.9, 0.05, 0.0, 0.9], &kept), kept);
+    let long = format!("<main><p>one</p><p>{}</p><p>three</p></main>", "word ".repeat(31));
+    assert_eq!(filled(&long, &[0.9, 0.05, 0.9], &[true, false, true]), [true, false, true]);
+}
+
+#[test]
+fn the_landmark_of_documentation_stays_whole() {
+    let html =
+        "<main><pre>x = 1; y = 2</pre><p>one two three</p><section><div><p>a word</p></div></section></main>";
+    assert_eq!(filled(html, &[0.9, 0.9, 0.05], &[true, true, false]), [true; 3]);
+    assert_eq!(filled(html, &[0.9, 0.9, 0.04], &[true, true, false]), [true, true, false]);
+    let no_code = html.replace("pre>", "p>");
+    assert_eq!(filled(&no_code, &[0.9, 0.9, 0.05], &[true, true, false]), [true, true, false]);
+}
+
+#[test]
+fn a_page_of_few_words_is_read_whole_but_for_what_is_beside_it() {
+    let html = "<nav>Home</nav><p>one</p><p hidden>two</p><div>three</div><footer>four</footer>";
     let (_, outline) = outline(html);
-    let mut kept = [false, true, false, false, true, false];
-    fill::fill(&outline, &[0.3, 0.9, 0.0, 0.0, 0.9, 0.0], &mut kept);
-    assert_eq!(kept, [true, true, true, false, true, true]);
+    let mut kept = [false; 5];
+    fill::fill(&outline, &[0.0; 5], &mut kept);
+    assert_eq!(kept, [false, true, false, true, false]);
+}
+
+#[test]
+fn what_nobody_can_see_has_no_chance() {
+    let words = "some words of the page ".repeat(30);
+    let html = |hidden: &str| format!("<a href=#open>Open</a><a href=#>Top</a><p>{words}</p>{hidden}");
+    let kept = |hidden: &str| {
+        let (_, outline) = outline(&html(hidden));
+        let likely = vec![0.9; outline.blocks.len()];
+        choice::choose(&outline, likely).pop().expect("a block")
+    };
+    assert!(!kept("<p style='display: none'>unseen</p>"));
+    assert!(!kept("<div hidden><p>unseen</p></div>"));
+    assert!(kept("<div hidden id=open><p>unfolds</p></div>"));
+    assert!(kept("<div class=accordion><div hidden><p>unfolds</p></div></div>"));
+    assert!(kept("<div hidden id='S:1'><p>sent later</p></div>"));
+    assert!(kept(&format!("<div hidden><p>{words} {words}</p></div>")), "scripts show most of a page");
 }

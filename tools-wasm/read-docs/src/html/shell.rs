@@ -7,6 +7,8 @@ const LITTLE_TEXT: usize = 400;
 /// A page with scripts and fewer characters than this is a frame, whatever it is made with.
 const HARDLY_ANY: usize = 40;
 
+/// Scripts that another one starts.
+const LOADED: &str = "link[rel=modulepreload], link[rel=preload][as=script]";
 /// Where frameworks put what they draw.
 const ROOTS: &str = "#root, #app, #__next, #__nuxt, #___gatsby, #svelte, #react-root, #q-app, #application, \
     #main-app, #app-root, #root-app, #docsify, #swagger-ui, #redoc, app-root, [ng-app], [data-reactroot], \
@@ -20,7 +22,7 @@ pub(super) fn has_text(dom: &Dom, is_for_no_scripts: bool) -> bool {
 
 pub(super) fn is_shell(dom: &Dom, is_for_no_scripts: bool) -> bool {
     let scripts = dom.select("script").nodes().iter().any(runs);
-    if !scripts {
+    if !scripts && !dom.select(LOADED).exists() {
         return false;
     }
     let chars = visible_chars(dom, is_for_no_scripts, LITTLE_TEXT + 1);

@@ -243,6 +243,14 @@ fn a_frame_for_scripts_is_opened_in_the_browser() {
 }
 
 #[test]
+fn a_frame_whose_scripts_are_only_announced_is_one() {
+    let frame = "<html><head><link rel=modulepreload href=/app.js></head><body><div class=loading></div></body></html>";
+    let mut web = Fake::html(frame).with_browser(&article(""));
+    assert!(web.read().text.contains("This is a sentence"));
+    assert_eq!(web.renders.len(), 1);
+}
+
+#[test]
 fn a_page_that_is_in_noscript_is_no_frame() {
     let posts = "This is a post of the topic, with commas, and long enough to count as text. ".repeat(8);
     let page = format!(

@@ -42,6 +42,7 @@ fn read(response: &Response) -> Answer {
 
 /// `//duckduckgo.com/l/?uddg=ADDRESS`; `/y.js?` leads to advertisers.
 fn address(href: &str) -> Option<String> {
-    let target = if href.contains("/l/?") { url::parameter(href, "uddg")? } else { url::absolute(href)? };
+    let is_redirect = href.starts_with("/l/?") || href.contains("duckduckgo.com/l/?");
+    let target = if is_redirect { url::parameter(href, "uddg")? } else { url::absolute(href)? };
     (!target.contains("/y.js?")).then_some(target)
 }
