@@ -27,6 +27,10 @@ impl Writer {
                 join(&mut out, &item.text);
                 continue;
             }
+            // A number says which of them it is, a bullet nothing.
+            if !is_numbered && item.text.trim().is_empty() {
+                continue;
+            }
             // Another mark, or two lists in a row would be one.
             let mark = match (is_numbered, follows_list) {
                 (true, false) => format!("{number}. "),

@@ -218,11 +218,13 @@ fn text_is_the_same_without_markup_and_html_without_looks() {
     );
     assert!(text.contains("Part\n\na bold link\n\nint x;\n"), "{text}");
     let pictures = article(
-        "<p><a href=/l><img src=a.png alt='On its own line'></a></p><p>In a line <img src=b.png alt='of words'></p><div><img src=c.png alt='before a block'><p>A block.</p></div><table><tr><th>OS<th>Runs<tr><td>Linux<td><img src=d.png alt=yes></table>",
+        "<p><a href=/l><img src=a.png alt='On its own line'></a></p><p>In a line <img src=b.png alt='of words'></p><div><img src=c.png alt='before a block'><p>A block.</p></div><ul><li><a href=/g><img src=g.png alt=gallery></a></ul><table><tr><th>OS<th>Runs<tr><td>Linux<td><img src=d.png alt=yes></table>",
     );
     let pictures = Fake::html(&pictures).call(&asked("text")).expect("text").text;
     assert!(pictures.contains("In a line of words\n\nA block.") && pictures.contains("yes"), "{pictures}");
-    assert!(!pictures.contains("own line") && !pictures.contains("before"), "{pictures}");
+    for alone in ["own line", "before", "gallery", "\n-"] {
+        assert!(!pictures.contains(alone), "{alone}: {pictures}");
+    }
     let html = Fake::html(&page).call(&asked("html")).expect("html").text;
     assert!(html.starts_with("<h1>The title</h1>\n<p>By Jane Doe"), "{html}");
     assert!(html.contains("<p>a <b>bold</b> <a href=\"https://example.org/l\">link</a></p>"), "{html}");
