@@ -14,6 +14,6 @@ mod long_lines;
 mod oracle;
 mod quiet;
 mod shared_home;
-mod support;
+pub(crate) mod support;
 
 pub use disk::Mount;

@@ -5,5 +5,6 @@ mod browser;
 mod docs;
 #[cfg(unix)] // links and pipes
 mod image;
+mod large;
 mod search;
 mod support;

@@ -55,7 +55,7 @@ pub(crate) fn load(
     let status = response.status;
     if kind == Kind::Html {
         let from = Static { final_url, status, content_type };
-        return html(web, progress, client, ask, (&response, &header), from);
+        return html(web, progress, client, ask, (response, &header), from);
     }
     let index = announced::of_headers(&response, &final_url).index;
     let source =
@@ -79,13 +79,16 @@ fn html(
     progress: &mut impl Progress,
     client: &impl Client,
     ask: &Ask,
-    (response, header): (&Response, &str),
+    (mut response, header): (Response, &str),
     from: Static,
 ) -> Result<Loaded, Failure> {
     let source = charset::decode(&response.body, header, Markup::Html, &from.final_url)
         .map_err(|failure| with_status(failure, from.status))?;
     let page = Page::parse(&source);
-    let announced = announced::of(&page, response, &from.final_url);
+    // Ten megabytes at most, which the tree needs no more.
+    drop(source);
+    response.body = Vec::new();
+    let announced = announced::of(&page, &response, &from.final_url);
     let wants_twin = ask.format != Format::Html && ask.wait_ms.is_none() && from.status < 400;
     let mut twin = match &announced.twin {
         Some(url) if wants_twin => twin::fetch(web, progress, url)?,
