@@ -7,28 +7,16 @@ use dom_query::NodeId;
 use crate::features::number;
 use crate::fill;
 use crate::outline::Outline;
-use crate::sight::Sight;
 
-/// Which blocks are kept.
-pub(crate) fn choose(outline: &Outline, mut likely: Vec<f32>) -> Vec<bool> {
+/// Which blocks are kept. None is in an element that is unseen.
+pub(crate) fn choose(outline: &Outline, unseen: &[bool], mut likely: Vec<f32>) -> Vec<bool> {
     even_out(outline, &mut likely);
-    drop_unseen(outline, &mut likely);
+    let is_unseen = |index: usize| unseen[outline.blocks[index].element];
+    (0..likely.len()).filter(|&index| is_unseen(index)).for_each(|index| likely[index] = 0.0);
     let mut kept = keep(outline, &likely);
     fill::fill(outline, &likely, &mut kept);
+    (0..kept.len()).filter(|&index| is_unseen(index)).for_each(|index| kept[index] = false);
     kept
-}
-
-/// Gives the blocks that no reader of the page can see no chance. An element with much of the page is hidden until a
-/// script shows it.
-fn drop_unseen(outline: &Outline, likely: &mut [f32]) {
-    const MOST: f32 = 0.4;
-    let most = MOST * number(outline.words());
-    let unseen = outline.within(|element| element.sight == Sight::Off && number(element.sums.words) <= most);
-    for (block, likely) in outline.blocks.iter().zip(likely) {
-        if unseen[block.element] {
-            *likely = 0.0;
-        }
-    }
 }
 
 /// Gives the blocks of a listing or a table one probability, that of all their words.

@@ -4,12 +4,12 @@
 //! a heading. On pages with references this changes the measure by less than its noise.
 
 use crate::features::number;
-use crate::outline::{Block, Outline};
+use crate::outline::{Block, Outline, Sums};
 use crate::tags::Tag;
 
 /// A listing of code stays where this part of the words around it does.
 const AROUND_CODE: f32 = 0.3;
-/// The same for a table of data.
+/// The same for a table of data, unless it is mostly links: that is navigation.
 const AROUND_TABLE: f32 = 0.5;
 /// All of a list stays where this part of it does.
 const OF_LIST: f32 = 0.7;
@@ -86,11 +86,15 @@ fn is_whole_within(outline: &Outline, block: &Block, words: &[u32]) -> bool {
     let Some(whole) = outline.whole(block) else {
         return false;
     };
-    let own = outline.elements[whole].sums.words;
+    let Sums { words: own, linked, .. } = outline.elements[whole].sums;
+    let is_code = outline.elements[whole].tag == Tag::PRE;
+    if !is_code && 2 * linked > own {
+        return false;
+    }
     let around = outline.around(whole).find(|&at| outline.elements[at].sums.words > own);
     around.is_some_and(|at| {
         let others = outline.elements[at].sums.words - own;
-        let share = if outline.elements[whole].tag == Tag::PRE { AROUND_CODE } else { AROUND_TABLE };
+        let share = if is_code { AROUND_CODE } else { AROUND_TABLE };
         number(words[at]) >= share * number(others)
     })
 }

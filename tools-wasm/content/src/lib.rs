@@ -44,9 +44,10 @@ pub struct LeftOut {
 pub fn keep_content(dom: &Document, url: &Url, asked: &[NodeId]) -> LeftOut {
     let outline = Outline::of(dom);
     let facts = Facts::of(dom, url);
-    let mut kept = choice::choose(&outline, judge(&outline, &facts));
+    let unseen = outline.unseen();
+    let mut kept = choice::choose(&outline, &unseen, judge(&outline, &facts));
     choice::keep_asked(&outline, asked, &mut kept);
-    prune::prune(dom, &outline, &kept);
+    prune::prune(dom, &outline, &kept, &unseen);
     outline.left_out(&kept)
 }
 
@@ -104,7 +105,7 @@ impl Blocks {
 
     /// Which are kept, by how likely each is wanted.
     pub fn kept(&self, likely: Vec<f32>) -> Vec<bool> {
-        choice::choose(&self.outline, likely)
+        choice::choose(&self.outline, &self.outline.unseen(), likely)
     }
 
     fn each(&self, describe: impl Fn(usize, &mut Vec<f32>)) -> Vec<Vec<f32>> {

@@ -121,6 +121,15 @@ impl Outline {
         within
     }
 
+    /// Whether no reader of the page can see each element. One with much of the page is hidden until a script shows it.
+    pub(crate) fn unseen(&self) -> Vec<bool> {
+        /// In percent of the words.
+        const MUCH: u64 = 40;
+        let is_much =
+            |element: &Element| u64::from(element.sums.words) * 100 > u64::from(self.words()) * MUCH;
+        self.within(|element| element.sight == Sight::Off && !is_much(element))
+    }
+
     /// The words of the blocks that are not kept.
     pub(crate) fn left_out(&self, kept: &[bool]) -> LeftOut {
         let mut left_out = LeftOut::default();
@@ -245,7 +254,7 @@ impl Walk {
         if element.tag == Tag::Unread {
             return None;
         }
-        let is_block = is_first || element.tag.is_block();
+        let is_block = is_first || element.parts_lines();
         if is_block {
             self.end_block();
         }
@@ -269,7 +278,7 @@ impl Walk {
         self.linked += u32::try_from(taken.unwrap_or_default()).unwrap_or(u32::MAX);
         self.outline.nodes.push(node.id);
         let elements = &self.outline.elements;
-        let outside = |(number, _): &&(usize, bool)| *number == 0 || elements[*number].tag.is_block();
+        let outside = |(number, _): &&(usize, bool)| *number == 0 || elements[*number].parts_lines();
         self.owner = self.open.iter().rev().find(outside).map_or(0, |(number, _)| *number);
     }
 
@@ -356,6 +365,11 @@ impl Element {
         let Sums { rows, cells, words, .. } = self.sums;
         let has_data = rows >= 2 && cells >= 2 * rows && words <= FULL * cells;
         self.tag == Tag::PRE || self.tag == Tag::TABLE && has_data
+    }
+
+    /// Not within lines; what is hidden is no part of the line that it stands in.
+    fn parts_lines(&self) -> bool {
+        self.tag.is_block() || self.sight == Sight::Off
     }
 
     /// Not of the content, by its own kind.

@@ -7,8 +7,9 @@ use crate::outline::Outline;
 /// An element without text, such as a picture, stays where at least this part of the words around it does (percent).
 const STAYS_WITH: u32 = 50;
 
-/// Removes the texts of the blocks that are not kept, and the elements that nothing is left in.
-pub(crate) fn prune(dom: &Document, outline: &Outline, kept: &[bool]) {
+/// Removes the texts of the blocks that are not kept, and the elements that nothing is left in. A picture that is unseen goes,
+/// too: it may have a description.
+pub(crate) fn prune(dom: &Document, outline: &Outline, kept: &[bool], unseen: &[bool]) {
     let mut words = vec![0; outline.elements.len()];
     for (block, is_kept) in outline.blocks.iter().zip(kept) {
         if *is_kept {
@@ -23,7 +24,7 @@ pub(crate) fn prune(dom: &Document, outline: &Outline, kept: &[bool]) {
     let mut stays = vec![true; words.len()];
     for (at, element) in outline.elements.iter().enumerate().skip(1) {
         let around = &outline.elements[element.parent];
-        stays[at] = if element.sums.blocks > 0 {
+        stays[at] = if element.sums.blocks > 0 || unseen[at] {
             words[at] > 0
         } else if around.sums.blocks > 0 {
             let left = words[element.parent];

@@ -82,7 +82,7 @@ fn what_is_not_kept_leaves_the_page_with_the_elements_around_it() {
     let html = "<div id=a><p>kept</p><p><img src=1></div><div id=b><p>left out</p><img src=2></div>\
                 <p id=c>kept <b>too</b></p>";
     let (dom, outline) = outline(html);
-    prune::prune(&dom, &outline, &[true, false, true]);
+    prune::prune(&dom, &outline, &[true, false, true], &outline.unseen());
     let body = dom.body().expect("a body");
     let elements = body.descendants_it().filter(NodeRef::is_element);
     let names: Vec<_> = elements.filter_map(|node| node.node_name()).collect();
@@ -145,6 +145,11 @@ fn what_belongs_to_what_is_kept_stays_with_it() {
     let table =
         "<section><p>one two three four five six</p><table><tr><th>a<th>b<tr><td>1<td>2</table></section>";
     assert_eq!(filled(table, &[0.9, 0.0, 0.0, 0.0, 0.0], &[true, false, false, false, false]), [true; 5]);
+    let of_links = table
+        .replace("<th>a", "<th><a href=/>a</a>")
+        .replace("<td>1<td>2", "<td><a href=/>1</a><td><a href=/>2</a>");
+    let kept = [true, false, false, false, false];
+    assert_eq!(filled(&of_links, &[0.9, 0.0, 0.0, 0.0, 0.0], &kept), kept);
 }
 
 #[test]
@@ -183,7 +188,7 @@ fn what_nobody_can_see_has_no_chance() {
     let kept = |hidden: &str| {
         let (_, outline) = outline(&html(hidden));
         let likely = vec![0.9; outline.blocks.len()];
-        choice::choose(&outline, likely).pop().expect("a block")
+        choice::choose(&outline, &outline.unseen(), likely).pop().expect("a block")
     };
     assert!(!kept("<p style='display: none'>unseen</p>"));
     assert!(!kept("<div hidden><p>unseen</p></div>"));
@@ -191,4 +196,26 @@ fn what_nobody_can_see_has_no_chance() {
     assert!(kept("<div class=accordion><div hidden><p>unfolds</p></div></div>"));
     assert!(kept("<div hidden id='S:1'><p>sent later</p></div>"));
     assert!(kept(&format!("<div hidden><p>{words} {words}</p></div>")), "scripts show most of a page");
+}
+
+#[test]
+fn what_nobody_can_see_is_kept_with_nothing() {
+    let words = "some words of the page ".repeat(30);
+    for hidden in [
+        "<p>one <span style='display:none'>UNSEEN</span> two</p>",
+        "<ul><li>one two three four five six</li><li hidden>UNSEEN</li><li>seven</li></ul>",
+        "<pre hidden>UNSEEN</pre>",
+        "<table><tr><td>one<td>two<tr><td>three<td hidden>UNSEEN</table>",
+        "<table hidden><tr><td>UNSEEN<td>two<tr><td>three<td>four</table>",
+        "<p>one</p><h3 hidden>UNSEEN</h3><p>two</p>",
+        "<div style='visibility: hidden'>UNSEEN <b>too</b><img alt=UNSEEN src=x></div>",
+        "<div hidden><img alt=UNSEEN src=x></div>",
+    ] {
+        let (dom, outline) = outline(&format!("<main><p>{words}</p>{hidden}<p>{words}</p></main>"));
+        let unseen = outline.unseen();
+        let kept = choice::choose(&outline, &unseen, vec![0.9; outline.blocks.len()]);
+        prune::prune(&dom, &outline, &kept, &unseen);
+        let left = dom.html();
+        assert!(!left.contains("UNSEEN") && left.matches("some words").count() == 60, "{hidden}: {left}");
+    }
 }

@@ -60,7 +60,7 @@ pub(crate) struct Ask {
     /// With the fragment, when that is a route which a page's scripts read (`#/guide`, `#!guide`).
     pub(crate) url_for_browser: Url,
     /// The URL as it was given, without the number of a page.
-    address: String,
+    pub(crate) address: String,
     pub(crate) part: Part,
     /// Which page of the result, from 1.
     pub(crate) page: usize,

@@ -217,7 +217,7 @@ fn only_scripts(client: &impl Client, url: &Url, error: WebError) -> Failure {
     let missing = matches!(error, WebError::NoBrowser(_));
     let timed_out = matches!(error, WebError::TimedOut(_));
     let reason = reason(client, error);
-    let text = format!("{url} is empty until its scripts run, and that needs a browser. {reason}");
+    let text = format!("{url} is empty until its scripts run, and that needs a browser: {reason}");
     match (missing, timed_out) {
         (false, true) => Failure::TimedOut(text),
         _ => Failure::Failed(text),

@@ -37,7 +37,7 @@ pub(crate) fn output(ask: &Ask, loaded: &Loaded, room: usize) -> Result<Output, 
     let document = &loaded.document;
     let whole = document.text();
     let outline_chars = room / OUTLINE_PART;
-    let addresses = ask.url_for_browser.as_str().len() + loaded.final_url.as_str().len();
+    let addresses = ask.address.len() + loaded.final_url.as_str().len();
     let beside = NOTE_CHARS + outline_chars + addresses;
     let pages = Pages::of(&whole, ask.format, room.saturating_sub(beside).max(MIN_PAGE_CHARS));
     let page = pages.page(ask.page).ok_or_else(|| {

@@ -193,7 +193,7 @@ fn words(text: &str) -> Vec<String> {
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         let digits = word.len() - word.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, rest) = word.split_at(digits);
-        let rest = rest.trim_start_matches('T');
+        let rest = if number.is_empty() { rest } else { rest.trim_start_matches('T') };
         for part in [number, rest] {
             if !part.is_empty() {
                 all.push(part.to_lowercase());
@@ -233,6 +233,7 @@ mod tests {
             "By Ada Lovelace",
             "March 5, 2026",
             "Published on Mar 05th 2026 at 10:00 by Ada Lovelace",
+            "The 5th of March 2026",
         ];
         for text in known {
             assert!(about().says(text), "{text}");

@@ -387,6 +387,9 @@ fn long_pages_are_cut_and_say_how_to_read_on() {
     let pages: Vec<_> = (1..=count).map(|number| page(number).text).collect();
     assert!(pages.iter().all(|page| page.chars().count() <= ROOM));
     assert_eq!(pages.iter().map(|page| page.matches("word").count()).sum::<usize>(), 2500 * 20);
+    // An address that fills a good part of a result leaves that much less for the page.
+    let long = web.call(&json!({"url": format!("{URL}#{}", "x".repeat(8000))})).expect("page 1");
+    assert!(long.text.contains("Go on with") && long.text.chars().count() <= ROOM, "{}", long.text.len());
     let refused = web.refused(&json!({"url": format!("{URL}#page={}", count + 1)}));
     assert!(refused.contains(&format!("has {count} pages")), "{refused}");
     assert!(web.requests.iter().all(|request| request.url == URL && request.cached));

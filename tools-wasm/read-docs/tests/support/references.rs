@@ -1,6 +1,6 @@
 //! Pages with what people read of them: the Web Content eXtraction Benchmark.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
@@ -9,6 +9,10 @@ use flate2::read::GzDecoder;
 use read_docs::{Format, convert};
 use serde_json::Value;
 use url::Url;
+
+#[allow(clippy::cast_precision_loss)]
+#[path = "../../../../tests/reading/src/measure.rs"]
+mod measure;
 
 /// The mean F1 of the words of each type of page, and of all.
 pub fn measure(folder: &Path) -> BTreeMap<String, f64> {
@@ -47,21 +51,5 @@ fn score(folder: &Path, name: &str) -> (String, f64) {
     let read = convert(&String::from_utf8_lossy(&page), &url, Format::Text).body;
     let wanted = truth["ground_truth"]["main_content"].as_str().unwrap_or_default();
     let kind = truth["_internal"]["page_type"]["primary"].as_str().unwrap_or_default().to_owned();
-    (kind, f1(&words(&read), &words(wanted)))
-}
-
-#[allow(clippy::cast_precision_loss)]
-fn f1(found: &HashMap<String, usize>, wanted: &HashMap<String, usize>) -> f64 {
-    let all = found.values().sum::<usize>() + wanted.values().sum::<usize>();
-    let times = |word: &String| wanted.get(word).copied().unwrap_or_default();
-    let both: usize = found.iter().map(|(word, count)| times(word).min(*count)).sum();
-    if all == 0 { 1.0 } else { 2.0 * both as f64 / all as f64 }
-}
-
-fn words(text: &str) -> HashMap<String, usize> {
-    let mut words = HashMap::new();
-    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
-        *words.entry(word.to_lowercase()).or_default() += 1;
-    }
-    words
+    (kind, measure::f1(&read, wanted))
 }
