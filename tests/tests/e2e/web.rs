@@ -5,6 +5,7 @@ mod browser;
 mod docs;
 #[cfg(unix)] // links and pipes
 mod image;
+#[cfg(unix)] // what Linux says of a process
 mod large;
 mod search;
 mod support;

@@ -19,6 +19,9 @@ const BETWEEN: f32 = 0.1;
 const GAP: usize = 4;
 const WORDS_OF_GAP: u32 = 30;
 const IN_GAP: f32 = 0.03;
+/// A paragraph beside one that stays need not be likelier, if this part of what they are in does.
+const AT_END: f32 = 0.2;
+const OF_ENDS: f32 = 0.8;
 /// A heading before one that stays need not be likelier.
 const HEADING: f32 = 0.2;
 
@@ -47,6 +50,7 @@ pub(crate) fn fill(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
         kept[index] |= is_whole_within(outline, block, &words) || is_in_kept_list(outline, block, &words);
     }
     fill_gaps(outline, likely, kept);
+    fill_ends(outline, likely, kept);
     for index in 0..kept.len().saturating_sub(1) {
         if !kept[index] && kept[index + 1] {
             let is_heading = outline.elements[outline.blocks[index].element].tag.is_heading();
@@ -123,6 +127,31 @@ fn fill_gaps(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
             kept[gap].fill(true);
         }
         from = end + 1;
+    }
+}
+
+/// Keeps the first and the last paragraphs of an element of which nearly all stays.
+fn fill_ends(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
+    let words = kept_words(outline, kept);
+    let stays = |at: usize| {
+        let element = &outline.elements[at];
+        element.sums.blocks > 1 && number(words[at]) >= OF_ENDS * number(element.sums.words)
+    };
+    let is_end = |block: &Block, likely: f32| {
+        let element = &outline.elements[block.element];
+        element.tag == Tag::P && likely >= AT_END && 2 * block.linked <= block.words && stays(element.parent)
+    };
+    let ends: Vec<bool> =
+        outline.blocks.iter().zip(likely).map(|(block, likely)| is_end(block, *likely)).collect();
+    let together = |a: usize, b: usize| {
+        let parent = |at: usize| outline.elements[outline.blocks[at].element].parent;
+        parent(a) == parent(b)
+    };
+    for at in 1..kept.len() {
+        kept[at] |= kept[at - 1] && ends[at] && together(at, at - 1);
+    }
+    for at in (0..kept.len().saturating_sub(1)).rev() {
+        kept[at] |= kept[at + 1] && ends[at] && together(at, at + 1);
     }
 }
 

@@ -145,6 +145,19 @@ fn what_belongs_to_what_is_kept_stays_with_it() {
     let table =
         "<section><p>one two three four five six</p><table><tr><th>a<th>b<tr><td>1<td>2</table></section>";
     assert_eq!(filled(table, &[0.9, 0.0, 0.0, 0.0, 0.0], &[true, false, false, false, false]), [true; 5]);
+    let ends = "<article><p>begins<p>one two three four five six seven eight nine ten eleven twelve<p>ends<p>too</article><p>imprint";
+    let likely = [0.3, 0.9, 0.3, 0.3, 0.3];
+    let kept = [false, true, false, false, false];
+    assert_eq!(filled(ends, &likely, &kept), [true, true, true, true, false]);
+    assert_eq!(
+        filled(&ends.replace("ends", "<a href=/>ends</a>"), &likely, &kept),
+        [true, true, false, false, false]
+    );
+    assert_eq!(
+        filled(&ends.replace("six seven eight nine ten eleven twelve", ""), &likely, &kept),
+        kept,
+        "not nearly all stays"
+    );
     let of_links = table
         .replace("<th>a", "<th><a href=/>a</a>")
         .replace("<td>1<td>2", "<td><a href=/>1</a><td><a href=/>2</a>");

@@ -9,7 +9,9 @@ use scorpiox_tests::site::{Answer, Site};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
-use super::{guest, install, refused, source, with};
+#[cfg(unix)]
+use super::install;
+use super::{guest, refused, source, with};
 
 const TOKEN: &str = "hunter2-is-a-long-word";
 const ASKS: &str = "[secrets]\nTOKEN = \"the key of the weather service\"\n";

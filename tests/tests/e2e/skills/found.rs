@@ -6,7 +6,9 @@ use scorpiox_tests::program::unwrapped;
 use scorpiox_tests::{Canonical as _, Program};
 use serde_json::json;
 
-use super::{FROM_OUTSIDE, ask_modern, body, description, invoke, skill, started};
+#[cfg(target_os = "linux")]
+use super::ask_modern;
+use super::{FROM_OUTSIDE, body, description, invoke, skill, started};
 
 #[test]
 fn skills_of_a_cloned_repository_are_found_with_their_files() {

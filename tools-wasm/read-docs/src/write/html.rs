@@ -20,6 +20,9 @@ fn push(node: &Node, in_pre: bool, out: &mut String) {
 }
 
 fn push_element(element: &Element, in_pre: bool, out: &mut String) {
+    if super::is_label(element) {
+        return;
+    }
     if let Some(task) = element.attribute("data-x-task") {
         let checked = if task == "x" { " checked" } else { "" };
         out.push_str("<input type=\"checkbox\" disabled");

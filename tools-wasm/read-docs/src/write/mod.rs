@@ -121,6 +121,9 @@ impl Writer {
         if is_blank(element) {
             return blank(element);
         }
+        if is_label(element) && !self.is_plain {
+            return "\n\n".to_owned();
+        }
         if names::is_block(&element.name) || element.attribute("data-x-note").is_some() {
             self.block(site, element)
         } else {
@@ -180,6 +183,11 @@ fn keep_apart(out: &mut String, piece: &str, last: Option<&Node>) {
 /// A block apart from its neighbours.
 fn apart(text: &str) -> String {
     format!("\n\n{}\n\n", text.trim_matches('\n'))
+}
+
+/// The name of the language of the code below, which the code has.
+fn is_label(element: &Element) -> bool {
+    element.attribute("data-x-label").is_some()
 }
 
 fn is_blank(element: &Element) -> bool {

@@ -1,6 +1,8 @@
 //! Shapes of code and tabs that sites draw with scripts, or that need a site to be made: written by
 //! hand after what they look like.
 
+use read_docs::{Format, convert_fragment};
+
 use crate::fake::Fake;
 
 fn read(body: &str) -> String {
@@ -86,6 +88,28 @@ fn code_of_hosts_and_editors_is_code() {
         let text = read(html);
         assert!(text.contains(wanted), "{html}\n{wanted}\n{text}");
     }
+}
+
+#[test]
+fn the_name_of_a_language_above_code_is_its_language() {
+    let js = "<pre class='brush: js'><code>let a;</code></pre>";
+    for (html, wanted) in [
+        (format!("<div><div class=example-header><span>js</span></div>{js}</div>"), "text.\n\n```js\nlet a;"),
+        (format!("<p>JavaScript</p>\n<div>\n{js}</div>"), "text.\n\n```js\nlet a;"),
+        ("<div><span>Bash</span><button>Copy</button></div><pre>ls</pre>".to_owned(), "text.\n\n```bash\nls"),
+        ("<figure><figcaption>Rust</figcaption><pre>x</pre></figure>".to_owned(), "text.\n\n```rust\nx"),
+        // None of these is a label.
+        ("<p>in C</p><pre>int x;</pre>".to_owned(), "in C\n\n```\nint x;"),
+        ("<h3>Rust</h3><pre>x</pre>".to_owned(), "### Rust\n\n```\nx"),
+        ("<p>Python</p><p>is</p><pre>x</pre>".to_owned(), "Python\n\nis\n\n```\nx"),
+        (format!("<p>C</p>and then{js}"), "C\n\nand then\n\n```js\nlet a;"),
+    ] {
+        let text = read(&html);
+        assert!(text.contains(wanted), "{html}\n{wanted}\n{text}");
+    }
+    let labelled = "<figure><figcaption>Rust</figcaption><pre>x</pre></figure>";
+    assert_eq!(convert_fragment(labelled, Format::Text), "Rust\n\nx");
+    assert!(!convert_fragment(labelled, Format::Html).contains("Rust"));
 }
 
 #[test]

@@ -288,11 +288,11 @@ fn by_class(class: &str, is_pre: bool) -> Option<String> {
     prefixed.or_else(alone)
 }
 
-fn is_known(word: &str) -> bool {
+pub(super) fn is_known(word: &str) -> bool {
     KNOWN.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-fn valid(name: &str) -> Option<String> {
+pub(super) fn valid(name: &str) -> Option<String> {
     let name = name.trim().trim_end_matches(';').to_ascii_lowercase();
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.'));
     let fits = !name.is_empty() && name.len() <= MAX_NAME && is_name && !NO_LANGUAGE.contains(&name.as_str());

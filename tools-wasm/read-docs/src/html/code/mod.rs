@@ -5,6 +5,7 @@
 
 mod beside;
 mod blocks;
+mod label;
 mod language;
 mod lines;
 
@@ -25,7 +26,7 @@ pub(super) fn mark(dom: &Dom, present: &Present<'_>) {
         if pre.ancestors_it(None).any(|around| around.has_name("pre")) {
             continue;
         }
-        if let Some(language) = language::of(pre) {
+        if let Some(language) = label::take(pre, language::of(pre)) {
             pre.set_attr("data-x-lang", &language);
         }
         lines::join(pre, numbered.contains(&pre.id));
