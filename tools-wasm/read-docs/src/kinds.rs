@@ -53,7 +53,7 @@ pub(crate) fn read(
     };
     Ok(match kind {
         Kind::Markdown => {
-            let read = Read::plain(markdown::read(&text(body)?, source.url.path()), source.format);
+            let read = Read::plain(markdown::read(&text(body)?, source.url), source.format);
             Read { is_markup: true, ..read }
         }
         Kind::Json => json::read(text(body)?, source),

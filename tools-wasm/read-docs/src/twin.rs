@@ -63,7 +63,7 @@ fn read(response: &Response, url: &Url) -> Option<Twin> {
     if text.trim().is_empty() || is_html(&text) {
         return None;
     }
-    let document = markdown::read(&text, came_from.path());
+    let document = markdown::read(&text, &came_from);
     (!document.text().trim().is_empty()).then(|| Twin { url: url.clone(), document })
 }
 

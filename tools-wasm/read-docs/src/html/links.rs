@@ -16,7 +16,7 @@ pub(crate) struct Links {
 
 impl Links {
     /// Relative to the page's own address, or to what its `<base>` says.
-    pub(super) fn of_page(url: &Url, base: Option<&str>) -> Self {
+    pub(crate) fn of_page(url: &Url, base: Option<&str>) -> Self {
         let base = base.and_then(|base| url.join(base).ok()).filter(|base| !base.cannot_be_a_base());
         Self { base: Some(base.unwrap_or_else(|| url.clone())), growth_left: Cell::new(MAX_GROWTH) }
     }
@@ -27,7 +27,7 @@ impl Links {
     }
 
     /// The address; none when it runs a script or holds data instead of pointing somewhere.
-    pub(super) fn resolve(&self, address: &str) -> Option<String> {
+    pub(crate) fn resolve(&self, address: &str) -> Option<String> {
         let address = address.trim();
         let scheme = address.split(':').next().unwrap_or_default();
         if ["javascript", "data", "vbscript", "blob", "about"].iter().any(|s| s.eq_ignore_ascii_case(scheme))

@@ -25,6 +25,7 @@ mod space;
 mod tabs;
 pub(crate) mod tree;
 
+pub(crate) use links::Links;
 use scorpiox_page::Limits;
 use scorpiox_tool_kit::args::shown;
 use url::Url;
@@ -104,7 +105,7 @@ pub fn convert(source: &str, url: &Url, format: Format) -> Document {
 pub fn convert_fragment(source: &str, format: Format) -> String {
     let page = Page::parse(source);
     mark::all(&page.parsed.document);
-    let mut root = tree::of(&page.parsed.document.root(), &links::Links::as_they_are());
+    let mut root = tree::of(&page.parsed.document.root(), &Links::as_they_are());
     space::collapse(&mut root);
     write::write(&root, format)
 }
@@ -114,7 +115,7 @@ pub(crate) fn nodes_of_fragment(source: &str, base: &Url) -> Vec<tree::Node> {
     let page = Page::parse(source);
     mark::all(&page.parsed.document);
     let own = page.parsed.document.base_uri().map(|base| base.to_string());
-    let root = tree::of(&page.parsed.document.root(), &links::Links::of_page(base, own.as_deref()));
+    let root = tree::of(&page.parsed.document.root(), &Links::of_page(base, own.as_deref()));
     // The parser puts a page around every piece.
     without(without(root.children, "html"), "body")
 }

@@ -1,19 +1,23 @@
 //! Files of Markdown: read as they are, without what is for the program that builds a site.
 
 mod front;
+mod links;
 mod mdx;
 mod nodes;
+
+use url::Url;
 
 use crate::document::Document;
 use crate::write::escape;
 
 pub(crate) use nodes::nodes;
 
-/// A file of Markdown. Its first heading is its title, where its front matter names none.
-pub(crate) fn read(text: &str, path: &str) -> Document {
+/// A file of Markdown that came from a URL. Its first heading is its title, where its front matter names none.
+pub(crate) fn read(text: &str, url: &Url) -> Document {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (front, body) = front::split(text).unwrap_or_else(|| (front::Front::default(), text));
-    let mut body = mdx::plain(body, path).trim_start_matches(['\n', '\r']).to_owned();
+    let body = mdx::plain(body, url.path());
+    let mut body = links::absolute(body.trim_start_matches(['\n', '\r']).to_owned(), url);
     let heading = first_heading(&body);
     let title = front.title.clone().or_else(|| heading.clone());
     let facts = facts(&front);
@@ -84,10 +88,14 @@ impl Fence {
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Document {
+        super::read(text, &Url::parse("https://example.org/a.md").expect("a URL"))
+    }
+
     #[test]
     fn front_matter_becomes_the_lines_above() {
         let file = "---\ntitle: \"Tides: a guide\"\nauthor:\n  - Jane Doe\n  - name: Max\ndate: 2024-05-06\ntags: [a, b]\n---\n\nText.\n";
-        let document = read(file, "/a.md");
+        let document = read(file);
         assert_eq!(document.title.as_deref(), Some("Tides: a guide"));
         assert_eq!(document.byline.as_deref(), Some("Jane Doe, Max"));
         assert_eq!(document.text(), "# Tides: a guide\n\nBy Jane Doe, Max · 2024-05-06\n\nText.\n");
@@ -95,9 +103,9 @@ mod tests {
 
     #[test]
     fn a_heading_of_its_own_stays_the_first_line() {
-        let document = read("---\nauthor: Jane\n---\n# Start\n\nText.\n", "/a.md");
+        let document = read("---\nauthor: Jane\n---\n# Start\n\nText.\n");
         assert_eq!(document.text(), "# Start\n\nBy Jane\n\nText.\n");
-        let document = read("---\ntitle: Start here\n---\n# Start\n\nText.\n", "/a.md");
+        let document = read("---\ntitle: Start here\n---\n# Start\n\nText.\n");
         assert_eq!(document.text(), "# Start\n\nText.\n");
         assert_eq!(document.title.as_deref(), Some("Start here"));
     }
@@ -114,13 +122,13 @@ mod tests {
             "---",
             "",
         ] {
-            assert_eq!(read(file, "/a.md").text(), file.trim_start_matches('\n'), "{file:?}");
+            assert_eq!(read(file).text(), file.trim_start_matches('\n'), "{file:?}");
         }
     }
 
     #[test]
     fn headings_in_code_are_no_title() {
-        assert_eq!(read("```sh\n# comment\n```\n# Real\n", "/a.md").title.as_deref(), Some("Real"));
-        assert_eq!(read("```sh\n# comment\n", "/a.md").title, None);
+        assert_eq!(read("```sh\n# comment\n```\n# Real\n").title.as_deref(), Some("Real"));
+        assert_eq!(read("```sh\n# comment\n").title, None);
     }
 }

@@ -157,6 +157,25 @@ fn json_and_notebooks() {
 }
 
 #[test]
+fn files_of_markdown() {
+    for piece in [
+        "![",
+        "[a](b)",
+        "[a](<b",
+        "[x]: b\n",
+        "[a][x]\n\n[x]: y\n",
+        "[a](b \"",
+        "![a](b",
+        "`](x)",
+        "> [a](b)\n",
+        "|[a](b)|\n|-|\n",
+    ] {
+        survives("links", "text/markdown", repeated(piece, MIB));
+    }
+    survives("nested", "text/markdown", repeated("![", MIB / 2) + &repeated("](a)", MIB / 2 - 8));
+}
+
+#[test]
 fn descriptions_of_interfaces() {
     let described = |inside: &str| format!("{{\"openapi\":\"3.0.0\",\"info\":{{\"title\":\"t\"}},{inside}}}");
     let operations = (0..40_000).fold(String::new(), |text, n| {

@@ -29,6 +29,15 @@ fn announced(head: &str) -> Fake {
 }
 
 #[test]
+fn links_of_a_twin_lead_where_they_do_on_its_site() {
+    let text = markdown() + "\n[Ports](ports.md#all), [times][1]\n\n[1]: /times\n";
+    let mut web = Fake::html(&page(LINK, "")).with(TWIN, 200, "text/markdown", &text);
+    let text = web.read().text;
+    assert!(text.contains("[Ports](https://example.org/docs/ports.md#all), [times][1]"), "{text}");
+    assert!(text.contains("[1]: https://example.org/times"), "{text}");
+}
+
+#[test]
 fn an_announced_twin_is_read_in_the_pages_place() {
     for (head, header) in [
         (LINK, None),
