@@ -4,6 +4,7 @@
 #[cfg(unix)]
 pub mod container;
 pub mod conversation;
+pub mod http;
 #[cfg(unix)]
 pub mod managed;
 pub mod program;

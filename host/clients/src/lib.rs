@@ -13,6 +13,7 @@ mod entry;
 mod file;
 mod link;
 mod merge;
+mod remote;
 pub mod unfilled;
 mod wsl;
 
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use entry::Extra;
 pub use link::link;
 pub use merge::Refusal;
+pub use remote::{Remote, remote_snippet};
 use scorpiox_terminal::one_line;
 pub use wsl::{NoDesktop, Wsl};
 

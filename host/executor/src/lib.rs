@@ -11,3 +11,4 @@ pub mod threads;
 
 pub use cancel::{Cancel, Reason, Watch};
 pub use runtime::AsyncRuntime;
+pub use tokio::runtime::Handle;

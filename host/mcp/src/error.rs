@@ -3,6 +3,12 @@
 use scorpiox_rpc::{Id, code, reply};
 use serde_json::{Value, json};
 
+/// The headers of a request do not fit its body (2026-07-28).
+pub const HEADER_MISMATCH: i32 = -32020;
+
+/// The request needs a capability that its client did not declare (2026-07-28).
+pub const MISSING_CAPABILITY: i32 = -32021;
+
 /// The client speaks a revision that the server does not (2026-07-28).
 pub const UNSUPPORTED_VERSION: i32 = -32022;
 
@@ -54,6 +60,16 @@ impl RpcError {
         let message =
             format!("protocol version {requested:?} is not supported; use one of {}", supported.join(", "));
         Self { data: Some(data), ..Self::new(UNSUPPORTED_VERSION, message) }
+    }
+
+    /// The line that answers a request whose id is not known.
+    pub fn reply_to_unknown(&self) -> Vec<u8> {
+        reply::error(None, self.code, &self.message, self.data.as_ref())
+    }
+
+    /// Its code.
+    pub fn code(&self) -> i32 {
+        self.code
     }
 
     /// The line that answers the request `id`.

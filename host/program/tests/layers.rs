@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The crates of `host/`, from the bottom. Each may use those of the layers before its own, and none beside it.
 const LAYERS: [&[&str]; 14] = [
     &["anatomy", "bed", "macos", "windows"],
-    &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "text"],
+    &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "seal", "text"],
     &["minisign", "proxy", "transcript"],
     &[
         "ask",
@@ -33,7 +33,7 @@ const LAYERS: [&[&str]; 14] = [
     &["runtime"],
     &["skills", "tools"],
     &["author", "server"],
-    &["install", "stdio"],
+    &["http", "install", "stdio"],
     &["program"],
 ];
 

@@ -56,6 +56,14 @@ pub fn error(id: Option<&Id<'_>>, code: i32, message: &str, data: Option<&impl S
     end(line)
 }
 
+/// The code of the error that a line of [`error`] answers the request `id` with; none for a result.
+pub fn error_code(line: &[u8], id: &Id<'_>) -> Option<i32> {
+    let rest = line.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?.strip_prefix(id.as_json().as_bytes())?;
+    let rest = rest.strip_prefix(b",\"error\":{\"code\":")?;
+    let end = rest.iter().position(|byte| *byte == b',')?;
+    std::str::from_utf8(&rest[..end]).ok()?.parse().ok()
+}
+
 /// A request of this side.
 pub fn request(id: &str, method: &str, params: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
@@ -112,6 +120,8 @@ mod tests {
             text(&error(None, -32700, "no\nJSON", None::<&()>)),
             "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no\\nJSON\"}}\n"
         );
+        assert_eq!(error_code(&error(Some(&id), -5, "x", None::<&()>), &id), Some(-5));
+        assert_eq!(error_code(&result(&id, &[1]), &id), None);
         assert_eq!(text(&notification("n", &[2])), "{\"jsonrpc\":\"2.0\",\"method\":\"n\",\"params\":[2]}\n");
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use scorpiox_executor::AsyncRuntime;
+use scorpiox_executor::{AsyncRuntime, Handle};
 
 use scorpiox_runtime::{Beat, Runtime, Ticker};
 use scorpiox_tools::Registry;
@@ -44,6 +44,11 @@ impl App {
                 workspaces: Mutex::default(),
             }
         })
+    }
+
+    /// What looks after connections and timers; its thread starts with the first need.
+    pub fn async_handle(&self) -> Result<Handle, String> {
+        self.asynchronous.handle().cloned()
     }
 
     /// Tells this one, too, of each tick.

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::outgoing::{Outgoing, Unanswered as NoAnswer};
 use super::progress::Progress;
 use super::reply::Reply;
+use super::request_state;
 use super::scope::{Answer, Scope};
 use super::workspace::Workspace;
 use scorpiox_capabilities::ask::{Asked, Counterpart, Unsampled};
@@ -121,7 +122,7 @@ impl Client {
         let person = if handshake {
             if facts.elicits { Person::Request } else { Person::None }
         } else if request.meta.client_capabilities.as_ref().is_some_and(declares_forms) {
-            let age = |mark: &str| session.seal.age(mark, name, arguments);
+            let age = |mark: &str| request_state::age(&session.seal, mark, name, arguments);
             Person::Result(given(&request.params, age)?)
         } else {
             Person::None
@@ -219,9 +220,13 @@ impl Client {
             request_state: &'a str,
         }
         let form = self.0.later.get()?;
-        let seal = scope.session.seal.of(name, arguments);
+        let Some(state) = request_state::mark(&scope.session.seal, name, arguments) else {
+            return Some(Err(RpcError::internal(
+                "the system gives no random bytes to mark the question with",
+            )));
+        };
         let request = json!({"method": "elicitation/create", "params": form});
-        let body = InputRequired { input_requests: json!({ FORM: request }), request_state: &seal };
+        let body = InputRequired { input_requests: json!({ FORM: request }), request_state: &state };
         let result = Enveloped::input_required(scope.request.revision, body);
         Some(Ok(reply::result(&scope.request.id, &result)))
     }

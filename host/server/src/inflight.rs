@@ -92,6 +92,16 @@ impl InFlight {
         }
     }
 
+    /// Cancels everything: the client is gone.
+    pub(crate) fn abandon_all(&self) {
+        self.lock().by_id.values().for_each(|call| call.cancel.set(Reason::Client));
+    }
+
+    /// Whether every request is answered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().by_id.is_empty()
+    }
+
     /// Stops everything: the server ends.
     pub(crate) fn stop_all(&self) {
         let mut calls = self.lock();

@@ -1,6 +1,7 @@
 //! What belongs to one workspace: its state, its files and skills, its commands, its audit, and the
 //! sessions of the clients that work on it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -18,7 +19,7 @@ use super::plugin_watch::PluginWatch;
 use super::records::Records;
 use scorpiox_capabilities::ask::Prompter;
 use scorpiox_capabilities::files::Files;
-use scorpiox_capabilities::setup::{Caller, Setup};
+use scorpiox_capabilities::setup::{Caller, SessionId, Setup};
 use scorpiox_capabilities::web::Web;
 use scorpiox_runtime::{Beat, Component, Fault, Runtime};
 use scorpiox_shell::Shell;
@@ -74,7 +75,7 @@ pub struct Workspace {
     web: Arc<Web>,
     files: Arc<Files>,
     prompter: Arc<Prompter>,
-    sessions: Mutex<Vec<Weak<dyn Connected>>>,
+    sessions: Mutex<BTreeMap<SessionId, Weak<dyn Connected>>>,
 }
 
 impl App {
@@ -117,22 +118,14 @@ impl Workspace {
         })
     }
 
-    /// A session begins.
-    pub(super) fn connected(&self, session: Weak<dyn Connected>) {
-        let mut sessions = self.lock_sessions();
-        sessions.retain(|other| other.strong_count() > 0);
-        sessions.push(session);
-    }
-
-    /// Lets a session go.
-    pub(super) fn disconnect(&self, session: &dyn Connected) {
-        self.lock_sessions()
-            .retain(|other| other.strong_count() > 0 && !std::ptr::addr_eq(other.as_ptr(), session));
+    /// The sessions, by their ids: each enters and leaves by itself.
+    pub(super) fn lock_sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, Weak<dyn Connected>>> {
+        self.sessions.lock()
     }
 
     /// The sessions of all clients that work on it now.
     pub(super) fn sessions(&self) -> Vec<Arc<dyn Connected>> {
-        self.lock_sessions().iter().filter_map(Weak::upgrade).collect()
+        self.lock_sessions().values().filter_map(Weak::upgrade).collect()
     }
 
     /// Whether no session has a call that runs or waits for its turn.
@@ -148,10 +141,6 @@ impl Workspace {
         self.web.shut_down();
         self.shell.shut_down();
         self.records.shut_down();
-    }
-
-    fn lock_sessions(&self) -> MutexGuard<'_, Vec<Weak<dyn Connected>>> {
-        self.sessions.lock()
     }
 
     /// The built-in tools.
@@ -286,7 +275,7 @@ impl Workspace {
 impl Ticked for Workspace {
     fn tick(&self, beat: Beat) {
         self.records.tick(beat);
-        for session in self.lock_sessions().iter().filter_map(Weak::upgrade) {
+        for session in self.lock_sessions().values().filter_map(Weak::upgrade) {
             session.tick(beat);
         }
     }

@@ -15,7 +15,8 @@ use super::reading::Waiting;
 use super::stuck::StuckOutput;
 use super::workers::Workers;
 use scorpiox_runtime::{Beat, Ticker};
-use scorpiox_server::{Audience, Reply, Session, Transport, Workspace};
+use scorpiox_seal::Seal;
+use scorpiox_server::{Audience, Reply, Session, SessionOptions, Transport, Workspace};
 
 /// When the input ends, calls in flight may finish within this time.
 const FINISH_TIME: Duration = Duration::from_millis(400);
@@ -75,7 +76,8 @@ impl Server {
         let input: Input = Box::new(Framer::new(Box::new(input)));
         let output = Arc::new(output);
         let reply: Reply = output.clone();
-        let session = workspace.connect(audience, Arc::clone(&reply));
+        let seal = Arc::new(Seal::of_process());
+        let session = workspace.connect(SessionOptions { audience, notices: Arc::clone(&reply), seal });
         let ticker = session.ticker();
         Arc::new_cyclic(|server: &Weak<Self>| {
             session.carried_by(server.clone());

@@ -13,6 +13,7 @@ mod conversations;
 mod documents;
 #[cfg(unix)] // signals, and what Linux says of a process
 mod faults;
+mod http;
 #[cfg(unix)]
 mod managed;
 mod plugins;

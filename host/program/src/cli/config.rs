@@ -1,6 +1,7 @@
 //! `scorpiox-code config CLIENT`.
 
 use std::env;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,6 +9,8 @@ use anyhow::{Context as _, Result};
 use scorpiox_clients::{
     self as clients, Client, Existing, How, Owner, Removed, Start, Surroundings, Written, Wsl,
 };
+use scorpiox_http::access::Files;
+use scorpiox_http::endpoint::PATH;
 use scorpiox_paths::{Writable, programs, resolve};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -29,13 +32,16 @@ pub(super) struct ConfigArguments {
     /// Print the entry as an address, which the client opens to add it (cursor, vscode)
     #[arg(long, conflicts_with_all = ["write", "remove"])]
     link: bool,
+    /// Print the entry of a server that `scorpiox-code serve --http` serves at this address, with its token
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["write", "remove", "link"])]
+    http: Option<SocketAddr>,
     /// What to do with further members of an entry in the project's own file, such as `env`
     #[arg(long, value_name = "WHAT", requires = "write")]
     existing: Option<Existing>,
 }
 
 pub(super) fn run(environment: &Environment, arguments: ConfigArguments) -> Result<ExitCode> {
-    let ConfigArguments { client, write, remove, link, existing } = arguments;
+    let ConfigArguments { client, write, remove, link, http, existing } = arguments;
     let home = environment.home.as_ref().context("there is no home folder; set HOME")?;
     let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let workspace = &environment.workspace.path;
@@ -52,6 +58,9 @@ pub(super) fn run(environment: &Environment, arguments: ConfigArguments) -> Resu
         // A project may bring a link in the place of its own file: not to be written through.
         resolve(&path, &Writable::new([workspace.clone()]))
             .with_context(|| format!("{} is not written", path.display()))?;
+    }
+    if let Some(address) = http {
+        return print_remote(environment, client, address, &path);
     }
     if link {
         let address =
@@ -70,6 +79,24 @@ pub(super) fn run(environment: &Environment, arguments: ConfigArguments) -> Resu
         terminal::complain(&format!("Put this into {} (or run again with --write):", path.display()));
         terminal::print(&Shown::text(&format!("{}\n", snippet.trim_end())));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_remote(
+    environment: &Environment,
+    client: Client,
+    address: SocketAddr,
+    path: &Path,
+) -> Result<ExitCode> {
+    let token = Files::of(&environment.own_home).token()?;
+    let remote = clients::Remote { url: format!("http://{address}{PATH}"), token };
+    let snippet = clients::remote_snippet(client, &remote)
+        .context("this client takes no server at an address from a file; add it in its settings")?;
+    terminal::complain(&format!(
+        "Put this into {}. It has the token in it: it is not for files that others get, such as a project's.",
+        path.display()
+    ));
+    terminal::print(&Shown::text(&format!("{snippet}\n")));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,11 +13,13 @@ mod policy;
 mod reference;
 mod search;
 mod serve;
+mod serve_http;
 mod skills;
 mod stats;
 mod tools;
 mod uninstall;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -67,6 +69,12 @@ Settings are read from scorpiox-env.txt files; `scorpiox-code doctor` shows whic
 
 #[derive(Subcommand)]
 enum Command {
+    /// Serve clients over HTTP; without a command, one client is served over standard input and output
+    Serve {
+        /// Where to listen, such as 127.0.0.1:7300; port 0 takes a free one
+        #[arg(long, value_name = "ADDRESS:PORT")]
+        http: SocketAddr,
+    },
     /// Check the installation: components, plugins, store, settings, skills
     Doctor,
     /// Check the installation, and print only what has to be fixed
@@ -181,6 +189,7 @@ pub fn main() -> ExitCode {
     let environment = Environment::read(Named { home: cli.home, workspace, is_managed_required });
     let outcome = environment.and_then(|environment| match cli.command {
         None => serve::run(&environment),
+        Some(Command::Serve { http }) => serve_http::run(&environment, http),
         Some(Command::Doctor) => Ok(doctor::run(&environment, doctor::Detail::All)),
         Some(Command::SelfTest) => Ok(doctor::run(&environment, doctor::Detail::Failures)),
         Some(Command::Tools) => Ok(tools::run(&environment)),

@@ -21,13 +21,13 @@ use super::outgoing::Outgoing;
 use super::records::Recording;
 use super::reply::Reply;
 use super::request::Request;
-use super::seal::Seal;
 use super::subscriptions::Subscriptions;
 use super::workspace::Workspace;
 pub use facts::Facts;
 use names::Names;
 use scorpiox_capabilities::setup::SessionId;
 use scorpiox_runtime::{Beat, Ticker};
+use scorpiox_seal::Seal;
 use scorpiox_tools::Tool;
 
 /// Who reads the results.
@@ -48,6 +48,16 @@ pub trait Transport: Send + Sync {
     fn is_idle(&self) -> bool;
 }
 
+/// What is begun as a [`Session`].
+pub struct SessionOptions {
+    /// Who reads the results.
+    pub audience: Audience,
+    /// Where the client is told what it did not ask for.
+    pub notices: Reply,
+    /// By what it is known again that a client brings back.
+    pub seal: Arc<Seal>,
+}
+
 /// One client's session.
 pub struct Session {
     pub(crate) id: SessionId,
@@ -59,24 +69,25 @@ pub struct Session {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) outgoing: Arc<Outgoing>,
     pub(crate) list_changed: KnownTools,
-    pub(crate) seal: Seal,
+    pub(crate) seal: Arc<Seal>,
     facts: Mutex<Facts>,
     names: Names,
     transport: OnceLock<Weak<dyn Transport>>,
 }
 
 impl Workspace {
-    /// Begins the session of a client, which is told unasked by `notices`.
-    pub fn connect(self: &Arc<Self>, audience: Audience, notices: Reply) -> Arc<Session> {
-        let session = Arc::new(Session::new(Arc::clone(self), audience, notices));
+    /// Begins the session of a client.
+    pub fn connect(self: &Arc<Self>, options: SessionOptions) -> Arc<Session> {
+        let session = Arc::new(Session::new(Arc::clone(self), options));
         let connected: Weak<Session> = Arc::downgrade(&session);
-        self.connected(connected);
+        self.lock_sessions().insert(session.id, connected);
         session
     }
 }
 
 impl Session {
-    fn new(workspace: Arc<Workspace>, audience: Audience, notices: Reply) -> Self {
+    fn new(workspace: Arc<Workspace>, options: SessionOptions) -> Self {
+        let SessionOptions { audience, notices, seal } = options;
         Self {
             id: SessionId::unique(),
             workspace,
@@ -86,7 +97,7 @@ impl Session {
             subscriptions: Subscriptions::default(),
             outgoing: Arc::default(),
             list_changed: KnownTools::default(),
-            seal: Seal::new(),
+            seal,
             facts: Mutex::default(),
             names: Names::default(),
             transport: OnceLock::new(),
@@ -184,6 +195,17 @@ impl Session {
         }
     }
 
+    /// Cancels all calls: the client is gone, and wants no answer any more.
+    pub fn abandon(&self) {
+        self.inflight.abandon_all();
+        self.subscriptions.sweep(&self.inflight);
+    }
+
+    /// Whether no request of it is in flight.
+    pub fn is_quiet(&self) -> bool {
+        self.inflight.is_empty()
+    }
+
     /// Stops all calls: the session ends.
     pub fn stop_calls(&self) {
         self.inflight.stop_all();
@@ -193,6 +215,6 @@ impl Session {
     pub fn end(&self) {
         self.subscriptions.close(&self.inflight);
         self.workspace.runtime().end_session(self.id);
-        self.workspace.disconnect(self);
+        self.workspace.lock_sessions().remove(&self.id);
     }
 }

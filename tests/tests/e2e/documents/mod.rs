@@ -28,6 +28,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/clients.md", "they download 2 GB of packages"),
     ("docs/extending.md", "it builds the whole program"),
     ("docs/extending.md", "it builds the whole program"),
+    ("docs/http.md", "it serves until it is told to end"),
     ("docs/operations.md", "it searches the web"),
     ("docs/packaging.md", "it builds the program for each system"),
     ("docs/performance.md", "they need the build and tools for developers"),
@@ -119,6 +120,11 @@ fn extending() {
 }
 
 #[test]
+fn http() {
+    runs("docs/http.md", "");
+}
+
+#[test]
 fn reading() {
     runs("docs/reading.md", "");
 }
@@ -137,6 +143,7 @@ fn every_document_is_run() {
         "clients",
         "deployment",
         "extending",
+        "http",
         "operations",
         "packaging",
         "performance",

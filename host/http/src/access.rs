@@ -1,0 +1,121 @@
+//! Who a client is: whoever has the token.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use scorpiox_home::private;
+use scorpiox_seal::Secret;
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+/// How a token begins, so that people and scanners of secrets know one.
+const PREFIX: &str = "scorpiox_";
+/// Longest file of a token that is read, in bytes.
+const MAX_TOKEN_BYTES: u64 = 1024;
+
+/// What clients have to show.
+pub struct Access {
+    token: [u8; 32],
+}
+
+impl Access {
+    /// Whoever shows this token.
+    pub fn by_token(token: &str) -> Self {
+        Self { token: digest(token) }
+    }
+
+    /// Whether the value of an `Authorization` header shows it.
+    pub(crate) fn admits(&self, authorization: &str) -> bool {
+        let Some((scheme, token)) = authorization.split_once(' ') else { return false };
+        scheme.eq_ignore_ascii_case("bearer") && bool::from(digest(token.trim()).ct_eq(&self.token))
+    }
+}
+
+fn digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
+/// The files of the transport, in the program's own folder.
+pub struct Files {
+    folder: PathBuf,
+}
+
+impl Files {
+    /// Those of the program's own folder `home`.
+    pub fn of(home: &Path) -> Self {
+        Self { folder: home.join("http") }
+    }
+
+    /// Where the token is.
+    pub fn token_path(&self) -> PathBuf {
+        self.folder.join("token")
+    }
+
+    /// The token, made anew where there is none.
+    pub fn token(&self) -> io::Result<String> {
+        let path = self.token_path();
+        let made = |secret: &Secret| format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(secret));
+        let token = read_or_make(&path, made)?.trim().to_owned();
+        if token.len() < PREFIX.len() + 16 {
+            return Err(io::Error::other(format!(
+                "{} has no token of at least 16 characters",
+                path.display()
+            )));
+        }
+        Ok(token)
+    }
+
+    /// The secret that ids of sessions and states of requests are sealed with, made anew where there is none.
+    pub fn secret(&self) -> io::Result<Secret> {
+        let path = self.folder.join("secret");
+        let text = read_or_make(&path, |secret| URL_SAFE_NO_PAD.encode(secret))?;
+        let secret = URL_SAFE_NO_PAD.decode(text.trim()).ok().and_then(|bytes| Secret::try_from(bytes).ok());
+        secret.ok_or_else(|| {
+            io::Error::other(format!("{} is no secret of this program; remove it", path.display()))
+        })
+    }
+}
+
+fn read_or_make(path: &Path, make: impl Fn(&Secret) -> String) -> io::Result<String> {
+    let with_path = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    match private::open(path) {
+        Ok(file) => return read(file).map_err(with_path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(with_path(error)),
+    }
+    let text = make(&scorpiox_seal::secret().map_err(io::Error::other)?);
+    private::write(path, |file| file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")))
+        .map_err(with_path)?;
+    // Of two processes that make one at once, one stays.
+    private::open(path).and_then(read).map_err(with_path)
+}
+
+fn read(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(MAX_TOKEN_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_itself_is_admitted() {
+        let access = Access::by_token("scorpiox_abc");
+        assert!(access.admits("Bearer scorpiox_abc") && access.admits("bearer  scorpiox_abc"));
+        for other in [
+            "scorpiox_abc",
+            "Basic scorpiox_abc",
+            "Bearer scorpiox_ab",
+            "Bearer ",
+            "",
+            "Bearer scorpiox_abcd",
+        ] {
+            assert!(!access.admits(other), "{other}");
+        }
+    }
+}

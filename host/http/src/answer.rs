@@ -1,0 +1,95 @@
+//! Answers of HTTP, and the refusals that are no answer of JSON-RPC's.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use scorpiox_mcp::RpcError;
+use scorpiox_rpc::{Id, code, reply};
+
+use crate::events::Events;
+
+/// What is sent after the head.
+pub(crate) enum Content {
+    /// All of it, at once.
+    Whole(Bytes),
+    /// Server-sent events, as they come.
+    Events(Box<Events>),
+}
+
+pub(crate) type Answer = Response<Content>;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// Tells nginx to hand events on as they come.
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Self::Events(events) => {
+                events.poll_next(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// An answer without content.
+pub(crate) fn empty(status: StatusCode) -> Answer {
+    let mut answer = Response::new(Content::Whole(Bytes::new()));
+    *answer.status_mut() = status;
+    answer
+}
+
+/// A message of JSON-RPC.
+pub(crate) fn json(status: StatusCode, line: Vec<u8>) -> Answer {
+    let mut answer = Response::new(Content::Whole(Bytes::from(line)));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    answer.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    answer
+}
+
+/// Server-sent events.
+pub(crate) fn events(events: Events) -> Answer {
+    let mut answer = Response::new(Content::Events(Box::new(events)));
+    answer.headers_mut().insert(header::CONTENT_TYPE, EVENT_STREAM);
+    answer.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    answer.headers_mut().insert(BUFFERING, HeaderValue::from_static("no"));
+    answer
+}
+
+/// A refusal, of a request whose id is not known.
+pub(crate) fn refused(status: StatusCode, why: &str) -> Answer {
+    json(status, reply::error(None, code::INVALID_REQUEST, why, None::<&()>))
+}
+
+/// An error that answers a request, with a status.
+pub(crate) fn error(status: StatusCode, id: Option<&Id<'_>>, error: &RpcError) -> Answer {
+    let line = id.map_or_else(|| error.reply_to_unknown(), |id| error.reply(id));
+    json(status, line)
+}

@@ -1,0 +1,19 @@
+//! DELETE: a client ends its session.
+
+use hyper::{HeaderMap, StatusCode};
+
+use crate::admission;
+use crate::answer::{self, Answer};
+use crate::endpoint::{Endpoint, not_allowed};
+use crate::{modern, post};
+
+pub(crate) fn answer(endpoint: &Endpoint, headers: &HeaderMap) -> Answer {
+    if modern::names_modern(headers) {
+        return not_allowed();
+    }
+    match admission::only(headers, &post::SESSION) {
+        None => answer::refused(StatusCode::BAD_REQUEST, "Mcp-Session-Id says which session ends"),
+        Some(id) if endpoint.sessions.end(id) => answer::empty(StatusCode::NO_CONTENT),
+        Some(_) => answer::refused(StatusCode::NOT_FOUND, "this session has ended, or was never here"),
+    }
+}

@@ -1,0 +1,120 @@
+//! What all connections share, and the way of a request through its checks to its answer.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Weak};
+
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
+use hyper::{Method, Request, StatusCode};
+use parking_lot::Mutex;
+use scorpiox_seal::{Seal, Secret};
+use scorpiox_server::Workspace;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+use crate::access::Access;
+use crate::admission;
+use crate::answer::{self, Answer};
+use crate::running::MAX_RUNNING;
+use crate::sessions::{Client, Sessions};
+use crate::stream::Stream;
+use crate::{end, get, post};
+
+/// The path of the one endpoint.
+pub const PATH: &str = "/mcp";
+
+/// How the server is to be reached.
+pub struct Options {
+    /// What clients have to show; none where everybody may call.
+    pub access: Option<Access>,
+    /// What ids and states are sealed with.
+    pub secret: Secret,
+    /// The names that the server may be asked as, without ports.
+    pub hosts: Vec<String>,
+    /// The pages that may call it from a browser.
+    pub origins: Vec<String>,
+}
+
+impl Options {
+    /// A server of this machine alone, on a port.
+    pub fn on_loopback(access: Option<Access>, secret: Secret, port: u16) -> Self {
+        let hosts = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        let origins = hosts.each_ref().map(|host| format!("http://{host}:{port}"));
+        Self { access, secret, hosts: hosts.into(), origins: origins.into() }
+    }
+}
+
+/// What all connections share.
+pub(crate) struct Endpoint {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) options: Options,
+    pub(crate) sessions: Sessions,
+    /// Seals the states of requests without a session.
+    pub(crate) states: Arc<Seal>,
+    /// A permit for each call that runs.
+    pub(crate) running: Arc<Semaphore>,
+    /// Calls that wait for one.
+    pub(crate) waiting: AtomicUsize,
+    /// What stays open until its client goes.
+    pub(crate) subscriptions: Mutex<Vec<(Weak<Client>, Arc<Stream>)>>,
+    pub(crate) handle: Handle,
+}
+
+impl Endpoint {
+    pub(crate) fn new(workspace: Arc<Workspace>, handle: Handle, options: Options) -> Self {
+        Self {
+            sessions: Sessions::new(Seal::of(&options.secret, "sessions")),
+            states: Arc::new(Seal::of(&options.secret, "states")),
+            running: Arc::new(Semaphore::new(MAX_RUNNING)),
+            waiting: AtomicUsize::new(0),
+            subscriptions: Mutex::default(),
+            workspace,
+            options,
+            handle,
+        }
+    }
+
+    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+        let (parts, body) = request.into_parts();
+        if parts.uri.path() != PATH {
+            return answer::refused(StatusCode::NOT_FOUND, &format!("the endpoint is {PATH}"));
+        }
+        if ![Method::POST, Method::GET, Method::DELETE].contains(&parts.method) {
+            return not_allowed();
+        }
+        if let Err(refused) = admission::admit(&parts, &self.options) {
+            return refused;
+        }
+        match parts.method {
+            Method::POST => post::answer(&self, &parts.headers, body).await,
+            Method::GET => get::answer(&self, &parts.headers),
+            _ => end::answer(&self, &parts.headers),
+        }
+    }
+}
+
+impl Endpoint {
+    /// A subscription begins, which is answered when the server ends.
+    pub(crate) fn subscribed(&self, client: &Arc<Client>, stream: &Arc<Stream>) {
+        let mut open = self.subscriptions.lock();
+        open.retain(|(client, _)| client.strong_count() > 0);
+        open.push((Arc::downgrade(client), Arc::clone(stream)));
+    }
+
+    /// Answers all subscriptions, and ends what sessions are told unasked.
+    pub(crate) fn end_listening(&self) {
+        let open = std::mem::take(&mut *self.subscriptions.lock());
+        for (client, stream) in open {
+            client.upgrade().into_iter().for_each(|client| client.session.end());
+            stream.end(None);
+        }
+        self.sessions.all().iter().for_each(|client| client.notices.end(None));
+    }
+}
+
+/// There is no such method, or not in the revision that the client speaks.
+pub(crate) fn not_allowed() -> Answer {
+    let mut refused = answer::refused(StatusCode::METHOD_NOT_ALLOWED, "messages are sent by POST");
+    refused.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST, GET, DELETE"));
+    refused
+}

@@ -1,0 +1,116 @@
+//! Server-sent events: what is said on a stream, as the body of an answer.
+
+use std::fmt::Write as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::stream::{Next, Stream};
+
+/// Proxies and clients take a connection for dead that is silent for longer.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const COMMENT: &[u8] = b":\n\n";
+/// When a client that lost the connection is to come back, in milliseconds.
+const RETRY_MS: u32 = 3000;
+
+/// One reading of a stream, from some event on.
+pub(crate) struct Events {
+    stream: Arc<Stream>,
+    /// The number of the next event.
+    next: u64,
+    reading: u64,
+    /// What goes out before the first event.
+    first: Option<Bytes>,
+    /// The stream's number, with which ids begin that a client can resume by; none where it cannot.
+    ids: Option<u64>,
+    silence: Pin<Box<Sleep>>,
+    /// Told when nobody reads any more.
+    on_end: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
+
+impl Events {
+    /// Reads a stream from an event on.
+    pub(crate) fn of(stream: Arc<Stream>, next: u64) -> Self {
+        let reading = stream.begin_reading();
+        Self {
+            stream,
+            next,
+            reading,
+            first: None,
+            ids: None,
+            silence: Box::pin(sleep(KEEP_ALIVE)),
+            on_end: None,
+        }
+    }
+
+    /// Gives events ids that begin with the stream's number. `is_announced`: an event without data comes first, so that
+    /// the client has an id to come back with.
+    pub(crate) fn resumable(mut self, stream: u64, is_announced: bool) -> Self {
+        self.ids = Some(stream);
+        if is_announced {
+            let id = self.next;
+            self.first = Some(format!("id: {stream}-{id}\nretry: {RETRY_MS}\ndata:\n\n").into());
+        }
+        self
+    }
+
+    /// Calls `on_end` once when the client is gone or all is said.
+    pub(crate) fn then(mut self, on_end: impl FnOnce() + Send + Sync + 'static) -> Self {
+        self.on_end = Some(Box::new(on_end));
+        self
+    }
+
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(first));
+        }
+        match self.stream.poll_next(self.reading, self.next, context) {
+            Next::Event(number, line) => {
+                self.next = number + 1;
+                self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                Poll::Ready(Some(self.event(&line)))
+            }
+            Next::End => Poll::Ready(None),
+            Next::Wait => {
+                if self.silence.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                // It is asked again after that, and then waits for what is next.
+                Poll::Ready(Some(Bytes::from_static(COMMENT)))
+            }
+        }
+    }
+
+    /// A line of JSON has no line ends within.
+    fn event(&self, line: &[u8]) -> Bytes {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let mut head = String::with_capacity(48);
+        if let Some(stream) = self.ids {
+            let _ = writeln!(head, "id: {stream}-{}", self.next);
+        }
+        head.push_str("event: message\ndata: ");
+        let mut event = Vec::with_capacity(head.len() + line.len() + 2);
+        event.extend_from_slice(head.as_bytes());
+        event.extend_from_slice(line);
+        event.extend_from_slice(b"\n\n");
+        event.into()
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.stream.end_reading(self.reading);
+        self.on_end.take().into_iter().for_each(|on_end| on_end());
+    }
+}
+
+/// The stream and the number of the next event, which are what an id says.
+pub(crate) fn resumed(id: &str) -> Option<(u64, u64)> {
+    let (stream, next) = id.split_once('-')?;
+    Some((stream.parse().ok()?, next.parse().ok()?))
+}

@@ -1,0 +1,43 @@
+//! GET: what a session is told unasked, or the rest of a stream that broke.
+
+use std::sync::Arc;
+
+use hyper::header::HeaderName;
+use hyper::{HeaderMap, StatusCode};
+
+use crate::admission;
+use crate::answer::{self, Answer};
+use crate::endpoint::{Endpoint, not_allowed};
+use crate::events::{self, Events};
+use crate::sessions::NOTICES;
+use crate::{modern, post};
+
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+pub(crate) fn answer(endpoint: &Endpoint, headers: &HeaderMap) -> Answer {
+    if modern::names_modern(headers) {
+        return not_allowed();
+    }
+    if !admission::accepts(headers, admission::EVENTS) {
+        return answer::refused(StatusCode::NOT_ACCEPTABLE, "a stream is taken as text/event-stream");
+    }
+    let client = match post::client_of(endpoint, headers) {
+        Ok(client) => client,
+        Err((status, error)) => return answer::error(status, None, &error),
+    };
+    let (number, next) = match headers.get(LAST_EVENT) {
+        None => (NOTICES, client.notices.first_unread()),
+        Some(id) => match id.to_str().ok().and_then(events::resumed) {
+            Some(resumed) => resumed,
+            None => {
+                return answer::refused(StatusCode::BAD_REQUEST, "Last-Event-ID is none of this server's");
+            }
+        },
+    };
+    let Some(stream) = client.stream(number) else {
+        return answer::refused(StatusCode::NOT_FOUND, "that stream is no longer there");
+    };
+    // The client is held for as long as it listens.
+    let held = Arc::clone(&client);
+    answer::events(Events::of(stream, next).resumable(number, false).then(move || drop(held)))
+}

@@ -1,0 +1,252 @@
+//! POST: one message, and its answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Incoming as Body;
+use hyper::header::HeaderName;
+use hyper::{HeaderMap, StatusCode};
+use scorpiox_mcp::error::BUSY;
+use scorpiox_mcp::{Params, Revision, RpcError};
+use scorpiox_rpc::frame::MAX_LINE_BYTES;
+use scorpiox_rpc::{Incoming, Message, reply};
+use tokio::time::timeout;
+
+use crate::admission;
+use crate::answer::{self, Answer};
+use crate::claims::{Claims, Kind};
+use crate::endpoint::Endpoint;
+use crate::events::Events;
+use crate::modern;
+use crate::running;
+use crate::session_id::Handshake;
+use crate::sessions::Client;
+use crate::stream::{Beginning, Stream};
+
+/// How long a client may take to send a body.
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// An answer that takes longer begins as a stream: some clients give up on a connection that is silent.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const LISTEN: &str = "subscriptions/listen";
+
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Body) -> Answer {
+    if let Err(refused) = admission::check_types(headers) {
+        return refused;
+    }
+    let body = match read(body).await {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
+    let claims = match Incoming::parse(&body) {
+        Err(error) => return answer::json(StatusCode::BAD_REQUEST, error.reply()),
+        Ok(Incoming::Batch(_)) => return batch(endpoint, headers, body).await,
+        Ok(Incoming::Single(message)) => match Claims::of(message) {
+            Ok(claims) => claims,
+            Err((id, error)) => return answer::error(StatusCode::BAD_REQUEST, Some(&id), &error),
+        },
+    };
+    if modern::is_meant(headers, &claims) {
+        return modern_answer(endpoint, headers, &claims, body).await;
+    }
+    legacy_answer(endpoint, headers, &claims, body).await
+}
+
+async fn read(body: Body) -> Result<Bytes, Answer> {
+    let too_long = || {
+        let why = format!("a message may have at most {MAX_LINE_BYTES} bytes");
+        answer::refused(StatusCode::PAYLOAD_TOO_LARGE, &why)
+    };
+    if hyper::body::Body::size_hint(&body).lower() > MAX_LINE_BYTES as u64 {
+        return Err(too_long());
+    }
+    match timeout(BODY_TIME, Limited::new(body, MAX_LINE_BYTES).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+        Ok(Err(error)) => {
+            Err(answer::refused(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}")))
+        }
+        Err(_) => Err(answer::refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
+    }
+}
+
+/// A request that stands for itself. Its client is gone when nobody reads the answer any more.
+async fn modern_answer(
+    endpoint: &Arc<Endpoint>,
+    headers: &HeaderMap,
+    claims: &Claims,
+    body: Bytes,
+) -> Answer {
+    if let Err(error) = modern::check(headers, claims) {
+        let status = match modern::status(Some(error.code())) {
+            StatusCode::OK => StatusCode::BAD_REQUEST,
+            status => status,
+        };
+        return answer::error(status, claims.id(), &error);
+    }
+    let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
+    let client = Client::new(&endpoint.workspace, &endpoint.states);
+    let stream = Stream::passing();
+    let gone = {
+        let client = Arc::clone(&client);
+        move || client.end()
+    };
+    // Dropped with this future, or with the answer's body.
+    let guard = Guard(Some(gone));
+    if claims.method == LISTEN {
+        endpoint.subscribed(&client, &stream);
+    }
+    if running::run(endpoint, client, body, Arc::clone(&stream)).is_err() {
+        return busy(claims);
+    }
+    match stream.beginning(PATIENCE).await {
+        Beginning::Answer(line) => {
+            let status = modern::status(reply::error_code(&line, id));
+            answer::json(status, line.into())
+        }
+        Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
+        Beginning::Events => answer::events(Events::of(stream, 0).then(guard.into_inner())),
+    }
+}
+
+/// Does something unless it is taken away before.
+struct Guard<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Guard<F> {
+    fn into_inner(mut self) -> impl FnOnce() {
+        let taken = self.0.take();
+        move || taken.into_iter().for_each(|act| act())
+    }
+}
+
+impl<F: FnOnce()> Drop for Guard<F> {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(|act| act());
+    }
+}
+
+fn busy(claims: &Claims) -> Answer {
+    let error = RpcError::new(BUSY, "too many requests are in flight; repeat this one when some have ended");
+    answer::error(StatusCode::SERVICE_UNAVAILABLE, claims.id(), &error)
+}
+
+/// A message of a session.
+async fn legacy_answer(
+    endpoint: &Arc<Endpoint>,
+    headers: &HeaderMap,
+    claims: &Claims,
+    body: Bytes,
+) -> Answer {
+    let is_handshake = claims.method == "initialize" && claims.kind != Kind::Notification;
+    if is_handshake && !headers.contains_key(SESSION) {
+        return initialized(endpoint, claims, body).await;
+    }
+    let client = match client_of(endpoint, headers) {
+        Ok(client) => client,
+        Err((status, error)) => return answer::error(status, claims.id(), &error),
+    };
+    if claims.kind == Kind::Response || claims.kind == Kind::Notification {
+        let stream = Stream::passing();
+        if running::run(endpoint, client, body, Arc::clone(&stream)).is_err() {
+            return busy(claims);
+        }
+        return answer::empty(StatusCode::ACCEPTED);
+    }
+    spoken(endpoint, client, claims.id().is_some(), body).await.unwrap_or_else(|_| busy(claims))
+}
+
+/// Runs messages of a session; their answer, at once or as a stream that can be resumed.
+async fn spoken(
+    endpoint: &Arc<Endpoint>,
+    client: Arc<Client>,
+    is_request: bool,
+    body: Bytes,
+) -> Result<Answer, running::Busy> {
+    let (number, stream) = client.keep_stream();
+    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream))?;
+    Ok(match stream.beginning(PATIENCE).await {
+        Beginning::Answer(line) => {
+            client.forget_stream(number);
+            answer::json(StatusCode::OK, line.into())
+        }
+        Beginning::Nothing => {
+            client.forget_stream(number);
+            // The client cancelled the request, and waits for nothing.
+            let status = if is_request { StatusCode::OK } else { StatusCode::ACCEPTED };
+            answer::empty(status)
+        }
+        Beginning::Events => {
+            let announces = client.session.facts().revision >= Some(Revision::V2025_11_25);
+            answer::events(Events::of(stream, 0).resumable(number, announces))
+        }
+    })
+}
+
+/// The handshake: a session begins.
+async fn initialized(endpoint: &Arc<Endpoint>, claims: &Claims, body: Bytes) -> Answer {
+    let client = Client::new(&endpoint.workspace, &endpoint.states);
+    let stream = Stream::passing();
+    if running::run(endpoint, Arc::clone(&client), body.clone(), Arc::clone(&stream)).is_err() {
+        return busy(claims);
+    }
+    let Beginning::Answer(line) = stream.beginning(BODY_TIME).await else {
+        let error = RpcError::internal("the handshake took too long");
+        return answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error);
+    };
+    let is_error = claims.id().is_some_and(|id| reply::error_code(&line, id).is_some());
+    let mut answer =
+        answer::json(if is_error { StatusCode::BAD_REQUEST } else { StatusCode::OK }, line.into());
+    if !is_error && let Some(id) = session_id(endpoint, &client, &body) {
+        answer.headers_mut().extend(id.parse().ok().map(|id| (SESSION, id)));
+    }
+    answer
+}
+
+fn session_id(endpoint: &Endpoint, client: &Arc<Client>, body: &[u8]) -> Option<String> {
+    let Ok(Incoming::Single(Message::Request { params, .. })) = Incoming::parse(body) else { return None };
+    let handshake = Handshake::of(&client.session, &Params::new(params).ok()?)?;
+    endpoint.sessions.keep(client, &handshake)
+}
+
+/// The client whose session a message or a stream belongs to.
+pub(crate) fn client_of(
+    endpoint: &Endpoint,
+    headers: &HeaderMap,
+) -> Result<Arc<Client>, (StatusCode, RpcError)> {
+    if let Some(version) = headers.get(modern::VERSION) {
+        let known = version.to_str().ok().and_then(Revision::named);
+        if known.is_none_or(|revision| revision < Revision::V2025_03_26) {
+            let shown = String::from_utf8_lossy(version.as_bytes()).into_owned();
+            let over_http = Revision::all().filter(|revision| *revision >= Revision::V2025_03_26);
+            let names: Vec<_> = over_http.map(Revision::name).collect();
+            return Err((StatusCode::BAD_REQUEST, RpcError::unsupported_version(&shown, &names)));
+        }
+    }
+    let Some(id) = admission::only(headers, &SESSION) else {
+        let error = RpcError::invalid_request(
+            "a session is needed: send initialize first, and its Mcp-Session-Id with all that follows",
+        );
+        return Err((StatusCode::BAD_REQUEST, error));
+    };
+    endpoint.sessions.find(id, &endpoint.workspace, &endpoint.states).ok_or_else(|| {
+        let error = RpcError::invalid_request("this session has ended, or was never here; send initialize");
+        (StatusCode::NOT_FOUND, error)
+    })
+}
+
+/// Several messages in one, in the one revision that has such.
+async fn batch(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Bytes) -> Answer {
+    let client = match client_of(endpoint, headers) {
+        Ok(client) => client,
+        Err((status, error)) => return answer::error(status, None, &error),
+    };
+    if !client.session.takes_batches() {
+        return answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone");
+    }
+    let busy = || answer::refused(StatusCode::SERVICE_UNAVAILABLE, "too many requests are in flight");
+    spoken(endpoint, client, false, body).await.unwrap_or_else(|_| busy())
+}

@@ -1,0 +1,105 @@
+//! Ids of sessions: they carry what a session begins with, so that it outlives the process.
+
+use scorpiox_mcp::Params;
+use scorpiox_mcp::params::Text;
+use scorpiox_seal::Seal;
+use scorpiox_server::Session;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Longest name of a client that is carried along, in characters.
+const MAX_NAME: usize = 48;
+/// Bytes that tell sessions apart.
+const NUMBER_BYTES: usize = 16;
+
+/// What tells a session from all others.
+pub(crate) type Number = [u8; NUMBER_BYTES];
+
+/// What a client said when it shook hands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Handshake {
+    #[serde(rename = "r")]
+    revision: String,
+    #[serde(rename = "n")]
+    name: String,
+    #[serde(rename = "v")]
+    version: String,
+    /// Shows forms, lets its model be asked, shows a channel.
+    #[serde(rename = "c")]
+    can: (bool, bool, bool),
+}
+
+impl Handshake {
+    /// What the parameters of `initialize` said, as the session took it; none before.
+    pub(crate) fn of(session: &Session, params: &Params<'_>) -> Option<Self> {
+        let facts = session.facts();
+        let client = params.object("clientInfo").ok().flatten().unwrap_or_default();
+        let text = |name| {
+            let text = client.optional::<Text<'_>>(name, "").ok().flatten();
+            text.map(|text| text.0.chars().take(MAX_NAME).collect()).unwrap_or_default()
+        };
+        Some(Self {
+            revision: facts.revision?.name().to_owned(),
+            name: text("name"),
+            version: text("version"),
+            can: (facts.elicits, facts.samples, facts.channel),
+        })
+    }
+
+    /// The message that says the same again.
+    pub(crate) fn message(&self) -> String {
+        let (elicits, samples, channel) = self.can;
+        let mut capabilities = json!({});
+        let mut declare = |name: &str, value: Value, can| {
+            if can {
+                capabilities[name] = value;
+            }
+        };
+        declare("elicitation", json!({}), elicits);
+        declare("sampling", json!({}), samples);
+        declare("experimental", json!({"claude/channel": {}}), channel);
+        let client = json!({ "name": self.name, "version": self.version });
+        let params =
+            json!({ "protocolVersion": self.revision, "capabilities": capabilities, "clientInfo": client });
+        json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string()
+    }
+
+    /// The id of a session that began like this.
+    pub(crate) fn id(&self, number: &Number, seal: &Seal) -> Option<String> {
+        let mut content = number.to_vec();
+        serde_json::to_writer(&mut content, self).ok()?;
+        seal.seal(&content, &[])
+    }
+
+    /// What an id says; none where this server did not give it.
+    pub(crate) fn opened(id: &str, seal: &Seal) -> Option<(Number, Self)> {
+        let content = seal.open(id, &[])?;
+        let (number, handshake) = content.split_first_chunk::<NUMBER_BYTES>()?;
+        Some((*number, serde_json::from_slice(handshake).ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_says_again_what_the_client_said() {
+        let seal = Seal::of(&[1; 32], "sessions");
+        let handshake = Handshake {
+            revision: "2025-11-25".to_owned(),
+            name: "é".repeat(MAX_NAME),
+            version: "\"".repeat(MAX_NAME),
+            can: (true, false, true),
+        };
+        let id = handshake.id(&[9; NUMBER_BYTES], &seal).expect("an id");
+        assert!(id.len() < 512 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)), "{}", id.len());
+        assert_eq!(Handshake::opened(&id, &seal), Some(([9; NUMBER_BYTES], handshake.clone())));
+        assert_eq!(Handshake::opened(&id, &Seal::of(&[2; 32], "sessions")), None);
+        let message: Value = serde_json::from_str(&handshake.message()).expect("JSON");
+        assert_eq!(
+            message["params"]["capabilities"],
+            json!({"elicitation": {}, "experimental": {"claude/channel": {}}})
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! The clients: those of one request, and those of a session.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use scorpiox_rpc::Incoming;
+use scorpiox_runtime::Beat;
+use scorpiox_seal::Seal;
+use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport, Workspace};
+
+use crate::session_id::{Handshake, Number};
+use crate::stream::Stream;
+
+/// Most sessions that are held at once. Others are begun anew from their ids.
+const MAX_HELD: usize = 16_384;
+/// A session that nobody uses for this time is let go; its id stays good.
+const IDLE_TIME: Duration = Duration::from_mins(10);
+/// Most streams of a session that can be resumed.
+const MAX_STREAMS: usize = 16;
+
+/// One client, as long as this server knows of it.
+pub(crate) struct Client {
+    pub(crate) session: Arc<Session>,
+    /// What it is told unasked.
+    pub(crate) notices: Arc<Stream>,
+    streams: Mutex<Streams>,
+    used: Mutex<Instant>,
+}
+
+#[derive(Default)]
+struct Streams {
+    last: u64,
+    kept: VecDeque<(u64, Arc<Stream>)>,
+}
+
+/// The number of the stream of what a client is told unasked.
+pub(crate) const NOTICES: u64 = 0;
+
+impl Client {
+    /// The client of one request, or of a session that begins.
+    pub(crate) fn new(workspace: &Arc<Workspace>, seal: &Arc<Seal>) -> Arc<Self> {
+        let notices = Stream::kept();
+        let options =
+            SessionOptions { audience: Audience::Model, notices: notices.clone(), seal: Arc::clone(seal) };
+        let session = workspace.connect(options);
+        Arc::new_cyclic(|client: &Weak<Self>| {
+            session.carried_by(client.clone());
+            Self { session, notices, streams: Mutex::default(), used: Mutex::new(Instant::now()) }
+        })
+    }
+
+    /// A stream for an answer, with its number, that can be read again.
+    pub(crate) fn keep_stream(&self) -> (u64, Arc<Stream>) {
+        let stream = Stream::kept();
+        let mut streams = self.streams.lock();
+        streams.last += 1;
+        let number = streams.last;
+        streams.kept.push_back((number, Arc::clone(&stream)));
+        if streams.kept.len() > MAX_STREAMS {
+            let done = streams.kept.iter().position(|(_, stream)| stream.has_ended());
+            streams.kept.remove(done.unwrap_or_default());
+        }
+        (number, stream)
+    }
+
+    /// Forgets a stream whose answer has arrived.
+    pub(crate) fn forget_stream(&self, number: u64) {
+        self.streams.lock().kept.retain(|(kept, _)| *kept != number);
+    }
+
+    /// The stream of that number, if it is still there.
+    pub(crate) fn stream(&self, number: u64) -> Option<Arc<Stream>> {
+        if number == NOTICES {
+            return Some(Arc::clone(&self.notices));
+        }
+        let streams = self.streams.lock();
+        streams.kept.iter().find(|(kept, _)| *kept == number).map(|(_, stream)| Arc::clone(stream))
+    }
+
+    /// The session ends, and with it all that runs in it.
+    pub(crate) fn end(&self) {
+        self.session.abandon();
+        self.session.end();
+        self.notices.end(None);
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Transport for Client {
+    fn tick(self: Arc<Self>, _: Beat) {}
+
+    fn is_idle(&self) -> bool {
+        self.session.is_quiet()
+    }
+}
+
+/// The clients that shook hands.
+pub(crate) struct Sessions {
+    seal: Seal,
+    states: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    clients: BTreeMap<Number, Arc<Client>>,
+    /// Sessions that their clients ended: their ids are no good any more.
+    ended: BTreeSet<Number>,
+    swept: Option<Instant>,
+}
+
+impl Sessions {
+    pub(crate) fn new(seal: Seal) -> Self {
+        Self { seal, states: Mutex::default() }
+    }
+
+    /// Keeps a client that has shaken hands; the id of its session.
+    pub(crate) fn keep(&self, client: &Arc<Client>, handshake: &Handshake) -> Option<String> {
+        let mut number = Number::default();
+        getrandom::fill(&mut number).ok()?;
+        let id = handshake.id(&number, &self.seal)?;
+        self.hold(number, Arc::clone(client));
+        Some(id)
+    }
+
+    /// The client whose session has that id: one that is held, or begun anew after a restart.
+    pub(crate) fn find(&self, id: &str, workspace: &Arc<Workspace>, seal: &Arc<Seal>) -> Option<Arc<Client>> {
+        let (number, handshake) = Handshake::opened(id, &self.seal)?;
+        {
+            let held = self.states.lock();
+            if held.ended.contains(&number) {
+                return None;
+            }
+            if let Some(client) = held.clients.get(&number) {
+                *client.used.lock() = Instant::now();
+                return Some(Arc::clone(client));
+            }
+        }
+        let client = Client::new(workspace, seal);
+        for message in [handshake.message(), READY.to_owned()] {
+            let reply: scorpiox_server::Reply = client.notices.clone();
+            if let Ok(Incoming::Single(message)) = Incoming::parse(message.as_bytes())
+                && let Step::Work(..) = client.session.step(message, &reply)
+            {
+                tracing::debug!("a handshake is no work");
+            }
+        }
+        Some(self.hold(number, client))
+    }
+
+    /// Ends the session of that id; whether there was one.
+    pub(crate) fn end(&self, id: &str) -> bool {
+        let Some((number, _)) = Handshake::opened(id, &self.seal) else { return false };
+        let mut held = self.states.lock();
+        let client = held.clients.remove(&number);
+        let is_new = held.ended.insert(number);
+        drop(held);
+        if let Some(client) = client {
+            client.end();
+        }
+        is_new
+    }
+
+    /// All that are held.
+    pub(crate) fn all(&self) -> Vec<Arc<Client>> {
+        self.states.lock().clients.values().cloned().collect()
+    }
+
+    /// Holds a client; of two that were begun for one id, the first one.
+    fn hold(&self, number: Number, client: Arc<Client>) -> Arc<Client> {
+        let mut held = self.states.lock();
+        let let_go = held.sweep();
+        let client = Arc::clone(held.clients.entry(number).or_insert(client));
+        drop(held);
+        // Ending a session takes locks of its own.
+        drop(let_go);
+        client
+    }
+}
+
+const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+impl Held {
+    /// Lets go of those that nobody uses.
+    fn sweep(&mut self) -> Vec<Arc<Client>> {
+        let now = Instant::now();
+        let is_full = self.clients.len() >= MAX_HELD;
+        if !is_full && self.swept.is_some_and(|swept| now - swept < IDLE_TIME / 10) {
+            return Vec::new();
+        }
+        self.swept = Some(now);
+        let is_idle = |client: &Client| client.session.is_quiet() && !client.notices.has_reader();
+        let idle: Vec<_> = self
+            .clients
+            .iter()
+            .filter(|(_, client)| is_idle(client) && (is_full || now - *client.used.lock() > IDLE_TIME))
+            .map(|(number, _)| *number)
+            .collect();
+        idle.iter().filter_map(|number| self.clients.remove(number)).collect()
+    }
+}

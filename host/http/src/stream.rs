@@ -1,0 +1,192 @@
+//! What is said to a client: the messages on the way to one answer, or those that nobody asked for.
+//!
+//! Writing never waits. A reader that falls behind loses notifications that are no longer new, and nothing else.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use scorpiox_server::Channel;
+use tokio::time::timeout;
+
+/// Most messages, and bytes of messages, that wait for a reader or stay for one that comes again.
+const MAX_EVENTS: usize = 256;
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Messages for a client, in their order.
+#[derive(Default)]
+pub(crate) struct Stream {
+    state: Mutex<State>,
+    /// Whether what was read stays, for a reader that comes again.
+    keeps: bool,
+}
+
+#[derive(Default)]
+struct State {
+    events: VecDeque<Bytes>,
+    /// The number of the first event that is still there.
+    first: u64,
+    bytes: usize,
+    /// Nothing follows.
+    has_ended: bool,
+    /// Only the answer was said, and nothing before it.
+    is_answer_alone: bool,
+    /// The number of the first event that no reader has had.
+    unread: u64,
+    /// Counts readers: of two, the later one goes on.
+    reading: u64,
+    is_read: bool,
+    waker: Option<Waker>,
+}
+
+/// What comes next on a stream.
+pub(crate) enum Next {
+    /// An event with its number.
+    Event(u64, Bytes),
+    Wait,
+    End,
+}
+
+/// How a request's answer begins.
+pub(crate) enum Beginning {
+    /// With all of it.
+    Answer(Bytes),
+    /// There is none.
+    Nothing,
+    /// With other messages, or it takes long.
+    Events,
+}
+
+impl Stream {
+    /// One whose events are gone once they are read.
+    pub(crate) fn passing() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// One that can be read again, as far as there is room.
+    pub(crate) fn kept() -> Arc<Self> {
+        Arc::new(Self { keeps: true, ..Self::default() })
+    }
+
+    /// Says the answer, if there is one; nothing follows.
+    pub(crate) fn end(&self, answer: Option<Vec<u8>>) {
+        let mut state = self.state.lock();
+        if state.has_ended {
+            return;
+        }
+        state.has_ended = true;
+        state.is_answer_alone = answer.is_some() && state.first == 0 && state.events.is_empty();
+        state.push(answer.map(Bytes::from));
+    }
+
+    /// Whether nothing follows.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.state.lock().has_ended
+    }
+
+    /// The number of the first event that no reader has had.
+    pub(crate) fn first_unread(&self) -> u64 {
+        self.state.lock().unread
+    }
+
+    /// Whether somebody reads.
+    pub(crate) fn has_reader(&self) -> bool {
+        self.state.lock().is_read
+    }
+
+    /// Waits for the beginning of an answer, for so long.
+    pub(crate) async fn beginning(&self, patience: Duration) -> Beginning {
+        let begun = std::future::poll_fn(|context| {
+            let mut state = self.state.lock();
+            if state.has_ended || !state.events.is_empty() || state.first > 0 {
+                return Poll::Ready(());
+            }
+            state.waker = Some(context.waker().clone());
+            Poll::Pending
+        });
+        let _ = timeout(patience, begun).await;
+        let mut state = self.state.lock();
+        match (state.has_ended, state.events.is_empty() && state.first == 0) {
+            (true, true) => Beginning::Nothing,
+            (true, false) if state.is_answer_alone && !self.keeps => {
+                state.events.pop_front().map_or(Beginning::Nothing, Beginning::Answer)
+            }
+            (true, false) if state.is_answer_alone => Beginning::Answer(state.events[0].clone()),
+            _ => Beginning::Events,
+        }
+    }
+
+    /// A reader begins; one that was there before has read all that it will.
+    pub(crate) fn begin_reading(&self) -> u64 {
+        let mut state = self.state.lock();
+        state.reading += 1;
+        state.is_read = true;
+        state.waker.take().into_iter().for_each(Waker::wake);
+        state.reading
+    }
+
+    /// A reader ends.
+    pub(crate) fn end_reading(&self, reading: u64) {
+        let mut state = self.state.lock();
+        state.is_read &= state.reading != reading;
+    }
+
+    /// What comes next for a reader.
+    pub(crate) fn poll_next(&self, reading: u64, next: u64, context: &mut Context<'_>) -> Next {
+        let mut state = self.state.lock();
+        if state.reading != reading {
+            return Next::End;
+        }
+        let next = next.max(state.first);
+        state.unread = state.unread.max(next);
+        let index = usize::try_from(next - state.first).unwrap_or(usize::MAX);
+        let Some(event) = state.events.get(index).cloned() else {
+            if state.has_ended {
+                return Next::End;
+            }
+            state.waker = Some(context.waker().clone());
+            return Next::Wait;
+        };
+        state.unread = state.unread.max(next + 1);
+        if !self.keeps {
+            state.drop_first(index + 1);
+        }
+        Next::Event(next, event)
+    }
+}
+
+impl State {
+    fn push(&mut self, line: Option<Bytes>) {
+        if let Some(line) = line {
+            self.bytes += line.len();
+            self.events.push_back(line);
+        }
+        while self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES && self.events.len() > 1 {
+            self.drop_first(1);
+        }
+        self.waker.take().into_iter().for_each(Waker::wake);
+    }
+
+    fn drop_first(&mut self, count: usize) {
+        for event in self.events.drain(..count) {
+            self.bytes -= event.len();
+            self.first += 1;
+        }
+    }
+}
+
+impl Channel for Stream {
+    fn send(&self, line: &[u8]) {
+        let mut state = self.state.lock();
+        if !state.has_ended {
+            state.push(Some(Bytes::copy_from_slice(line)));
+        }
+    }
+
+    fn send_later(&self, line: &[u8]) {
+        self.send(line);
+    }
+}

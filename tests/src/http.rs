@@ -1,0 +1,309 @@
+//! The real program, served over HTTP, and a client that says exactly what a test wants.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Program;
+
+/// Longest time that any single answer may take before a test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+const NEWEST: &str = "2026-07-28";
+
+/// A program that serves over HTTP. Killed when dropped.
+pub struct HttpServer {
+    pub child: Child,
+    pub address: SocketAddr,
+    pub token: String,
+}
+
+impl Program {
+    /// Serves over HTTP, on a port; 0 takes a free one.
+    pub fn serve_http(&self, port: u16) -> HttpServer {
+        let mut command = self.command();
+        command.args(["serve", "--http", &format!("127.0.0.1:{port}")]);
+        let mut child =
+            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        while !line.contains("http://") {
+            line.clear();
+            assert!(errors.read_line(&mut line).expect("a line") > 0, "the server ended at once");
+        }
+        let address =
+            line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address");
+        let address = address.parse().expect("an address");
+        thread::spawn(move || {
+            errors.lines().map_while(Result::ok).for_each(|line| eprintln!("server: {line}"))
+        });
+        let token = std::fs::read_to_string(self.home().join(".scorpiox/http/token")).expect("a token");
+        HttpServer { child, address, token: token.trim().to_owned() }
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A request, with the headers that every client sends; a test changes what it is about.
+#[derive(Debug, Clone)]
+pub struct Request {
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Request {
+    /// Sets a header, in the place of what was there.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self = self.without(name);
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Adds a header to what is there.
+    pub fn and(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        self
+    }
+
+    pub fn method(mut self, method: &str) -> Self {
+        method.clone_into(&mut self.method);
+        self
+    }
+
+    pub fn path(mut self, path: &str) -> Self {
+        path.clone_into(&mut self.path);
+        self
+    }
+
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// As it goes over the wire.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        let says_length = |(name, _): &(String, String)| {
+            ["content-length", "transfer-encoding"].contains(&name.to_ascii_lowercase().as_str())
+        };
+        if !self.headers.iter().any(says_length) && (self.method == "POST" || !self.body.is_empty()) {
+            head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+        }
+        [head.as_bytes(), b"\r\n", &self.body].concat()
+    }
+}
+
+/// An answer, or how one begins.
+#[derive(Debug)]
+pub struct Response {
+    pub status: u16,
+    /// Names in lower case.
+    pub headers: BTreeMap<String, String>,
+    pub body: String,
+}
+
+impl Response {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    /// The code of the error that it has.
+    pub fn code(&self) -> i64 {
+        self.json()["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {self:?}"))
+    }
+}
+
+/// One connection.
+pub struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    /// Sends bytes as they are; whether the server took them.
+    pub fn send(&mut self, bytes: &[u8]) -> bool {
+        self.0.get_mut().write_all(bytes).is_ok()
+    }
+
+    /// What comes until the connection ends.
+    pub fn rest(&mut self) -> String {
+        let mut rest = Vec::new();
+        let _ = self.0.read_to_end(&mut rest);
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+
+    /// The head of an answer.
+    pub fn head(&mut self) -> Response {
+        let status = self.line();
+        let status = status.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let mut headers = BTreeMap::new();
+        loop {
+            let line = self.line();
+            let Some((name, value)) = line.split_once(':') else { break };
+            headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+        }
+        Response { status: status.unwrap_or_default(), headers, body: String::new() }
+    }
+
+    /// A whole answer.
+    pub fn response(&mut self) -> Response {
+        let mut response = self.head();
+        let mut body = Vec::new();
+        if response.header("transfer-encoding") == Some("chunked") {
+            while let Some(chunk) = self.chunk() {
+                body.extend(chunk);
+            }
+        } else if let Some(length) = response.header("content-length") {
+            body.resize(length.parse().expect("a length"), 0);
+            self.0.read_exact(&mut body).expect("a body");
+        }
+        response.body = String::from_utf8(body).expect("UTF-8");
+        response
+    }
+
+    /// The next event of a stream: its id and its data; nothing at its end. Comments are passed by.
+    pub fn event(&mut self) -> Option<(Option<String>, String)> {
+        loop {
+            let piece = String::from_utf8(self.chunk()?).expect("UTF-8");
+            let field = |name: &str| {
+                piece.lines().find_map(|line| Some(line.strip_prefix(name)?.trim_start().to_owned()))
+            };
+            if let Some(data) = field("data:") {
+                return Some((field("id:"), data));
+            }
+        }
+    }
+
+    /// The next event that is a message.
+    pub fn message(&mut self) -> Option<Value> {
+        loop {
+            let (_, data) = self.event()?;
+            if !data.is_empty() {
+                return Some(serde_json::from_str(&data).unwrap_or_else(|error| panic!("{error}: {data}")));
+            }
+        }
+    }
+
+    fn chunk(&mut self) -> Option<Vec<u8>> {
+        let line = self.line();
+        let size = usize::from_str_radix(line.trim(), 16).ok().filter(|size| *size > 0)?;
+        let mut chunk = vec![0; size + 2];
+        self.0.read_exact(&mut chunk).ok()?;
+        chunk.truncate(size);
+        Some(chunk)
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        let _ = self.0.read_line(&mut line);
+        line.trim_end().to_owned()
+    }
+}
+
+impl HttpServer {
+    pub fn connect(&self) -> Connection {
+        let stream = TcpStream::connect(self.address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a time");
+        Connection(BufReader::new(stream))
+    }
+
+    /// A POST of a message, as clients of the handshake send it.
+    pub fn post(&self, message: &Value) -> Request {
+        let headers = [
+            ("Host", self.address.to_string()),
+            ("Authorization", format!("Bearer {}", self.token)),
+            ("Content-Type", "application/json".to_owned()),
+            ("Accept", "application/json, text/event-stream".to_owned()),
+        ];
+        Request {
+            method: "POST".to_owned(),
+            path: "/mcp".to_owned(),
+            headers: headers.map(|(name, value)| (name.to_owned(), value)).into(),
+            body: message.to_string().into_bytes(),
+        }
+    }
+
+    /// A request of the revision without a handshake.
+    pub fn modern(&self, method: &str, mut params: Value) -> Request {
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(NEWEST);
+        if params["_meta"]["io.modelcontextprotocol/clientCapabilities"].is_null() {
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        }
+        let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let request = self.post(&message).with("MCP-Protocol-Version", NEWEST).with("Mcp-Method", method);
+        match name {
+            Some(name) => request.with("Mcp-Name", &name),
+            None => request,
+        }
+    }
+
+    /// Sends a request on a connection of its own, and waits for the answer.
+    pub fn ask(&self, request: &Request) -> Response {
+        let mut connection = self.connect();
+        connection.send(&request.bytes());
+        connection.response()
+    }
+
+    /// Begins a session; its id.
+    pub fn session(&self, revision: &str, capabilities: Value) -> String {
+        let client = json!({ "name": "test", "version": "1" });
+        let params =
+            json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
+        let message = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let response = self.ask(&self.post(&message));
+        assert_eq!(response.json()["result"]["protocolVersion"], revision, "{response:?}");
+        let id = response.header("mcp-session-id").expect("an id").to_owned();
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let answered = self.ask(&self.post(&ready).with("Mcp-Session-Id", &id));
+        assert_eq!((answered.status, answered.body.as_str()), (202, ""));
+        id
+    }
+
+    /// A request of a session.
+    pub fn in_session(&self, session: &str, id: u64, method: &str, params: &Value) -> Request {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.post(&message).with("Mcp-Session-Id", session)
+    }
+
+    /// The stream of what a session is told unasked.
+    pub fn listen(&self, session: &str) -> Request {
+        let request = self.post(&Value::Null).method("GET").body("").without("Content-Type");
+        request.with("Accept", "text/event-stream").with("Mcp-Session-Id", session)
+    }
+
+    /// Tells it to end; how long that took.
+    #[cfg(unix)]
+    pub fn end(&mut self) -> Duration {
+        let begun = Instant::now();
+        let process = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("a signal");
+        while self.child.try_wait().expect("a process").is_none() {
+            assert!(begun.elapsed() < PATIENCE, "the server does not end");
+            thread::sleep(Duration::from_millis(2));
+        }
+        begun.elapsed()
+    }
+}

@@ -1,0 +1,144 @@
+//! What clients do that are none: the server stays there for others, and ends when it is told to.
+
+use std::time::{Duration, Instant};
+
+use scorpiox_tests::Program;
+use scorpiox_tests::http::HttpServer;
+use serde_json::json;
+
+fn is_well(server: &HttpServer) {
+    let begun = Instant::now();
+    assert_eq!(server.ask(&server.modern("server/discover", json!({}))).status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+/// What can be read as two requests by two programs is none.
+#[test]
+fn requests_that_can_be_read_in_two_ways_are_refused() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let good = server.modern("server/discover", json!({}));
+    let body = String::from_utf8(good.bytes()).expect("UTF-8");
+    let (head, body) = body.split_once("\r\n\r\n").expect("a head");
+    let head = head.split("\r\nContent-Length").next().expect("a head");
+    let hidden = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let length = body.len();
+    for (what, bytes) in [
+        ("two lengths", format!("{head}\r\nContent-Length: {length}\r\nContent-Length: 0\r\n\r\n{body}")),
+        (
+            "chunks and a length",
+            format!("{head}\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n{hidden}"),
+        ),
+        (
+            "a length and chunks",
+            format!("{head}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}"),
+        ),
+        (
+            "chunks that are not last",
+            format!("{head}\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n"),
+        ),
+        ("a length with a sign", format!("{head}\r\nContent-Length: +{length}\r\n\r\n{body}")),
+        ("a length in words", format!("{head}\r\nContent-Length: {length}, {length}x\r\n\r\n{body}")),
+        ("a space before the colon", format!("{head}\r\nContent-Length : {length}\r\n\r\n{body}")),
+        ("a folded line", format!("{head}\r\nX: a\r\n b\r\nContent-Length: {length}\r\n\r\n{body}")),
+        (
+            "a bare line feed in a chunk",
+            format!("{head}\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\n{body}\r\n0\r\n\r\n"),
+        ),
+        ("a null", format!("{head}\r\nX: a\0b\r\nContent-Length: {length}\r\n\r\n{body}")),
+        ("no HTTP", "hello\r\n\r\n".to_owned()),
+        ("TLS", "\u{16}\u{3}\u{1}\0\u{5}hello".to_owned() + &"\0".repeat(400)),
+    ] {
+        let mut connection = server.connect();
+        connection.send(bytes.as_bytes());
+        let answered = connection.head();
+        let rest = if answered.status == 200 { String::new() } else { connection.rest() };
+        assert!((400..500).contains(&answered.status) || answered.status == 0, "{what}: {answered:?}");
+        assert!(!rest.contains("HTTP/1.1"), "{what}: a second answer: {rest}");
+    }
+    is_well(&server);
+}
+
+#[test]
+fn heads_and_bodies_have_bounds() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let good = server.modern("server/discover", json!({}));
+    let many = (0..2000).fold(good.clone(), |request, n| request.and(&format!("X-{n}"), "x"));
+    let long = good.clone().with("X-Long", &"x".repeat(200_000));
+    for request in [many, long, good.clone().path(&format!("/{}", "x".repeat(100_000)))] {
+        let mut connection = server.connect();
+        connection.send(&request.bytes());
+        let status = connection.head().status;
+        assert!([0, 404, 414, 431].contains(&status), "{status}");
+    }
+    let large = good.clone().with("Content-Length", "999999999999").body("");
+    let mut connection = server.connect();
+    connection.send(&large.bytes());
+    assert_eq!(connection.head().status, 413, "before any of it has come");
+    // One that grows as it comes.
+    let mut connection = server.connect();
+    connection.send(&good.with("Transfer-Encoding", "chunked").body("").bytes());
+    let chunk = format!("100000\r\n{}\r\n", "x".repeat(0x10_0000));
+    let taken = (0..40).take_while(|_| connection.send(chunk.as_bytes())).count();
+    assert!(taken < 40, "40 MiB were taken");
+    is_well(&server);
+}
+
+#[test]
+fn clients_that_say_nothing_delay_nobody() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let half = server.modern("server/discover", json!({})).bytes();
+    let mut silent: Vec<_> = (0..200).map(|_| server.connect()).collect();
+    for (index, connection) in silent.iter_mut().enumerate() {
+        // Nothing at all, half a head, half a body.
+        let end = [0, 40, half.len() - 5][index % 3];
+        connection.send(&half[..end]);
+    }
+    is_well(&server);
+    let begun = Instant::now();
+    // Without a whole head in time the connection is closed.
+    assert!(!silent[1].rest().contains("200"));
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    is_well(&server);
+}
+
+#[cfg(unix)] // a signal, commands
+#[test]
+fn the_end_waits_for_calls_and_not_for_listeners() {
+    let program = Program::new();
+    let mut server = program.serve_http(0);
+    let session = server.session("2025-11-25", json!({}));
+    let mut listener = server.connect();
+    listener.send(&server.listen(&session).bytes());
+    assert_eq!(listener.head().status, 200);
+    let _idle = server.connect();
+    let command = json!({ "name": "Bash", "arguments": { "command": "echo > begun; sleep 1; echo done" } });
+    let mut call = server.connect();
+    call.send(&server.in_session(&session, 1, "tools/call", &command).bytes());
+    while !program.workspace().join("begun").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let took = server.end();
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    let answered = call.response();
+    assert!(answered.body.contains("done"), "{answered:?}");
+    assert!(listener.message().is_none());
+}
+
+#[cfg(unix)] // a signal, commands
+#[test]
+fn the_end_does_not_wait_for_ever() {
+    let program = Program::new();
+    let mut server = program.serve_http(0);
+    let command = json!({ "name": "Bash", "arguments": { "command": "echo > begun; sleep 60" } });
+    let session = server.session("2025-11-25", json!({}));
+    let mut call = server.connect();
+    call.send(&server.in_session(&session, 1, "tools/call", &command).bytes());
+    while !program.workspace().join("begun").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let took = server.end();
+    assert!(took < Duration::from_secs(8), "{took:?}");
+}

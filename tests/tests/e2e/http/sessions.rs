@@ -1,0 +1,167 @@
+//! The revisions with a handshake: sessions, their streams, and what outlives the process.
+
+use scorpiox_tests::Program;
+use serde_json::{Value, json};
+
+const REVISIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
+
+fn create(name: &str) -> Value {
+    json!({ "name": "TaskManager", "arguments": { "action": "create", "query": "", "text": name } })
+}
+
+fn list() -> Value {
+    json!({ "name": "TaskManager", "arguments": { "action": "list", "query": "" } })
+}
+
+#[test]
+fn a_session_begins_lives_over_a_restart_and_ends() {
+    for revision in REVISIONS {
+        let program = Program::new();
+        let server = program.serve_http(0);
+        let session = server.session(revision, json!({ "elicitation": {} }));
+        assert!(session.len() < 512, "{}", session.len());
+        let answered = server.ask(&server.in_session(&session, 7, "tools/call", &create("kept")));
+        assert_eq!((answered.status, &answered.json()["id"]), (200, &json!(7)));
+        drop(server);
+        let server = program.serve_http(0);
+        let answered = server.ask(&server.in_session(&session, 7, "tools/call", &list()));
+        assert!(answered.body.contains("kept"), "{answered:?}");
+        let end = server.listen(&session).method("DELETE");
+        assert_eq!(server.ask(&end).status, 204);
+        assert_eq!(server.ask(&end).status, 404);
+        let gone = server.ask(&server.in_session(&session, 8, "ping", &json!({})));
+        assert_eq!((gone.status, &gone.json()["id"]), (404, &json!(8)));
+    }
+}
+
+#[test]
+fn an_id_that_nobody_gave_is_none() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let session = server.session("2025-11-25", json!({}));
+    let changed =
+        format!("{}{}", &session[..session.len() - 1], if session.ends_with('A') { "B" } else { "A" });
+    for id in [changed.as_str(), "", "x", &session[1..], &"A".repeat(5000)] {
+        let refused = server.ask(&server.in_session(id, 1, "ping", &json!({})));
+        assert_eq!(refused.status, 404, "{id}");
+    }
+    let other = Program::new().serve_http(0);
+    assert_eq!(other.ask(&other.in_session(&session, 1, "ping", &json!({}))).status, 404, "another server's");
+    let twice = server.in_session(&session, 1, "ping", &json!({})).and("Mcp-Session-Id", &session);
+    assert_eq!(server.ask(&twice).status, 400);
+}
+
+#[test]
+fn versions_that_are_not_known_are_refused_and_known_ones_taken() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let session = server.session("2025-11-25", json!({}));
+    let ping = server.in_session(&session, 1, "ping", &json!({}));
+    for version in REVISIONS {
+        assert_eq!(server.ask(&ping.clone().with("MCP-Protocol-Version", version)).status, 200, "{version}");
+    }
+    for version in ["2024-11-05", "1.0", "", "2025-11-26"] {
+        let refused = server.ask(&ping.clone().with("MCP-Protocol-Version", version));
+        assert_eq!((refused.status, refused.code()), (400, -32022), "{version}");
+    }
+}
+
+#[test]
+fn batches_are_part_of_one_revision() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let batch = json!([
+        { "jsonrpc": "2.0", "id": 1, "method": "ping" },
+        { "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } },
+        { "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": list() },
+    ]);
+    for revision in REVISIONS {
+        let session = server.session(revision, json!({}));
+        let answered = server.ask(&server.post(&batch).with("Mcp-Session-Id", &session));
+        if revision == "2025-03-26" {
+            let ids: Vec<_> =
+                answered.json().as_array().expect("an array").iter().map(|one| one["id"].clone()).collect();
+            assert_eq!((answered.status, ids), (200, vec![json!(1), json!(2)]));
+        } else {
+            assert_eq!(answered.status, 400, "{revision}");
+        }
+    }
+}
+
+#[cfg(unix)] // commands
+#[test]
+fn a_stream_that_breaks_is_read_to_its_end_by_another_connection() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let session = server.session("2025-11-25", json!({}));
+    let command = "for n in 1 2 3; do echo line $n; sleep 1; done; echo all > all; echo end";
+    let params =
+        json!({ "_meta": { "progressToken": 5 }, "name": "Bash", "arguments": { "command": command } });
+    let mut connection = server.connect();
+    connection.send(&server.in_session(&session, 3, "tools/call", &params).bytes());
+    assert_eq!(connection.head().header("content-type"), Some("text/event-stream"));
+    let (id, data) = connection.event().expect("an event");
+    assert_eq!(data, "", "it only gives an id");
+    let first = connection.message().expect("progress");
+    assert_eq!(first["params"]["progressToken"], 5);
+    drop(connection);
+    // It goes on without its client, and what it said since then is there.
+    let mut connection = server.connect();
+    connection.send(&server.listen(&session).with("Last-Event-ID", &id.expect("an id")).bytes());
+    assert_eq!(connection.head().status, 200);
+    let mut messages = Vec::new();
+    while let Some(message) = connection.message() {
+        messages.push(message);
+    }
+    assert_eq!(messages.first(), Some(&first), "from the event that was named on");
+    let last = messages.last().expect("an answer");
+    assert!(last["id"] == 3 && last["result"]["content"][0]["text"].as_str().expect("text").contains("end"));
+    assert!(program.workspace().join("all").exists());
+    let other = server.session("2025-11-25", json!({}));
+    let stranger = server.ask(&server.listen(&other).with("Last-Event-ID", "2-0"));
+    assert_eq!(stranger.status, 404, "streams are a session's own");
+    assert_eq!(server.ask(&server.listen(&session).with("Last-Event-ID", "x")).status, 400);
+}
+
+#[test]
+fn a_question_goes_to_the_client_on_the_stream_of_its_call() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let session = server.session("2025-06-18", json!({ "elicitation": {} }));
+    let questions = r#"{"questions":[{"text":"Which?","options":["A","B"]}]}"#;
+    let params = json!({ "name": "AskUserQuestion", "arguments": { "questions_json": questions } });
+    let mut connection = server.connect();
+    connection.send(&server.in_session(&session, 3, "tools/call", &params).bytes());
+    assert_eq!(connection.head().header("content-type"), Some("text/event-stream"));
+    let asked = connection.message().expect("a question");
+    assert_eq!(asked["method"], "elicitation/create");
+    let form = &asked["params"]["requestedSchema"]["properties"];
+    let name = form.as_object().and_then(|form| form.keys().next()).expect("a field").clone();
+    let result = json!({ "action": "accept", "content": { name: "A" } });
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+    assert_eq!(server.ask(&server.post(&answer).with("Mcp-Session-Id", &session)).status, 202);
+    let answered = connection.message().expect("an answer");
+    assert!(answered["id"] == 3 && answered["result"]["isError"] == json!(false), "{answered}");
+    assert!(connection.message().is_none(), "the answer is the last");
+}
+
+#[test]
+fn what_nobody_asked_for_comes_on_a_stream_of_its_own() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let session = server.session("2025-11-25", json!({}));
+    let mut first = server.connect();
+    first.send(&server.listen(&session).bytes());
+    assert_eq!(first.head().header("content-type"), Some("text/event-stream"));
+    let timer = json!({ "name": "SetCallback", "arguments": { "action": "set", "message": "tea", "delay_seconds": 1, "repeat_count": 1 } });
+    let set = server.ask(&server.in_session(&session, 1, "tools/call", &timer));
+    assert_eq!(set.json()["result"]["isError"], json!(false), "{set:?}");
+    let told = first.message().expect("a message");
+    assert!(told.to_string().contains("tea"), "{told}");
+    // The client comes again: the stream before is done.
+    let mut second = server.connect();
+    second.send(&server.listen(&session).bytes());
+    assert_eq!(second.head().status, 200);
+    while first.message().is_some() {}
+    assert_eq!(server.ask(&server.listen(&session).with("Accept", "text/html")).status, 406);
+}
