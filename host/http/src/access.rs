@@ -11,6 +11,8 @@ use scorpiox_seal::Secret;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use crate::ended::Ended;
+
 /// How a token begins, so that people and scanners of secrets know one.
 const PREFIX: &str = "scorpiox_";
 /// Longest file of a token that is read, in bytes.
@@ -68,8 +70,13 @@ impl Files {
         Ok(token)
     }
 
+    /// The sessions that their clients ended.
+    pub(crate) fn ended(&self) -> io::Result<Ended> {
+        Ended::open(&self.folder.join("ended"))
+    }
+
     /// The secret that ids of sessions and states of requests are sealed with, made anew where there is none.
-    pub fn secret(&self) -> io::Result<Secret> {
+    pub(crate) fn secret(&self) -> io::Result<Secret> {
         let path = self.folder.join("secret");
         let text = read_or_make(&path, |secret| URL_SAFE_NO_PAD.encode(secret))?;
         let secret = URL_SAFE_NO_PAD.decode(text.trim()).ok().and_then(|bytes| Secret::try_from(bytes).ok());

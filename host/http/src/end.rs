@@ -13,7 +13,16 @@ pub(crate) fn answer(endpoint: &Endpoint, headers: &HeaderMap) -> Answer {
     }
     match admission::only(headers, &post::SESSION) {
         None => answer::refused(StatusCode::BAD_REQUEST, "Mcp-Session-Id says which session ends"),
-        Some(id) if endpoint.sessions.end(id) => answer::empty(StatusCode::NO_CONTENT),
-        Some(_) => answer::refused(StatusCode::NOT_FOUND, "this session has ended, or was never here"),
+        Some(id) => match endpoint.sessions.end(id) {
+            Ok(true) => answer::empty(StatusCode::NO_CONTENT),
+            Ok(false) => answer::refused(StatusCode::NOT_FOUND, "this session has ended, or was never here"),
+            Err(error) => {
+                tracing::error!("the end of a session cannot be kept: {error}");
+                answer::refused(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "the end of the session could not be written down",
+                )
+            }
+        },
     }
 }

@@ -1,5 +1,6 @@
 //! What all connections share, and the way of a request through its checks to its answer.
 
+use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Weak};
 
@@ -15,29 +16,35 @@ use tokio::sync::Semaphore;
 use crate::access::Access;
 use crate::admission;
 use crate::answer::{self, Answer};
+use crate::ended::Ended;
 use crate::running::MAX_RUNNING;
 use crate::sessions::{Client, Sessions};
 use crate::stream::Stream;
 use crate::{end, get, post};
 
 /// The path of the one endpoint.
-pub const PATH: &str = "/mcp";
+const PATH: &str = "/mcp";
+
+/// The address of a server, as clients are given it.
+pub fn url(address: SocketAddr) -> String {
+    format!("http://{address}{PATH}")
+}
 
 /// How the server is to be reached.
-pub struct Options {
+pub(crate) struct Options {
     /// What clients have to show; none where everybody may call.
-    pub access: Option<Access>,
+    pub(crate) access: Option<Access>,
     /// What ids and states are sealed with.
-    pub secret: Secret,
+    pub(crate) secret: Secret,
     /// The names that the server may be asked as, without ports.
-    pub hosts: Vec<String>,
+    pub(crate) hosts: Vec<String>,
     /// The pages that may call it from a browser.
-    pub origins: Vec<String>,
+    pub(crate) origins: Vec<String>,
 }
 
 impl Options {
     /// A server of this machine alone, on a port.
-    pub fn on_loopback(access: Option<Access>, secret: Secret, port: u16) -> Self {
+    pub(crate) fn on_loopback(access: Option<Access>, secret: Secret, port: u16) -> Self {
         let hosts = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
         let origins = hosts.each_ref().map(|host| format!("http://{host}:{port}"));
         Self { access, secret, hosts: hosts.into(), origins: origins.into() }
@@ -61,9 +68,9 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(workspace: Arc<Workspace>, handle: Handle, options: Options) -> Self {
+    pub(crate) fn new(workspace: Arc<Workspace>, handle: Handle, options: Options, ended: Ended) -> Self {
         Self {
-            sessions: Sessions::new(Seal::of(&options.secret, "sessions")),
+            sessions: Sessions::new(Seal::of(&options.secret, "sessions"), ended),
             states: Arc::new(Seal::of(&options.secret, "states")),
             running: Arc::new(Semaphore::new(MAX_RUNNING)),
             waiting: AtomicUsize::new(0),

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
+use crate::access::{Access, Files};
 use crate::endpoint::{Endpoint, Options};
 
 /// Most connections at once.
@@ -31,31 +33,46 @@ const ERROR_TIME: Duration = Duration::from_millis(50);
 pub struct Server {
     endpoint: Arc<Endpoint>,
     address: SocketAddr,
+    token: PathBuf,
     handle: Handle,
     ending: watch::Sender<bool>,
     connections: Arc<Semaphore>,
 }
 
 impl Server {
-    /// Begins to listen; `options` is told the address, with its port.
-    pub fn start(
-        workspace: &Arc<Workspace>,
-        handle: &Handle,
-        address: SocketAddr,
-        options: impl FnOnce(SocketAddr) -> Options,
-    ) -> io::Result<Self> {
-        let listener = std::net::TcpListener::bind(address)?;
+    /// Begins to serve a workspace; tokens and secrets are in the program's own folder.
+    pub fn start(workspace: &Arc<Workspace>, own_home: &Path, address: SocketAddr) -> io::Result<Self> {
+        if !address.ip().is_loopback() {
+            return Err(io::Error::other(format!(
+                "{address} can be reached from other machines, and there is no TLS yet: serve on 127.0.0.1, behind a \
+                 proxy of your own"
+            )));
+        }
+        let files = Files::of(own_home);
+        let access = Access::by_token(&files.token()?);
+        let secret = files.secret()?;
+        let ended = files.ended()?;
+        let handle = workspace.app().async_handle().map_err(io::Error::other)?;
+        let listener = std::net::TcpListener::bind(address).map_err(|error| {
+            io::Error::new(error.kind(), format!("{address} cannot be listened on: {error}"))
+        })?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let listener = {
             let _guard = handle.enter();
             TcpListener::from_std(listener)?
         };
-        let endpoint = Arc::new(Endpoint::new(Arc::clone(workspace), handle.clone(), options(address)));
+        let options = Options::on_loopback(Some(access), secret, address.port());
+        let endpoint = Arc::new(Endpoint::new(Arc::clone(workspace), handle.clone(), options, ended));
         let (ending, is_ending) = watch::channel(false);
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         handle.spawn(take(listener, Arc::clone(&endpoint), Arc::clone(&connections), is_ending));
-        Ok(Self { endpoint, address, handle: handle.clone(), ending, connections })
+        Ok(Self { endpoint, address, token: files.token_path(), handle, ending, connections })
+    }
+
+    /// Where the token is that clients show.
+    pub fn token(&self) -> &Path {
+        &self.token
     }
 
     /// Where it listens.

@@ -12,14 +12,17 @@ use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::{Params, Revision, RpcError};
 use scorpiox_rpc::frame::MAX_LINE_BYTES;
 use scorpiox_rpc::{Incoming, Message, reply};
+use scorpiox_tools::Kind;
+use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::admission;
 use crate::answer::{self, Answer};
-use crate::claims::{Claims, Kind};
+use crate::claims::{self, Claims};
 use crate::endpoint::Endpoint;
 use crate::events::Events;
 use crate::modern;
+use crate::params;
 use crate::running;
 use crate::session_id::Handshake;
 use crate::sessions::Client;
@@ -89,6 +92,9 @@ async fn modern_answer(
         return answer::error(status, claims.id(), &error);
     }
     let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
+    if let Err(error) = check_arguments(endpoint, headers, claims, &body) {
+        return answer::error(StatusCode::BAD_REQUEST, Some(id), &error);
+    }
     let client = Client::new(&endpoint.workspace, &endpoint.states);
     let stream = Stream::passing();
     let gone = {
@@ -111,6 +117,28 @@ async fn modern_answer(
         Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
         Beginning::Events => answer::events(Events::of(stream, 0).then(guard.into_inner())),
     }
+}
+
+/// A tool may want some of its arguments in headers, too.
+fn check_arguments(
+    endpoint: &Endpoint,
+    headers: &HeaderMap,
+    claims: &Claims,
+    body: &[u8],
+) -> Result<(), RpcError> {
+    let name = claims.subject.as_deref().filter(|_| claims.method == "tools/call");
+    let Some(tool) = name.and_then(|name| endpoint.workspace.tool(name)) else { return Ok(()) };
+    // Those that came with the program want none.
+    let Kind::Plugin { definition, .. } = &tool.kind else { return Ok(()) };
+    let schema = definition.input_schema.get();
+    if !schema.contains(params::MARK) {
+        return Ok(());
+    }
+    let (Ok(schema), Ok(message)) = (serde_json::from_str(schema), serde_json::from_slice::<Value>(body))
+    else {
+        return Err(RpcError::invalid_params("arguments cannot be read"));
+    };
+    params::check(headers, &schema, &message["params"]["arguments"])
 }
 
 /// Does something unless it is taken away before.
@@ -141,7 +169,7 @@ async fn legacy_answer(
     claims: &Claims,
     body: Bytes,
 ) -> Answer {
-    let is_handshake = claims.method == "initialize" && claims.kind != Kind::Notification;
+    let is_handshake = claims.method == "initialize" && claims.kind != claims::Kind::Notification;
     if is_handshake && !headers.contains_key(SESSION) {
         return initialized(endpoint, claims, body).await;
     }
@@ -149,7 +177,7 @@ async fn legacy_answer(
         Ok(client) => client,
         Err((status, error)) => return answer::error(status, claims.id(), &error),
     };
-    if claims.kind == Kind::Response || claims.kind == Kind::Notification {
+    if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         let stream = Stream::passing();
         if running::run(endpoint, client, body, Arc::clone(&stream)).is_err() {
             return busy(claims);

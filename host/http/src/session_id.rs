@@ -7,6 +7,8 @@ use scorpiox_server::Session;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::ended::{LIFETIME, now};
+
 /// Longest name of a client that is carried along, in characters.
 const MAX_NAME: usize = 48;
 /// Bytes that tell sessions apart.
@@ -24,6 +26,9 @@ pub(crate) struct Handshake {
     name: String,
     #[serde(rename = "v")]
     version: String,
+    /// When it began, in seconds.
+    #[serde(rename = "t")]
+    begun: u64,
     /// Shows forms, lets its model be asked, shows a channel.
     #[serde(rename = "c")]
     can: (bool, bool, bool),
@@ -42,6 +47,7 @@ impl Handshake {
             revision: facts.revision?.name().to_owned(),
             name: text("name"),
             version: text("version"),
+            begun: now(),
             can: (facts.elicits, facts.samples, facts.channel),
         })
     }
@@ -71,11 +77,13 @@ impl Handshake {
         seal.seal(&content, &[])
     }
 
-    /// What an id says; none where this server did not give it.
+    /// What an id says; none where this server did not give it, or too long ago.
     pub(crate) fn opened(id: &str, seal: &Seal) -> Option<(Number, Self)> {
         let content = seal.open(id, &[])?;
         let (number, handshake) = content.split_first_chunk::<NUMBER_BYTES>()?;
-        Some((*number, serde_json::from_slice(handshake).ok()?))
+        let handshake: Self = serde_json::from_slice(handshake).ok()?;
+        let age = now().saturating_sub(handshake.begun);
+        (age < LIFETIME.as_secs()).then_some((*number, handshake))
     }
 }
 
@@ -90,12 +98,16 @@ mod tests {
             revision: "2025-11-25".to_owned(),
             name: "é".repeat(MAX_NAME),
             version: "\"".repeat(MAX_NAME),
+            begun: now(),
             can: (true, false, true),
         };
         let id = handshake.id(&[9; NUMBER_BYTES], &seal).expect("an id");
         assert!(id.len() < 512 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)), "{}", id.len());
         assert_eq!(Handshake::opened(&id, &seal), Some(([9; NUMBER_BYTES], handshake.clone())));
         assert_eq!(Handshake::opened(&id, &Seal::of(&[2; 32], "sessions")), None);
+        let old = Handshake { begun: now() - LIFETIME.as_secs(), ..handshake.clone() };
+        let old = old.id(&[9; NUMBER_BYTES], &seal).expect("an id");
+        assert_eq!(Handshake::opened(&old, &seal), None, "too old");
         let message: Value = serde_json::from_str(&handshake.message()).expect("JSON");
         assert_eq!(
             message["params"]["capabilities"],

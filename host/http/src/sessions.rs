@@ -1,15 +1,16 @@
 //! The clients: those of one request, and those of a session.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_rpc::Incoming;
-use scorpiox_runtime::Beat;
 use scorpiox_seal::Seal;
 use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport, Workspace};
 
+use crate::ended::Ended;
 use crate::session_id::{Handshake, Number};
 use crate::stream::Stream;
 
@@ -94,8 +95,6 @@ impl Drop for Client {
 }
 
 impl Transport for Client {
-    fn tick(self: Arc<Self>, _: Beat) {}
-
     fn is_idle(&self) -> bool {
         self.session.is_quiet()
     }
@@ -110,14 +109,13 @@ pub(crate) struct Sessions {
 #[derive(Default)]
 struct Held {
     clients: BTreeMap<Number, Arc<Client>>,
-    /// Sessions that their clients ended: their ids are no good any more.
-    ended: BTreeSet<Number>,
+    ended: Ended,
     swept: Option<Instant>,
 }
 
 impl Sessions {
-    pub(crate) fn new(seal: Seal) -> Self {
-        Self { seal, states: Mutex::default() }
+    pub(crate) fn new(seal: Seal, ended: Ended) -> Self {
+        Self { seal, states: Mutex::new(Held { ended, ..Held::default() }) }
     }
 
     /// Keeps a client that has shaken hands; the id of its session.
@@ -155,16 +153,16 @@ impl Sessions {
     }
 
     /// Ends the session of that id; whether there was one.
-    pub(crate) fn end(&self, id: &str) -> bool {
-        let Some((number, _)) = Handshake::opened(id, &self.seal) else { return false };
+    pub(crate) fn end(&self, id: &str) -> io::Result<bool> {
+        let Some((number, _)) = Handshake::opened(id, &self.seal) else { return Ok(false) };
         let mut held = self.states.lock();
+        let is_new = held.ended.insert(number)?;
         let client = held.clients.remove(&number);
-        let is_new = held.ended.insert(number);
         drop(held);
         if let Some(client) = client {
             client.end();
         }
-        is_new
+        Ok(is_new)
     }
 
     /// All that are held.

@@ -17,6 +17,7 @@ use super::callback_clock::CallbackClock;
 use super::deliveries::Deliveries;
 use super::plugin_watch::PluginWatch;
 use super::records::Records;
+use super::session::Transport;
 use scorpiox_capabilities::ask::Prompter;
 use scorpiox_capabilities::files::Files;
 use scorpiox_capabilities::setup::{Caller, SessionId, Setup};
@@ -26,6 +27,9 @@ use scorpiox_shell::Shell;
 use scorpiox_tools::listing_cache::ListingCache;
 use scorpiox_tools::plugins::Plugins;
 use scorpiox_tools::{Kind, Registry, Tool};
+
+/// How often it is looked whether a client has to be answered.
+const OVERDUE_TICKS: u64 = 64;
 
 /// Room for what a person asks for, which no client cuts.
 pub(super) const UNBOUND_CHARS: usize = 256 * 1024;
@@ -44,8 +48,8 @@ pub struct WorkspaceOptions {
 
 /// A session, as far as the workspace knows it that it works on.
 pub(crate) trait Connected: Send + Sync {
-    /// A tick, while a call of any session runs.
-    fn tick(&self, beat: Beat);
+    /// Looks, now and then while calls run, whether one takes too long.
+    fn end_overdue(&self);
     /// Whether no call of it runs or waits for its turn.
     fn is_idle(&self) -> bool;
     /// Tells the client of a callback at once, in the ways it can take.
@@ -76,6 +80,8 @@ pub struct Workspace {
     files: Arc<Files>,
     prompter: Arc<Prompter>,
     sessions: Mutex<BTreeMap<SessionId, Weak<dyn Connected>>>,
+    /// Transports that are told of each tick.
+    pub(super) ticked: Mutex<Vec<Weak<dyn Transport>>>,
 }
 
 impl App {
@@ -112,6 +118,7 @@ impl Workspace {
             }),
             plugin_watch: PluginWatch::default(),
             sessions: Mutex::default(),
+            ticked: Mutex::default(),
             folder,
             settings,
             app,
@@ -275,8 +282,13 @@ impl Workspace {
 impl Ticked for Workspace {
     fn tick(&self, beat: Beat) {
         self.records.tick(beat);
-        for session in self.lock_sessions().values().filter_map(Weak::upgrade) {
-            session.tick(beat);
+        // There can be thousands of sessions, and a tick is short.
+        if beat.tick.is_multiple_of(OVERDUE_TICKS) {
+            self.sessions().iter().for_each(|session| session.end_overdue());
+        }
+        let ticked: Vec<_> = self.ticked.lock().iter().filter_map(Weak::upgrade).collect();
+        for transport in ticked {
+            transport.tick(beat);
         }
     }
 }

@@ -81,6 +81,7 @@ impl Server {
         let ticker = session.ticker();
         Arc::new_cyclic(|server: &Weak<Self>| {
             session.carried_by(server.clone());
+            session.ticks(server.clone());
             // The ticker ends the server when the client has gone with its answers unread.
             output.guard({
                 let (server, ticker) = (server.clone(), Arc::clone(&ticker));

@@ -10,7 +10,6 @@ use scorpiox_clients::{
     self as clients, Client, Existing, How, Owner, Removed, Start, Surroundings, Written, Wsl,
 };
 use scorpiox_http::access::Files;
-use scorpiox_http::endpoint::PATH;
 use scorpiox_paths::{Writable, programs, resolve};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -88,9 +87,8 @@ fn print_remote(
     address: SocketAddr,
     path: &Path,
 ) -> Result<ExitCode> {
-    let token = Files::of(&environment.own_home).token()?;
-    let remote = clients::Remote { url: format!("http://{address}{PATH}"), token };
-    let snippet = clients::remote_snippet(client, &remote)
+    let (url, token) = (scorpiox_http::url(address), Files::of(&environment.own_home).token()?);
+    let snippet = clients::remote_snippet(client, &clients::Remote { url, token })
         .context("this client takes no server at an address from a file; add it in its settings")?;
     terminal::complain(&format!(
         "Put this into {}. It has the token in it: it is not for files that others get, such as a project's.",

@@ -8,19 +8,10 @@ use super::Session;
 use crate::list_changed::TOOLS_LIST_CHANGED;
 use crate::workspace::Connected;
 use scorpiox_mcp::LogLevel;
-use scorpiox_runtime::Beat;
-
-/// How often it is looked whether a client has to be answered.
-const OVERDUE_TICKS: u64 = 64;
 
 impl Connected for Session {
-    fn tick(&self, beat: Beat) {
-        if beat.tick.is_multiple_of(OVERDUE_TICKS) {
-            self.inflight.end_overdue();
-        }
-        if let Some(transport) = self.transport() {
-            transport.tick(beat);
-        }
+    fn end_overdue(&self) {
+        self.inflight.end_overdue();
     }
 
     fn is_idle(&self) -> bool {

@@ -42,8 +42,8 @@ pub enum Audience {
 
 /// What a session needs of the transport that made it.
 pub trait Transport: Send + Sync {
-    /// Called while calls run, with each tick.
-    fn tick(self: Arc<Self>, beat: Beat);
+    /// Called while calls run, with each tick, where it asked for that.
+    fn tick(self: Arc<Self>, _beat: Beat) {}
     /// Whether no call of the session runs or waits for its turn.
     fn is_idle(&self) -> bool;
 }
@@ -78,19 +78,10 @@ pub struct Session {
 impl Workspace {
     /// Begins the session of a client.
     pub fn connect(self: &Arc<Self>, options: SessionOptions) -> Arc<Session> {
-        let session = Arc::new(Session::new(Arc::clone(self), options));
-        let connected: Weak<Session> = Arc::downgrade(&session);
-        self.lock_sessions().insert(session.id, connected);
-        session
-    }
-}
-
-impl Session {
-    fn new(workspace: Arc<Workspace>, options: SessionOptions) -> Self {
         let SessionOptions { audience, notices, seal } = options;
-        Self {
+        let session = Arc::new(Session {
             id: SessionId::unique(),
-            workspace,
+            workspace: Arc::clone(self),
             audience,
             notices,
             inflight: InFlight::default(),
@@ -101,9 +92,14 @@ impl Session {
             facts: Mutex::default(),
             names: Names::default(),
             transport: OnceLock::new(),
-        }
+        });
+        let connected: Weak<Session> = Arc::downgrade(&session);
+        self.lock_sessions().insert(session.id, connected);
+        session
     }
+}
 
+impl Session {
     /// The workspace that the client works on.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
@@ -117,6 +113,13 @@ impl Session {
     /// Says which transport carries the session. The first one stays.
     pub fn carried_by<T: Transport + 'static>(&self, transport: Weak<T>) {
         let _ = self.transport.set(transport);
+    }
+
+    /// Tells the transport of each tick.
+    pub fn ticks<T: Transport + 'static>(&self, transport: Weak<T>) {
+        let mut ticked = self.workspace.ticked.lock();
+        ticked.retain(|other| other.strong_count() > 0);
+        ticked.push(transport);
     }
 
     fn transport(&self) -> Option<Arc<dyn Transport>> {

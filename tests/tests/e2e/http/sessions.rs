@@ -31,6 +31,9 @@ fn a_session_begins_lives_over_a_restart_and_ends() {
         assert_eq!(server.ask(&end).status, 404);
         let gone = server.ask(&server.in_session(&session, 8, "ping", &json!({})));
         assert_eq!((gone.status, &gone.json()["id"]), (404, &json!(8)));
+        drop(server);
+        let server = program.serve_http(0);
+        assert_eq!(server.ask(&server.in_session(&session, 9, "ping", &json!({}))).status, 404);
     }
 }
 
