@@ -1,14 +1,18 @@
-"""The Python SDK 2.x as a client: `python_client.py ERA SESSION_FOLDER`."""
+"""The Python SDK 2.x as a client: `python_client.py ERA SESSION_FOLDER`. An era that begins with `http-` is over HTTP."""
 
 import logging
+import re
+import subprocess
 import sys
 import time
 import warnings
+from typing import Any
 
 import anyio
 from forms import Person, form_steps, formless_steps
 from lock_database import write_lock
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp.types import CallToolResult, ImageContent
 from pictures import CONVERTED, UNTOUCHED, Picture, check_picture
 from steps import PLAN_MODE_OFF, TOOLS, Session, Steps, absent, contains, equal
@@ -29,6 +33,33 @@ LOOK = 0.1
 
 # Longest time for an answer that has nothing to wait for, in seconds.
 AT_ONCE = 1
+
+
+OVER_HTTP = "http-"
+
+
+class Server:
+    """How a client reaches the server: it starts one each time, or all go to one over HTTP."""
+
+    def __init__(self, session: Session, is_over_http: bool) -> None:
+        self.command = session.server
+        self.process = None
+        if is_over_http:
+            command = [session.server, "serve", "--http", "127.0.0.1:0"]
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            self.url = re.search(r"http://\S+/mcp", self.process.stdout.readline()).group()
+            token = (session.folder / "home/.scorpiox/http/token").read_text().strip()
+            self.headers = {"Authorization": f"Bearer {token}"}
+
+    def transport(self) -> Any:
+        if self.process is None:
+            return StdioServerParameters(command=self.command)
+        return streamable_http_client(self.url, http_client=create_mcp_http_client(headers=self.headers))
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            equal(self.process.wait(PATIENCE), 0)
 
 
 class Unexpected(logging.Handler):
@@ -155,13 +186,13 @@ async def cancel_steps(client: Client, session: Session, steps: Steps) -> None:
 
 
 async def converse(era: str, session: Session, steps: Steps) -> None:
-    mode, revision = ERAS[era]
+    mode, revision = ERAS[era.removeprefix(OVER_HTTP)]
     unexpected = Unexpected()
     logging.basicConfig(handlers=[unexpected], level=logging.DEBUG)
-    server = StdioServerParameters(command=session.server)
     person = Person()
+    server = Server(session, is_over_http=era.startswith(OVER_HTTP))
     async with Client(
-        server, mode=mode, read_timeout_seconds=PATIENCE, elicitation_callback=person.fill_in
+        server.transport(), mode=mode, read_timeout_seconds=PATIENCE, elicitation_callback=person.fill_in
     ) as client:
         with steps.step(f"agrees on {revision}"):
             equal(client.protocol_version, revision)
@@ -172,20 +203,21 @@ async def converse(era: str, session: Session, steps: Steps) -> None:
         await cancel_steps(client, session, steps)
         closing = time.monotonic()
     took = [time.monotonic() - closing]
-    async with Client(server, mode=mode, read_timeout_seconds=PATIENCE) as client:
+    async with Client(server.transport(), mode=mode, read_timeout_seconds=PATIENCE) as client:
         await formless_steps(client, steps)
         closing = time.monotonic()
     took.append(time.monotonic() - closing)
     with steps.step("ends the server within a second"):
         # A busy machine may hold up the SDK once; a server that is slow is slow each time.
         while min(took) >= 1 and len(took) < 5:
-            async with Client(server, mode=mode, read_timeout_seconds=PATIENCE) as client:
+            async with Client(server.transport(), mode=mode, read_timeout_seconds=PATIENCE) as client:
                 await client.list_tools()
                 closing = time.monotonic()
             took.append(time.monotonic() - closing)
         assert min(took) < 1, "took " + ", ".join(f"{each:.2f}" for each in took) + " s"
     with steps.step("got no message that it did not expect"):
         equal(unexpected.found, [])
+    server.end()
 
 
 def main() -> None:

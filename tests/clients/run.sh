@@ -177,7 +177,7 @@ set_up_rust
 sessions=$(mktemp -d)
 trap 'rm -rf "$sessions"' EXIT
 
-for era in initialize-2025-11-25 auto known-2026-07-28; do
+for era in initialize-2025-11-25 auto known-2026-07-28 http-initialize-2025-11-25 http-auto http-known-2026-07-28; do
     beside python $era 2 python3 "$here/python_client.py"
 done
 for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \

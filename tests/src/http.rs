@@ -28,19 +28,13 @@ impl Program {
         let mut command = self.command();
         command.args(["serve", "--http", &format!("127.0.0.1:{port}")]);
         let mut child =
-            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
-        let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut line = String::new();
-        while !line.contains("http://") {
-            line.clear();
-            assert!(errors.read_line(&mut line).expect("a line") > 0, "the server ended at once");
-        }
+        let output = child.stdout.take().expect("a pipe");
+        BufReader::new(output).read_line(&mut line).expect("a line");
         let address =
             line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address");
         let address = address.parse().expect("an address");
-        thread::spawn(move || {
-            errors.lines().map_while(Result::ok).for_each(|line| eprintln!("server: {line}"))
-        });
         let token = std::fs::read_to_string(self.home().join(".scorpiox/http/token")).expect("a token");
         HttpServer { child, address, token: token.trim().to_owned() }
     }

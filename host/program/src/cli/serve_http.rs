@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use scorpiox_http::{Server, url};
 use scorpiox_stdio::streams::ring_when_told;
+use scorpiox_terminal::Shown;
 
 use super::environment::Environment;
 
@@ -15,19 +16,17 @@ use super::environment::Environment;
 const FINISH_TIME: Duration = Duration::from_secs(5);
 
 pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<ExitCode> {
-    for problem in environment.settings.problems() {
-        tracing::warn!("{problem}");
-    }
+    environment.settings.problems().iter().for_each(|problem| tracing::warn!("{problem}"));
     let (mut bell, ringer) = std::io::pipe()?;
     ring_when_told(ringer)?;
     let workspace = environment.open();
     let server = Server::start(&workspace, &environment.own_home, address)?;
-    scorpiox_terminal::complain(&format!(
-        "scorpiox-code: serving {} at {}; clients show the token in {}",
+    scorpiox_terminal::print(&Shown::line(&format!(
+        "serving {} at {}; clients show the token in {}",
         environment.workspace.path.display(),
         url(server.address()),
         server.token().display()
-    ));
+    )));
     let _ = bell.read(&mut [0]);
     server.end(FINISH_TIME);
     workspace.close();
