@@ -181,10 +181,13 @@ for era in initialize-2025-11-25 auto known-2026-07-28 http-initialize-2025-11-2
     beside python $era 2 python3 "$here/python_client.py"
 done
 for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \
-    auto auto-in-place discover-2026-07-28 known-2026-07-28; do
+    auto auto-in-place discover-2026-07-28 known-2026-07-28 \
+    http-initialize-2025-03-26 http-initialize-2025-06-18 http-initialize-2025-11-25 http-auto http-known-2026-07-28; do
     beside typescript $era 2 node "$here/typescript.mjs"
 done
-beside typescript-v1 initialize-2025-11-25 2 node "$here/typescript_v1.mjs"
+for era in initialize-2025-11-25 http-initialize-2025-11-25; do
+    beside typescript-v1 $era 2 node "$here/typescript_v1.mjs"
+done
 for era in initialize-2025-11-25 auto discover-2026-07-28; do
     beside inspector $era 1 python3 "$here/inspector.py"
 done

@@ -1,7 +1,8 @@
-// The TypeScript SDK 2.x as a client: `node typescript.mjs ERA SESSION_FOLDER`.
+// The TypeScript SDK 2.x as a client: `node typescript.mjs ERA SESSION_FOLDER`. An era that begins with `http-` is over HTTP.
 
-import { Client, ProtocolError } from '@modelcontextprotocol/client';
+import { Client, ProtocolError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { OVER_HTTP, serveHttp } from './http.mjs';
 import { main, PATIENCE } from './scenario.mjs';
 
 const MODERN = '2026-07-28';
@@ -38,7 +39,7 @@ function howTo(era) {
 }
 
 function adapterFor(era, fillIn) {
-  const { revision = MODERN, options, Transport = StdioClientTransport, connecting } = howTo(era);
+  const { revision = MODERN, options, Transport = StdioClientTransport, connecting } = howTo(era.replace(OVER_HTTP, ''));
   const capabilities = fillIn ? { elicitation: { form: {} } } : {};
   const client = new Client({ name: 'tests', version: '1' }, { ...options, capabilities });
   const onForm = (request, context) => fillIn(context.mcpReq.id, request.params);
@@ -46,10 +47,16 @@ function adapterFor(era, fillIn) {
   const unexpected = [];
   client.onerror = error => unexpected.push(error.message);
   const limits = { timeout: PATIENCE };
+  let served;
+  const transportTo = async server => {
+    if (!era.startsWith(OVER_HTTP)) return new Transport({ command: server, stderr: 'inherit' });
+    served = await serveHttp(server);
+    return new StreamableHTTPClientTransport(served.url, { requestInit: { headers: served.headers } });
+  };
   const adapter = {
     unexpected,
     connect: async server => {
-      await client.connect(new Transport({ command: server, stderr: 'inherit' }), { ...limits, ...connecting });
+      await client.connect(await transportTo(server), { ...limits, ...connecting });
       return client.getNegotiatedProtocolVersion();
     },
     tools: async () => (await client.listTools({}, limits)).tools.map(tool => tool.name),
@@ -57,7 +64,10 @@ function adapterFor(era, fillIn) {
     prompts: async () => (await client.listPrompts({}, limits)).prompts.map(prompt => prompt.name),
     prompt: async (name, args) => (await client.getPrompt({ name, arguments: args }, limits)).messages[0].content.text,
     errorCode: error => (error instanceof ProtocolError ? error.code : undefined),
-    close: () => client.close(),
+    close: async () => {
+      await client.close();
+      await served?.end();
+    },
   };
   return { adapter, revision };
 }

@@ -4,6 +4,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { CallToolResultSchema, ElicitRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { OVER_HTTP, serveHttp } from './http.mjs';
 import { main, PATIENCE } from './scenario.mjs';
 
 function adapterFor(era, fillIn) {
@@ -14,12 +16,22 @@ function adapterFor(era, fillIn) {
   const unexpected = [];
   client.onerror = error => unexpected.push(error.message);
   const limits = { timeout: PATIENCE };
+  let served;
+  const transportTo = async server => {
+    if (!era.startsWith(OVER_HTTP)) return new StdioClientTransport({ command: server, stderr: 'inherit' });
+    served = await serveHttp(server);
+    return new StreamableHTTPClientTransport(served.url, { requestInit: { headers: served.headers } });
+  };
   const adapter = {
     unexpected,
     connect: async server => {
-      const transport = new StdioClientTransport({ command: server, stderr: 'inherit' });
+      const transport = await transportTo(server);
       let agreed;
-      transport.setProtocolVersion = revision => { agreed = revision; };
+      const set = transport.setProtocolVersion?.bind(transport);
+      transport.setProtocolVersion = revision => {
+        agreed = revision;
+        set?.(revision);
+      };
       await client.connect(transport, limits);
       return agreed;
     },
@@ -28,9 +40,14 @@ function adapterFor(era, fillIn) {
     prompts: async () => (await client.listPrompts({}, limits)).prompts.map(prompt => prompt.name),
     prompt: async (name, args) => (await client.getPrompt({ name, arguments: args }, limits)).messages[0].content.text,
     errorCode: error => (error instanceof McpError ? error.code : undefined),
-    close: () => client.close(),
+    close: async () => {
+      // It reports that it breaks off its own stream.
+      if (served) client.onerror = undefined;
+      await client.close();
+      await served?.end();
+    },
   };
-  return { adapter, revision: era.replace('initialize-', '') };
+  return { adapter, revision: era.replace(OVER_HTTP, '').replace('initialize-', '') };
 }
 
 await main('typescript-v1', adapterFor);
