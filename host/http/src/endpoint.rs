@@ -1,7 +1,6 @@
 //! What all connections share, and the way of a request through its checks to its answer.
 
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Weak};
 
 use hyper::body::Incoming;
@@ -11,13 +10,12 @@ use parking_lot::Mutex;
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::Workspace;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 
 use crate::access::Access;
 use crate::admission;
 use crate::answer::{self, Answer};
 use crate::ended::Ended;
-use crate::running::MAX_RUNNING;
+use crate::places::{Places, Room};
 use crate::sessions::{Client, Sessions};
 use crate::stream::Stream;
 use crate::{end, get, post};
@@ -58,10 +56,10 @@ pub(crate) struct Endpoint {
     pub(crate) sessions: Sessions,
     /// Seals the states of requests without a session.
     pub(crate) states: Arc<Seal>,
-    /// A permit for each call that runs.
-    pub(crate) running: Arc<Semaphore>,
-    /// Calls that wait for one.
-    pub(crate) waiting: AtomicUsize,
+    /// Where calls run.
+    pub(crate) places: Places,
+    /// Where bodies are held.
+    pub(crate) room: Room,
     /// What stays open until its client goes.
     pub(crate) subscriptions: Mutex<Vec<(Weak<Client>, Arc<Stream>)>>,
     pub(crate) handle: Handle,
@@ -72,8 +70,8 @@ impl Endpoint {
         Self {
             sessions: Sessions::new(Seal::of(&options.secret, "sessions"), ended),
             states: Arc::new(Seal::of(&options.secret, "states")),
-            running: Arc::new(Semaphore::new(MAX_RUNNING)),
-            waiting: AtomicUsize::new(0),
+            places: Places::default(),
+            room: Room::new(),
             subscriptions: Mutex::default(),
             workspace,
             options,

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`listen`] takes connections, [`endpoint`] has what they share and takes a request through its checks
 //! (`admission` those of its head, `claims`, `modern` and `params` those of its body), [`access`] says who a client is. `post`, `get`
-//! and `end` answer by the method; `running` runs a message, `stream` is what is said to a client on the way to its
+//! and `end` answer by the method; `running` runs a message where there is a place (`places`), `stream` is what is said to a client on the way to its
 //! answer, `events` writes that as server-sent events. `sessions` keeps the clients of the era with a handshake, whose ids
 //! (`session_id`) outlive the process, as does what was `ended`.
 //!
@@ -22,6 +22,7 @@ mod get;
 mod listen;
 mod modern;
 mod params;
+mod places;
 mod post;
 mod running;
 mod session_id;

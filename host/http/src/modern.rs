@@ -1,7 +1,7 @@
 //! The era without a handshake: each request says everything of itself, in its headers and again in its body.
 
 use hyper::{HeaderMap, StatusCode};
-use scorpiox_mcp::error::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
+use scorpiox_mcp::error::{BUSY, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use scorpiox_mcp::{RequestMeta, Revision, RpcError};
 use scorpiox_rpc::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 
@@ -78,6 +78,7 @@ pub(crate) fn status(code: Option<i32>) -> StatusCode {
             StatusCode::BAD_REQUEST
         }
         Some(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(BUSY) => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::OK,
     }
 }

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::Incoming as Body;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, StatusCode};
-use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::{Params, Revision, RpcError};
 use scorpiox_rpc::frame::MAX_LINE_BYTES;
-use scorpiox_rpc::{Incoming, Message, reply};
+use scorpiox_rpc::{self as rpc, Message, reply};
 use scorpiox_tools::Kind;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -23,7 +21,7 @@ use crate::endpoint::Endpoint;
 use crate::events::Events;
 use crate::modern;
 use crate::params;
-use crate::running;
+use crate::running::{self, Body};
 use crate::session_id::Handshake;
 use crate::sessions::Client;
 use crate::stream::{Beginning, Stream};
@@ -37,18 +35,18 @@ const LISTEN: &str = "subscriptions/listen";
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Body) -> Answer {
+pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Incoming) -> Answer {
     if let Err(refused) = admission::check_types(headers) {
         return refused;
     }
-    let body = match read(body).await {
+    let body = match read(endpoint, body).await {
         Ok(body) => body,
         Err(refused) => return refused,
     };
-    let claims = match Incoming::parse(&body) {
+    let claims = match rpc::Incoming::parse(&body.bytes) {
         Err(error) => return answer::json(StatusCode::BAD_REQUEST, error.reply()),
-        Ok(Incoming::Batch(_)) => return batch(endpoint, headers, body).await,
-        Ok(Incoming::Single(message)) => match Claims::of(message) {
+        Ok(rpc::Incoming::Batch(_)) => return batch(endpoint, headers, body).await,
+        Ok(rpc::Incoming::Single(message)) => match Claims::of(message) {
             Ok(claims) => claims,
             Err((id, error)) => return answer::error(StatusCode::BAD_REQUEST, Some(&id), &error),
         },
@@ -59,16 +57,25 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: 
     legacy_answer(endpoint, headers, &claims, body).await
 }
 
-async fn read(body: Body) -> Result<Bytes, Answer> {
+async fn read(endpoint: &Endpoint, body: Incoming) -> Result<Body, Answer> {
     let too_long = || {
         let why = format!("a message may have at most {MAX_LINE_BYTES} bytes");
         answer::refused(StatusCode::PAYLOAD_TOO_LARGE, &why)
     };
-    if hyper::body::Body::size_hint(&body).lower() > MAX_LINE_BYTES as u64 {
+    let size = body.size_hint();
+    if size.lower() > MAX_LINE_BYTES as u64 {
         return Err(too_long());
     }
+    let most =
+        size.upper().and_then(|most| usize::try_from(most).ok()).map_or(MAX_LINE_BYTES, |most| most.max(1));
+    let Ok(Some(room)) = timeout(BODY_TIME, endpoint.room.take(most)).await else {
+        return Err(answer::refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many bytes are being read; repeat it later",
+        ));
+    };
     match timeout(BODY_TIME, Limited::new(body, MAX_LINE_BYTES).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Ok(body)) => Ok(Body { bytes: body.to_bytes(), room }),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(error)) => {
             Err(answer::refused(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}")))
@@ -78,12 +85,7 @@ async fn read(body: Body) -> Result<Bytes, Answer> {
 }
 
 /// A request that stands for itself. Its client is gone when nobody reads the answer any more.
-async fn modern_answer(
-    endpoint: &Arc<Endpoint>,
-    headers: &HeaderMap,
-    claims: &Claims,
-    body: Bytes,
-) -> Answer {
+async fn modern_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &Claims, body: Body) -> Answer {
     if let Err(error) = modern::check(headers, claims) {
         let status = match modern::status(Some(error.code())) {
             StatusCode::OK => StatusCode::BAD_REQUEST,
@@ -92,7 +94,7 @@ async fn modern_answer(
         return answer::error(status, claims.id(), &error);
     }
     let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
-    if let Err(error) = check_arguments(endpoint, headers, claims, &body) {
+    if let Err(error) = check_arguments(endpoint, headers, claims, &body.bytes) {
         return answer::error(StatusCode::BAD_REQUEST, Some(id), &error);
     }
     let client = Client::new(&endpoint.workspace, &endpoint.states);
@@ -106,9 +108,7 @@ async fn modern_answer(
     if claims.method == LISTEN {
         endpoint.subscribed(&client, &stream);
     }
-    if running::run(endpoint, client, body, Arc::clone(&stream)).is_err() {
-        return busy(claims);
-    }
+    running::run(endpoint, client, body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             let status = modern::status(reply::error_code(&line, id));
@@ -157,18 +157,8 @@ impl<F: FnOnce()> Drop for Guard<F> {
     }
 }
 
-fn busy(claims: &Claims) -> Answer {
-    let error = RpcError::new(BUSY, "too many requests are in flight; repeat this one when some have ended");
-    answer::error(StatusCode::SERVICE_UNAVAILABLE, claims.id(), &error)
-}
-
 /// A message of a session.
-async fn legacy_answer(
-    endpoint: &Arc<Endpoint>,
-    headers: &HeaderMap,
-    claims: &Claims,
-    body: Bytes,
-) -> Answer {
+async fn legacy_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &Claims, body: Body) -> Answer {
     let is_handshake = claims.method == "initialize" && claims.kind != claims::Kind::Notification;
     if is_handshake && !headers.contains_key(SESSION) {
         return initialized(endpoint, claims, body).await;
@@ -179,24 +169,17 @@ async fn legacy_answer(
     };
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         let stream = Stream::passing();
-        if running::run(endpoint, client, body, Arc::clone(&stream)).is_err() {
-            return busy(claims);
-        }
+        running::run(endpoint, client, body, Arc::clone(&stream));
         return answer::empty(StatusCode::ACCEPTED);
     }
-    spoken(endpoint, client, claims.id().is_some(), body).await.unwrap_or_else(|_| busy(claims))
+    spoken(endpoint, client, claims.id().is_some(), body).await
 }
 
 /// Runs messages of a session; their answer, at once or as a stream that can be resumed.
-async fn spoken(
-    endpoint: &Arc<Endpoint>,
-    client: Arc<Client>,
-    is_request: bool,
-    body: Bytes,
-) -> Result<Answer, running::Busy> {
+async fn spoken(endpoint: &Arc<Endpoint>, client: Arc<Client>, is_request: bool, body: Body) -> Answer {
     let (number, stream) = client.keep_stream();
-    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream))?;
-    Ok(match stream.beginning(PATIENCE).await {
+    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream));
+    match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             client.forget_stream(number);
             answer::json(StatusCode::OK, line.into())
@@ -211,16 +194,15 @@ async fn spoken(
             let announces = client.session.facts().revision >= Some(Revision::V2025_11_25);
             answer::events(Events::of(stream, 0).resumable(number, announces))
         }
-    })
+    }
 }
 
 /// The handshake: a session begins.
-async fn initialized(endpoint: &Arc<Endpoint>, claims: &Claims, body: Bytes) -> Answer {
+async fn initialized(endpoint: &Arc<Endpoint>, claims: &Claims, body: Body) -> Answer {
     let client = Client::new(&endpoint.workspace, &endpoint.states);
     let stream = Stream::passing();
-    if running::run(endpoint, Arc::clone(&client), body.clone(), Arc::clone(&stream)).is_err() {
-        return busy(claims);
-    }
+    let bytes = body.bytes.clone();
+    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream));
     let Beginning::Answer(line) = stream.beginning(BODY_TIME).await else {
         let error = RpcError::internal("the handshake took too long");
         return answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error);
@@ -228,14 +210,16 @@ async fn initialized(endpoint: &Arc<Endpoint>, claims: &Claims, body: Bytes) -> 
     let is_error = claims.id().is_some_and(|id| reply::error_code(&line, id).is_some());
     let mut answer =
         answer::json(if is_error { StatusCode::BAD_REQUEST } else { StatusCode::OK }, line.into());
-    if !is_error && let Some(id) = session_id(endpoint, &client, &body) {
+    if !is_error && let Some(id) = session_id(endpoint, &client, &bytes) {
         answer.headers_mut().extend(id.parse().ok().map(|id| (SESSION, id)));
     }
     answer
 }
 
 fn session_id(endpoint: &Endpoint, client: &Arc<Client>, body: &[u8]) -> Option<String> {
-    let Ok(Incoming::Single(Message::Request { params, .. })) = Incoming::parse(body) else { return None };
+    let Ok(rpc::Incoming::Single(Message::Request { params, .. })) = rpc::Incoming::parse(body) else {
+        return None;
+    };
     let handshake = Handshake::of(&client.session, &Params::new(params).ok()?)?;
     endpoint.sessions.keep(client, &handshake)
 }
@@ -267,7 +251,7 @@ pub(crate) fn client_of(
 }
 
 /// Several messages in one, in the one revision that has such.
-async fn batch(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Bytes) -> Answer {
+async fn batch(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Body) -> Answer {
     let client = match client_of(endpoint, headers) {
         Ok(client) => client,
         Err((status, error)) => return answer::error(status, None, &error),
@@ -275,6 +259,5 @@ async fn batch(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Bytes) -> An
     if !client.session.takes_batches() {
         return answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone");
     }
-    let busy = || answer::refused(StatusCode::SERVICE_UNAVAILABLE, "too many requests are in flight");
-    spoken(endpoint, client, false, body).await.unwrap_or_else(|_| busy())
+    spoken(endpoint, client, false, body).await
 }

@@ -148,6 +148,43 @@ fn a_question_goes_to_the_client_on_the_stream_of_its_call() {
     assert!(connection.message().is_none(), "the answer is the last");
 }
 
+/// As many calls as run at once wait for a person: the answers, and a cancel, come to them all the same.
+#[test]
+fn answers_do_not_wait_for_the_calls_that_wait_for_them() {
+    const RUNNING: usize = 64;
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let session = server.session("2025-11-25", json!({ "elicitation": {} }));
+    let questions = r#"{"questions":[{"text":"Which?","options":["A","B"]}]}"#;
+    let params = json!({ "name": "AskUserQuestion", "arguments": { "questions_json": questions } });
+    let mut calls = Vec::new();
+    for id in 1..=RUNNING as u64 {
+        let mut connection = server.connect();
+        connection.send(&server.in_session(&session, id, "tools/call", &params).bytes());
+        connection.head();
+        let asked = connection.message().expect("a question");
+        assert_eq!(asked["method"], "elicitation/create");
+        calls.push((connection, asked["id"].clone()));
+    }
+    let mut waiting = server.connect();
+    waiting.send(&server.in_session(&session, 1000, "tools/call", &list()).bytes());
+    let result = json!({ "action": "decline" });
+    let answer = json!({ "jsonrpc": "2.0", "id": calls[0].1, "result": result });
+    assert_eq!(server.ask(&server.post(&answer).with("Mcp-Session-Id", &session)).status, 202);
+    assert_eq!(calls[0].0.message().expect("an answer")["id"], 1);
+    assert!(waiting.response().body.contains("\"id\":1000"), "a place is free");
+    for id in 2..=RUNNING {
+        let params = json!({ "requestId": id });
+        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+        assert_eq!(server.ask(&server.post(&cancel).with("Mcp-Session-Id", &session)).status, 202);
+    }
+    for (connection, _) in &mut calls[1..] {
+        while let Some(message) = connection.message() {
+            assert_eq!(message["method"], "notifications/cancelled", "nothing answers a cancelled call");
+        }
+    }
+}
+
 #[test]
 fn what_nobody_asked_for_comes_on_a_stream_of_its_own() {
     let program = Program::new();
