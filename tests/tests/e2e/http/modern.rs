@@ -72,7 +72,9 @@ fn a_client_that_goes_away_cancels_its_call() {
     let program = Program::new();
     let server = program.serve_http(0);
     let mark = program.workspace().join("went-on");
-    let command = format!("echo begun > begun; sleep 4; echo > {}", mark.display());
+    // Like no other command of any test.
+    let sleep = format!("sleep 4.{}", server.address.port());
+    let command = format!("echo begun > begun; {sleep}; echo > {}", mark.display());
     let begun = program.workspace().join("begun");
     for progress in [false, true] {
         let mut params = json!({ "name": "Bash", "arguments": { "command": command } });
@@ -84,15 +86,14 @@ fn a_client_that_goes_away_cancels_its_call() {
         wait_for(|| begun.exists(), "the command begins");
         std::fs::remove_file(&begun).expect("a file");
         drop(connection);
-        let sleeps = || running(&server, "sleep 4");
-        wait_for(|| !sleeps(), "the command ends with its client");
+        wait_for(|| !is_running(&sleep), "the command ends with its client");
         assert!(!mark.exists());
     }
 }
 
-/// Whether the server's processes have one with this command line.
+/// Whether there is a process with this command line.
 #[cfg(unix)]
-fn running(_: &HttpServer, words: &str) -> bool {
+fn is_running(words: &str) -> bool {
     let processes = std::fs::read_dir("/proc").expect("processes").flatten();
     let wanted = words.replace(' ', "\0");
     let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
