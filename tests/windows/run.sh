@@ -26,7 +26,7 @@ if [ ! -e "$git/bin/bash.exe" ]; then
 fi
 # Left out are those that are empty on Windows, and those whose tests make links, or look into a sandbox of commands.
 crates=(windows paths home executor text rpc settings transcript plugin terminal store store-conformance audit proxy
-    policy rules operator cell anatomy mcp reflect wasi skills web clients stdio)
+    policy rules operator cell anatomy mcp reflect wasi skills web clients seal http stdio)
 if [ $# = 0 ]; then
     cargo test --quiet --release --target $target --no-fail-fast "${crates[@]/#/-pscorpiox-}"
 fi

@@ -21,7 +21,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Those of a file, which is written anew without what is too old to matter.
+    /// Those of a file. It is written anew where some are too old to matter.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let with_path =
             |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -32,11 +32,21 @@ impl Ended {
             Err(error) => return Err(with_path(error)),
         }
         let oldest = now().saturating_sub(LIFETIME.as_secs());
+        let all = ended.numbers.len();
         ended.numbers.retain(|_, when| *when >= oldest);
-        private::write(path, |file| {
-            ended.numbers.iter().try_for_each(|(number, when)| file.write_all(line(number, *when).as_bytes()))
-        })
-        .map_err(with_path)?;
+        if ended.numbers.len() < all || !path.exists() {
+            let lines = |file: &mut File| {
+                ended
+                    .numbers
+                    .iter()
+                    .try_for_each(|(number, when)| file.write_all(line(number, *when).as_bytes()))
+            };
+            match private::write(path, lines) {
+                // Windows refuses while another server has it open: the file stays as long as it is.
+                Err(error) if path.exists() => tracing::debug!("{}: {error}", path.display()),
+                written => written.map_err(with_path)?,
+            }
+        }
         ended.file = Some(private::options().append(true).open(path).map_err(with_path)?);
         Ok(ended)
     }
@@ -67,8 +77,9 @@ impl Ended {
     }
 }
 
+/// Begins with the line's end: one that was not written whole before stays a line of its own.
 fn line(number: &Number, when: u64) -> String {
-    format!("{:032x} {when}\n", u128::from_be_bytes(*number))
+    format!("\n{:032x} {when}", u128::from_be_bytes(*number))
 }
 
 fn parsed(line: &str) -> Option<(Number, u64)> {
@@ -97,7 +108,7 @@ mod tests {
         private::options()
             .append(true)
             .open(&path)
-            .and_then(|mut file| write!(file, "{old}0123"))
+            .and_then(|mut file| write!(file, "{old}\n0123"))
             .expect("written");
         let mut ended = Ended::open(&path).expect("a file");
         assert!(ended.contains(&[1; 16]) && !ended.contains(&[2; 16]) && !ended.contains(&[3; 16]));
