@@ -16,8 +16,22 @@ pub(crate) fn sealed(
     let mut file = new(name, executable | MemfdFlags::ALLOW_SEALING)?;
     write(&mut file)?;
     file.rewind()?;
-    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    seal(&file)?;
     Ok(file)
+}
+
+/// The kernel may be moving pages of the file: it waits for that, some tenths of a second at most, and then says so.
+fn seal(file: &File) -> rustix::io::Result<()> {
+    const TRIES: usize = 10;
+    let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+    let mut sealed = Err(Errno::BUSY);
+    for _ in 0..TRIES {
+        sealed = fcntl_add_seals(file, seals);
+        if sealed != Err(Errno::BUSY) {
+            break;
+        }
+    }
+    sealed
 }
 
 /// An empty one.
