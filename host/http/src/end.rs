@@ -1,5 +1,8 @@
 //! DELETE: a client ends its session.
 
+use std::io;
+use std::sync::Arc;
+
 use hyper::{HeaderMap, StatusCode};
 
 use crate::admission;
@@ -7,13 +10,13 @@ use crate::answer::{self, Answer};
 use crate::endpoint::{Endpoint, not_allowed};
 use crate::{modern, post};
 
-pub(crate) fn answer(endpoint: &Endpoint, headers: &HeaderMap) -> Answer {
+pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap) -> Answer {
     if modern::names_modern(headers) {
         return not_allowed();
     }
     match admission::only(headers, &post::SESSION) {
         None => answer::refused(StatusCode::BAD_REQUEST, "Mcp-Session-Id says which session ends"),
-        Some(id) => match endpoint.sessions.end(id) {
+        Some(id) => match ended(endpoint, id.to_owned()).await {
             Ok(true) => answer::empty(StatusCode::NO_CONTENT),
             Ok(false) => answer::refused(StatusCode::NOT_FOUND, "this session has ended, or was never here"),
             Err(error) => {
@@ -25,4 +28,10 @@ pub(crate) fn answer(endpoint: &Endpoint, headers: &HeaderMap) -> Answer {
             }
         },
     }
+}
+
+/// Ends a session; it is written down, which may take a disk's time.
+async fn ended(endpoint: &Arc<Endpoint>, id: String) -> io::Result<bool> {
+    let shared = Arc::clone(endpoint);
+    endpoint.handle.spawn_blocking(move || shared.sessions.end(&id)).await.map_err(io::Error::other)?
 }

@@ -92,8 +92,8 @@ impl Endpoint {
         }
         match parts.method {
             Method::POST => post::answer(&self, &parts.headers, body).await,
-            Method::GET => get::answer(&self, &parts.headers),
-            _ => end::answer(&self, &parts.headers),
+            Method::GET => get::answer(&self, &parts.headers).await,
+            _ => end::answer(&self, &parts.headers).await,
         }
     }
 }

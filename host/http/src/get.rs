@@ -14,14 +14,14 @@ use crate::{modern, post};
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-pub(crate) fn answer(endpoint: &Endpoint, headers: &HeaderMap) -> Answer {
+pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap) -> Answer {
     if modern::names_modern(headers) {
         return not_allowed();
     }
     if !admission::accepts(headers, admission::EVENTS) {
         return answer::refused(StatusCode::NOT_ACCEPTABLE, "a stream is taken as text/event-stream");
     }
-    let client = match post::client_of(endpoint, headers) {
+    let client = match post::client_of(endpoint, headers).await {
         Ok(client) => client,
         Err((status, error)) => return answer::error(status, None, &error),
     };

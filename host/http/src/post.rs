@@ -23,7 +23,7 @@ use crate::modern;
 use crate::params;
 use crate::running::{self, Body};
 use crate::session_id::Handshake;
-use crate::sessions::Client;
+use crate::sessions::{Client, Found};
 use crate::stream::{Beginning, Stream};
 
 /// How long a client may take to send a body.
@@ -94,7 +94,7 @@ async fn modern_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &C
         return answer::error(status, claims.id(), &error);
     }
     let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
-    if let Err(error) = check_arguments(endpoint, headers, claims, &body.bytes) {
+    if let Err(error) = check_arguments(endpoint, headers, claims, &body.bytes).await {
         return answer::error(StatusCode::BAD_REQUEST, Some(id), &error);
     }
     let client = Client::new(&endpoint.workspace, &endpoint.states);
@@ -120,15 +120,23 @@ async fn modern_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &C
 }
 
 /// A tool may want some of its arguments in headers, too.
-fn check_arguments(
-    endpoint: &Endpoint,
+async fn check_arguments(
+    endpoint: &Arc<Endpoint>,
     headers: &HeaderMap,
     claims: &Claims,
     body: &[u8],
 ) -> Result<(), RpcError> {
-    let name = claims.subject.as_deref().filter(|_| claims.method == "tools/call");
-    let Some(tool) = name.and_then(|name| endpoint.workspace.tool(name)) else { return Ok(()) };
+    let name = claims.subject.clone().filter(|_| claims.method == "tools/call");
     // Those that came with the program want none.
+    let Some(name) = name.filter(|name| endpoint.workspace.registry().get(name).is_none()) else {
+        return Ok(());
+    };
+    let workspace = Arc::clone(&endpoint.workspace);
+    // Plugins are read from disk.
+    let looked = endpoint.handle.spawn_blocking(move || workspace.tool(&name)).await;
+    let looked =
+        looked.map_err(|error| RpcError::internal(format!("the tool cannot be looked up: {error}")))?;
+    let Some(tool) = looked else { return Ok(()) };
     let Kind::Plugin { definition, .. } = &tool.kind else { return Ok(()) };
     let schema = definition.input_schema.get();
     if !schema.contains(params::MARK) {
@@ -163,7 +171,7 @@ async fn legacy_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &C
     if is_handshake && !headers.contains_key(SESSION) {
         return initialized(endpoint, claims, body).await;
     }
-    let client = match client_of(endpoint, headers) {
+    let client = match client_of(endpoint, headers).await {
         Ok(client) => client,
         Err((status, error)) => return answer::error(status, claims.id(), &error),
     };
@@ -225,16 +233,15 @@ fn session_id(endpoint: &Endpoint, client: &Arc<Client>, body: &[u8]) -> Option<
 }
 
 /// The client whose session a message or a stream belongs to.
-pub(crate) fn client_of(
-    endpoint: &Endpoint,
+pub(crate) async fn client_of(
+    endpoint: &Arc<Endpoint>,
     headers: &HeaderMap,
 ) -> Result<Arc<Client>, (StatusCode, RpcError)> {
     if let Some(version) = headers.get(modern::VERSION) {
-        let known = version.to_str().ok().and_then(Revision::named);
-        if known.is_none_or(|revision| revision < Revision::V2025_03_26) {
+        // Some clients name another revision than the one that was agreed on.
+        if version.to_str().ok().and_then(Revision::named).is_none() {
             let shown = String::from_utf8_lossy(version.as_bytes()).into_owned();
-            let over_http = Revision::all().filter(|revision| *revision >= Revision::V2025_03_26);
-            let names: Vec<_> = over_http.map(Revision::name).collect();
+            let names: Vec<_> = Revision::all().map(Revision::name).collect();
             return Err((StatusCode::BAD_REQUEST, RpcError::unsupported_version(&shown, &names)));
         }
     }
@@ -244,15 +251,28 @@ pub(crate) fn client_of(
         );
         return Err((StatusCode::BAD_REQUEST, error));
     };
-    endpoint.sessions.find(id, &endpoint.workspace, &endpoint.states).ok_or_else(|| {
-        let error = RpcError::invalid_request("this session has ended, or was never here; send initialize");
-        (StatusCode::NOT_FOUND, error)
-    })
+    match endpoint.sessions.find(id) {
+        Some(Found::Held(client)) => Ok(client),
+        Some(Found::Away(number, handshake)) => {
+            let shared = Arc::clone(endpoint);
+            let begin =
+                move || shared.sessions.begin_anew(number, &handshake, &shared.workspace, &shared.states);
+            endpoint.handle.spawn_blocking(begin).await.map_err(|error| {
+                let error = RpcError::internal(format!("the session cannot be begun anew: {error}"));
+                (StatusCode::INTERNAL_SERVER_ERROR, error)
+            })
+        }
+        None => {
+            let error =
+                RpcError::invalid_request("this session has ended, or was never here; send initialize");
+            Err((StatusCode::NOT_FOUND, error))
+        }
+    }
 }
 
 /// Several messages in one, in the one revision that has such.
 async fn batch(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Body) -> Answer {
-    let client = match client_of(endpoint, headers) {
+    let client = match client_of(endpoint, headers).await {
         Ok(client) => client,
         Err((status, error)) => return answer::error(status, None, &error),
     };

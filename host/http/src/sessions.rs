@@ -100,6 +100,13 @@ impl Transport for Client {
     }
 }
 
+/// Where a session is.
+pub(crate) enum Found {
+    Held(Arc<Client>),
+    /// Only its id is here, with what that says.
+    Away(Number, Handshake),
+}
+
 /// The clients that shook hands.
 pub(crate) struct Sessions {
     seal: Seal,
@@ -127,19 +134,26 @@ impl Sessions {
         Some(id)
     }
 
-    /// The client whose session has that id: one that is held, or begun anew after a restart.
-    pub(crate) fn find(&self, id: &str, workspace: &Arc<Workspace>, seal: &Arc<Seal>) -> Option<Arc<Client>> {
+    /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was.
+    pub(crate) fn find(&self, id: &str) -> Option<Found> {
         let (number, handshake) = Handshake::opened(id, &self.seal)?;
-        {
-            let held = self.states.lock();
-            if held.ended.contains(&number) {
-                return None;
-            }
-            if let Some(client) = held.clients.get(&number) {
-                *client.used.lock() = Instant::now();
-                return Some(Arc::clone(client));
-            }
+        let held = self.states.lock();
+        if held.ended.contains(&number) {
+            return None;
         }
+        let Some(client) = held.clients.get(&number) else { return Some(Found::Away(number, handshake)) };
+        *client.used.lock() = Instant::now();
+        Some(Found::Held(Arc::clone(client)))
+    }
+
+    /// Begins a session anew, after a restart. Reads what a handshake reads.
+    pub(crate) fn begin_anew(
+        &self,
+        number: Number,
+        handshake: &Handshake,
+        workspace: &Arc<Workspace>,
+        seal: &Arc<Seal>,
+    ) -> Arc<Client> {
         let client = Client::new(workspace, seal);
         for message in [handshake.message(), READY.to_owned()] {
             let reply: scorpiox_server::Reply = client.notices.clone();
@@ -149,7 +163,7 @@ impl Sessions {
                 tracing::debug!("a handshake is no work");
             }
         }
-        Some(self.hold(number, client))
+        self.hold(number, client)
     }
 
     /// Ends the session of that id; whether there was one.

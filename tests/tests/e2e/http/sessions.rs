@@ -60,10 +60,10 @@ fn versions_that_are_not_known_are_refused_and_known_ones_taken() {
     let server = program.serve_http(0);
     let session = server.session("2025-11-25", json!({}));
     let ping = server.in_session(&session, 1, "ping", &json!({}));
-    for version in REVISIONS {
+    for version in REVISIONS.into_iter().chain(["2024-11-05"]) {
         assert_eq!(server.ask(&ping.clone().with("MCP-Protocol-Version", version)).status, 200, "{version}");
     }
-    for version in ["2024-11-05", "1.0", "", "2025-11-26"] {
+    for version in ["1.0", "", "2025-11-26"] {
         let refused = server.ask(&ping.clone().with("MCP-Protocol-Version", version));
         assert_eq!((refused.status, refused.code()), (400, -32022), "{version}");
     }
