@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(unix)]
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::Program;
+#[cfg(unix)]
+use crate::program::ends_within;
 
 /// Longest time that any single answer may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -294,10 +297,7 @@ impl HttpServer {
         let begun = Instant::now();
         let process = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("a signal");
-        while self.child.try_wait().expect("a process").is_none() {
-            assert!(begun.elapsed() < PATIENCE, "the server does not end");
-            thread::sleep(Duration::from_millis(2));
-        }
+        ends_within(&mut self.child, PATIENCE).expect("the server does not end");
         begun.elapsed()
     }
 }

@@ -14,7 +14,7 @@ mod processes;
 mod prompts;
 mod protected;
 mod results;
-mod support;
+pub(crate) mod support;
 mod tiers;
 mod unseen;
 mod use_up;

@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use scorpiox_tests::Program;
+#[cfg(unix)]
+use scorpiox_tests::http::Connection;
 use scorpiox_tests::http::HttpServer;
 use serde_json::json;
 
@@ -104,6 +106,18 @@ fn clients_that_say_nothing_delay_nobody() {
     is_well(&server);
 }
 
+/// A call of a command, which has said something.
+#[cfg(unix)]
+fn begun(server: &HttpServer, session: &str, command: &str) -> Connection {
+    let arguments = json!({ "command": command });
+    let params = json!({ "_meta": { "progressToken": 1 }, "name": "Bash", "arguments": arguments });
+    let mut call = server.connect();
+    call.send(&server.in_session(session, 1, "tools/call", &params).bytes());
+    assert_eq!(call.head().status, 200);
+    assert_eq!(call.message().expect("progress")["params"]["message"], "begun");
+    call
+}
+
 #[cfg(unix)] // a signal, commands
 #[test]
 fn the_end_waits_for_calls_and_not_for_listeners() {
@@ -114,16 +128,11 @@ fn the_end_waits_for_calls_and_not_for_listeners() {
     listener.send(&server.listen(&session).bytes());
     assert_eq!(listener.head().status, 200);
     let _idle = server.connect();
-    let command = json!({ "name": "Bash", "arguments": { "command": "echo > begun; sleep 1; echo done" } });
-    let mut call = server.connect();
-    call.send(&server.in_session(&session, 1, "tools/call", &command).bytes());
-    while !program.workspace().join("begun").exists() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let mut call = begun(&server, &session, "echo begun; sleep 1; echo done");
     let took = server.end();
     assert!(took < Duration::from_secs(4), "{took:?}");
-    let answered = call.response();
-    assert!(answered.body.contains("done"), "{answered:?}");
+    let last = std::iter::from_fn(|| call.message()).last().expect("an answer");
+    assert!(last["id"] == 1 && last.to_string().contains("done"), "{last}");
     assert!(listener.message().is_none());
 }
 
@@ -132,13 +141,8 @@ fn the_end_waits_for_calls_and_not_for_listeners() {
 fn the_end_does_not_wait_for_ever() {
     let program = Program::new();
     let mut server = program.serve_http(0);
-    let command = json!({ "name": "Bash", "arguments": { "command": "echo > begun; sleep 60" } });
     let session = server.session("2025-11-25", json!({}));
-    let mut call = server.connect();
-    call.send(&server.in_session(&session, 1, "tools/call", &command).bytes());
-    while !program.workspace().join("begun").exists() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let _call = begun(&server, &session, "echo begun; sleep 60");
     let took = server.end();
     assert!(took < Duration::from_secs(8), "{took:?}");
 }

@@ -1,11 +1,17 @@
 //! The revision without a handshake: each request stands for itself.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use scorpiox_tests::Program;
 use scorpiox_tests::http::HttpServer;
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use crate::shell::support::{comes_true, mark, processes_with};
+
+/// Longest time for a command to begin, and to be gone.
+#[cfg(unix)]
+const PATIENCE: Duration = Duration::from_secs(20);
 const LIST: &str = "tools/list";
 
 fn list_tasks() -> Value {
@@ -71,41 +77,18 @@ fn what_the_revision_does_not_have_is_not_found() {
 fn a_client_that_goes_away_cancels_its_call() {
     let program = Program::new();
     let server = program.serve_http(0);
-    let mark = program.workspace().join("went-on");
-    // Like no other command of any test.
-    let sleep = format!("sleep 4.{}", server.address.port());
-    let command = format!("echo begun > begun; {sleep}; echo > {}", mark.display());
-    let begun = program.workspace().join("begun");
     for progress in [false, true] {
+        let mark = mark();
+        let command = format!("echo begun; MARK={mark} sleep 60");
         let mut params = json!({ "name": "Bash", "arguments": { "command": command } });
         if progress {
             params["_meta"]["progressToken"] = json!(1);
         }
         let mut connection = server.connect();
         connection.send(&server.modern("tools/call", params).bytes());
-        wait_for(|| begun.exists(), "the command begins");
-        std::fs::remove_file(&begun).expect("a file");
+        assert!(comes_true(PATIENCE, || !processes_with(&mark).is_empty()), "the command begins");
         drop(connection);
-        wait_for(|| !is_running(&sleep), "the command ends with its client");
-        assert!(!mark.exists());
-    }
-}
-
-/// Whether there is a process with this command line.
-#[cfg(unix)]
-fn is_running(words: &str) -> bool {
-    let processes = std::fs::read_dir("/proc").expect("processes").flatten();
-    let wanted = words.replace(' ', "\0");
-    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.starts_with(&wanted))
-}
-
-#[cfg(unix)]
-fn wait_for(mut is_so: impl FnMut() -> bool, what: &str) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(5));
+        assert!(comes_true(PATIENCE, || processes_with(&mark).is_empty()), "it ends with its client");
     }
 }
 
