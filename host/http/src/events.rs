@@ -1,5 +1,6 @@
 //! Server-sent events: what is said on a stream, as the body of an answer.
 
+use std::any::Any;
 use std::fmt::Write as _;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,8 +29,9 @@ pub(crate) struct Events {
     /// The stream's number, with which ids begin that a client can resume by; none where it cannot.
     ids: Option<u64>,
     silence: Pin<Box<Sleep>>,
-    /// Told when nobody reads any more.
-    on_end: Option<Box<dyn FnOnce() + Send + Sync>>,
+    /// Dropped when nobody reads any more.
+    #[allow(dead_code, reason = "it is there to be dropped")]
+    held: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Events {
@@ -43,7 +45,7 @@ impl Events {
             first: None,
             ids: None,
             silence: Box::pin(sleep(KEEP_ALIVE)),
-            on_end: None,
+            held: None,
         }
     }
 
@@ -58,9 +60,9 @@ impl Events {
         self
     }
 
-    /// Calls `on_end` once when the client is gone or all is said.
-    pub(crate) fn then(mut self, on_end: impl FnOnce() + Send + Sync + 'static) -> Self {
-        self.on_end = Some(Box::new(on_end));
+    /// Holds something until the client is gone or all is said.
+    pub(crate) fn holding(mut self, held: impl Any + Send + Sync) -> Self {
+        self.held = Some(Box::new(held));
         self
     }
 
@@ -105,7 +107,6 @@ impl Events {
 impl Drop for Events {
     fn drop(&mut self) {
         self.stream.end_reading(self.reading);
-        self.on_end.take().into_iter().for_each(|on_end| on_end());
     }
 }
 

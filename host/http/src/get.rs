@@ -37,7 +37,5 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap) -> Ans
     let Some(stream) = client.stream(number) else {
         return answer::refused(StatusCode::NOT_FOUND, "that stream is no longer there");
     };
-    // The client is held for as long as it listens.
-    let held = Arc::clone(&client);
-    answer::events(Events::of(stream, next).resumable(number, false).then(move || drop(held)))
+    answer::events(Events::of(stream, next).resumable(number, false).holding(client))
 }

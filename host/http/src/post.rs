@@ -97,25 +97,20 @@ async fn modern_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &C
     if let Err(error) = check_arguments(endpoint, headers, claims, &body.bytes).await {
         return answer::error(StatusCode::BAD_REQUEST, Some(id), &error);
     }
-    let client = Client::new(&endpoint.workspace, &endpoint.states);
-    let stream = Stream::passing();
-    let gone = {
-        let client = Arc::clone(&client);
-        move || client.end()
-    };
     // Dropped with this future, or with the answer's body.
-    let guard = Guard(Some(gone));
+    let once = Once(Client::new(&endpoint.workspace, &endpoint.states));
+    let stream = Stream::passing();
     if claims.method == LISTEN {
-        endpoint.subscribed(&client, &stream);
+        endpoint.subscribed(&once.0, &stream);
     }
-    running::run(endpoint, client, body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&once.0), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             let status = modern::status(reply::error_code(&line, id));
             answer::json(status, line.into())
         }
         Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
-        Beginning::Events => answer::events(Events::of(stream, 0).then(guard.into_inner())),
+        Beginning::Events => answer::events(Events::of(stream, 0).holding(once)),
     }
 }
 
@@ -149,19 +144,12 @@ async fn check_arguments(
     params::check(headers, &schema, &message["params"]["arguments"])
 }
 
-/// Does something unless it is taken away before.
-struct Guard<F: FnOnce()>(Option<F>);
+/// A client that is there for one request: it is gone when this is.
+struct Once(Arc<Client>);
 
-impl<F: FnOnce()> Guard<F> {
-    fn into_inner(mut self) -> impl FnOnce() {
-        let taken = self.0.take();
-        move || taken.into_iter().for_each(|act| act())
-    }
-}
-
-impl<F: FnOnce()> Drop for Guard<F> {
+impl Drop for Once {
     fn drop(&mut self) {
-        self.0.take().into_iter().for_each(|act| act());
+        self.0.end();
     }
 }
 
