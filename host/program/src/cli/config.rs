@@ -90,10 +90,9 @@ fn print_remote(
     let (url, token) = (scorpiox_http::url(address), Files::of(&environment.own_home).token()?);
     let snippet = clients::remote_snippet(client, &clients::Remote { url, token })
         .context("this client takes no server at an address from a file; add it in its settings")?;
-    terminal::complain(&format!(
-        "Put this into {}. It has the token in it: it is not for files that others get, such as a project's.",
-        path.display()
-    ));
+    let path = if client.is_of_project() { Path::new("the client's file in your home folder") } else { path };
+    let file = path.display();
+    terminal::complain(&format!("Put this into {file}, and into no project's file: the token is in it."));
     terminal::print(&Shown::text(&format!("{snippet}\n")));
     Ok(ExitCode::SUCCESS)
 }
