@@ -28,17 +28,22 @@ pub struct HttpServer {
 impl Program {
     /// Serves over HTTP, on a port; 0 takes a free one.
     pub fn serve_http(&self, port: u16) -> HttpServer {
+        self.serve_http_at(&format!("127.0.0.1:{port}"))
+    }
+
+    /// Serves over HTTP at an address.
+    pub fn serve_http_at(&self, address: &str) -> HttpServer {
         let mut command = self.command();
-        command.args(["serve", "--http", &format!("127.0.0.1:{port}")]);
+        command.args(["serve", "--http", address]);
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut line = String::new();
         let output = child.stdout.take().expect("a pipe");
         BufReader::new(output).read_line(&mut line).expect("a line");
-        let address =
-            line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address");
-        let address = address.parse().expect("an address");
-        let token = std::fs::read_to_string(self.home().join(".scorpiox/http/token")).expect("a token");
+        let address = line.split("://").nth(1).and_then(|rest| rest.split('/').next());
+        let address = address.and_then(|address| address.parse().ok()).expect("an address");
+        // There is none where the policy says otherwise who is let in.
+        let token = std::fs::read_to_string(self.home().join(".scorpiox/http/token")).unwrap_or_default();
         HttpServer { child, address, token: token.trim().to_owned() }
     }
 }
@@ -226,6 +231,11 @@ impl HttpServer {
         Connection(BufReader::new(stream))
     }
 
+    /// The same server for who shows another token.
+    pub fn shown<'a>(&'a self, token: &'a str) -> Shown<'a> {
+        Shown { server: self, token }
+    }
+
     /// A POST of a message, as clients of the handshake send it.
     pub fn post(&self, message: &Value) -> Request {
         let headers = [
@@ -299,5 +309,30 @@ impl HttpServer {
         rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("a signal");
         ends_within(&mut self.child, PATIENCE).expect("the server does not end");
         begun.elapsed()
+    }
+}
+
+/// What somebody asks who shows a token.
+pub struct Shown<'a> {
+    server: &'a HttpServer,
+    token: &'a str,
+}
+
+impl Shown<'_> {
+    /// Sends a request with the token.
+    pub fn ask(&self, request: Request) -> Response {
+        self.server.ask(&request.with("Authorization", &format!("Bearer {}", self.token)))
+    }
+
+    /// The answer to a request of the revision without a handshake.
+    pub fn modern(&self, method: &str, params: Value) -> Response {
+        self.ask(self.server.modern(method, params))
+    }
+
+    /// The text of the result of a call.
+    pub fn text(&self, tool: &str, arguments: Value) -> String {
+        let response = self.modern("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let answer = response.json();
+        answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 }

@@ -1,5 +1,6 @@
 //! The line of one call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use scorpiox_text::line::{clean, escaped_json, push_number, push_string};
@@ -9,6 +10,8 @@ use crate::time::digits;
 
 /// Longest name or version of a client, in bytes.
 const MAX_NAME_BYTES: usize = 100;
+/// Longest address of who vouches for a principal.
+const MAX_ISSUER_BYTES: usize = 300;
 /// Longest path of a workspace.
 const MAX_PATH_BYTES: usize = 4096;
 /// Arguments that are kept whole where they are kept; of longer ones the beginning.
@@ -55,11 +58,13 @@ impl Outcome {
     }
 }
 
-/// Who calls, as it says itself.
+/// Who calls: the client, as it says itself, and the principal, as the transport found it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientName {
     /// For people: name and version.
     pub text: String,
+    /// What tells the principal from all others, where there is one.
+    pub principal: Option<Arc<str>>,
     json: Vec<u8>,
 }
 
@@ -72,7 +77,27 @@ impl ClientName {
         json.extend_from_slice(b",\"version\":");
         push_string(&mut json, &version);
         json.push(b'}');
-        Self { text: format!("{name} {version}").trim().to_owned(), json }
+        Self { text: format!("{name} {version}").trim().to_owned(), principal: None, json }
+    }
+
+    /// One that does not say who it is.
+    pub fn unknown() -> Self {
+        Self { json: b"null".to_vec(), ..Self::default() }
+    }
+
+    /// The same, used by a principal: its name, who vouches for that, and what tells it from all others.
+    #[must_use]
+    pub fn used_by(mut self, name: &str, issuer: Option<&str>, key: &str) -> Self {
+        let name = clean(name, MAX_NAME_BYTES);
+        self.json.extend_from_slice(b",\"principal\":");
+        push_string(&mut self.json, &name);
+        if let Some(issuer) = issuer {
+            self.json.extend_from_slice(b",\"issuer\":");
+            push_string(&mut self.json, &clean(issuer, MAX_ISSUER_BYTES));
+        }
+        self.text = if self.text.is_empty() { name } else { format!("{} of {name}", self.text) };
+        self.principal = Some(Arc::from(key));
+        self
     }
 }
 
@@ -240,6 +265,24 @@ mod tests {
         entry.push(&mut out);
         assert_eq!(out.iter().position(|byte| *byte == b'\n'), Some(out.len() - 1));
         serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn a_line_says_for_which_principal_a_client_calls() {
+        let ann = ClientName::new("claude", "2").used_by("ann", Some("https://login.example.com"), "key");
+        let ann: &ClientName = Box::leak(Box::new(ann));
+        let with = line(None, |entry| entry.client = Some(ann));
+        assert_eq!(
+            (&with["client"]["name"], &with["principal"], &with["issuer"], &with["tool"]),
+            (&json!("claude"), &json!("ann"), &json!("https://login.example.com"), &json!("TaskManager"))
+        );
+        let nameless: &ClientName = Box::leak(Box::new(ClientName::unknown().used_by("ci", None, "ci")));
+        let with = line(None, |entry| entry.client = Some(nameless));
+        assert_eq!(
+            (&with["client"], &with["principal"], with.get("issuer")),
+            (&json!(null), &json!("ci"), None)
+        );
+        assert_eq!((ann.text.as_str(), nameless.text.as_str()), ("claude 2 of ann", "ci"));
     }
 
     #[test]

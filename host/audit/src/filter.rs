@@ -1,6 +1,7 @@
 //! Which lines somebody wants to see.
 
 use crate::Record;
+use crate::uses::{APPROVAL, BUILT_IN};
 
 /// A name in which `*` stands for anything and `?` for one character, in upper or lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct Filter {
     pub tool: Option<Glob>,
     /// The client's name.
     pub client: Option<Glob>,
+    /// The principal that called over HTTP.
+    pub principal: Option<Glob>,
     /// The user's name, or number.
     pub user: Option<Glob>,
     /// The rule that decided about something.
@@ -66,6 +69,7 @@ impl Filter {
         let client = record.client.as_ref().map_or("", |client| &client.name);
         self.tool.as_ref().is_none_or(|tool| tool.fits(&record.tool))
             && self.client.as_ref().is_none_or(|wanted| wanted.fits(client))
+            && self.principal.as_ref().is_none_or(|wanted| wanted.fits(&record.principal))
             && self.user.as_ref().is_none_or(|user| {
                 user.fits(&record.user) || record.uid.is_some_and(|uid| user.fits(&uid.to_string()))
             })
@@ -75,6 +79,19 @@ impl Filter {
             && (!self.failed || matches!(record.outcome.as_str(), "error" | "refused" | "fault"))
             && (!self.denied || record.denied().next().is_some() || record.more_denied > 0)
     }
+}
+
+/// As lines name the rule that a person means; an error says how it is written.
+pub fn rule_named(text: &str) -> Result<String, String> {
+    if matches!(text, BUILT_IN | APPROVAL) {
+        return Ok(text.to_owned());
+    }
+    // As messages and lines name it, or shorter.
+    let parts =
+        text.rsplit_once(" line ").or_else(|| text.rsplit_once(':')).filter(|(file, _)| !file.is_empty());
+    let line = parts.and_then(|(file, line)| Some((file, line.parse::<usize>().ok()?)));
+    line.map(|(file, line)| format!("{file} line {line}"))
+        .ok_or_else(|| "write a file and a line, such as policy.toml:12".to_owned())
 }
 
 #[cfg(test)]
@@ -105,12 +122,13 @@ mod tests {
     fn a_line_has_to_have_everything() {
         let record = Record::parse(
             r#"{"time":"2026-11-22T02:00:00.000Z","workspace":"/w","tool":"ReadDocs","client":{"name":"claude"},"outcome":"error",
-                "user":"ana","uid":1000,"uses":[{"capability":"web","allowed":false,"rule":"policy.toml line 12"}]}"#,
+                "principal":"bob","user":"ana","uid":1000,"uses":[{"capability":"web","allowed":false,"rule":"policy.toml line 12"}]}"#,
         )
         .unwrap();
         let all = Filter {
             tool: Some(Glob::new("read*")),
             client: Some(Glob::new("claude")),
+            principal: Some(Glob::new("b*")),
             user: Some(Glob::new("Ana")),
             rule: Some("policy.toml line 12".to_owned()),
             since: crate::time::parse("2026-11-22T02:00"),
@@ -120,6 +138,7 @@ mod tests {
         };
         assert!(all.wants(&record) && Filter::default().wants(&record));
         assert!(!all.wants(&Record { workspace: "/w/x".to_owned(), ..record.clone() }));
+        assert!(!all.wants(&Record { principal: String::new(), ..record.clone() }));
         assert!(!all.wants(&Record { user: "anabel".to_owned(), ..record.clone() }));
         let by_number = Filter { user: Some(Glob::new("1000")), ..Filter::default() };
         assert!(by_number.wants(&record) && !by_number.wants(&Record { uid: Some(1), ..record.clone() }));

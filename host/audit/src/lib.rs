@@ -41,7 +41,7 @@ pub use copy::{Begins, Breaks, Chain, Copied, Copies, LineHash, verify_copy};
 pub use entry::{ClientName, Entry, NOT_RECORDED, Origin, Outcome, Recorder};
 pub use export::{Authorities, Export, ExportError, LogServer, Named, Target, Tell};
 pub use figures::{Called, Figures, ToolFigures};
-pub use filter::{Filter, Glob};
+pub use filter::{Filter, Glob, rule_named};
 pub use log::{Bounds, Log, LogError};
 pub use read::{Record, Use};
 pub use report::{Decided, Ended, Report, Used};

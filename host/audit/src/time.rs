@@ -90,6 +90,12 @@ fn number(text: &str, most: usize) -> Option<u64> {
     text.parse().ok().filter(|_| fits)
 }
 
+/// The time that a person means by how long ago it was, or by a day; an error says how it is written.
+pub fn since(text: &str) -> Result<u64, String> {
+    parse_since(text, now())
+        .ok_or_else(|| "write how long ago (90s, 30m, 2h, 7d), or a day such as 2026-11-22".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

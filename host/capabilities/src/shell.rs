@@ -9,7 +9,7 @@ use wasmtime::component::Linker;
 
 use super::setup::{Grantee, Setup};
 use super::view::{HasCtx, Provided, View, Viewed};
-use scorpiox_shell::{As, Listed, Request, Shell, ShellError, TaskEnd, TaskState};
+use scorpiox_shell::{As, Listed, Owner, Request, Shell, ShellError, TaskEnd, TaskState};
 use wit::{Completed, Error, Host, Piece, Status, Task};
 
 /// Bytes of output that a component is given at once.
@@ -66,6 +66,10 @@ impl From<Arc<ShellError>> for ShellFailure {
 }
 
 impl View<'_, ShellCtx> {
+    fn owner(&self) -> Owner<'_> {
+        Owner::new(Some(&self.call.name), &self.call.uses)
+    }
+
     fn request(&self, command: String, timeout: Option<Duration>) -> Request {
         let approved = self.call.approved.as_ref();
         let run_as = As::Component {
@@ -119,7 +123,7 @@ impl Host for View<'_, ShellCtx> {
     }
 
     fn read(&mut self, id: u32) -> Result<Piece, ShellFailure> {
-        let read = self.ctx.shell.read_task(Some(&self.call.name), id, SHOWN_BYTES)?;
+        let read = self.ctx.shell.read_task(self.owner(), id, SHOWN_BYTES)?;
         Ok(Piece {
             output: read.piece.text,
             lost_bytes: read.piece.lost_bytes,
@@ -129,7 +133,7 @@ impl Host for View<'_, ShellCtx> {
     }
 
     fn kill(&mut self, id: u32) -> Result<Task, ShellFailure> {
-        let (killed, _) = self.ctx.shell.kill_task(Some(&self.call.name), id, &self.ctx.cancel)?;
+        let (killed, _) = self.ctx.shell.kill_task(self.owner(), id, &self.ctx.cancel)?;
         Ok(task(&killed))
     }
 

@@ -8,8 +8,8 @@ use super::{Client, ENTRY_NAME};
 pub struct Remote {
     /// Its address, with the path.
     pub url: String,
-    /// What it wants to be shown.
-    pub token: String,
+    /// What it wants to be shown; none where the client asks an authorization server itself, or nothing is wanted.
+    pub token: Option<String>,
 }
 
 /// What a person puts into the client's file; `None` for a client that takes no such servers from a file.
@@ -20,30 +20,39 @@ pub struct Remote {
 /// <https://docs.windsurf.com/windsurf/cascade/mcp>, <https://zed.dev/docs/ai/mcp>.
 pub fn remote_snippet(client: Client, remote: &Remote) -> Option<String> {
     let Remote { url, token } = remote;
-    let headers = json!({ "Authorization": format!("Bearer {token}") });
-    let entry = match client {
+    let authorization = token.as_ref().map(|token| format!("Bearer {token}"));
+    let mut entry = match client {
         Client::ClaudeDesktop => return None,
         Client::Codex => {
-            let [url, header] = [url, &format!("Bearer {token}")].map(|text| json!(text).to_string());
+            let header =
+                authorization.map(|shown| format!("\nhttp_headers = {{ Authorization = {} }}", json!(shown)));
             return Some(format!(
-                "[mcp_servers.{ENTRY_NAME}]\nurl = {url}\nhttp_headers = {{ Authorization = {header} }}"
+                "[mcp_servers.{ENTRY_NAME}]\nurl = {}{}",
+                json!(url),
+                header.unwrap_or_default()
             ));
         }
         Client::Continue => {
-            let [url, header] = [url, &format!("Bearer {token}")].map(|text| json!(text).to_string());
+            let header = authorization.map(|shown| {
+                format!("\n    requestOptions:\n      headers:\n        Authorization: {}", json!(shown))
+            });
             return Some(format!(
-                "mcpServers:\n  - name: {ENTRY_NAME}\n    type: streamable-http\n    url: {url}\n    requestOptions:\n      \
-                 headers:\n        Authorization: {header}"
+                "mcpServers:\n  - name: {ENTRY_NAME}\n    type: streamable-http\n    url: {}{}",
+                json!(url),
+                header.unwrap_or_default()
             ));
         }
-        Client::ClaudeCode | Client::VsCode => json!({ "type": "http", "url": url, "headers": headers }),
-        Client::Copilot => json!({ "type": "http", "url": url, "headers": headers, "tools": ["*"] }),
-        Client::Cursor | Client::Zed => json!({ "url": url, "headers": headers }),
-        Client::Gemini | Client::Qwen => json!({ "httpUrl": url, "headers": headers }),
-        Client::OpenCode => json!({ "type": "remote", "url": url, "headers": headers }),
-        Client::Cline => json!({ "type": "streamableHttp", "url": url, "headers": headers }),
-        Client::Windsurf => json!({ "serverUrl": url, "headers": headers }),
+        Client::ClaudeCode | Client::VsCode => json!({ "type": "http", "url": url }),
+        Client::Copilot => json!({ "type": "http", "url": url, "tools": ["*"] }),
+        Client::Cursor | Client::Zed => json!({ "url": url }),
+        Client::Gemini | Client::Qwen => json!({ "httpUrl": url }),
+        Client::OpenCode => json!({ "type": "remote", "url": url }),
+        Client::Cline => json!({ "type": "streamableHttp", "url": url }),
+        Client::Windsurf => json!({ "serverUrl": url }),
     };
+    if let Some(shown) = authorization {
+        entry["headers"] = json!({ "Authorization": shown });
+    }
     let servers = match client {
         Client::VsCode => "servers",
         Client::OpenCode => "mcp",
@@ -62,7 +71,8 @@ mod tests {
 
     #[test]
     fn every_client_with_such_servers_is_given_address_and_token() {
-        let remote = Remote { url: "http://127.0.0.1:7300/mcp".to_owned(), token: "scorpiox_abc".to_owned() };
+        let remote =
+            Remote { url: "http://127.0.0.1:7300/mcp".to_owned(), token: Some("scorpiox_abc".to_owned()) };
         for client in Client::value_variants() {
             let Some(snippet) = remote_snippet(*client, &remote) else {
                 assert_eq!(*client, Client::ClaudeDesktop);

@@ -1,5 +1,7 @@
-//! What is asked of the head of a request, in this order: the address that it names, the page that sends it, who sends
-//! it, and what it sends and takes.
+//! What is asked of the head of a request, in this order: the address that it names, the page that sends it, and what it
+//! sends and takes.
+
+use std::net::IpAddr;
 
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -8,12 +10,36 @@ use hyper::{HeaderMap, StatusCode};
 use crate::answer::{self, Answer};
 use crate::endpoint::Options;
 
-/// Whether a request may come in at all.
+/// Whether a request may come in at all; the page that sends it, if one does.
 #[allow(clippy::result_large_err, reason = "an answer is what refuses")]
-pub(crate) fn admit(parts: &Parts, options: &Options) -> Result<(), Answer> {
+pub(crate) fn admit(parts: &Parts, options: &Options) -> Result<Option<HeaderValue>, Answer> {
     check_host(parts, options)?;
-    check_origin(&parts.headers, options)?;
-    authenticate(&parts.headers, options)
+    check_origin(&parts.headers, options)
+}
+
+/// Where a request comes from: what proxies say who were declared, of the last one before them.
+pub(crate) fn peer(headers: &HeaderMap, connected: IpAddr, options: &Options) -> IpAddr {
+    if options.proxies.is_empty() {
+        return connected;
+    }
+    let values = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<_> = values.flat_map(|value| value.split(',')).map(str::trim).collect();
+    let is_proxy = |peer: IpAddr| options.proxies.iter().any(|proxy| proxy.contains(peer.to_canonical()));
+    let mut peer = connected;
+    for name in named.iter().rev() {
+        if !is_proxy(peer) {
+            break;
+        }
+        let Some(before) = address(name) else { break };
+        peer = before;
+    }
+    peer
+}
+
+/// An address, which some proxies write with a port.
+fn address(text: &str) -> Option<IpAddr> {
+    let with_port = || text.parse::<std::net::SocketAddr>().ok().map(|address| address.ip());
+    text.parse().ok().or_else(with_port)
 }
 
 /// A page of the web can let a browser call any address, by a name that it makes lead there.
@@ -48,33 +74,17 @@ fn name_of(host: &str) -> &str {
 }
 
 #[allow(clippy::result_large_err, reason = "as above")]
-fn check_origin(headers: &HeaderMap, options: &Options) -> Result<(), Answer> {
+fn check_origin(headers: &HeaderMap, options: &Options) -> Result<Option<HeaderValue>, Answer> {
     if !headers.contains_key(header::ORIGIN) {
-        return Ok(());
+        return Ok(None);
     }
     let origin = only(headers, &header::ORIGIN);
     if origin.is_some_and(|origin| options.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)))
     {
-        return Ok(());
+        return Ok(headers.get(header::ORIGIN).cloned());
     }
     let shown = origin.unwrap_or("what cannot be read");
     Err(answer::refused(StatusCode::FORBIDDEN, &format!("pages of {shown:?} may not call this server")))
-}
-
-#[allow(clippy::result_large_err, reason = "as above")]
-fn authenticate(headers: &HeaderMap, options: &Options) -> Result<(), Answer> {
-    let Some(access) = &options.access else { return Ok(()) };
-    if only(headers, &header::AUTHORIZATION).is_some_and(|shown| access.admits(shown)) {
-        return Ok(());
-    }
-    let why = if headers.contains_key(header::AUTHORIZATION) {
-        "the token is not this server's; `scorpiox-code config --http` prints it"
-    } else {
-        "a token is needed: Authorization: Bearer TOKEN; `scorpiox-code config --http` prints it"
-    };
-    let mut refused = answer::refused(StatusCode::UNAUTHORIZED, why);
-    refused.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    Err(refused)
 }
 
 /// What a POST sends and takes.
@@ -121,7 +131,31 @@ pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a 
 
 #[cfg(test)]
 mod tests {
+    use scorpiox_policy::{NetworkRule, Source};
+
     use super::*;
+
+    #[test]
+    fn only_declared_proxies_say_where_a_request_comes_from() {
+        let proxies =
+            ["10.0.0.0/8", "::1/128"].map(|rule| NetworkRule::parse(rule, Source::Builtin).expect("a rule"));
+        let mut options =
+            Options { secret: [0; 32], hosts: Vec::new(), origins: Vec::new(), proxies: proxies.into() };
+        let peer = |options: &Options, connected: &str, said: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for said in said {
+                headers.append("x-forwarded-for", said.parse().expect("a header"));
+            }
+            super::peer(&headers, connected.parse().expect("an address"), options).to_string()
+        };
+        assert_eq!(peer(&options, "10.0.0.1", &["192.0.2.7"]), "192.0.2.7");
+        assert_eq!(peer(&options, "10.0.0.1", &["198.51.100.9, 192.0.2.7", "10.0.0.2"]), "192.0.2.7");
+        assert_eq!(peer(&options, "::1", &["[2001:db8::1]:4711"]), "2001:db8::1");
+        assert_eq!(peer(&options, "10.0.0.1", &["unknown"]), "10.0.0.1");
+        assert_eq!(peer(&options, "192.0.2.1", &["192.0.2.7"]), "192.0.2.1", "no proxy of ours");
+        options.proxies.clear();
+        assert_eq!(peer(&options, "10.0.0.1", &["192.0.2.7"]), "10.0.0.1");
+    }
 
     #[test]
     fn a_name_is_without_its_port() {

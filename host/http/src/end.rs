@@ -8,15 +8,16 @@ use hyper::{HeaderMap, StatusCode};
 use crate::admission;
 use crate::answer::{self, Answer};
 use crate::endpoint::{Endpoint, not_allowed};
+use crate::served::Caller;
 use crate::{modern, post};
 
-pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap) -> Answer {
+pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap) -> Answer {
     if modern::names_modern(headers) {
         return not_allowed();
     }
     match admission::only(headers, &post::SESSION) {
         None => answer::refused(StatusCode::BAD_REQUEST, "Mcp-Session-Id says which session ends"),
-        Some(id) => match ended(endpoint, id.to_owned()).await {
+        Some(id) => match ended(endpoint, caller, id.to_owned()).await {
             Ok(true) => answer::empty(StatusCode::NO_CONTENT),
             Ok(false) => answer::refused(StatusCode::NOT_FOUND, "this session has ended, or was never here"),
             Err(error) => {
@@ -31,7 +32,11 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap) -> Ans
 }
 
 /// Ends a session; it is written down, which may take a disk's time.
-async fn ended(endpoint: &Arc<Endpoint>, id: String) -> io::Result<bool> {
-    let shared = Arc::clone(endpoint);
-    endpoint.handle.spawn_blocking(move || shared.sessions.end(&id)).await.map_err(io::Error::other)?
+async fn ended(endpoint: &Arc<Endpoint>, caller: &Caller, id: String) -> io::Result<bool> {
+    let (shared, caller) = (Arc::clone(endpoint), caller.clone());
+    endpoint
+        .handle
+        .spawn_blocking(move || shared.sessions.end(&caller, &id))
+        .await
+        .map_err(io::Error::other)?
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use scorpiox_home::private;
@@ -13,68 +13,124 @@ use crate::session_id::Number;
 /// How long an id is good, whatever its client does. What ended before is known by that.
 pub(crate) const LIFETIME: Duration = Duration::from_hours(30 * 24);
 
-/// Numbers of sessions, with when they ended; also in a file, a line for each.
-#[derive(Default)]
+/// Numbers of sessions, with when they ended; also in a file, a line for each, which other processes share.
 pub(crate) struct Ended {
     numbers: BTreeMap<Number, u64>,
-    file: Option<File>,
+    path: PathBuf,
+    file: File,
+    /// How long the file was when it was read last.
+    seen: u64,
+    /// Where its last line began then: that may not have been whole.
+    from: u64,
 }
 
 impl Ended {
     /// Those of a file. It is written anew where some are too old to matter.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let with_path =
-            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let mut ended = Self::default();
+        Self::begin(path)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    }
+
+    fn begin(path: &Path) -> io::Result<Self> {
         match private::open(path) {
-            Ok(file) => ended.read(file).map_err(with_path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(with_path(error)),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => private::write(path, |_| Ok(()))?,
+            Err(error) => return Err(error),
         }
+        let file = opened(path)?;
+        let mut ended = Self { numbers: BTreeMap::new(), path: path.to_owned(), file, seen: 0, from: 0 };
+        // Nobody adds to a file that is about to be replaced.
+        ended.file.lock()?;
+        ended.read_news()?;
         let oldest = now().saturating_sub(LIFETIME.as_secs());
         let all = ended.numbers.len();
         ended.numbers.retain(|_, when| *when >= oldest);
-        if ended.numbers.len() < all || !path.exists() {
+        if ended.numbers.len() < all {
+            let numbers = &ended.numbers;
             let lines = |file: &mut File| {
-                ended
-                    .numbers
-                    .iter()
-                    .try_for_each(|(number, when)| file.write_all(line(number, *when).as_bytes()))
+                numbers.iter().try_for_each(|(number, when)| file.write_all(line(number, *when).as_bytes()))
             };
             match private::write(path, lines) {
                 // Windows refuses while another server has it open: the file stays as long as it is.
-                Err(error) if path.exists() => tracing::debug!("{}: {error}", path.display()),
-                written => written.map_err(with_path)?,
+                Err(error) => tracing::debug!("{}: {error}", path.display()),
+                Ok(()) => ended.reopen_if_replaced()?,
             }
         }
-        ended.file = Some(private::options().append(true).open(path).map_err(with_path)?);
+        ended.file.unlock()?;
         Ok(ended)
     }
 
-    pub(crate) fn contains(&self, number: &Number) -> bool {
-        self.numbers.contains_key(number)
+    /// Whether one has ended, here or in another process. What cannot be read may say so: then it has.
+    pub(crate) fn contains(&mut self, number: &Number) -> bool {
+        let read = self.reopen_if_replaced().and_then(|()| self.read_news());
+        if let Err(error) = &read {
+            tracing::error!("ended sessions cannot be read: {}: {error}", self.path.display());
+        }
+        read.is_err() || self.numbers.contains_key(number)
     }
 
     /// Adds one; whether it was not there. It is there after a restart, too, when this has returned.
     pub(crate) fn insert(&mut self, number: Number) -> io::Result<bool> {
-        if self.contains(&number) {
-            return Ok(false);
+        self.file.lock_shared()?;
+        // Another process may have replaced it before.
+        while self.is_replaced()? {
+            self.reopen_if_replaced()?;
+            self.file.lock_shared()?;
         }
-        let when = now();
-        if let Some(file) = &mut self.file {
-            file.write_all(line(&number, when).as_bytes())?;
-        }
-        self.numbers.insert(number, when);
-        Ok(true)
+        let added = self.read_news().and_then(|()| {
+            if self.numbers.contains_key(&number) {
+                return Ok(false);
+            }
+            let when = now();
+            self.file.write_all(line(&number, when).as_bytes())?;
+            self.numbers.insert(number, when);
+            Ok(true)
+        });
+        self.file.unlock()?;
+        added
     }
 
-    /// A line that was not written whole says nothing.
-    fn read(&mut self, file: File) -> io::Result<()> {
-        for line in BufReader::new(file).lines() {
-            self.numbers.extend(parsed(&line?));
+    /// Reads what was added since. A line that was not written whole says nothing.
+    fn read_news(&mut self) -> io::Result<()> {
+        let length = self.file.metadata()?.len();
+        if length == self.seen {
+            return Ok(());
+        }
+        self.file.seek(SeekFrom::Start(self.from))?;
+        let mut news = Vec::new();
+        (&self.file).take(length.saturating_sub(self.from)).read_to_end(&mut news)?;
+        let last = news.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
+        self.numbers.extend(String::from_utf8_lossy(&news).lines().filter_map(parsed));
+        (self.seen, self.from) = (length, self.from + last as u64);
+        Ok(())
+    }
+
+    fn reopen_if_replaced(&mut self) -> io::Result<()> {
+        if self.is_replaced()? {
+            self.file = opened(&self.path)?;
+            (self.seen, self.from) = (0, 0);
         }
         Ok(())
     }
+
+    /// Whether another file has its name.
+    #[cfg(unix)]
+    fn is_replaced(&self) -> io::Result<bool> {
+        use std::os::unix::fs::MetadataExt as _;
+        let (named, open) = (self.path.metadata()?, self.file.metadata()?);
+        Ok((named.dev(), named.ino()) != (open.dev(), open.ino()))
+    }
+
+    /// A file that is open cannot be replaced.
+    #[cfg(windows)]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "as on other systems")]
+    fn is_replaced(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+fn opened(path: &Path) -> io::Result<File> {
+    private::options().read(true).append(true).open(path)
 }
 
 /// Begins with the line's end: one that was not written whole before stays a line of its own.
@@ -114,5 +170,33 @@ mod tests {
         assert!(ended.contains(&[1; 16]) && !ended.contains(&[2; 16]) && !ended.contains(&[3; 16]));
         ended.insert([3; 16]).expect("written");
         assert!(Ended::open(&path).expect("a file").contains(&[3; 16]));
+    }
+
+    #[test]
+    fn two_processes_know_what_either_ended() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("http/ended");
+        let (mut one, mut two) = (Ended::open(&path).expect("a file"), Ended::open(&path).expect("a file"));
+        assert!(one.insert([1; 16]).expect("written") && two.contains(&[1; 16]));
+        assert!(!two.insert([1; 16]).expect("written") && two.insert([2; 16]).expect("written"));
+        assert!(one.contains(&[2; 16]) && !one.contains(&[3; 16]));
+        // A line that is half there is read when it is whole.
+        let whole = line(&[3; 16], now());
+        let write = |text: &str| {
+            private::options()
+                .append(true)
+                .open(&path)
+                .and_then(|mut file| write!(file, "{text}"))
+                .expect("written");
+        };
+        write(&whole[..20]);
+        assert!(!one.contains(&[3; 16]));
+        write(&whole[20..]);
+        assert!(one.contains(&[3; 16]));
+        // A third one replaces the file, since an old one is in it.
+        write(&line(&[4; 16], now() - LIFETIME.as_secs() - 60));
+        let mut three = Ended::open(&path).expect("a file");
+        assert!(one.insert([5; 16]).expect("written") && three.contains(&[5; 16]) && two.contains(&[5; 16]));
+        assert!(three.contains(&[1; 16]) && three.contains(&[3; 16]) && !three.contains(&[4; 16]));
     }
 }

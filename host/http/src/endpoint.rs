@@ -1,61 +1,58 @@
 //! What all connections share, and the way of a request through its checks to its answer.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
-use hyper::{Method, Request, StatusCode};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Request, StatusCode};
 use parking_lot::Mutex;
-use scorpiox_seal::{Seal, Secret};
-use scorpiox_server::Workspace;
+use scorpiox_access::Principal;
+use scorpiox_policy::NetworkRule;
+use scorpiox_seal::Secret;
 use tokio::runtime::Handle;
 
-use crate::access::Access;
 use crate::admission;
 use crate::answer::{self, Answer};
-use crate::ended::Ended;
+use crate::callers::{Callers, Shown, Unknown};
+use crate::challenge::{self, Challenge};
+use crate::cors;
+use crate::peers::Peers;
 use crate::places::{Places, Room};
+use crate::served::{AllServed, Caller, name_in};
 use crate::sessions::{Client, Sessions};
 use crate::stream::Stream;
 use crate::{end, get, post};
 
-/// The path of the one endpoint.
-const PATH: &str = "/mcp";
+/// The path of the endpoint of the workspace that the server was started for, and the end of those of others.
+pub(crate) const PATH: &str = "/mcp";
 
 /// The address of a server, as clients are given it.
-pub fn url(address: SocketAddr) -> String {
-    format!("http://{address}{PATH}")
+pub fn url(address: SocketAddr, is_secure: bool) -> String {
+    format!("{}://{address}{PATH}", if is_secure { "https" } else { "http" })
 }
 
 /// How the server is to be reached.
 pub(crate) struct Options {
-    /// What clients have to show; none where everybody may call.
-    pub(crate) access: Option<Access>,
     /// What ids and states are sealed with.
     pub(crate) secret: Secret,
     /// The names that the server may be asked as, without ports.
     pub(crate) hosts: Vec<String>,
     /// The pages that may call it from a browser.
     pub(crate) origins: Vec<String>,
-}
-
-impl Options {
-    /// A server of this machine alone, on a port.
-    pub(crate) fn on_loopback(access: Option<Access>, secret: Secret, port: u16) -> Self {
-        let hosts = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        let origins = hosts.each_ref().map(|host| format!("http://{host}:{port}"));
-        Self { access, secret, hosts: hosts.into(), origins: origins.into() }
-    }
+    /// The proxies that stand before it: nobody else connects, if there are some.
+    pub(crate) proxies: Vec<NetworkRule>,
 }
 
 /// What all connections share.
 pub(crate) struct Endpoint {
-    pub(crate) workspace: Arc<Workspace>,
     pub(crate) options: Options,
+    pub(crate) served: AllServed,
+    pub(crate) callers: Callers,
+    pub(crate) challenge: Challenge,
+    pub(crate) peers: Peers,
     pub(crate) sessions: Sessions,
-    /// Seals the states of requests without a session.
-    pub(crate) states: Arc<Seal>,
     /// Where calls run.
     pub(crate) places: Places,
     /// Where bodies are held.
@@ -66,35 +63,70 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(workspace: Arc<Workspace>, handle: Handle, options: Options, ended: Ended) -> Self {
-        Self {
-            sessions: Sessions::new(Seal::of(&options.secret, "sessions"), ended),
-            states: Arc::new(Seal::of(&options.secret, "states")),
-            places: Places::default(),
-            room: Room::new(),
-            subscriptions: Mutex::default(),
-            workspace,
-            options,
-            handle,
+    /// Takes a request that came from a peer through its checks, to its answer.
+    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Answer {
+        let (parts, body) = request.into_parts();
+        let path = parts.uri.path();
+        let is_endpoint = name_in(path).is_some();
+        if !is_endpoint && !Challenge::is_well_known(path) {
+            return not_here();
+        }
+        if is_endpoint
+            && ![Method::POST, Method::GET, Method::DELETE, Method::OPTIONS].contains(&parts.method)
+        {
+            return not_allowed();
+        }
+        let origin = match admission::admit(&parts, &self.options) {
+            Ok(origin) => origin,
+            Err(refused) => return refused,
+        };
+        let mut answer = if parts.method == Method::OPTIONS {
+            // Without a page there is nobody who asks.
+            if origin.is_some() { cors::preflight(&parts.headers) } else { not_allowed() }
+        } else if is_endpoint {
+            self.admitted(&parts, body, peer).await
+        } else {
+            self.challenge.metadata(&parts.method, path).unwrap_or_else(not_here)
+        };
+        cors::let_read(&mut answer, origin);
+        answer
+    }
+
+    async fn admitted(self: &Arc<Self>, parts: &Parts, body: Incoming, peer: IpAddr) -> Answer {
+        let (path, headers) = (parts.uri.path(), &parts.headers);
+        let peer = admission::peer(headers, peer, &self.options);
+        let principal = match self.principal(headers, path, peer).await {
+            Ok(principal) => principal,
+            Err(refused) => return refused,
+        };
+        let Some(served) = self.served.at(path, &principal) else { return not_here() };
+        let caller = Caller { principal, served };
+        match parts.method {
+            Method::POST => post::answer(self, &caller, headers, body).await,
+            Method::GET => get::answer(self, &caller, headers).await,
+            _ => end::answer(self, &caller, headers).await,
         }
     }
 
-    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
-        let (parts, body) = request.into_parts();
-        if parts.uri.path() != PATH {
-            return answer::refused(StatusCode::NOT_FOUND, &format!("the endpoint is {PATH}"));
-        }
-        if ![Method::POST, Method::GET, Method::DELETE].contains(&parts.method) {
-            return not_allowed();
-        }
-        if let Err(refused) = admission::admit(&parts, &self.options) {
-            return refused;
-        }
-        match parts.method {
-            Method::POST => post::answer(&self, &parts.headers, body).await,
-            Method::GET => get::answer(&self, &parts.headers).await,
-            _ => end::answer(&self, &parts.headers).await,
-        }
+    /// Who sends a request. A token that was good is known before anything is held against the peer that shows it.
+    async fn principal(
+        &self,
+        headers: &HeaderMap,
+        path: &str,
+        peer: IpAddr,
+    ) -> Result<Arc<Principal>, Answer> {
+        let found = match self.callers.shown(headers) {
+            Shown::Known(principal) => return Ok(principal),
+            _ if !self.peers.may_try(peer) => return Err(challenge::too_many()),
+            Shown::Token(token) => self.callers.identify(token).await,
+            Shown::Nothing => Err(Unknown::Missing),
+        };
+        found.map_err(|unknown| {
+            if matches!(unknown, Unknown::Missing | Unknown::NotGood(_)) {
+                self.peers.refused(peer);
+            }
+            self.challenge.refuse(path, &unknown)
+        })
     }
 }
 
@@ -115,6 +147,14 @@ impl Endpoint {
         }
         self.sessions.all().iter().for_each(|client| client.notices.end(None));
     }
+}
+
+/// There is nothing, or nothing for who asks.
+fn not_here() -> Answer {
+    answer::refused(
+        StatusCode::NOT_FOUND,
+        "the endpoint is /mcp, and /w/NAME/mcp for a workspace of that name that you may work in",
+    )
 }
 
 /// There is no such method, or not in the revision that the client speaks.

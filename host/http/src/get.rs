@@ -9,19 +9,20 @@ use crate::admission;
 use crate::answer::{self, Answer};
 use crate::endpoint::{Endpoint, not_allowed};
 use crate::events::{self, Events};
+use crate::served::Caller;
 use crate::sessions::NOTICES;
 use crate::{modern, post};
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap) -> Answer {
+pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap) -> Answer {
     if modern::names_modern(headers) {
         return not_allowed();
     }
     if !admission::accepts(headers, admission::EVENTS) {
         return answer::refused(StatusCode::NOT_ACCEPTABLE, "a stream is taken as text/event-stream");
     }
-    let client = match post::client_of(endpoint, headers).await {
+    let client = match post::client_of(endpoint, caller, headers).await {
         Ok(client) => client,
         Err((status, error)) => return answer::error(status, None, &error),
     };

@@ -1,8 +1,9 @@
 //! Connections: taken, served, and let go in the end.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +11,26 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
+use scorpiox_access::{Auth, HttpPolicy};
+use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::Workspace;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::access::{Access, Files};
-use crate::endpoint::{Endpoint, Options};
+use crate::callers::Callers;
+use crate::challenge::Challenge;
+use crate::endpoint::{Endpoint, Options, url};
+use crate::files::Files;
+use crate::issuer::Issuer;
+use crate::peers::Peers;
+use crate::places::{Places, Room};
+use crate::served::AllServed;
+use crate::sessions::Sessions;
+use crate::tls::Certificate;
 
 /// Most connections at once.
 const MAX_CONNECTIONS: usize = 16_384;
@@ -29,30 +42,39 @@ const MAX_HEADERS: usize = 64;
 /// After an error of the system, such as too many open files, the next connection is waited for.
 const ERROR_TIME: Duration = Duration::from_millis(50);
 
+/// Connections of one peer at once, unless it is of this machine or a declared proxy.
+const MAX_OF_PEER: usize = 512;
+/// How long a client may take to agree on how it is encrypted.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+
 /// A server that listens.
 pub struct Server {
     endpoint: Arc<Endpoint>,
     address: SocketAddr,
-    token: PathBuf,
+    token: Option<PathBuf>,
+    is_secure: bool,
     handle: Handle,
     ending: watch::Sender<bool>,
     connections: Arc<Semaphore>,
 }
 
 impl Server {
-    /// Begins to serve a workspace; tokens and secrets are in the program's own folder.
-    pub fn start(workspace: &Arc<Workspace>, own_home: &Path, address: SocketAddr) -> io::Result<Self> {
-        if !address.ip().is_loopback() {
-            return Err(io::Error::other(format!(
-                "{address} can be reached from other machines, and there is no TLS yet: serve on 127.0.0.1, behind a \
-                 proxy of your own"
-            )));
-        }
+    /// Begins to serve workspaces by their names, as the policy says that holds for the first one; tokens and secrets are
+    /// in the program's own folder.
+    pub fn start(
+        workspaces: Vec<(String, Arc<Workspace>)>,
+        own_home: &Path,
+        address: SocketAddr,
+    ) -> io::Result<Self> {
+        let (_, first) = workspaces.first().ok_or_else(|| io::Error::other("there is nothing to serve"))?;
+        let first = Arc::clone(first);
+        let policy = first.operator().policy().map_err(io::Error::other)?;
+        check(address, &policy.http)?;
         let files = Files::of(own_home);
-        let access = Access::by_token(&files.token()?);
-        let secret = files.secret()?;
-        let ended = files.ended()?;
-        let handle = workspace.app().async_handle().map_err(io::Error::other)?;
+        let runtime = first.app().async_runtime();
+        let callers = Callers::of(&policy.http, &files, |jwt| Issuer::new(jwt, runtime))?;
+        let certificate = policy.http.tls.as_ref().map(|tls| Certificate::read(&tls.value)).transpose()?;
+        let handle = first.app().async_handle().map_err(io::Error::other)?;
         let listener = std::net::TcpListener::bind(address).map_err(|error| {
             io::Error::new(error.kind(), format!("{address} cannot be listened on: {error}"))
         })?;
@@ -62,17 +84,41 @@ impl Server {
             let _guard = handle.enter();
             TcpListener::from_std(listener)?
         };
-        let options = Options::on_loopback(Some(access), secret, address.port());
-        let endpoint = Arc::new(Endpoint::new(Arc::clone(workspace), handle.clone(), options, ended));
+        let options = options(&policy.http, files.secret()?, address);
+        let token = matches!(policy.http.auth.value, Auth::OwnToken).then(|| files.token_path());
+        let endpoint = Arc::new(Endpoint {
+            served: AllServed::new(workspaces, &policy.served),
+            sessions: Sessions::new(Seal::of(&options.secret, "sessions"), files.ended()?),
+            places: Places::new(callers.are_many()),
+            room: Room::new(),
+            challenge: Challenge::of(&policy.http),
+            callers,
+            peers: Peers::default(),
+            subscriptions: Mutex::default(),
+            handle: handle.clone(),
+            options,
+        });
         let (ending, is_ending) = watch::channel(false);
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        handle.spawn(take(listener, Arc::clone(&endpoint), Arc::clone(&connections), is_ending));
-        Ok(Self { endpoint, address, token: files.token_path(), handle, ending, connections })
+        let door = Door {
+            endpoint: Arc::clone(&endpoint),
+            certificate: certificate.map(Arc::new),
+            connections: Arc::clone(&connections),
+            of_peers: Arc::default(),
+        };
+        let is_secure = door.certificate.is_some();
+        handle.spawn(take(listener, door, is_ending));
+        Ok(Self { endpoint, address, token, is_secure, handle, ending, connections })
     }
 
-    /// Where the token is that clients show.
-    pub fn token(&self) -> &Path {
-        &self.token
+    /// Where the token is that clients show, if the program made it.
+    pub fn token(&self) -> Option<&Path> {
+        self.token.as_deref()
+    }
+
+    /// The address for clients of this machine.
+    pub fn url(&self) -> String {
+        url(self.address, self.is_secure)
     }
 
     /// Where it listens.
@@ -80,7 +126,8 @@ impl Server {
         self.address
     }
 
-    /// Ends: no new connection or request comes in, calls may end within `patience`, then they are stopped.
+    /// Ends, and closes the workspaces: no new connection or request comes in, calls may end within `patience`, then they are
+    /// stopped.
     pub fn end(&self, patience: Duration) {
         let _ = self.ending.send(true);
         self.endpoint.end_listening();
@@ -92,25 +139,122 @@ impl Server {
             self.endpoint.sessions.all().iter().for_each(|client| client.session.stop_calls());
         }
         self.endpoint.sessions.all().iter().for_each(|client| client.end());
+        self.endpoint.served.close();
     }
 }
 
-async fn take(
-    listener: TcpListener,
+/// Whether it may be served there: what others can reach needs to know who they are, and to be encrypted.
+fn check(address: SocketAddr, http: &HttpPolicy) -> io::Result<()> {
+    if address.ip().to_canonical().is_loopback() {
+        return Ok(());
+    }
+    let refuse =
+        |why: &str| Err(io::Error::other(format!("{address} can be reached from other machines, and {why}")));
+    if matches!(http.auth.value, Auth::Nothing) {
+        return refuse(
+            "`kind = \"none\"` in [http.auth] of policy.toml lets everybody call; write \"token\" or \"jwt\"",
+        );
+    }
+    if http.tls.is_none() && http.proxies.is_empty() {
+        return refuse(
+            "policy.toml has neither [http.tls] with a certificate nor `proxies` in [http] that encrypt; write one of them, \
+             or serve on 127.0.0.1",
+        );
+    }
+    Ok(())
+}
+
+/// The names that the server may be asked as: those of this machine, and those of the policy.
+fn options(http: &HttpPolicy, secret: Secret, address: SocketAddr) -> Options {
+    let local = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+    let scheme = if http.tls.is_some() { "https" } else { "http" };
+    let origins = local.each_ref().map(|host| format!("{scheme}://{host}:{}", address.port()));
+    let public =
+        http.url.as_ref().and_then(|url| Some(url::Url::parse(&url.value).ok()?.host_str()?.to_owned()));
+    let own = match address.ip() {
+        ip if ip.is_unspecified() => None,
+        IpAddr::V4(ip) => Some(ip.to_string()),
+        IpAddr::V6(ip) => Some(format!("[{ip}]")),
+    };
+    let hosts = http.hosts.iter().map(|host| host.value.clone()).chain(public).chain(own);
+    Options {
+        secret,
+        hosts: local.into_iter().chain(hosts).collect(),
+        origins: origins.into_iter().chain(http.origins.iter().map(|origin| origin.value.clone())).collect(),
+        proxies: http.proxies.clone(),
+    }
+}
+
+/// What takes connections.
+struct Door {
     endpoint: Arc<Endpoint>,
+    certificate: Option<Arc<Certificate>>,
     connections: Arc<Semaphore>,
-    mut is_ending: watch::Receiver<bool>,
-) {
+    of_peers: OfPeers,
+}
+
+/// How many connections each peer has.
+type OfPeers = Arc<Mutex<HashMap<IpAddr, usize>>>;
+
+impl Door {
+    /// Whether a peer may connect once more; it counts until that is dropped.
+    fn admit(&self, peer: IpAddr) -> Option<Counted> {
+        let proxies = &self.endpoint.options.proxies;
+        let is_proxy = proxies.iter().any(|proxy| proxy.contains(peer));
+        if !proxies.is_empty() && !is_proxy {
+            return None;
+        }
+        if is_proxy || peer.is_loopback() {
+            return Some(Counted(None));
+        }
+        let mut of_peers = self.of_peers.lock();
+        let count = of_peers.entry(peer).or_default();
+        if *count >= MAX_OF_PEER {
+            return None;
+        }
+        *count += 1;
+        Some(Counted(Some((Arc::clone(&self.of_peers), peer))))
+    }
+}
+
+/// A connection that counts for its peer.
+struct Counted(Option<(OfPeers, IpAddr)>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let Some((of_peers, peer)) = &self.0 else { return };
+        let mut of_peers = of_peers.lock();
+        if let Some(count) = of_peers.get_mut(peer) {
+            *count -= 1;
+            if *count == 0 {
+                of_peers.remove(peer);
+            }
+        }
+    }
+}
+
+async fn take(listener: TcpListener, door: Door, mut is_ending: watch::Receiver<bool>) {
     loop {
         // It is never closed.
-        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&door.connections).acquire_owned().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = is_ending.changed() => return,
         };
         match accepted {
-            Ok((stream, _)) => {
-                tokio::spawn(serve(stream, Arc::clone(&endpoint), permit, is_ending.clone()));
+            Ok((stream, peer)) => {
+                let peer = peer.ip().to_canonical();
+                let Some(counted) = door.admit(peer) else {
+                    tracing::debug!("a connection from {peer} was not taken");
+                    continue;
+                };
+                let connection = Connection {
+                    endpoint: Arc::clone(&door.endpoint),
+                    peer,
+                    is_ending: is_ending.clone(),
+                    _counts: (permit, counted),
+                };
+                tokio::spawn(connection.begin(stream, door.certificate.clone()));
             }
             Err(error) => {
                 tracing::warn!("a connection was not taken: {error}");
@@ -120,34 +264,52 @@ async fn take(
     }
 }
 
-async fn serve(
-    stream: TcpStream,
+/// A connection that was taken.
+struct Connection {
     endpoint: Arc<Endpoint>,
-    permit: OwnedSemaphorePermit,
-    mut is_ending: watch::Receiver<bool>,
-) {
-    // An answer is written at once.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let endpoint = Arc::clone(&endpoint);
-        async move { Ok::<_, Infallible>(endpoint.answer(request).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(MAX_HEAD_BYTES)
-        .max_headers(MAX_HEADERS)
-        .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
-    let served = tokio::select! {
-        served = connection.as_mut() => served,
-        _ = is_ending.changed() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    peer: IpAddr,
+    is_ending: watch::Receiver<bool>,
+    _counts: (OwnedSemaphorePermit, Counted),
+}
+
+impl Connection {
+    async fn begin(mut self, stream: TcpStream, certificate: Option<Arc<Certificate>>) {
+        // An answer is written at once.
+        let _ = stream.set_nodelay(true);
+        let Some(certificate) = certificate else { return self.serve(stream).await };
+        let agreed = tokio::select! {
+            agreed = timeout(HANDSHAKE_TIME, certificate.acceptor().accept(stream)) => agreed,
+            _ = self.is_ending.changed() => return,
+        };
+        match agreed {
+            Ok(Ok(stream)) => self.serve(stream).await,
+            Ok(Err(error)) => tracing::debug!("{} did not agree on how to encrypt: {error}", self.peer),
+            Err(_) => tracing::debug!("{} took too long to agree on how to encrypt", self.peer),
         }
-    };
-    if let Err(error) = served {
-        tracing::debug!("a connection broke: {error}");
     }
-    drop(permit);
+
+    async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let (endpoint, peer) = (Arc::clone(&self.endpoint), self.peer);
+        let service = service_fn(move |request| {
+            let endpoint = Arc::clone(&endpoint);
+            async move { Ok::<_, Infallible>(endpoint.answer(request, peer).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIME)
+            .max_buf_size(MAX_HEAD_BYTES)
+            .max_headers(MAX_HEADERS)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        let served = tokio::select! {
+            served = connection.as_mut() => served,
+            _ = self.is_ending.changed() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = served {
+            tracing::debug!("a connection broke: {error}");
+        }
+    }
 }

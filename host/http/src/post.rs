@@ -22,6 +22,7 @@ use crate::events::Events;
 use crate::modern;
 use crate::params;
 use crate::running::{self, Body};
+use crate::served::Caller;
 use crate::session_id::Handshake;
 use crate::sessions::{Client, Found};
 use crate::stream::{Beginning, Stream};
@@ -35,7 +36,12 @@ const LISTEN: &str = "subscriptions/listen";
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Incoming) -> Answer {
+pub(crate) async fn answer(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    body: Incoming,
+) -> Answer {
     if let Err(refused) = admission::check_types(headers) {
         return refused;
     }
@@ -45,16 +51,16 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: 
     };
     let claims = match rpc::Incoming::parse(&body.bytes) {
         Err(error) => return answer::json(StatusCode::BAD_REQUEST, error.reply()),
-        Ok(rpc::Incoming::Batch(_)) => return batch(endpoint, headers, body).await,
+        Ok(rpc::Incoming::Batch(_)) => return batch(endpoint, caller, headers, body).await,
         Ok(rpc::Incoming::Single(message)) => match Claims::of(message) {
             Ok(claims) => claims,
             Err((id, error)) => return answer::error(StatusCode::BAD_REQUEST, Some(&id), &error),
         },
     };
     if modern::is_meant(headers, &claims) {
-        return modern_answer(endpoint, headers, &claims, body).await;
+        return modern_answer(endpoint, caller, headers, &claims, body).await;
     }
-    legacy_answer(endpoint, headers, &claims, body).await
+    legacy_answer(endpoint, caller, headers, &claims, body).await
 }
 
 async fn read(endpoint: &Endpoint, body: Incoming) -> Result<Body, Answer> {
@@ -85,7 +91,13 @@ async fn read(endpoint: &Endpoint, body: Incoming) -> Result<Body, Answer> {
 }
 
 /// A request that stands for itself. Its client is gone when nobody reads the answer any more.
-async fn modern_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &Claims, body: Body) -> Answer {
+async fn modern_answer(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    claims: &Claims,
+    body: Body,
+) -> Answer {
     if let Err(error) = modern::check(headers, claims) {
         let status = match modern::status(Some(error.code())) {
             StatusCode::OK => StatusCode::BAD_REQUEST,
@@ -94,11 +106,14 @@ async fn modern_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &C
         return answer::error(status, claims.id(), &error);
     }
     let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
-    if let Err(error) = check_arguments(endpoint, headers, claims, &body.bytes).await {
+    if let Err(error) = check_arguments(endpoint, caller, headers, claims, &body.bytes).await {
         return answer::error(StatusCode::BAD_REQUEST, Some(id), &error);
     }
     // Dropped with this future, or with the answer's body.
-    let once = Once(Client::new(&endpoint.workspace, &endpoint.states));
+    let once = Once(Client::new(caller, &endpoint.options.secret));
+    if let Some(refused) = denied(endpoint, &once.0, claims).await {
+        return refused;
+    }
     let stream = Stream::passing();
     if claims.method == LISTEN {
         endpoint.subscribed(&once.0, &stream);
@@ -114,19 +129,46 @@ async fn modern_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &C
     }
 }
 
+/// The refusal of a call that its principal may not make. Calls in a batch are refused one by one.
+async fn denied(endpoint: &Endpoint, client: &Arc<Client>, claims: &Claims) -> Option<Answer> {
+    let name = claims.subject.clone().filter(|_| claims.method == "tools/call")?;
+    if !client.session.has_access_rules() {
+        return None;
+    }
+    let asked = Arc::clone(client);
+    // Plugins are read from disk.
+    let refuse = move || {
+        // What is recorded of it is written while calls run.
+        let ticker = asked.session.ticker();
+        let _awake = ticker.begin();
+        asked.session.refuse_by_access(&name)
+    };
+    let refused = endpoint.handle.spawn_blocking(refuse).await;
+    let denial = match refused {
+        Ok(denial) => denial?,
+        Err(error) => {
+            let error = RpcError::internal(format!("the rules of access cannot be read: {error}"));
+            return Some(answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error));
+        }
+    };
+    let error = RpcError::invalid_params(denial.why);
+    Some(endpoint.challenge.insufficient(&client.path, &denial.scopes, &error, claims.id()))
+}
+
 /// A tool may want some of its arguments in headers, too.
 async fn check_arguments(
     endpoint: &Arc<Endpoint>,
+    caller: &Caller,
     headers: &HeaderMap,
     claims: &Claims,
     body: &[u8],
 ) -> Result<(), RpcError> {
     let name = claims.subject.clone().filter(|_| claims.method == "tools/call");
     // Those that came with the program want none.
-    let Some(name) = name.filter(|name| endpoint.workspace.registry().get(name).is_none()) else {
+    let Some(name) = name.filter(|name| caller.served.workspace.registry().get(name).is_none()) else {
         return Ok(());
     };
-    let workspace = Arc::clone(&endpoint.workspace);
+    let workspace = Arc::clone(&caller.served.workspace);
     // Plugins are read from disk.
     let looked = endpoint.handle.spawn_blocking(move || workspace.tool(&name)).await;
     let looked =
@@ -154,15 +196,24 @@ impl Drop for Once {
 }
 
 /// A message of a session.
-async fn legacy_answer(endpoint: &Arc<Endpoint>, headers: &HeaderMap, claims: &Claims, body: Body) -> Answer {
+async fn legacy_answer(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    claims: &Claims,
+    body: Body,
+) -> Answer {
     let is_handshake = claims.method == "initialize" && claims.kind != claims::Kind::Notification;
     if is_handshake && !headers.contains_key(SESSION) {
-        return initialized(endpoint, claims, body).await;
+        return initialized(endpoint, caller, claims, body).await;
     }
-    let client = match client_of(endpoint, headers).await {
+    let client = match client_of(endpoint, caller, headers).await {
         Ok(client) => client,
         Err((status, error)) => return answer::error(status, claims.id(), &error),
     };
+    if let Some(refused) = denied(endpoint, &client, claims).await {
+        return refused;
+    }
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         let stream = Stream::passing();
         running::run(endpoint, client, body, Arc::clone(&stream));
@@ -194,8 +245,8 @@ async fn spoken(endpoint: &Arc<Endpoint>, client: Arc<Client>, is_request: bool,
 }
 
 /// The handshake: a session begins.
-async fn initialized(endpoint: &Arc<Endpoint>, claims: &Claims, body: Body) -> Answer {
-    let client = Client::new(&endpoint.workspace, &endpoint.states);
+async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims, body: Body) -> Answer {
+    let client = Client::new(caller, &endpoint.options.secret);
     let stream = Stream::passing();
     let bytes = body.bytes.clone();
     running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream));
@@ -206,23 +257,24 @@ async fn initialized(endpoint: &Arc<Endpoint>, claims: &Claims, body: Body) -> A
     let is_error = claims.id().is_some_and(|id| reply::error_code(&line, id).is_some());
     let mut answer =
         answer::json(if is_error { StatusCode::BAD_REQUEST } else { StatusCode::OK }, line.into());
-    if !is_error && let Some(id) = session_id(endpoint, &client, &bytes) {
+    if !is_error && let Some(id) = session_id(endpoint, caller, &client, &bytes) {
         answer.headers_mut().extend(id.parse().ok().map(|id| (SESSION, id)));
     }
     answer
 }
 
-fn session_id(endpoint: &Endpoint, client: &Arc<Client>, body: &[u8]) -> Option<String> {
+fn session_id(endpoint: &Endpoint, caller: &Caller, client: &Arc<Client>, body: &[u8]) -> Option<String> {
     let Ok(rpc::Incoming::Single(Message::Request { params, .. })) = rpc::Incoming::parse(body) else {
         return None;
     };
     let handshake = Handshake::of(&client.session, &Params::new(params).ok()?)?;
-    endpoint.sessions.keep(client, &handshake)
+    endpoint.sessions.keep(caller, client, &handshake)
 }
 
 /// The client whose session a message or a stream belongs to.
 pub(crate) async fn client_of(
     endpoint: &Arc<Endpoint>,
+    caller: &Caller,
     headers: &HeaderMap,
 ) -> Result<Arc<Client>, (StatusCode, RpcError)> {
     if let Some(version) = headers.get(modern::VERSION) {
@@ -239,12 +291,12 @@ pub(crate) async fn client_of(
         );
         return Err((StatusCode::BAD_REQUEST, error));
     };
-    match endpoint.sessions.find(id) {
+    match endpoint.sessions.find(caller, id) {
         Some(Found::Held(client)) => Ok(client),
         Some(Found::Away(number, handshake)) => {
-            let shared = Arc::clone(endpoint);
+            let (shared, caller) = (Arc::clone(endpoint), caller.clone());
             let begin =
-                move || shared.sessions.begin_anew(number, &handshake, &shared.workspace, &shared.states);
+                move || shared.sessions.begin_anew(number, &handshake, &caller, &shared.options.secret);
             endpoint.handle.spawn_blocking(begin).await.map_err(|error| {
                 let error = RpcError::internal(format!("the session cannot be begun anew: {error}"));
                 (StatusCode::INTERNAL_SERVER_ERROR, error)
@@ -259,8 +311,8 @@ pub(crate) async fn client_of(
 }
 
 /// Several messages in one, in the one revision that has such.
-async fn batch(endpoint: &Arc<Endpoint>, headers: &HeaderMap, body: Body) -> Answer {
-    let client = match client_of(endpoint, headers).await {
+async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, body: Body) -> Answer {
+    let client = match client_of(endpoint, caller, headers).await {
         Ok(client) => client,
         Err((status, error)) => return answer::error(status, None, &error),
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use scorpiox_rpc::{Incoming, Message};
-use scorpiox_server::{Reply, Session, Step};
+use scorpiox_server::{Reply, Step};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::endpoint::Endpoint;
@@ -23,14 +23,15 @@ pub(crate) struct Body {
 pub(crate) fn run(endpoint: &Arc<Endpoint>, client: Arc<Client>, body: Body, stream: Arc<Stream>) {
     let shared = Arc::clone(endpoint);
     endpoint.handle.spawn_blocking(move || {
-        perform(&shared.places, &client.session, &body.bytes, &stream);
+        perform(&shared.places, &client, &body.bytes, &stream);
         drop(body.room);
         client.session.follow_list_changes();
     });
 }
 
 /// Only what may take long needs a place: an answer to a question, or a cancel, never waits for the calls that it is for.
-fn perform(places: &Places, session: &Session, body: &[u8], stream: &Arc<Stream>) {
+fn perform(places: &Places, client: &Client, body: &[u8], stream: &Arc<Stream>) {
+    let session = &client.session;
     let ticker = session.ticker();
     let _awake = ticker.begin();
     let reply: Reply = stream.clone();
@@ -43,13 +44,13 @@ fn perform(places: &Places, session: &Session, body: &[u8], stream: &Arc<Stream>
                 Step::Nothing if is_request => return,
                 Step::Nothing => None,
                 Step::Answer(answer) => Some(answer),
-                Step::Work(work, right) => match places.enter() {
+                Step::Work(work, right) => match places.enter(&client.principal) {
                     Some(_place) => session.perform(&work, &right, &reply),
                     None => Some(session.refuse_busy(&work, &right)),
                 },
             }
         }
-        Ok(Incoming::Batch(batch)) => match places.enter() {
+        Ok(Incoming::Batch(batch)) => match places.enter(&client.principal) {
             Some(_place) => session.batch_answer(&batch.0, &reply),
             None => session.refuse_busy_batch(&batch.0),
         },

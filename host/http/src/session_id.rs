@@ -71,15 +71,16 @@ impl Handshake {
     }
 
     /// The id of a session that began like this.
-    pub(crate) fn id(&self, number: &Number, seal: &Seal) -> Option<String> {
+    pub(crate) fn id(&self, number: &Number, seal: &Seal, bound_to: &[String; 2]) -> Option<String> {
         let mut content = number.to_vec();
         serde_json::to_writer(&mut content, self).ok()?;
-        seal.seal(&content, &[])
+        seal.seal(&content, &bound_to.each_ref().map(String::as_str))
     }
 
-    /// What an id says; none where this server did not give it, or too long ago.
-    pub(crate) fn opened(id: &str, seal: &Seal) -> Option<(Number, Self)> {
-        let content = seal.open(id, &[])?;
+    /// What an id says; none where this server did not give it, or too long ago, or to somebody else or for another
+    /// workspace.
+    pub(crate) fn opened(id: &str, seal: &Seal, bound_to: &[String; 2]) -> Option<(Number, Self)> {
+        let content = seal.open(id, &bound_to.each_ref().map(String::as_str))?;
         let (number, handshake) = content.split_first_chunk::<NUMBER_BYTES>()?;
         let handshake: Self = serde_json::from_slice(handshake).ok()?;
         let age = now().saturating_sub(handshake.begun);
@@ -101,13 +102,17 @@ mod tests {
             begun: now(),
             can: (true, false, true),
         };
-        let id = handshake.id(&[9; NUMBER_BYTES], &seal).expect("an id");
+        let own = ["web", "ann"].map(str::to_owned);
+        let id = handshake.id(&[9; NUMBER_BYTES], &seal, &own).expect("an id");
         assert!(id.len() < 512 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)), "{}", id.len());
-        assert_eq!(Handshake::opened(&id, &seal), Some(([9; NUMBER_BYTES], handshake.clone())));
-        assert_eq!(Handshake::opened(&id, &Seal::of(&[2; 32], "sessions")), None);
+        assert_eq!(Handshake::opened(&id, &seal, &own), Some(([9; NUMBER_BYTES], handshake.clone())));
+        for other in [["web", "bob"], ["docs", "ann"], ["ann", "web"], ["", "webann"]] {
+            assert_eq!(Handshake::opened(&id, &seal, &other.map(str::to_owned)), None, "{other:?}");
+        }
+        assert_eq!(Handshake::opened(&id, &Seal::of(&[2; 32], "sessions"), &own), None);
         let old = Handshake { begun: now() - LIFETIME.as_secs(), ..handshake.clone() };
-        let old = old.id(&[9; NUMBER_BYTES], &seal).expect("an id");
-        assert_eq!(Handshake::opened(&old, &seal), None, "too old");
+        let old = old.id(&[9; NUMBER_BYTES], &seal, &own).expect("an id");
+        assert_eq!(Handshake::opened(&old, &seal, &own), None, "too old");
         let message: Value = serde_json::from_str(&handshake.message()).expect("JSON");
         assert_eq!(
             message["params"]["capabilities"],

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_rpc::Incoming;
-use scorpiox_seal::Seal;
-use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport, Workspace};
+use scorpiox_seal::{Seal, Secret};
+use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
 
 use crate::ended::Ended;
+use crate::served::Caller;
 use crate::session_id::{Handshake, Number};
 use crate::stream::Stream;
 
@@ -24,6 +25,10 @@ const MAX_STREAMS: usize = 16;
 /// One client, as long as this server knows of it.
 pub(crate) struct Client {
     pub(crate) session: Arc<Session>,
+    /// The path that it is served at.
+    pub(crate) path: String,
+    /// What tells who uses it from others.
+    pub(crate) principal: String,
     /// What it is told unasked.
     pub(crate) notices: Arc<Stream>,
     streams: Mutex<Streams>,
@@ -41,14 +46,25 @@ pub(crate) const NOTICES: u64 = 0;
 
 impl Client {
     /// The client of one request, or of a session that begins.
-    pub(crate) fn new(workspace: &Arc<Workspace>, seal: &Arc<Seal>) -> Arc<Self> {
+    pub(crate) fn new(caller: &Caller, secret: &Secret) -> Arc<Self> {
         let notices = Stream::kept();
-        let options =
-            SessionOptions { audience: Audience::Model, notices: notices.clone(), seal: Arc::clone(seal) };
-        let session = workspace.connect(options);
+        let options = SessionOptions {
+            audience: Audience::Model,
+            notices: notices.clone(),
+            seal: caller.states(secret),
+            principal: Some(Arc::clone(&caller.principal)),
+        };
+        let session = caller.served.workspace.connect(options);
         Arc::new_cyclic(|client: &Weak<Self>| {
             session.carried_by(client.clone());
-            Self { session, notices, streams: Mutex::default(), used: Mutex::new(Instant::now()) }
+            Self {
+                session,
+                path: caller.served.path(),
+                principal: caller.principal.key(),
+                notices,
+                streams: Mutex::default(),
+                used: Mutex::new(Instant::now()),
+            }
         })
     }
 
@@ -113,7 +129,6 @@ pub(crate) struct Sessions {
     states: Mutex<Held>,
 }
 
-#[derive(Default)]
 struct Held {
     clients: BTreeMap<Number, Arc<Client>>,
     ended: Ended,
@@ -122,22 +137,27 @@ struct Held {
 
 impl Sessions {
     pub(crate) fn new(seal: Seal, ended: Ended) -> Self {
-        Self { seal, states: Mutex::new(Held { ended, ..Held::default() }) }
+        Self { seal, states: Mutex::new(Held { clients: BTreeMap::new(), ended, swept: None }) }
     }
 
     /// Keeps a client that has shaken hands; the id of its session.
-    pub(crate) fn keep(&self, client: &Arc<Client>, handshake: &Handshake) -> Option<String> {
+    pub(crate) fn keep(
+        &self,
+        caller: &Caller,
+        client: &Arc<Client>,
+        handshake: &Handshake,
+    ) -> Option<String> {
         let mut number = Number::default();
         getrandom::fill(&mut number).ok()?;
-        let id = handshake.id(&number, &self.seal)?;
+        let id = handshake.id(&number, &self.seal, &caller.binding())?;
         self.hold(number, Arc::clone(client));
         Some(id)
     }
 
     /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was.
-    pub(crate) fn find(&self, id: &str) -> Option<Found> {
-        let (number, handshake) = Handshake::opened(id, &self.seal)?;
-        let held = self.states.lock();
+    pub(crate) fn find(&self, caller: &Caller, id: &str) -> Option<Found> {
+        let (number, handshake) = Handshake::opened(id, &self.seal, &caller.binding())?;
+        let mut held = self.states.lock();
         if held.ended.contains(&number) {
             return None;
         }
@@ -151,10 +171,10 @@ impl Sessions {
         &self,
         number: Number,
         handshake: &Handshake,
-        workspace: &Arc<Workspace>,
-        seal: &Arc<Seal>,
+        caller: &Caller,
+        secret: &Secret,
     ) -> Arc<Client> {
-        let client = Client::new(workspace, seal);
+        let client = Client::new(caller, secret);
         for message in [handshake.message(), READY.to_owned()] {
             let reply: scorpiox_server::Reply = client.notices.clone();
             if let Ok(Incoming::Single(message)) = Incoming::parse(message.as_bytes())
@@ -167,8 +187,10 @@ impl Sessions {
     }
 
     /// Ends the session of that id; whether there was one.
-    pub(crate) fn end(&self, id: &str) -> io::Result<bool> {
-        let Some((number, _)) = Handshake::opened(id, &self.seal) else { return Ok(false) };
+    pub(crate) fn end(&self, caller: &Caller, id: &str) -> io::Result<bool> {
+        let Some((number, _)) = Handshake::opened(id, &self.seal, &caller.binding()) else {
+            return Ok(false);
+        };
         let mut held = self.states.lock();
         let is_new = held.ended.insert(number)?;
         let client = held.clients.remove(&number);

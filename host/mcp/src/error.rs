@@ -67,6 +67,11 @@ impl RpcError {
         reply::error(None, self.code, &self.message, self.data.as_ref())
     }
 
+    /// The sentence.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Its code.
     pub fn code(&self) -> i32 {
         self.code

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use scorpiox_paths::Stamp;
 use sha2::{Digest as _, Sha256};
 
+use scorpiox_document::Problem;
 use scorpiox_rules::{Layer, Places};
 
 use crate::parse::Idle;
-use crate::problem::Problem;
 use crate::{Policy, load, managed, parse, seen};
 
 /// Where the files are.

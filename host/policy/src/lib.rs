@@ -3,7 +3,8 @@
 //! Reading order: `layers` reads the two files there can be (`managed` says which text can be trusted to be the
 //! machine's, `load` which to be the person's), `parse` turns it into the types of `shell`,
 //! `profile`, `files`, `web`, `tools` and `plugins` over the defaults of `builtin`; `why` explains a
-//! decision about a path, `narrow` intersects two profiles, `meet` two policies, `render` shows everything.
+//! decision about a path, `narrow` intersects two profiles, `meet` two policies, `render` shows everything, `diff` what
+//! differs.
 //! What a single rule is about, and who wrote it, is in `scorpiox-rules`.
 //!
 //! Invariants:
@@ -19,6 +20,7 @@
 
 mod audit;
 mod builtin;
+mod diff;
 mod files;
 mod layers;
 mod load;
@@ -27,7 +29,6 @@ mod meet;
 mod narrow;
 mod parse;
 mod plugins;
-mod problem;
 mod profile;
 mod render;
 mod rules;
@@ -42,9 +43,11 @@ mod workspaces;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use scorpiox_access::{AccessPolicy, HttpPolicy, ServedWorkspace};
 use scorpiox_rules::Layer;
 
 pub use audit::AuditPolicy;
+pub use diff::differences;
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded};
 pub use load::quoted;
@@ -54,10 +57,10 @@ pub use plugins::{
     Approve, Candidate, CredentialsFrom, PluginPattern, PluginsPolicy, RegistryLogin, Required, Signed,
     SignedFile, Signer, Updates,
 };
-pub use problem::Problem;
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;
 pub use rules::{Refusal, Rules};
+pub use scorpiox_document::Problem;
 pub use scorpiox_rules::{
     Denial, DenyRule, DenySet, Export, File, HostDecision, HostPattern, HostRule, HostRules, Invalid,
     LogServer, MANAGED_FILE, NamePattern, NetworkRule, PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule,
@@ -95,6 +98,12 @@ pub struct Policy {
     pub workspaces: WorkspacesPolicy,
     /// `[audit]`: what is recorded of calls.
     pub audit: AuditPolicy,
+    /// `[http]`: how the server may be reached over HTTP.
+    pub http: HttpPolicy,
+    /// `[access.NAME]`: which tools a principal may call.
+    pub access: AccessPolicy,
+    /// `[workspace.NAME]`: folders that are served over HTTP, by name.
+    pub served: BTreeMap<String, ServedWorkspace>,
     /// `[grant."NAME"]`: what single components are narrowed to, by name (`plugin/NAME` for a plugin).
     pub grants: BTreeMap<String, Grant>,
 }
@@ -111,6 +120,9 @@ impl Policy {
             plugins: PluginsPolicy::builtin(),
             workspaces: WorkspacesPolicy::builtin(),
             audit: AuditPolicy::builtin(),
+            http: HttpPolicy::builtin(),
+            access: AccessPolicy::default(),
+            served: BTreeMap::new(),
             grants: BTreeMap::new(),
         }
     }

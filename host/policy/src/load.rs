@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use crate::MAX_FILE_BYTES;
-use crate::problem::Problem;
+use scorpiox_document::Problem;
 
 /// The file's text; `None` when there is no file.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use scorpiox_paths::{Trail, open_file};
 
-#[cfg(unix)]
 use crate::load::quoted;
 use crate::load::read_whole;
-use crate::problem::Problem;
+#[cfg(unix)]
+use scorpiox_document::Problem;
 
 /// The file's text; `None` where there is none. What cannot be looked at is a problem: it may be there.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {

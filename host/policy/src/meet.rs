@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use scorpiox_access::AccessPolicy;
 use scorpiox_rules::{DenyRule, File, NamePattern, NetworkRule, PathRule, Places, Source, Sourced};
 
 use crate::Policy;
@@ -31,6 +32,10 @@ impl Policy {
             tools: rules(&self.tools, &by.tools, NamePattern::meet),
             plugins: plugins(&self.plugins, &by.plugins),
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
+            // Who is let in, and where, is not the person's to say, once it is decided.
+            http: if self.http.is_set() { &self.http } else { &by.http }.clone(),
+            served: if self.served.is_empty() { &by.served } else { &self.served }.clone(),
+            access: access(&self.access, &by.access),
         }
     }
 }
@@ -47,9 +52,17 @@ impl Policy {
     pub(crate) fn without_outer(mut self) -> Self {
         self.shell.profiles.values_mut().for_each(|profile| profile.outer = None);
         (self.web.outer, self.files.outer, self.workspaces.outer) = (None, None, None);
-        (self.tools.outer, self.plugins.rules.outer) = (None, None);
+        (self.tools.outer, self.plugins.rules.outer, self.access.outer) = (None, None, None);
         self
     }
+}
+
+/// Both have to open a tool.
+fn access(own: &AccessPolicy, by: &AccessPolicy) -> AccessPolicy {
+    if own == by || own.is_empty() {
+        return by.clone();
+    }
+    AccessPolicy { rules: by.rules.clone(), outer: Some(Box::new(own.clone())) }
 }
 
 /// The smaller value, with its source.

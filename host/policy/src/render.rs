@@ -1,23 +1,18 @@
 //! The whole policy for a person: a file that says the same, each line with its source.
 
-use std::fmt::Write;
-
-use scorpiox_rules::{Source, Sourced};
+use scorpiox_access::{render_access, render_http, render_workspace};
+use scorpiox_document::{Page, quote, show_size};
+use scorpiox_rules::Sourced;
 
 use crate::Policy;
 use crate::audit::AuditPolicy;
 use crate::files::FilesPolicy;
-use crate::parse::show_size;
 use crate::plugins::{CredentialsFrom, RegistryLogin};
 use crate::profile::{Network, Profile};
 use crate::rules::Rules;
 use crate::search::EnginePolicy;
 use crate::shell::ShellPolicy;
 use crate::web::WebPolicy;
-use crate::why::quote;
-
-/// Column where the sources begin, unless the line is longer.
-const SOURCE_COLUMN: usize = 48;
 
 /// Text for `policy show`. It reads as a policy.toml with the same meaning.
 pub fn render(policy: &Policy) -> String {
@@ -60,6 +55,11 @@ pub fn render(policy: &Policy) -> String {
         page.list("allow", &allow, policy.workspaces.origin);
     }
     audit(&mut page, &policy.audit);
+    render_http(&mut page, &policy.http);
+    render_access(&mut page, &policy.access);
+    for (name, workspace) in &policy.served {
+        render_workspace(&mut page, name, workspace);
+    }
     for (name, grant) in &policy.grants {
         page.header(&format!("grant.{}", quote(name)), grant.source);
         for shell in &grant.shell {
@@ -151,40 +151,6 @@ fn audit(page: &mut Page, audit: &AuditPolicy) {
     page.list("export", &export, audit.export_origin);
     if let Some(ca) = &audit.export_ca {
         page.line(&format!("export_ca = {}", quote(&ca.value)), ca.source);
-    }
-}
-
-#[derive(Default)]
-struct Page {
-    text: String,
-}
-
-impl Page {
-    fn header(&mut self, name: &str, source: Source) {
-        self.text.push('\n');
-        self.line(&format!("[{name}]"), source);
-    }
-
-    fn line(&mut self, line: &str, source: Source) {
-        let padding = SOURCE_COLUMN.saturating_sub(line.chars().count() + 1);
-        // Writing to a string does not fail.
-        _ = writeln!(self.text, "{line} {:padding$}# {source}", "");
-    }
-
-    /// A list on one line when all of it has one source, else a line for each entry.
-    fn list(&mut self, key: &str, entries: &[(String, Source)], origin: Source) {
-        let one_source = entries.iter().all(|(_, source)| *source == origin);
-        let width: usize = entries.iter().map(|(entry, _)| entry.len() + 4).sum();
-        let quoted = entries.iter().map(|(entry, _)| quote(entry));
-        if one_source && width <= 80 {
-            self.line(&format!("{key} = [{}]", quoted.collect::<Vec<_>>().join(", ")), origin);
-            return;
-        }
-        self.line(&format!("{key} = ["), origin);
-        for (entry, (_, source)) in quoted.zip(entries) {
-            self.line(&format!("    {entry},"), *source);
-        }
-        self.text.push_str("]\n");
     }
 }
 

@@ -4,8 +4,6 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::problem::Problem;
-
 const TEXT: &str = "\
 This folder has had a policy.toml. Without it every tool is refused, so that a file which was lost, or moved
 by mistake, does not open what it closed. `scorpiox-code policy forget` removes this note.
@@ -39,3 +37,4 @@ pub(crate) fn check_absent(own: &Path) -> Result<(), Problem> {
         }),
     }
 }
+use scorpiox_document::Problem;

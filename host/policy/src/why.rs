@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use scorpiox_document::quote;
 use scorpiox_rules::{DenySet, File, PathRule, Place, Places, Source, slashed};
 
 use crate::profile::{Access, Profile};
@@ -197,20 +198,6 @@ impl Profile {
         let list: Vec<_> = entries.map(|entry| quote(&entry)).collect();
         format!("{key} = [{}] in [shell.profile.{}]", list.join(", "), self.name)
     }
-}
-
-/// Text as a TOML string on one line, without anything that a terminal would act on.
-pub(crate) fn quote(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c.is_control() => quoted.extend(format!("\\u{:04X}", u32::from(c)).chars()),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 /// A path in a message: whole, without anything that a terminal would act on.

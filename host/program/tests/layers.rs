@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The crates of `host/`, from the bottom. Each may use those of the layers before its own, and none beside it.
-const LAYERS: [&[&str]; 14] = [
+const LAYERS: [&[&str]; 17] = [
     &["anatomy", "bed", "macos", "windows"],
     &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "seal", "text"],
     &["minisign", "proxy", "transcript"],
@@ -25,13 +25,16 @@ const LAYERS: [&[&str]; 14] = [
         "terminal",
         "worker",
     ],
-    &["clients", "compiler", "helper", "package", "policy", "store-conformance"],
+    &["document"],
+    &["access"],
+    &["clients", "compiler", "helper", "jwt", "package", "policy", "store-conformance"],
     &["operator", "web"],
     &["registry", "shell"],
     &["capabilities"],
     &["wasi"],
     &["runtime"],
     &["skills", "tools"],
+    &["records"],
     &["author", "server"],
     &["http", "install", "stdio"],
     &["program"],

@@ -11,6 +11,7 @@ use scorpiox_capabilities::Capability::{self, Shell};
 use scorpiox_capabilities::setup::Setup;
 use scorpiox_runtime::bindings::any_tool::scorpiox::tool::types::Content;
 use scorpiox_runtime::{Component, Limits, Runtime};
+use scorpiox_shell::Owner;
 
 use common::{guest, setup};
 
@@ -111,7 +112,7 @@ fn tasks_belong_to_the_component_that_started_them() {
         let refused = sandbox.call_as(&stranger, call, "1");
         assert!(refused.starts_with("Err(Error::NotFound("), "{refused}");
     }
-    assert!(sandbox.setup.shell.tasks(None).is_empty(), "not the client's");
+    assert!(sandbox.setup.shell.tasks(Owner::new(None, &sandbox.setup.uses)).is_empty(), "not the client's");
     let begun = Instant::now();
     while !sandbox.call("read", "1").contains("begun") {
         assert!(begun.elapsed() < Duration::from_secs(10), "the task prints nothing");

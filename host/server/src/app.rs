@@ -51,6 +51,11 @@ impl App {
         self.asynchronous.handle().cloned()
     }
 
+    /// The same, for who starts it only when it is needed.
+    pub fn async_runtime(&self) -> Arc<AsyncRuntime> {
+        Arc::clone(&self.asynchronous)
+    }
+
     /// Tells this one, too, of each tick.
     pub(super) fn add(&self, workspace: Weak<dyn Ticked>) {
         let mut workspaces = self.workspaces.lock();

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::call_error::CallError;
 use super::client::{Client, OfComponent};
 use super::scope::Scope;
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::setup::Caller;
+use scorpiox_records::CallError;
 use scorpiox_runtime::bindings::any_tool::exports::scorpiox::tool::tool::{
     ToolError, ToolResult as WasmResult,
 };

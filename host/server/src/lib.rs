@@ -4,12 +4,11 @@
 //! Reading order: [`app`], [`workspace`] and [`session`] own what their names say, [`reply`] is where a request's
 //! answer and progress go. `messages` takes what a client sends, `dispatch` names a method's handler, `scope` is what
 //! handlers work with, and `handlers` has one file for each method group. `inflight` keeps the promise of exactly one
-//! answer, `rendering` writes results for models, `callbacks` fires timers, `records` keeps what calls did,
+//! answer, `rendering` writes results for models, `callbacks` fires timers,
 //! `list_changed` tells of changed lists.
 
 pub mod app;
 mod batch;
-mod call_error;
 mod callback_clock;
 mod callbacks;
 mod client;
@@ -24,7 +23,6 @@ mod outgoing;
 mod plan_notes;
 mod plugin_watch;
 mod progress;
-pub mod records;
 mod rendering;
 pub mod reply;
 mod request;
@@ -37,7 +35,6 @@ mod tool_call;
 pub mod workspace;
 
 pub use app::App;
-pub use call_error::CallError;
 pub use client::Client;
 pub use inflight::Ticket;
 pub use messages::{Step, Work};

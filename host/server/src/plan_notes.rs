@@ -20,7 +20,7 @@ pub(super) fn add(scope: &Scope<'_>, tool: &str, arguments: &str, output: &mut O
         return;
     }
     // There are hardly ever any, and whether a plan is active is known to a component alone.
-    let tasks = scope.workspace().shell().tasks_that_change_things();
+    let tasks = scope.workspace().shell().tasks_that_change_things(scope.session.principal_key());
     if tasks.is_empty() || !matches!(scope.workspace().active_plan(), Ok(Some(_))) {
         return;
     }

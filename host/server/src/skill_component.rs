@@ -11,10 +11,10 @@ use scorpiox_plugin::{Fingerprint, MAX_COMPONENT_BYTES};
 use scorpiox_skills::component::{arguments, file, manifest};
 use serde_json::Value;
 
-use super::call_error::CallError;
 use super::component_call::{self, Invocation};
 use super::scope::Scope;
 use scorpiox_capabilities::skills::{Invoked, Opened, Reading};
+use scorpiox_records::CallError;
 use scorpiox_tools::{Failure, Kind, Output, OutputContent, Tool};
 
 /// Runs what the skill brings, if it brings something; what that gave is put behind the skill.

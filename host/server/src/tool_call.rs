@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use scorpiox_access::AccessDenial;
 use scorpiox_ask::Questions;
 use scorpiox_audit::{Outcome, Uses};
 use scorpiox_capabilities::ask::Asked;
@@ -12,7 +13,6 @@ use scorpiox_policy::Refusal;
 use scorpiox_rpc::reply;
 use scorpiox_text::nearest;
 
-use super::call_error::{CallError, NO_POLICY, NOT_APPROVED};
 use super::client::Client;
 use super::component_call::{self, Invocation};
 use super::plan_notes;
@@ -21,6 +21,7 @@ use super::request::{CALL, Request};
 use super::scope::{self, Answer, Scope};
 use super::session::{Audience, Session};
 use super::skill_component;
+use scorpiox_records::{CallError, NO_POLICY, NOT_APPROVED};
 
 use scorpiox_mcp::RpcError;
 use scorpiox_mcp::params::Text;
@@ -43,6 +44,11 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         absence.record(scope.session, scope.request, &name, arguments);
         return Err(unknown_tool(scope, &name, absence));
     };
+    if let Some(denial) = scope.session.denial(&tool.name) {
+        let absence = Absence::Denied(denial);
+        absence.record(scope.session, scope.request, &name, arguments);
+        return Err(unknown_tool(scope, &name, absence));
+    }
     let arguments = arguments.unwrap_or("{}");
     let client = Client::of(scope, &tool.name, arguments);
     let client = client.inspect_err(|_| refused(&tool.name, Some(arguments), INVALID))?;
@@ -124,6 +130,8 @@ pub(crate) fn record_unrun(session: &Session, request: &Request<'_>, outcome: Ou
 enum Absence {
     /// The policy closes it.
     Closed(Refusal),
+    /// The policy closes it for the principal.
+    Denied(AccessDenial),
     /// It is a plugin's that may not run.
     NotThere(NotThere),
     Unknown,
@@ -148,6 +156,10 @@ impl Absence {
                 uses.denied("tools", name, &refusal.why, refusal.decided_by);
                 NO_POLICY
             }
+            Self::Denied(denial) => {
+                uses.denied("access", name, &denial.why, denial.decided_by);
+                NO_POLICY
+            }
             Self::NotThere(NotThere { plugin, why, rule, is_by_policy }) => {
                 uses.denied("plugins", plugin, why, rule.clone());
                 if *is_by_policy { NO_POLICY } else { NOT_APPROVED }
@@ -168,11 +180,12 @@ const MAX_NAMED: usize = 40;
 
 fn unknown_tool(scope: &Scope<'_>, name: &str, absence: Absence) -> RpcError {
     let tools = scope.workspace().tools();
-    let listed = |tool: &&Arc<Tool>| scope.workspace().is_on(tool) && !tool.is_conditional();
+    let listed = |tool: &&Arc<Tool>| scope.session.is_open(tool) && !tool.is_conditional();
     let on: Vec<_> = tools.iter().filter(listed).map(|tool| scope.name(&tool.name)).collect();
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(match absence {
         Absence::Closed(why) => format!("{why}; nobody can call it"),
+        Absence::Denied(denial) => denial.why,
         Absence::NotThere(NotThere { why, .. }) => format!("tool {shown:?} is not available: {why}"),
         Absence::Unknown if on.is_empty() => {
             format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")

@@ -16,12 +16,12 @@ use super::app::{App, Ticked};
 use super::callback_clock::CallbackClock;
 use super::deliveries::Deliveries;
 use super::plugin_watch::PluginWatch;
-use super::records::Records;
 use super::session::Transport;
 use scorpiox_capabilities::ask::Prompter;
 use scorpiox_capabilities::files::Files;
 use scorpiox_capabilities::setup::{Caller, SessionId, Setup};
 use scorpiox_capabilities::web::Web;
+use scorpiox_records::Records;
 use scorpiox_runtime::{Beat, Component, Fault, Runtime};
 use scorpiox_shell::Shell;
 use scorpiox_tools::listing_cache::ListingCache;
@@ -191,6 +191,11 @@ impl Workspace {
     /// Whether there is a tool of that name, switched on or not.
     pub fn knows(&self, tool: &str) -> bool {
         self.registry().get(tool).is_some() || self.plugins.get(tool).is_some()
+    }
+
+    /// The same, for who opens another workspace in it.
+    pub fn shared_app(&self) -> &Arc<App> {
+        &self.app
     }
 
     /// What the process built once.

@@ -57,6 +57,20 @@ struct Table {
     starting: usize,
 }
 
+/// Whose a task is. Nobody else finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner<'a> {
+    component: Option<&'a str>,
+    principal: Option<&'a str>,
+}
+
+impl<'a> Owner<'a> {
+    /// The component that started it, or none for the client, in a call that is recorded there.
+    pub fn new(component: Option<&'a str>, uses: &'a Uses) -> Self {
+        Self { component, principal: uses.client().and_then(|client| client.principal.as_deref()) }
+    }
+}
+
 #[derive(Debug)]
 struct Task {
     id: u32,
@@ -187,24 +201,27 @@ impl Shell {
         Ok(self.tasks.reserve(self.policy()?.shell.max_background_tasks.value))
     }
 
-    /// All tasks of the client, or of a component, in the order they were started.
-    pub fn tasks(&self, owner: Option<&str>) -> Vec<Listed> {
+    /// All tasks of an owner, in the order they were started.
+    pub fn tasks(&self, owner: Owner<'_>) -> Vec<Listed> {
         let table = self.tasks.lock();
-        table.tasks.values().filter(|task| task.owner.as_deref() == owner).map(|task| task.listed()).collect()
+        table.tasks.values().filter(|task| task.owner() == owner).map(|task| task.listed()).collect()
     }
 
-    /// Tasks that run and can change something, whoever started them: the component, or none for the
-    /// client.
-    pub fn tasks_that_change_things(&self) -> Vec<(Option<Arc<str>>, Listed)> {
+    /// Tasks of a principal that run and can change something: with the component that started each, or none where
+    /// the client did.
+    pub fn tasks_that_change_things(&self, principal: Option<&str>) -> Vec<(Option<Arc<str>>, Listed)> {
         let table = self.tasks.lock();
         let running = table.tasks.values().filter(|task| task.changes_things && task.state().ended.is_none());
-        running.map(|task| (task.owner.clone(), task.listed())).collect()
+        running
+            .filter(|task| task.owner().principal == principal)
+            .map(|task| (task.owner.clone(), task.listed()))
+            .collect()
     }
 
     /// What is new in a task's output since the last read, at most so many bytes of it.
     pub fn read_task(
         &self,
-        owner: Option<&str>,
+        owner: Owner<'_>,
         id: u32,
         most_bytes: usize,
     ) -> Result<ReadPiece, Arc<ShellError>> {
@@ -224,7 +241,7 @@ impl Shell {
     /// Ends a task, and waits for it. Whether it ran until then.
     pub fn kill_task(
         &self,
-        owner: Option<&str>,
+        owner: Owner<'_>,
         id: u32,
         cancel: &Cancel,
     ) -> Result<(Listed, bool), Arc<ShellError>> {
@@ -315,15 +332,17 @@ impl Tasks {
         Some(TaskPlace(self))
     }
 
-    fn get(&self, owner: Option<&str>, id: u32) -> Result<Arc<Task>, Arc<ShellError>> {
+    fn get(&self, owner: Owner<'_>, id: u32) -> Result<Arc<Task>, Arc<ShellError>> {
         let table = self.lock();
-        let own = |task: &&Arc<Task>| task.owner.as_deref() == owner;
+        let own = |task: &&Arc<Task>| task.owner() == owner;
+        // What is another's is not there, and never was.
+        let was_there = id > 0 && id <= table.last_id && !table.tasks.contains_key(&id);
         table.tasks.get(&id).filter(own).cloned().ok_or_else(|| {
             let known: Vec<_> = table.tasks.values().filter(own).map(|task| task.id.to_string()).collect();
             if known.is_empty() {
                 return Arc::new(ShellError::NoTasks(id));
             }
-            Arc::new(ShellError::NoTask(if id > 0 && id <= table.last_id {
+            Arc::new(ShellError::NoTask(if was_there {
                 format!(
                     "task {id} has ended and was read; what it printed is gone. There are: {}",
                     known.join(", ")
@@ -363,6 +382,11 @@ impl Tasks {
 }
 
 impl Task {
+    fn owner(&self) -> Owner<'_> {
+        let principal = self.client.as_ref().and_then(|client| client.principal.as_deref());
+        Owner { component: self.owner.as_deref(), principal }
+    }
+
     /// Reads what the command prints until it has ended.
     fn follow(&self, mut started: Started, listener: &OnceLock<Listener>) {
         let mut met = Met::default();

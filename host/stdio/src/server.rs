@@ -77,7 +77,12 @@ impl Server {
         let output = Arc::new(output);
         let reply: Reply = output.clone();
         let seal = Arc::new(Seal::of_process());
-        let session = workspace.connect(SessionOptions { audience, notices: Arc::clone(&reply), seal });
+        let session = workspace.connect(SessionOptions {
+            audience,
+            notices: Arc::clone(&reply),
+            seal,
+            principal: None,
+        });
         let ticker = session.ticker();
         Arc::new_cyclic(|server: &Weak<Self>| {
             session.carried_by(server.clone());

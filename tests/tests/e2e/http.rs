@@ -1,6 +1,13 @@
 //! The finished program over HTTP.
 
+mod access;
 mod admission;
 mod hostile;
+mod jwt;
 mod modern;
+#[cfg(unix)]
+mod proxies;
 mod sessions;
+#[cfg(unix)]
+mod tls;
+mod workspaces;

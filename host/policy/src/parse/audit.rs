@@ -1,12 +1,9 @@
 //! `[audit]`.
 
+use scorpiox_document::{Entry, Problem, Section, list, number, size};
 use scorpiox_rules::{Export, Sourced, shorten};
 
-use super::document::{Entry, Section};
-use super::list;
-use super::value::{number, size};
 use crate::audit::AuditPolicy;
-use crate::problem::Problem;
 
 /// Less would be renaming more than writing.
 const LEAST_SIZE: u64 = 64 << 10;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use scorpiox_document::Document;
 use scorpiox_rules::{Layer, Places, Source, shorten};
 
-use super::document::Document;
 use super::tables;
 use super::unit::{units, without_entry};
 use crate::Policy;

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use scorpiox_document::{Document, Problem};
 use scorpiox_rules::Layer;
 
-use super::document::Document;
 use super::unit::units;
 use super::{tables, versions};
 use crate::Policy;
-use crate::problem::Problem;
 
 /// Mistakes that are told of at once.
 const MAX_MISTAKES: usize = 50;

@@ -2,7 +2,6 @@
 //! line.
 
 mod audit;
-mod document;
 mod idle;
 mod mistakes;
 mod plugins;
@@ -11,24 +10,24 @@ mod registries;
 mod shell;
 mod tools;
 mod unit;
-mod value;
+mod variable;
 mod web;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use toml::de::DeTable;
 
-use scorpiox_rules::{Invalid, Layer};
+use scorpiox_access::{AccessPolicy, read_access, read_http, read_workspace};
+use scorpiox_document::{Document, Entry, Problem, Section};
+use scorpiox_rules::Layer;
 
 use crate::Policy;
-use crate::problem::Problem;
 use crate::shell::{Grant, ShellGrant};
 
-use document::{Document, Entry, Section};
 pub use idle::Idle;
 pub(crate) use idle::idle;
 pub(crate) use mistakes::mistakes;
-pub(crate) use value::show_size;
 
 /// The only version of the file's format so far.
 const VERSION: i64 = 1;
@@ -47,6 +46,9 @@ const KEYS: &[&str] = &[
     "plugins",
     "workspaces",
     "audit",
+    "http",
+    "access",
+    "workspace",
     "grant",
 ];
 
@@ -93,6 +95,22 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     if let Some(entry) = top.get("audit") {
         audit::read(&entry.section("[audit]")?, &mut policy.audit)?;
     }
+    if let Some(entry) = top.get("http") {
+        read_http(&entry, &mut policy.http)?;
+    }
+    if let Some(entry) = top.get("access") {
+        // Rules for all users are asked beside a person's own.
+        let mut rules = BTreeMap::new();
+        for (name, entry) in entry.section("[access]")?.entries() {
+            rules.insert(name.to_owned(), read_access(name, &entry)?);
+        }
+        policy.access = AccessPolicy { rules, outer: None };
+    }
+    if let Some(entry) = top.get("workspace") {
+        for (name, entry) in entry.section("[workspace]")?.entries() {
+            policy.served.insert(name.to_owned(), read_workspace(name, &entry)?);
+        }
+    }
     if let Some(entry) = top.get("grant") {
         let grants = entry.section("[grant]")?;
         for (name, entry) in grants.entries() {
@@ -101,16 +119,6 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
         }
     }
     Ok(policy)
-}
-
-/// A list whose entries are read by `parse`; `fix` says how it is written.
-fn list<T>(
-    entry: &Entry<'_>,
-    fix: &str,
-    parse: impl Fn(&Entry<'_>, &str) -> Result<T, Invalid>,
-) -> Result<Vec<T>, Problem> {
-    let read = |item: Entry<'_>| parse(&item, item.text(fix)?).map_err(|invalid| item.invalid(&invalid));
-    entry.list(fix)?.into_iter().map(read).collect()
 }
 
 fn version(document: &Document<'_>, top: &Section<'_>) -> Result<(), Problem> {

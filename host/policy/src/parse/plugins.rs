@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use scorpiox_document::{Entry, Problem, Section, list};
 use scorpiox_rules::{Invalid, NamePattern, Sourced, shorten, suggest};
 
-use super::document::{Entry, Section};
-use super::{list, registries, tools};
+use super::{registries, tools};
 use crate::plugins::{Approve, PluginPattern, PluginsPolicy, Required, Signer, Updates};
-use crate::problem::Problem;
 
 /// Longest name of a signer, in bytes.
 const MAX_SIGNER_BYTES: usize = 32;

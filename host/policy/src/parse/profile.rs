@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use scorpiox_document::{Entry, Problem, Section, list, number, size};
 use scorpiox_rules::{
     DenyRule, HostRule, Invalid, NetworkRule, PathRule, Place, Source, Sourced, shorten, suggest,
 };
 
-use super::document::{Entry, Section};
-use super::list;
-use super::value;
-use crate::problem::Problem;
+use super::variable;
 use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 
 const KEYS: &[&str] = &["read", "write", "deny", "network", "env", "limits"];
@@ -154,7 +152,7 @@ fn env(section: &Section<'_>, env: &mut EnvRules, origins: &mut Origins) -> Resu
     if let Some(entry) = section.get("pass") {
         origins.pass = entry.source();
         let name = |item: &Entry<'_>, text: &str| {
-            value::variable(text).map(|()| Sourced::new(text.to_owned(), item.source()))
+            variable::check(text).map(|()| Sourced::new(text.to_owned(), item.source()))
         };
         env.pass = list(&entry, "write a list of names, such as [\"LANG\", \"TZ\"]", name)?;
     }
@@ -173,7 +171,7 @@ fn env(section: &Section<'_>, env: &mut EnvRules, origins: &mut Origins) -> Resu
 }
 
 fn variable(name: &str, entry: &Entry<'_>) -> Result<Sourced<String>, Problem> {
-    value::variable(name).map_err(|invalid| entry.invalid(&invalid))?;
+    variable::check(name).map_err(|invalid| entry.invalid(&invalid))?;
     let text = entry.text("write a string, such as \"1\"")?;
     if text.contains('\0') {
         return Err(entry.problem(format!("{} has a NUL character", entry.label()), "write it without"));
@@ -183,24 +181,24 @@ fn variable(name: &str, entry: &Entry<'_>) -> Result<Sourced<String>, Problem> {
 
 fn limits(section: &Section<'_>, limits: &mut Limits, origins: &mut Origins) -> Result<(), Problem> {
     section.only(LIMITS)?;
-    let number = |key: &str, range, old: &mut u64, origin: &mut Source| -> Result<(), Problem> {
+    let set_number = |key: &str, range, old: &mut u64, origin: &mut Source| -> Result<(), Problem> {
         let Some(entry) = section.get(key) else { return Ok(()) };
-        *old = value::number(&entry, &range)?;
+        *old = number(&entry, &range)?;
         *origin = entry.source();
         Ok(())
     };
-    let size = |key: &str, least, old: &mut u64, origin: &mut Source| -> Result<(), Problem> {
+    let set_size = |key: &str, least, old: &mut u64, origin: &mut Source| -> Result<(), Problem> {
         let Some(entry) = section.get(key) else { return Ok(()) };
-        *old = value::size(&entry, least)?;
+        *old = size(&entry, least)?;
         *origin = entry.source();
         Ok(())
     };
     if let Some(entry) = section.get("processes") {
-        limits.processes = value::number(&entry, &(8..=32_768))?;
+        limits.processes = number(&entry, &(8..=32_768))?;
         origins.processes = entry.source();
     }
-    size("memory", 16 * MIB, &mut limits.memory, &mut origins.memory)?;
-    number("open_files", 16..=1_048_576, &mut limits.open_files, &mut origins.open_files)?;
-    size("file_size", MIB, &mut limits.file_size, &mut origins.file_size)?;
-    size("tmp", MIB, &mut limits.tmp, &mut origins.tmp)
+    set_size("memory", 16 * MIB, &mut limits.memory, &mut origins.memory)?;
+    set_number("open_files", 16..=1_048_576, &mut limits.open_files, &mut origins.open_files)?;
+    set_size("file_size", MIB, &mut limits.file_size, &mut origins.file_size)?;
+    set_size("tmp", MIB, &mut limits.tmp, &mut origins.tmp)
 }

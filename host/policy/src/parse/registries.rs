@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use scorpiox_document::{Entry, Problem, Section};
 use scorpiox_rules::{Sourced, shorten};
 
-use super::document::{Entry, Section};
 use crate::plugins::{CredentialsFrom, RegistryLogin};
-use crate::problem::Problem;
 
 /// Longest host with its port, in bytes: a name has 253 at most, a port five digits.
 const MAX_HOST_BYTES: usize = 260;

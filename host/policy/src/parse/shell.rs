@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use scorpiox_document::{Problem, Section, number};
 use scorpiox_rules::{Source, Sourced};
 
-use super::document::Section;
-use super::{profile, value};
-use crate::problem::Problem;
+use super::profile;
 use crate::shell::ShellPolicy;
 
 const KEYS: &[&str] = &[
@@ -34,7 +33,7 @@ pub(super) fn read(section: &Section<'_>, shell: &mut ShellPolicy) -> Result<(),
         shell.allow_unsandboxed = Sourced::new(entry.boolean("write true or false")?, entry.source());
     }
     if let Some(entry) = section.get("max_background_tasks") {
-        let number = value::number(&entry, &(1..=MAX_BACKGROUND_TASKS))?;
+        let number = number(&entry, &(1..=MAX_BACKGROUND_TASKS))?;
         shell.max_background_tasks = Sourced::new(number, entry.source());
     }
     timeouts(section, shell)?;
@@ -47,7 +46,7 @@ pub(super) fn read(section: &Section<'_>, shell: &mut ShellPolicy) -> Result<(),
 fn timeouts(section: &Section<'_>, shell: &mut ShellPolicy) -> Result<(), Problem> {
     let read = |key: &str, old: &mut Sourced<Duration>| {
         let Some(entry) = section.get(key) else { return Ok(None) };
-        let millis = value::number(&entry, &(1..=MAX_TIMEOUT_MS))?;
+        let millis = number(&entry, &(1..=MAX_TIMEOUT_MS))?;
         *old = Sourced::new(Duration::from_millis(millis), entry.source());
         Ok(Some(entry))
     };

@@ -9,6 +9,7 @@ fn parse(text: &str) -> Result<Policy, Problem> {
     Policy::parse(text, Path::new("/home/me/.scorpiox/policy.toml"))
 }
 
+mod http;
 mod profile;
 
 /// The message for a file that begins with the version on line 1.
@@ -84,7 +85,7 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     says(
         "[shel]",
         "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `min_version`, \
-         `shell`, `web`, `files`, `search`, `tools`, `plugins`, `workspaces`, `audit`, `grant`",
+         `shell`, `web`, `files`, `search`, `tools`, `plugins`, `workspaces`, `audit`, `http`, `access`, `workspace`, `grant`",
     );
     profile_says(
         "network = { mode = 'off', host = [] }",

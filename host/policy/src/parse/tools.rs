@@ -1,11 +1,9 @@
 //! `[tools]`, `[workspaces]` and `min_version`.
 
+use scorpiox_document::{Entry, Problem, Section, list};
 use scorpiox_rules::{Invalid, NamePattern, Place, Sourced, shorten};
 
-use super::document::{Entry, Section};
-use super::list;
 use super::profile::paths;
-use crate::problem::Problem;
 use crate::rules::Rules;
 use crate::tools::ToolsPolicy;
 use crate::workspaces::WorkspacesPolicy;

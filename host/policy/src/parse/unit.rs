@@ -3,9 +3,8 @@
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
+use scorpiox_document::Document;
 use scorpiox_rules::{Source, shorten};
-
-use super::document::Document;
 
 /// Tables whose keys belong together: without one of them the others make no sense.
 const WHOLE: &[&str] = &["network"];
@@ -40,7 +39,10 @@ fn collect(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<Unit>) {
         }
         path.push(key.get_ref().clone().into_owned());
         let is_one = match path.as_slice() {
-            [first, _] => first == "grant",
+            [first, second] => {
+                ["grant", "access", "workspace"].contains(&&**first)
+                    || first == "http" && ["auth", "tls"].contains(&&**second)
+            }
             [first, second, _] => first == "plugins" && ["signers", "registries"].contains(&&**second),
             _ => false,
         };

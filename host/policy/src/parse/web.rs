@@ -1,12 +1,10 @@
 //! `[web]`, `[files]` and `[search]`.
 
+use scorpiox_document::{Entry, Problem, Section, list};
 use scorpiox_rules::{DenyRule, Place, Sourced, shorten, suggest};
 
-use super::document::{Entry, Section};
-use super::list;
 use super::profile::{networks, paths};
 use crate::files::FilesPolicy;
-use crate::problem::Problem;
 use crate::search::{EnginePolicy, SearchPolicy};
 use crate::web::{Redirects, WebPolicy, WebRule};
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use scorpiox_audit::read::{Line, Reader};
-use scorpiox_audit::{APPROVAL, BUILT_IN, Filter, Glob, LineHash, Record, time};
+use scorpiox_audit::{Filter, Glob, LineHash, Record};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_terminal::Table;
@@ -23,8 +23,9 @@ use scorpiox_text::line::escaped;
 use scorpiox_text::nearest;
 
 use super::environment::Environment;
-use chosen::{Chosen, left_out};
-use scorpiox_server::records::audit_folder;
+use chosen::Chosen;
+use scorpiox_audit::read::left_out;
+use scorpiox_records::audit_folder;
 
 /// Lines that are shown when nobody says how many.
 const SHOWN: usize = 100;
@@ -66,24 +67,6 @@ enum AuditCommand {
     },
     /// Sum up calls by tool, by rule, and by host and folder, and show what was denied most
     Report(report::ReportArguments),
-}
-
-/// As lines name a rule.
-fn rule(text: &str) -> Result<String, String> {
-    if matches!(text, BUILT_IN | APPROVAL) {
-        return Ok(text.to_owned());
-    }
-    // As messages and lines name it, or shorter.
-    let parts =
-        text.rsplit_once(" line ").or_else(|| text.rsplit_once(':')).filter(|(file, _)| !file.is_empty());
-    let line = parts.and_then(|(file, line)| Some((file, line.parse::<usize>().ok()?)));
-    line.map(|(file, line)| format!("{file} line {line}"))
-        .ok_or_else(|| "write a file and a line, such as policy.toml:12".to_owned())
-}
-
-fn since(text: &str) -> Result<u64, String> {
-    time::parse_since(text, time::now())
-        .ok_or_else(|| "write how long ago (90s, 30m, 2h, 7d), or a day such as 2026-11-22".to_owned())
 }
 
 /// Shows the lines; those of one workspace, where somebody names it.
@@ -282,6 +265,10 @@ fn row(record: &Record, with_user: bool) -> [String; 6] {
         .client
         .as_ref()
         .map_or(String::new(), |client| format!("{} {}", client.name, client.version).trim().to_owned());
+    let client = match record.principal.as_str() {
+        "" => client,
+        principal => format!("{client} for {principal}"),
+    };
     let client = if with_user { format!("{}: {client}", user(record)) } else { client };
     let outcome = match &record.fault {
         Some(fault) => format!("{}: {fault}", record.outcome),

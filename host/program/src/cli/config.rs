@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use scorpiox_access::Auth;
 use scorpiox_clients::{
     self as clients, Client, Existing, How, Owner, Removed, Start, Surroundings, Written, Wsl,
 };
-use scorpiox_http::access::Files;
+use scorpiox_http::files::Files;
 use scorpiox_paths::{Writable, programs, resolve};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -87,7 +88,16 @@ fn print_remote(
     address: SocketAddr,
     path: &Path,
 ) -> Result<ExitCode> {
-    let (url, token) = (scorpiox_http::url(address), Files::of(&environment.own_home).token()?);
+    let operator = Operator::new(environment.site());
+    let http = &operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?.http;
+    let token = match &http.auth.value {
+        Auth::OwnToken => Some(Files::of(&environment.own_home).token()?),
+        // Only who was given one has it.
+        Auth::Tokens(_) => Some("TOKEN".to_owned()),
+        Auth::Jwt(_) | Auth::Nothing => None,
+    };
+    let url = http.url.as_ref().map(|url| url.value.clone());
+    let url = url.unwrap_or_else(|| scorpiox_http::url(address, http.tls.is_some()));
     let snippet = clients::remote_snippet(client, &clients::Remote { url, token })
         .context("this client takes no server at an address from a file; add it in its settings")?;
     let path = if client.is_of_project() { Path::new("the client's file in your home folder") } else { path };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
+use scorpiox_access::DEFAULT_WORKSPACE;
 use scorpiox_operator::worked_on::others;
 use scorpiox_operator::{Site, SkillFolders, Sources, WorkspaceFolder};
 use scorpiox_paths::{Trail, account_home, others_can_change_at};
@@ -111,7 +112,34 @@ impl Environment {
 
     /// The workspace, opened.
     pub(super) fn open(&self) -> Arc<Workspace> {
-        let app = App::new(Arc::clone(&self.registry));
+        self.open_in(&App::new(Arc::clone(&self.registry)))
+    }
+
+    /// The workspaces that are served over HTTP, by name: this one, and those of its policy.
+    pub(super) fn served(&self, own: &Arc<Workspace>) -> Result<Vec<(String, Arc<Workspace>)>> {
+        let policy = own.operator().policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+        let mut served = vec![(DEFAULT_WORKSPACE.to_owned(), Arc::clone(own))];
+        for (name, wanted) in &policy.served {
+            let Some(path) = &wanted.path else { continue };
+            let opened = self.at(Path::new(path)).with_context(|| {
+                format!("[workspace.{name}] of the policy ({}) cannot be served", wanted.source)
+            })?;
+            served.push((name.clone(), opened.open_in(own.shared_app())));
+        }
+        Ok(served)
+    }
+
+    /// The same for another folder.
+    fn at(&self, folder: &Path) -> Result<Self> {
+        anyhow::ensure!(folder.is_dir(), "{} is no folder", folder.display());
+        Self::read(Named {
+            home: Some(self.own_home.clone()),
+            workspace: Some(folder.to_owned()),
+            is_managed_required: self.is_managed_required,
+        })
+    }
+
+    fn open_in(&self, app: &Arc<App>) -> Arc<Workspace> {
         let state = state_folder(&self.own_home).join(self.workspace.state_file_name());
         app.open(WorkspaceOptions {
             folder: self.workspace.clone(),

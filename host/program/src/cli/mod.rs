@@ -16,6 +16,7 @@ mod serve;
 mod serve_http;
 mod skills;
 mod stats;
+mod token;
 mod tools;
 mod uninstall;
 
@@ -74,6 +75,14 @@ enum Command {
         /// Where to listen, such as 127.0.0.1:7300; port 0 takes a free one
         #[arg(long, value_name = "ADDRESS:PORT")]
         http: SocketAddr,
+    },
+    /// Make a token for a client over HTTP, and the lines of the policy that let it in
+    Token {
+        /// Whose it is: the name that the policy and the audit call its owner
+        name: String,
+        /// What it is good for, if rules of the policy ask for that; can be given several times
+        #[arg(long)]
+        scope: Vec<String>,
     },
     /// Check the installation: components, plugins, store, settings, skills
     Doctor,
@@ -180,6 +189,7 @@ pub fn main() -> ExitCode {
     match &cli.command {
         Some(Command::Completions { shell }) => return finish(reference::completions(*shell)),
         Some(Command::Man { out }) => return finish(reference::man(out.as_deref())),
+        Some(Command::Token { name, scope }) => return finish(token::run(name, scope)),
         _ => {}
     }
     // What was recorded of a folder is asked for also when the folder is gone.
@@ -204,6 +214,7 @@ pub fn main() -> ExitCode {
         Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
         #[cfg(unix)]
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),
+        Some(Command::Token { name, scope }) => token::run(&name, &scope),
         Some(Command::Completions { shell }) => reference::completions(shell),
         Some(Command::Man { out }) => reference::man(out.as_deref()),
     });

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use scorpiox_http::{Server, url};
+use scorpiox_http::Server;
 use scorpiox_stdio::streams::ring_when_told;
 use scorpiox_terminal::Shown;
 
@@ -20,15 +20,13 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     let (mut bell, ringer) = std::io::pipe()?;
     ring_when_told(ringer)?;
     let workspace = environment.open();
-    let server = Server::start(&workspace, &environment.own_home, address)?;
-    scorpiox_terminal::print(&Shown::line(&format!(
-        "serving {} at {}; clients show the token in {}",
-        environment.workspace.path.display(),
-        url(server.address()),
-        server.token().display()
-    )));
+    let server = Server::start(environment.served(&workspace)?, &environment.own_home, address)?;
+    let how = server
+        .token()
+        .map_or_else(String::new, |token| format!("; clients show the token in {}", token.display()));
+    let folder = environment.workspace.path.display();
+    scorpiox_terminal::print(&Shown::line(&format!("serving {folder} at {}{how}", server.url())));
     let _ = bell.read(&mut [0]);
     server.end(FINISH_TIME);
-    workspace.close();
     std::process::exit(0);
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::audit::{mib, millis};
 use super::environment::Environment;
-use scorpiox_server::records::run_folder;
+use scorpiox_records::run_folder;
 
 pub(super) fn run(environment: &Environment, is_json: bool) -> Result<ExitCode> {
     let folder = run_folder(&environment.own_home);

@@ -102,7 +102,7 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
 fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
     let tools = scope.workspace().tools();
     scope.session.list_changed.listed(scope.workspace(), &tools);
-    let on = tools.iter().filter(|tool| scope.workspace().is_on(tool));
+    let on = tools.iter().filter(|tool| scope.session.is_open(tool));
     // Looked up once, for all tools that depend on it.
     let found = OnceCell::new();
     on.filter_map(|tool| {

@@ -6,7 +6,6 @@ use scorpiox_rpc::reply;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::call_error::CallError;
 use crate::client::Client;
 use crate::component_call::Invocation;
 use crate::scope::{Answer, Scope};
@@ -17,6 +16,7 @@ use scorpiox_mcp::RpcError;
 use scorpiox_mcp::content::Content;
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::Enveloped;
+use scorpiox_records::CallError;
 use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
 use scorpiox_skills::prompt::{self, Given, PromptArgument};
 use scorpiox_tools::{Failure, OutputContent};
@@ -54,7 +54,7 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
 /// The skills that there are, if they are served.
 fn skills(scope: &Scope<'_>) -> Result<Vec<Skill>, RpcError> {
     let workspace = scope.workspace();
-    let Some(component) = workspace.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL)) else {
+    let Some(component) = scope.session.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL)) else {
         return Ok(Vec::new());
     };
     let catalogue = workspace.runtime().skill_catalogue(component, &scope.setup());
@@ -94,7 +94,7 @@ fn names(scope: &Scope<'_>, name: &str) -> Result<Vec<String>, RpcError> {
 
 /// The text that the tool gives for a skill.
 fn invoke(scope: &Scope<'_>, name: &str, arguments: &str) -> Result<String, RpcError> {
-    let tool = scope.workspace().tool(SKILL_TOOL).ok_or_else(|| {
+    let tool = scope.session.tool(SKILL_TOOL).ok_or_else(|| {
         let shown: String = name.chars().take(100).collect();
         RpcError::invalid_params(format!("there is no prompt {shown:?}"))
     })?;

@@ -66,8 +66,7 @@ struct Single<'a> {
 
 /// The skills that the extension can serve, in the catalogue's order.
 fn served(scope: &Scope<'_>) -> Result<Vec<Served>, RpcError> {
-    let Some(component) = scope.workspace().tool(SKILL_TOOL).and(scope.workspace().component(SKILL_TOOL))
-    else {
+    let Some(component) = scope.session.tool(SKILL_TOOL).and(scope.workspace().component(SKILL_TOOL)) else {
         return Ok(Vec::new());
     };
     let setup = scope.setup();

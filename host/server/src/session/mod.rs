@@ -4,6 +4,7 @@
 //! Invariant: ids are a session's own. Two clients that use the same id, or guess one of the other's,
 //! cannot meet: nothing that is found by an id lies outside of a session.
 
+mod access;
 mod connected;
 mod facts;
 mod names;
@@ -12,13 +13,13 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use scorpiox_access::Principal;
 use scorpiox_audit::{ClientName, Uses};
 use serde_json::value::RawValue;
 
 use super::inflight::InFlight;
 use super::list_changed::KnownTools;
 use super::outgoing::Outgoing;
-use super::records::Recording;
 use super::reply::Reply;
 use super::request::Request;
 use super::subscriptions::Subscriptions;
@@ -26,6 +27,7 @@ use super::workspace::Workspace;
 pub use facts::Facts;
 use names::Names;
 use scorpiox_capabilities::setup::SessionId;
+use scorpiox_records::Recording;
 use scorpiox_runtime::{Beat, Ticker};
 use scorpiox_seal::Seal;
 use scorpiox_tools::Tool;
@@ -56,6 +58,8 @@ pub struct SessionOptions {
     pub notices: Reply,
     /// By what it is known again that a client brings back.
     pub seal: Arc<Seal>,
+    /// Who uses the client, where the transport knows: what it may call depends on that.
+    pub principal: Option<Arc<Principal>>,
 }
 
 /// One client's session.
@@ -70,6 +74,7 @@ pub struct Session {
     pub(crate) outgoing: Arc<Outgoing>,
     pub(crate) list_changed: KnownTools,
     pub(crate) seal: Arc<Seal>,
+    pub(super) principal: Option<Arc<Principal>>,
     facts: Mutex<Facts>,
     names: Names,
     transport: OnceLock<Weak<dyn Transport>>,
@@ -78,7 +83,7 @@ pub struct Session {
 impl Workspace {
     /// Begins the session of a client.
     pub fn connect(self: &Arc<Self>, options: SessionOptions) -> Arc<Session> {
-        let SessionOptions { audience, notices, seal } = options;
+        let SessionOptions { audience, notices, seal, principal } = options;
         let session = Arc::new(Session {
             id: SessionId::unique(),
             workspace: Arc::clone(self),
@@ -90,7 +95,8 @@ impl Workspace {
             list_changed: KnownTools::default(),
             seal,
             facts: Mutex::default(),
-            names: Names::default(),
+            names: Names::of_principal(principal.as_deref()),
+            principal,
             transport: OnceLock::new(),
         });
         let connected: Weak<Session> = Arc::downgrade(&session);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use scorpiox_access::Principal;
 use scorpiox_audit::ClientName;
 use serde_json::value::RawValue;
 
@@ -16,15 +17,45 @@ const MAX_KEPT_BYTES: usize = 4096;
 /// The names of a session's client.
 #[derive(Default)]
 pub(super) struct Names {
+    /// Who uses it: name, who vouches for that, and what tells it from others.
+    principal: Option<(String, Option<String>, String)>,
     handshake: Mutex<Option<Arc<ClientName>>>,
     /// Of the newest request that said it, with the words: the next one says the same.
     newest: Mutex<Option<(String, Arc<ClientName>)>>,
 }
 
 impl Names {
+    /// Of a client that a principal uses: that is known whatever the client says.
+    pub(super) fn of_principal(principal: Option<&Principal>) -> Self {
+        let principal = principal.map(|known| (known.name.clone(), known.issuer.clone(), known.key()));
+        let names = Self { principal, ..Self::default() };
+        let nameless = names.used(None).map(Arc::new);
+        Self { handshake: Mutex::new(nameless), ..names }
+    }
+
+    pub(super) fn principal_key(&self) -> Option<&str> {
+        self.principal.as_ref().map(|(_, _, key)| key.as_str())
+    }
+
+    /// Who the client is, as far as its handshake and the transport say.
+    pub(super) fn known(&self) -> Option<Arc<ClientName>> {
+        lock(&self.handshake).clone()
+    }
+
+    /// What is said of the client, and who uses it.
+    fn used(&self, info: Option<&RawValue>) -> Option<ClientName> {
+        let named = info.and_then(read);
+        match &self.principal {
+            None => named,
+            Some((name, issuer, key)) => {
+                Some(named.unwrap_or_else(ClientName::unknown).used_by(name, issuer.as_deref(), key))
+            }
+        }
+    }
+
     /// Takes what the handshake says.
     pub(super) fn introduce(&self, info: Option<&RawValue>) -> Option<Arc<ClientName>> {
-        let name = info.and_then(read).map(Arc::new);
+        let name = self.used(info).map(Arc::new);
         lock(&self.handshake).clone_from(&name);
         name
     }
@@ -38,14 +69,17 @@ impl Names {
         if request.revision.features().handshake {
             return lock(&self.handshake).clone();
         }
-        let info = request.meta.client_info?;
+        let Some(info) = request.meta.client_info else {
+            // Nothing shook hands: what stands there says who uses the client.
+            return lock(&self.handshake).clone();
+        };
         let mut newest = lock(&self.newest);
         if let Some((words, name)) = &*newest
             && words == info.get()
         {
             return Some(Arc::clone(name));
         }
-        let name = Arc::new(read(info)?);
+        let name = Arc::new(self.used(Some(info))?);
         on_new(&name);
         if info.get().len() <= MAX_KEPT_BYTES {
             *newest = Some((info.get().to_owned(), Arc::clone(&name)));

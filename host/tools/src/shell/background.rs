@@ -4,7 +4,7 @@ use scorpiox_tool_kit::Args;
 
 use super::{choose_profile, failure, render};
 use crate::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
-use scorpiox_shell::Request;
+use scorpiox_shell::{Owner, Request};
 
 const TASK_ID: &str = "task_id";
 
@@ -62,7 +62,7 @@ impl NativeTool for ReadBgOutput {
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let most_bytes = call.room.saturating_sub(render::NOTE_CHARS);
-        let read = call.host.shell().read_task(None, task_id(call)?, most_bytes);
+        let read = call.host.shell().read_task(Owner::new(None, call.uses), task_id(call)?, most_bytes);
         let read = read.map_err(|error| failure(call, &error))?;
         Ok(render::read(&read))
     }
@@ -86,7 +86,7 @@ impl NativeTool for ListBgTasks {
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         Args::parse(call.arguments)?;
-        Ok(render::list(&call.host.shell().tasks(None)))
+        Ok(render::list(&call.host.shell().tasks(Owner::new(None, call.uses))))
     }
 }
 
@@ -109,7 +109,7 @@ impl NativeTool for KillBgTask {
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
-        let killed = call.host.shell().kill_task(None, task_id(call)?, call.cancel);
+        let killed = call.host.shell().kill_task(Owner::new(None, call.uses), task_id(call)?, call.cancel);
         let (task, ran) = killed.map_err(|error| failure(call, &error))?;
         Ok(render::killed(&task, ran))
     }

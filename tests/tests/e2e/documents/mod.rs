@@ -29,6 +29,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/extending.md", "it builds the whole program"),
     ("docs/extending.md", "it builds the whole program"),
     ("docs/http.md", "it serves until it is told to end"),
+    ("docs/http.md", "it serves until it is told to end"),
     ("docs/operations.md", "it searches the web"),
     ("docs/packaging.md", "it builds the program for each system"),
     ("docs/performance.md", "they need the build and tools for developers"),

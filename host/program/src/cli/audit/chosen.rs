@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use scorpiox_audit::read::Line;
-use scorpiox_audit::{Copies, Filter, Glob};
-
-use super::{rule, since};
+use scorpiox_audit::{Copies, Filter, Glob, rule_named, time};
 
 #[derive(Args)]
 pub(super) struct Chosen {
@@ -16,7 +14,7 @@ pub(super) struct Chosen {
     pub(super) tool: Option<String>,
     /// Only calls that this line of a policy decided about: policy.toml:12, or "policy.toml line 12"; also
     /// built-in, approval
-    #[arg(long, value_name = "FILE:LINE", value_parser = rule)]
+    #[arg(long, value_name = "FILE:LINE", value_parser = rule_named)]
     line: Option<String>,
     /// Only calls of this user, by name or number; * stands for anything
     #[arg(long, value_name = "NAME")]
@@ -24,8 +22,11 @@ pub(super) struct Chosen {
     /// Only calls of this client; * stands for anything
     #[arg(long, value_name = "NAME")]
     pub(super) client: Option<String>,
+    /// Only calls of this principal, over HTTP; * stands for anything
+    #[arg(long, value_name = "NAME")]
+    principal: Option<String>,
     /// Only calls since this time (UTC): 90s, 30m, 2h, 7d, 2026-11-22, 2026-11-22T09:30
-    #[arg(long, value_name = "TIME", value_parser = since)]
+    #[arg(long, value_name = "TIME", value_parser = time::since)]
     since: Option<u64>,
     /// Only calls that ended with an error, were refused or were stopped
     #[arg(long)]
@@ -45,6 +46,7 @@ impl Chosen {
         Filter {
             tool: glob(&self.tool),
             client: glob(&self.client),
+            principal: glob(&self.principal),
             user: glob(&self.user),
             rule: self.line.clone(),
             since: self.since,
@@ -68,16 +70,5 @@ impl Chosen {
                 format!("{} cannot be read{hint}", file.display())
             })
         })
-    }
-}
-
-/// What is said of what was left out.
-pub(super) fn left_out(count: u64, is_of_files: bool) -> Option<String> {
-    match (count, is_of_files) {
-        (0, _) => None,
-        (1, true) => Some("1 line that is none of an audit was left out".to_owned()),
-        (count, true) => Some(format!("{count} lines that are none of an audit were left out")),
-        (1, false) => Some("1 damaged line was left out".to_owned()),
-        (count, false) => Some(format!("{count} damaged lines were left out")),
     }
 }

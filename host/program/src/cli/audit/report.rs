@@ -14,7 +14,8 @@ use scorpiox_terminal::Table;
 use scorpiox_terminal::{Shown, columns, wrapped};
 use scorpiox_text::line::escaped;
 
-use super::chosen::{Chosen, left_out};
+use super::chosen::Chosen;
+use scorpiox_audit::read::left_out;
 
 /// Rows of a table.
 const ROWS: usize = 20;

@@ -17,11 +17,11 @@ use scorpiox_executor::AsyncRuntime;
 use scorpiox_install::{Content, Fetch, Given, Keys, Parcel, Source};
 use scorpiox_operator::Operator;
 use scorpiox_plugin::PluginName;
+use scorpiox_records::NO_POLICY;
 use scorpiox_registry::{
     Address, Annotations, Artifact, Digest, OperatorKeyring, Patience, RegistryError, fetch, fetch_file,
     push as upload,
 };
-use scorpiox_server::records::NO_POLICY;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_web::{Courier, Watch};

@@ -20,7 +20,7 @@ use scorpiox_install::{Beside, Look, is_still};
 use crate::cli::environment::Environment;
 use crate::cli::environment::state_folder;
 use scorpiox_operator::Operator;
-use scorpiox_server::records::{NO_POLICY, NOT_APPROVED, Records};
+use scorpiox_records::{NO_POLICY, NOT_APPROVED, Records};
 use scorpiox_shell::Shell;
 use scorpiox_tools::plugins::namespace;
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use scorpiox_access::Principal;
 use scorpiox_policy::{
     Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Verdict, WebVerdict,
 };
@@ -40,6 +41,8 @@ pub(super) struct Judge<'a> {
     names: Names,
     /// Why nothing runs in this folder, where the policy closes it.
     closed: Option<String>,
+    /// Who calls over HTTP.
+    principal: Option<Principal>,
 }
 
 impl<'a> Judge<'a> {
@@ -48,7 +51,12 @@ impl<'a> Judge<'a> {
         let closed = shell.operator().policy().err().map(|error| error.to_string());
         // From a folder that is closed nothing is asked for.
         let names = if closed.is_some() { Names::AsWritten } else { names };
-        Ok(Self { environment, shell, policy, names, closed })
+        Ok(Self { environment, shell, policy, names, closed, principal: None })
+    }
+
+    /// The same for a principal that calls over HTTP.
+    pub(super) fn asked_for(self, principal: Option<Principal>) -> Self {
+        Self { principal, ..self }
     }
 
     /// The decision; `profile` is that of commands.
@@ -93,6 +101,13 @@ impl<'a> Judge<'a> {
         let because = match self.policy.tools.check_tool_as(subject, original.as_deref()) {
             Err(refusal) => return Ok(Verdict::denied(refusal.to_string())),
             Ok(rule) => format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source),
+        };
+        let access =
+            self.principal.as_ref().map(|who| self.policy.access.check(who, subject, original.as_deref()));
+        let because = match access {
+            Some(Err(denial)) => return Ok(Verdict::denied(denial.why)),
+            Some(Ok(opened)) => format!("{because}; {opened}"),
+            None => because,
         };
         let Some((plugin, _)) = subject.split_once('.') else { return Ok(Verdict::allowed(because)) };
         let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;

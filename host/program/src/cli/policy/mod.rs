@@ -13,7 +13,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use clap::{Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
+use scorpiox_access::Principal;
 use scorpiox_operator::Operator;
 use scorpiox_policy::{Loaded, Policy, Profile, Verdict, render, seen_note};
 use scorpiox_terminal as terminal;
@@ -47,6 +48,8 @@ pub(super) enum PolicyCommand {
         /// The profile that commands run under
         #[arg(long, default_value = DEFAULT_PROFILE)]
         profile: String,
+        #[command(flatten)]
+        caller: Caller,
     },
     /// Check that the policy decides as a file of cases expects, one case on each line: `deny read .env`
     #[command(after_help = test::HELP)]
@@ -73,6 +76,27 @@ pub(super) enum PolicyCommand {
     },
     /// Accept that a policy.toml that was in use here is gone
     Forget,
+}
+
+/// Who calls a tool over HTTP.
+#[derive(Default, Args)]
+pub(super) struct Caller {
+    /// Of a tool: whether this principal may call it over HTTP
+    #[arg(long = "as", value_name = "PRINCIPAL")]
+    name: Option<String>,
+    /// A scope of the principal's token; can be given several times
+    #[arg(long, requires = "name")]
+    scope: Vec<String>,
+    /// A group that the principal is in; can be given several times
+    #[arg(long, requires = "name")]
+    group: Vec<String>,
+}
+
+impl Caller {
+    fn principal(&self) -> Option<Principal> {
+        let (scopes, groups) = (self.scope.iter().cloned().collect(), self.group.iter().cloned().collect());
+        Some(Principal { name: self.name.clone()?, issuer: None, groups, scopes })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -111,9 +135,9 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
     match command {
         PolicyCommand::Show => show(environment),
         PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
-        PolicyCommand::Why { what, subject, profile } => {
+        PolicyCommand::Why { what, subject, profile, caller } => {
             let shell = shell(environment);
-            let judge = Judge::new(environment, &shell, Names::LookedUp)?;
+            let judge = Judge::new(environment, &shell, Names::LookedUp)?.asked_for(caller.principal());
             if what == What::Command {
                 let profile = shell.operator().profile(&profile)?;
                 return match judge.closed(what) {

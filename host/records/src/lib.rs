@@ -5,6 +5,7 @@
 //! thread of its own write what is there: a disk that is slow must not keep deadlines from being seen.
 //! Nothing is opened, and no thread started, before there is something to write.
 
+mod call_error;
 mod exports;
 mod recorder;
 mod recording;
@@ -23,11 +24,10 @@ use scorpiox_operator::Operator;
 use scorpiox_policy::{AuditPolicy, Policy};
 use scorpiox_text::line;
 
+pub use call_error::{CallError, NO_POLICY, NOT_APPROVED};
 pub use exports::check as check_exports;
 pub use recording::Recording;
 use recording::Subject;
-
-pub use crate::call_error::{NO_POLICY, NOT_APPROVED};
 
 use scorpiox_shell::{Report, Shell};
 use scorpiox_tools::Tool;

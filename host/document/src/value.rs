@@ -1,16 +1,16 @@
-//! Numbers, sizes and names of variables.
+//! Numbers and sizes.
 
 use std::ops::RangeInclusive;
 
 use scorpiox_rules::{Invalid, shorten};
 
-use super::document::Entry;
+use crate::document::Entry;
 use crate::problem::Problem;
 
 const UNITS: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
 
 /// A number in a range, of the type that has room for the range.
-pub(super) fn number<T>(entry: &Entry<'_>, range: &RangeInclusive<T>) -> Result<T, Problem>
+pub fn number<T>(entry: &Entry<'_>, range: &RangeInclusive<T>) -> Result<T, Problem>
 where
     T: TryFrom<i64> + PartialOrd + std::fmt::Display,
 {
@@ -23,7 +23,7 @@ where
 }
 
 /// A size in bytes: a plain number, or text such as "512MiB".
-pub(super) fn size(entry: &Entry<'_>, least: u64) -> Result<u64, Problem> {
+pub fn size(entry: &Entry<'_>, least: u64) -> Result<u64, Problem> {
     let fix = format!("write a size of at least {}, such as \"4GiB\"", show_size(least));
     let (size, shown) = match (entry.whole(), entry.as_text()) {
         (Some(number), _) => (u64::try_from(number).ok(), number.to_string()),
@@ -41,6 +41,16 @@ pub(super) fn size(entry: &Entry<'_>, least: u64) -> Result<u64, Problem> {
     }
 }
 
+/// A list whose entries are read by `parse`; `fix` says how it is written.
+pub fn list<T>(
+    entry: &Entry<'_>,
+    fix: &str,
+    parse: impl Fn(&Entry<'_>, &str) -> Result<T, Invalid>,
+) -> Result<Vec<T>, Problem> {
+    let read = |item: Entry<'_>| parse(&item, item.text(fix)?).map_err(|invalid| item.invalid(&invalid));
+    entry.list(fix)?.into_iter().map(read).collect()
+}
+
 fn parse_size(text: &str) -> Option<u64> {
     let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let factor = match unit {
@@ -51,41 +61,10 @@ fn parse_size(text: &str) -> Option<u64> {
 }
 
 /// The size as it would be written in the file, in the largest unit without a rest.
-pub(crate) fn show_size(bytes: u64) -> String {
+pub fn show_size(bytes: u64) -> String {
     let largest = UNITS[..3].iter().rev().find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor));
     let (unit, factor) = largest.copied().unwrap_or(("B", 1));
     format!("{}{unit}", bytes / factor)
-}
-
-/// Why a variable cannot be passed or set: with it, whoever chooses the value chooses
-/// what runs, in every program and before any rule of the program itself.
-fn forbidden(name: &str) -> Option<&'static str> {
-    const LOADER: &str = "the dynamic loader or the C library loads code by it";
-    const BASH: &str = "bash runs code by it";
-    const READING: &str = "bash reads commands otherwise by it";
-    match name {
-        "GCONV_PATH" | "LOCPATH" | "NLSPATH" | "GLIBC_TUNABLES" | "GETCONF_DIR" => Some(LOADER),
-        "BASH_ENV" | "ENV" | "PROMPT_COMMAND" | "PS4" => Some(BASH),
-        "SHELLOPTS" | "BASHOPTS" | "IFS" => Some(READING),
-        _ if name.starts_with("LD_") || name.starts_with("DYLD_") => Some(LOADER),
-        _ if name.starts_with("BASH_FUNC_") => Some(BASH),
-        _ => None,
-    }
-}
-
-/// Checks the name of an environment variable.
-pub(super) fn variable(name: &str) -> Result<(), Invalid> {
-    let shown = shorten(name);
-    if let Some(why) = forbidden(name) {
-        let what = format!("variable \"{shown}\" cannot be passed or set: {why}");
-        return Err(Invalid::new(what, "remove it"));
-    }
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if begins && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-        return Ok(());
-    }
-    let fix = "write letters, digits and _, with no digit first";
-    Err(Invalid::new(format!("\"{shown}\" is not the name of a variable"), fix))
 }
 
 #[cfg(test)]

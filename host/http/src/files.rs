@@ -1,4 +1,4 @@
-//! Who a client is: whoever has the token.
+//! The files of the transport: the token, the secret, and the sessions that ended.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -8,8 +8,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use scorpiox_home::private;
 use scorpiox_seal::Secret;
-use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq as _;
 
 use crate::ended::Ended;
 
@@ -17,28 +15,6 @@ use crate::ended::Ended;
 const PREFIX: &str = "scorpiox_";
 /// Longest file of a token that is read, in bytes.
 const MAX_TOKEN_BYTES: u64 = 1024;
-
-/// What clients have to show.
-pub struct Access {
-    token: [u8; 32],
-}
-
-impl Access {
-    /// Whoever shows this token.
-    pub fn by_token(token: &str) -> Self {
-        Self { token: digest(token) }
-    }
-
-    /// Whether the value of an `Authorization` header shows it.
-    pub(crate) fn admits(&self, authorization: &str) -> bool {
-        let Some((scheme, token)) = authorization.split_once(' ') else { return false };
-        scheme.eq_ignore_ascii_case("bearer") && bool::from(digest(token.trim()).ct_eq(&self.token))
-    }
-}
-
-fn digest(token: &str) -> [u8; 32] {
-    Sha256::digest(token).into()
-}
 
 /// The files of the transport, in the program's own folder.
 pub struct Files {
@@ -59,8 +35,7 @@ impl Files {
     /// The token, made anew where there is none.
     pub fn token(&self) -> io::Result<String> {
         let path = self.token_path();
-        let made = |secret: &Secret| format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(secret));
-        let token = read_or_make(&path, made)?.trim().to_owned();
+        let token = read_or_make(&path, shown)?.trim().to_owned();
         if token.len() < PREFIX.len() + 16 {
             return Err(io::Error::other(format!(
                 "{} has no token of at least 16 characters",
@@ -86,6 +61,15 @@ impl Files {
     }
 }
 
+/// A new token.
+pub fn new_token() -> io::Result<String> {
+    scorpiox_seal::secret().map(|secret| shown(&secret)).map_err(io::Error::other)
+}
+
+fn shown(secret: &Secret) -> String {
+    format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(secret))
+}
+
 fn read_or_make(path: &Path, make: impl Fn(&Secret) -> String) -> io::Result<String> {
     let with_path = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     match private::open(path) {
@@ -104,25 +88,4 @@ fn read(file: File) -> io::Result<String> {
     let mut text = String::new();
     file.take(MAX_TOKEN_BYTES).read_to_string(&mut text)?;
     Ok(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_token_itself_is_admitted() {
-        let access = Access::by_token("scorpiox_abc");
-        assert!(access.admits("Bearer scorpiox_abc") && access.admits("bearer  scorpiox_abc"));
-        for other in [
-            "scorpiox_abc",
-            "Basic scorpiox_abc",
-            "Bearer scorpiox_ab",
-            "Bearer ",
-            "",
-            "Bearer scorpiox_abcd",
-        ] {
-            assert!(!access.admits(other), "{other}");
-        }
-    }
 }

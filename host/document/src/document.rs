@@ -13,7 +13,7 @@ use crate::problem::Problem;
 const MAX_LIST: usize = 256;
 
 /// The text, and where its lines begin.
-pub(super) struct Document<'a> {
+pub struct Document<'a> {
     text: &'a str,
     path: &'a Path,
     layer: Layer,
@@ -21,12 +21,14 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(text: &'a str, path: &'a Path, layer: Layer) -> Self {
+    /// A text of a layer; `path` is for messages.
+    pub fn new(text: &'a str, path: &'a Path, layer: Layer) -> Self {
         let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         Self { text, path, layer, lines: std::iter::once(0).chain(after_breaks).collect() }
     }
 
-    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'a>>, Problem> {
+    /// The keys at the top.
+    pub fn parse(&self) -> Result<Spanned<DeTable<'a>>, Problem> {
         DeTable::parse(self.text).map_err(|error| {
             let message = error.message().trim().replace('\n', ", ");
             let fix = if message.contains("duplicate key") {
@@ -40,27 +42,23 @@ impl<'a> Document<'a> {
     }
 
     /// The number of the line that has this byte.
-    pub(super) fn line(&self, offset: usize) -> usize {
+    pub fn line(&self, offset: usize) -> usize {
         self.lines.partition_point(|&start| start <= offset)
     }
 
     /// The line, as what is read from it names it.
-    pub(super) fn source(&self, offset: usize) -> Source {
+    pub fn source(&self, offset: usize) -> Source {
         self.layer.line(self.line(offset))
     }
 
-    pub(super) fn problem(
-        &self,
-        line: Option<usize>,
-        what: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Problem {
+    /// What is wrong in a line of it, or with the whole of it.
+    pub fn problem(&self, line: Option<usize>, what: impl Into<String>, fix: impl Into<String>) -> Problem {
         Problem { path: self.path.to_owned(), line, what: what.into(), fix: fix.into() }
     }
 }
 
 /// One table.
-pub(super) struct Section<'a> {
+pub struct Section<'a> {
     document: &'a Document<'a>,
     table: &'a DeTable<'a>,
     /// As a person would write its header, such as `[shell]`; empty for the top.
@@ -68,16 +66,18 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(super) fn top(document: &'a Document<'a>, table: &'a DeTable<'a>) -> Self {
+    /// The keys at the top as a table.
+    pub fn top(document: &'a Document<'a>, table: &'a DeTable<'a>) -> Self {
         Self { document, table, name: String::new() }
     }
 
-    pub(super) fn name(&self) -> &str {
+    /// As a person would write its header; empty for the top.
+    pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The header of a table below this one.
-    pub(super) fn child(&self, key: &str) -> String {
+    pub fn child(&self, key: &str) -> String {
         match self.name.strip_suffix(']') {
             Some(open) => format!("{open}.{key}]"),
             None => format!("[{key}]"),
@@ -85,7 +85,7 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses the first key, in the order of the file, that is not among `known`.
-    pub(super) fn only(&self, known: &[&str]) -> Result<(), Problem> {
+    pub fn only(&self, known: &[&str]) -> Result<(), Problem> {
         let unknown = |entry: &(&str, Entry<'_>)| !known.contains(&entry.0);
         let Some((key, entry)) = self.entries().find(unknown) else {
             return Ok(());
@@ -95,12 +95,13 @@ impl<'a> Section<'a> {
         Err(self.document.problem(Some(entry.key_line), what, suggest(key, "keys", known)))
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<Entry<'a>> {
+    /// The value of a key, if it is there.
+    pub fn get(&self, key: &str) -> Option<Entry<'a>> {
         self.table.get_key_value(key).map(|(key, value)| self.entry(key, value))
     }
 
     /// All entries in the order of the file.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&'a str, Entry<'a>)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&'a str, Entry<'a>)> {
         let mut pairs: Vec<_> = self.table.iter().collect();
         pairs.sort_by_key(|(key, _)| key.span().start);
         pairs.into_iter().map(|(key, value)| (key.get_ref().as_ref(), self.entry(key, value)))
@@ -122,7 +123,7 @@ impl<'a> Section<'a> {
 }
 
 /// One value.
-pub(super) struct Entry<'a> {
+pub struct Entry<'a> {
     document: &'a Document<'a>,
     value: &'a Spanned<DeValue<'a>>,
     /// What it is called in messages, such as "`read` in [shell]".
@@ -131,7 +132,8 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    pub(super) fn label(&self) -> &str {
+    /// What it is called in messages, such as "`read` in [shell]".
+    pub fn label(&self) -> &str {
         &self.label
     }
 
@@ -140,27 +142,30 @@ impl<'a> Entry<'a> {
         self.document.line(self.value.span().start)
     }
 
-    pub(super) fn source(&self) -> Source {
+    /// The line of the value.
+    pub fn source(&self) -> Source {
         self.document.layer.line(self.line())
     }
 
     /// The line of the key, which for a table is its header.
-    pub(super) fn key_source(&self) -> Source {
+    pub fn key_source(&self) -> Source {
         self.document.layer.line(self.key_line)
     }
 
-    pub(super) fn problem(&self, what: impl Into<String>, fix: impl Into<String>) -> Problem {
+    /// What is wrong with it.
+    pub fn problem(&self, what: impl Into<String>, fix: impl Into<String>) -> Problem {
         let is_table = matches!(self.value.get_ref(), DeValue::Table(_));
         let line = if is_table { self.key_line } else { self.line() };
         self.document.problem(Some(line), what, fix)
     }
 
     /// A value that its own parser refused.
-    pub(super) fn invalid(&self, invalid: &Invalid) -> Problem {
+    pub fn invalid(&self, invalid: &Invalid) -> Problem {
         self.problem(format!("{}: {}", self.label, invalid.what), invalid.fix.as_str())
     }
 
-    pub(super) fn wrong_type(&self, fix: &str) -> Problem {
+    /// It is of another type than it should be; `fix` says how it is written.
+    pub fn wrong_type(&self, fix: &str) -> Problem {
         let value = match self.value.get_ref() {
             DeValue::String(text) => format!("the string \"{}\"", shorten(text)),
             DeValue::Integer(number) => format!("the integer {}", shorten(&number.to_string())),
@@ -173,25 +178,29 @@ impl<'a> Entry<'a> {
         self.problem(format!("{} is {value}", self.label), fix)
     }
 
-    pub(super) fn boolean(&self, fix: &str) -> Result<bool, Problem> {
+    /// Whether it is true; a problem where it is no boolean.
+    pub fn boolean(&self, fix: &str) -> Result<bool, Problem> {
         self.value.get_ref().as_bool().ok_or_else(|| self.wrong_type(fix))
     }
 
     /// The integer, when it is one of 64 bits.
-    pub(super) fn whole(&self) -> Option<i64> {
+    pub fn whole(&self) -> Option<i64> {
         let number = self.value.get_ref().as_integer()?;
         i64::from_str_radix(number.as_str(), number.radix()).ok()
     }
 
-    pub(super) fn text(&self, fix: &str) -> Result<&'a str, Problem> {
+    /// The text; a problem where it is none.
+    pub fn text(&self, fix: &str) -> Result<&'a str, Problem> {
         self.value.get_ref().as_str().ok_or_else(|| self.wrong_type(fix))
     }
 
-    pub(super) fn as_text(&self) -> Option<&'a str> {
+    /// The text, where it is one.
+    pub fn as_text(&self) -> Option<&'a str> {
         self.value.get_ref().as_str()
     }
 
-    pub(super) fn list(&self, fix: &str) -> Result<Vec<Entry<'a>>, Problem> {
+    /// The entries; a problem where it is no list, or has too many.
+    pub fn list(&self, fix: &str) -> Result<Vec<Entry<'a>>, Problem> {
         let items = self.value.get_ref().as_array().ok_or_else(|| self.wrong_type(fix))?;
         if items.len() > MAX_LIST {
             let what = format!("{} has {} entries", self.label, items.len());
@@ -206,7 +215,8 @@ impl<'a> Entry<'a> {
         Ok(items.iter().map(item).collect())
     }
 
-    pub(super) fn section(&self, name: &str) -> Result<Section<'a>, Problem> {
+    /// The table; a problem where it is none. `name` is how its header is written.
+    pub fn section(&self, name: &str) -> Result<Section<'a>, Problem> {
         let table = self.value.get_ref().as_table();
         let table = table.ok_or_else(|| self.wrong_type(&format!("write it as the table {name}")))?;
         Ok(Section { document: self.document, table, name: name.to_owned() })

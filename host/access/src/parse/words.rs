@@ -1,0 +1,69 @@
+//! Values that several tables have.
+
+use std::collections::BTreeSet;
+
+use scorpiox_document::{Entry, Problem, Section, list};
+use scorpiox_rules::{Invalid, NamePattern, shorten};
+
+/// Longest name of a group or a scope, in bytes.
+const MAX_WORD_BYTES: usize = 128;
+/// Longest name of a token, a rule or a workspace, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+
+/// A name that is given in the file: of a token, a rule, a workspace.
+pub(super) fn name(entry: &Entry<'_>, name: &str, kind: &str) -> Result<(), Problem> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
+    let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    if begins && name.len() <= MAX_NAME_BYTES && name.bytes().all(is_plain) {
+        return Ok(());
+    }
+    let what = format!("\"{}\" is not the name of a {kind}", shorten(name));
+    Err(entry
+        .problem(what, "write at most 64 letters, digits, `-`, `_`, `.` and `@`, a letter or digit first"))
+}
+
+/// `principals`, if it is there.
+pub(super) fn principals(section: &Section<'_>) -> Result<Option<Vec<NamePattern>>, Problem> {
+    let fix = "write a list of names, such as [\"ann\", \"ci-*\"]";
+    let read = |_: &Entry<'_>, text: &str| NamePattern::parse(text, "principal");
+    section.get("principals").map(|entry| list(&entry, fix, read)).transpose()
+}
+
+/// `groups`, if it is there.
+pub(super) fn groups(section: &Section<'_>) -> Result<Option<Vec<String>>, Problem> {
+    let fix = "write a list of groups, such as [\"developers\"]";
+    let read = |_: &Entry<'_>, text: &str| word(text, "group", |c| !c.is_control());
+    section.get("groups").map(|entry| list(&entry, fix, read)).transpose()
+}
+
+/// `scopes`; none where it is not there.
+pub(super) fn scopes(section: &Section<'_>) -> Result<BTreeSet<String>, Problem> {
+    let fix = "write a list of scopes, such as [\"tools:read\"]";
+    // What a scope may be: RFC 6749, 3.3.
+    let is_scope = |c: char| c.is_ascii_graphic() && !"\"\\".contains(c);
+    let read = |_: &Entry<'_>, text: &str| word(text, "scope", is_scope);
+    let scopes = section.get("scopes").map(|entry| list(&entry, fix, read)).transpose()?;
+    Ok(scopes.unwrap_or_default().into_iter().collect())
+}
+
+fn word(text: &str, kind: &str, may_have: impl Fn(char) -> bool) -> Result<String, Invalid> {
+    if !text.is_empty() && text.len() <= MAX_WORD_BYTES && text.chars().all(may_have) {
+        return Ok(text.to_owned());
+    }
+    let what = format!(
+        "{kind} \"{}\" is empty, longer than 128 bytes, or has a character that none has",
+        shorten(text)
+    );
+    Err(Invalid::new(what, "write it as it stands in the token"))
+}
+
+/// An absolute path of this machine.
+pub(super) fn path(entry: &Entry<'_>, example: &str) -> Result<String, Problem> {
+    let fix = format!("write an absolute path, such as \"{example}\"");
+    let text = entry.text(&fix)?;
+    let is_absolute = std::path::Path::new(text).is_absolute();
+    if is_absolute && !text.contains(char::is_control) {
+        return Ok(text.to_owned());
+    }
+    Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(text)), fix))
+}

@@ -1,0 +1,24 @@
+//! `[workspace.NAME]`.
+
+use scorpiox_document::{Entry, Problem};
+
+use super::words;
+use crate::served::{DEFAULT_WORKSPACE, ServedWorkspace};
+
+/// Reads the table of a workspace.
+pub fn read_workspace(name: &str, entry: &Entry<'_>) -> Result<ServedWorkspace, Problem> {
+    words::name(entry, name, "workspace")?;
+    let section = entry.section(&format!("[workspace.{name}]"))?;
+    section.only(&["path", "principals", "groups"])?;
+    let path = section.get("path").map(|entry| words::path(&entry, "/srv/projects/web")).transpose()?;
+    if name == DEFAULT_WORKSPACE && path.is_some() {
+        let what = format!("{} has a `path`", section.name());
+        return Err(entry.problem(what, "remove it: this one is where the server is started"));
+    }
+    if name != DEFAULT_WORKSPACE && path.is_none() {
+        let what = format!("{} has no `path`", section.name());
+        return Err(entry.problem(what, "write `path = \"/srv/projects/web\"`, or another folder"));
+    }
+    let (principals, groups) = (words::principals(&section)?, words::groups(&section)?);
+    Ok(ServedWorkspace { path, principals, groups, source: entry.key_source() })
+}

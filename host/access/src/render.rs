@@ -1,0 +1,143 @@
+//! The tables, as they would be written, each line with its source.
+
+use scorpiox_document::{Page, quote};
+use scorpiox_rules::{NamePattern, Source, Sourced};
+
+use crate::auth::{Auth, Jwt, KeysFrom};
+use crate::http::HttpPolicy;
+use crate::rules::AccessPolicy;
+use crate::served::ServedWorkspace;
+
+/// Writes `[http]`, if somebody wrote something of it.
+pub fn render_http(page: &mut Page, http: &HttpPolicy) {
+    if !http.is_set() {
+        return;
+    }
+    page.header("http", http.source);
+    if let Some(url) = &http.url {
+        page.line(&format!("url = {}", quote(&url.value)), url.source);
+    }
+    for (key, listed, origin) in
+        [("hosts", &http.hosts, http.hosts_origin), ("origins", &http.origins, http.origins_origin)]
+    {
+        if origin != Source::Builtin {
+            page.list(key, &texts(listed), origin);
+        }
+    }
+    if http.proxies_origin != Source::Builtin {
+        let proxies: Vec<_> = http.proxies.iter().map(|rule| (rule.to_string(), rule.source)).collect();
+        page.list("proxies", &proxies, http.proxies_origin);
+    }
+    if let Some(tls) = &http.tls {
+        page.header("http.tls", tls.source);
+        page.line(&format!("certificate = {}", quote(&tls.value.certificate)), tls.source);
+        page.line(&format!("key = {}", quote(&tls.value.key)), tls.source);
+    }
+    page.header("http.auth", http.auth.source);
+    auth(page, &http.auth);
+}
+
+fn texts(listed: &[Sourced<String>]) -> Vec<(String, Source)> {
+    listed.iter().map(|text| (text.value.clone(), text.source)).collect()
+}
+
+fn auth(page: &mut Page, auth: &Sourced<Auth>) {
+    let source = auth.source;
+    match &auth.value {
+        Auth::OwnToken => page.line("kind = \"token\"", source),
+        Auth::Nothing => page.line("kind = \"none\"", source),
+        Auth::Jwt(said) => {
+            page.line("kind = \"jwt\"", source);
+            jwt(page, said, source);
+        }
+        Auth::Tokens(tokens) => {
+            page.line("kind = \"token\"", source);
+            if tokens.is_empty() {
+                page.header("http.auth.tokens", source);
+            }
+            for (name, token) in tokens {
+                page.header(&format!("http.auth.tokens.{}", quote(name)), token.source);
+                let hash = token.value.sha256.iter().map(|byte| format!("{byte:02x}"));
+                page.line(&format!("sha256 = \"{}\"", hash.collect::<String>()), token.source);
+                words(page, "scopes", &token.value.scopes, token.source);
+                words(page, "groups", &token.value.groups, token.source);
+            }
+        }
+    }
+}
+
+fn jwt(page: &mut Page, jwt: &Jwt, source: Source) {
+    page.line(&format!("issuer = {}", quote(&jwt.issuer)), source);
+    words(page, "audiences", &jwt.audiences, source);
+    match &jwt.keys {
+        KeysFrom::File(path) => page.line(&format!("jwks_file = {}", quote(path)), source),
+        KeysFrom::Url(url) => page.line(&format!("jwks_url = {}", quote(url)), source),
+    }
+    let algorithms: Vec<_> = jwt.algorithms.iter().map(|algorithm| algorithm.name().to_owned()).collect();
+    words(page, "algorithms", &algorithms, source);
+    page.line(&format!("clock_skew = {}", jwt.clock_skew), source);
+    words(page, "scopes", &jwt.scopes, source);
+    if let Some(claim) = &jwt.groups_claim {
+        page.line(&format!("groups_claim = {}", quote(claim)), source);
+    }
+}
+
+/// A list of words, if there are some.
+fn words<'a>(page: &mut Page, key: &str, listed: impl IntoIterator<Item = &'a String>, source: Source) {
+    let listed: Vec<_> = listed.into_iter().map(|word| (word.clone(), source)).collect();
+    if !listed.is_empty() {
+        page.list(key, &listed, source);
+    }
+}
+
+/// For whom something is. A list without entries is for nobody.
+fn who(page: &mut Page, principals: Option<&[NamePattern]>, groups: Option<&[String]>, source: Source) {
+    if let Some(principals) = principals {
+        let listed: Vec<_> = principals.iter().map(|name| (name.to_string(), source)).collect();
+        page.list("principals", &listed, source);
+    }
+    if let Some(groups) = groups {
+        let listed: Vec<_> = groups.iter().map(|group| (group.clone(), source)).collect();
+        page.list("groups", &listed, source);
+    }
+}
+
+/// The table that lets in whoever shows a token: what a person writes into the policy.
+pub fn token_table(name: &str, sha256: &str, scopes: &[String]) -> String {
+    let mut table = format!("[http.auth.tokens.{}]\nsha256 = \"{sha256}\"\n", quote(name));
+    if !scopes.is_empty() {
+        let scopes: Vec<_> = scopes.iter().map(|scope| quote(scope)).collect();
+        table.extend(["scopes = [", &scopes.join(", "), "]\n"]);
+    }
+    table
+}
+
+/// Writes all `[access.NAME]`.
+pub fn render_access(page: &mut Page, access: &AccessPolicy) {
+    if let Some(outer) = &access.outer {
+        render_access(page, outer);
+    }
+    for (name, rule) in &access.rules {
+        page.header(&format!("access.{}", quote(name)), rule.source);
+        who(page, rule.principals.as_deref(), rule.groups.as_deref(), rule.source);
+        words(page, "scopes", &rule.scopes, rule.source);
+        let tools = |listed: &[Sourced<NamePattern>]| -> Vec<_> {
+            listed.iter().map(|tool| (tool.value.to_string(), tool.source)).collect()
+        };
+        if let Some(allow) = &rule.allow {
+            page.list("allow", &tools(allow), rule.allow_origin);
+        }
+        if !rule.deny.is_empty() {
+            page.list("deny", &tools(&rule.deny), rule.deny_origin);
+        }
+    }
+}
+
+/// Writes `[workspace.NAME]`.
+pub fn render_workspace(page: &mut Page, name: &str, workspace: &ServedWorkspace) {
+    page.header(&format!("workspace.{}", quote(name)), workspace.source);
+    if let Some(path) = &workspace.path {
+        page.line(&format!("path = {}", quote(path)), workspace.source);
+    }
+    who(page, workspace.principals.as_deref(), workspace.groups.as_deref(), workspace.source);
+}

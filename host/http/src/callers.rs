@@ -1,0 +1,254 @@
+//! Who calls: what a request shows, and whom that is known to be.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::HeaderMap;
+use hyper::header;
+use parking_lot::Mutex;
+use scorpiox_access::{Auth, HttpPolicy, Jwt, Principal};
+use scorpiox_jwt::{Expected, JwtError, verify};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use crate::admission::only;
+use crate::ended::now;
+use crate::files::Files;
+use crate::issuer::Issuer;
+
+/// Who shows the token that the program made.
+const OWNER: &str = "owner";
+/// Who calls where nobody has to show anything.
+const ANYBODY: &str = "anybody";
+/// Most tokens that are known again without their signatures.
+const MAX_KNOWN: usize = 4096;
+
+type Digest256 = [u8; 32];
+
+/// Why it is not known who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// Nothing was shown.
+    Missing,
+    /// What was shown is not good.
+    NotGood(String),
+    /// It is good, and not for this.
+    Insufficient(BTreeSet<String>),
+    /// It cannot be told at the moment. Why is nothing for strangers: it is logged.
+    Unavailable,
+}
+
+/// Who may call.
+pub(crate) enum Callers {
+    /// Whoever reaches the port.
+    Everybody(Arc<Principal>),
+    /// Whoever shows one of these tokens.
+    Tokens(Vec<(Digest256, Arc<Principal>)>),
+    /// Whoever shows a JWT of an issuer.
+    Issued(Box<Issued>),
+}
+
+pub(crate) struct Issued {
+    jwt: Jwt,
+    issuer: Arc<Issuer>,
+    known: Mutex<HashMap<Digest256, (Arc<Principal>, u64)>>,
+}
+
+/// What a request shows, before it is looked at closely.
+pub(crate) enum Shown<'a> {
+    /// It is known already whom that is.
+    Known(Arc<Principal>),
+    /// A token that has to be looked at.
+    Token(&'a str),
+    Nothing,
+}
+
+impl Callers {
+    /// Those of the policy; `issuer` fetches the keys of one.
+    pub(crate) fn of(
+        policy: &HttpPolicy,
+        files: &Files,
+        issuer: impl FnOnce(&Jwt) -> io::Result<Arc<Issuer>>,
+    ) -> io::Result<Self> {
+        Ok(match &policy.auth.value {
+            Auth::OwnToken => {
+                Self::Tokens(vec![(digest(&files.token()?), Arc::new(Principal::named(OWNER)))])
+            }
+            Auth::Tokens(tokens) => Self::Tokens(
+                tokens
+                    .iter()
+                    .map(|(name, token)| {
+                        let (scopes, groups) = (token.value.scopes.clone(), token.value.groups.clone());
+                        let principal = Principal { scopes, groups, ..Principal::named(name) };
+                        (token.value.sha256, Arc::new(principal))
+                    })
+                    .collect(),
+            ),
+            Auth::Jwt(jwt) => Self::Issued(Box::new(Issued {
+                issuer: issuer(jwt)?,
+                jwt: (**jwt).clone(),
+                known: Mutex::default(),
+            })),
+            Auth::Nothing => Self::Everybody(Arc::new(Principal::named(ANYBODY))),
+        })
+    }
+
+    /// Whether there can be several, of whom none is to keep the others out.
+    pub(crate) fn are_many(&self) -> bool {
+        match self {
+            Self::Everybody(_) => false,
+            Self::Tokens(tokens) => tokens.len() > 1,
+            Self::Issued(_) => true,
+        }
+    }
+
+    /// What a request shows. Costs little, whatever that is.
+    pub(crate) fn shown<'a>(&self, headers: &'a HeaderMap) -> Shown<'a> {
+        if let Self::Everybody(anybody) = self {
+            return Shown::Known(Arc::clone(anybody));
+        }
+        let token = only(headers, &header::AUTHORIZATION).and_then(bearer);
+        let Some(token) = token else {
+            return if headers.contains_key(header::AUTHORIZATION) {
+                Shown::Token("")
+            } else {
+                Shown::Nothing
+            };
+        };
+        let digest = digest(token);
+        let known = match self {
+            Self::Everybody(_) => None,
+            // All are compared, so that the time says nothing of which.
+            Self::Tokens(tokens) => tokens.iter().fold(None, |found, (known, principal)| {
+                if bool::from(known.ct_eq(&digest)) { Some(Arc::clone(principal)) } else { found }
+            }),
+            Self::Issued(issued) => issued.known(&digest),
+        };
+        known.map_or(Shown::Token(token), Shown::Known)
+    }
+
+    /// Whom a token is of that is not known yet.
+    pub(crate) async fn identify(&self, token: &str) -> Result<Arc<Principal>, Unknown> {
+        match self {
+            Self::Issued(issued) => issued.identify(token).await,
+            _ => Err(Unknown::NotGood("the token is none of this server's".to_owned())),
+        }
+    }
+}
+
+impl Issued {
+    fn known(&self, digest: &Digest256) -> Option<Arc<Principal>> {
+        // What the issuer took back is known no more.
+        let mut known = self.known.lock();
+        if self.issuer.has_news() {
+            known.clear();
+        }
+        let (principal, until) = known.get(digest)?;
+        (now() < *until).then(|| Arc::clone(principal))
+    }
+
+    async fn identify(&self, token: &str) -> Result<Arc<Principal>, Unknown> {
+        let claims = match self.verified(token).await? {
+            Err(JwtError::UnknownKey) if self.issuer.look_again().await => self.verified(token).await?,
+            verified => verified,
+        };
+        let claims = claims.map_err(|error| Unknown::NotGood(error.to_string()))?;
+        if !self.jwt.scopes.is_subset(&claims.scopes) {
+            return Err(Unknown::Insufficient(self.jwt.scopes.clone()));
+        }
+        let principal = Arc::new(Principal {
+            name: claims.subject,
+            issuer: Some(self.jwt.issuer.clone()),
+            groups: claims.groups,
+            scopes: claims.scopes,
+        });
+        let mut known = self.known.lock();
+        if known.len() >= MAX_KNOWN {
+            let now = now();
+            known.retain(|_, (_, until)| *until > now);
+            if known.len() >= MAX_KNOWN {
+                known.clear();
+            }
+        }
+        let until = claims.expires.saturating_add(self.jwt.clock_skew);
+        known.insert(digest(token), (Arc::clone(&principal), until));
+        Ok(principal)
+    }
+
+    async fn verified(&self, token: &str) -> Result<Result<scorpiox_jwt::Claims, JwtError>, Unknown> {
+        let keys = self.issuer.keys().await.map_err(|_| Unknown::Unavailable)?;
+        let expected = Expected {
+            issuer: &self.jwt.issuer,
+            audiences: &self.jwt.audiences,
+            now: now(),
+            clock_skew: self.jwt.clock_skew,
+            groups_claim: self.jwt.groups_claim.as_deref(),
+        };
+        Ok(verify(token, &keys, &self.jwt.algorithms, &expected))
+    }
+}
+
+/// The token of an `Authorization` header.
+fn bearer(authorization: &str) -> Option<&str> {
+    let (scheme, token) = authorization.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// As which a token is known.
+fn digest(token: &str) -> Digest256 {
+    Sha256::digest(token).into()
+}
+
+/// The same, as a policy writes it.
+pub fn sha256(token: &str) -> String {
+    digest(token).iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// How long a peer waits whose tokens were not good too often.
+pub(crate) const PAUSE: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn only_the_token_itself_is_known() {
+        let callers = Callers::Tokens(vec![
+            (digest("scorpiox_abc"), Arc::new(Principal::named("ann"))),
+            (digest("scorpiox_def"), Arc::new(Principal::named("bob"))),
+        ]);
+        let shown = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).expect("a header"));
+            }
+            match callers.shown(&headers) {
+                Shown::Known(principal) => Some(principal.name.clone()),
+                _ => None,
+            }
+        };
+        assert_eq!(shown(&["Bearer scorpiox_abc"]).as_deref(), Some("ann"));
+        assert_eq!(shown(&["bearer  scorpiox_def"]).as_deref(), Some("bob"));
+        for other in [
+            "scorpiox_abc",
+            "Basic scorpiox_abc",
+            "Bearer scorpiox_ab",
+            "Bearer ",
+            "",
+            "Bearer scorpiox_abcd",
+        ] {
+            assert_eq!(shown(&[other]), None, "{other}");
+        }
+        assert_eq!(shown(&["Bearer scorpiox_abc", "Bearer scorpiox_abc"]), None, "which of both?");
+    }
+}

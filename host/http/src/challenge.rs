@@ -1,0 +1,186 @@
+//! What a client is told that may not come in: how it gets in (RFC 6750), and where it asks for that (RFC 9728).
+
+use std::collections::BTreeSet;
+
+use hyper::header::{self, HeaderValue};
+use hyper::{Method, StatusCode};
+use scorpiox_access::{Auth, HttpPolicy};
+use scorpiox_mcp::RpcError;
+use scorpiox_rpc::Id;
+use serde_json::json;
+
+use crate::answer::{self, Answer};
+use crate::callers::{PAUSE, Unknown};
+use crate::endpoint::PATH;
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// How clients of a server get in.
+pub(crate) struct Challenge {
+    /// What clients call the server, without the path of the endpoint; none where tokens are given by hand.
+    base: Option<Base>,
+    issuer: String,
+    scopes: BTreeSet<String>,
+    /// Where a token comes from that is given by hand.
+    hint: &'static str,
+}
+
+struct Base {
+    /// Such as `https://mcp.example.com`.
+    origin: String,
+    /// What stands before the path of the endpoint.
+    prefix: String,
+}
+
+impl Challenge {
+    /// That of a policy.
+    pub(crate) fn of(policy: &HttpPolicy) -> Self {
+        let Auth::Jwt(jwt) = &policy.auth.value else {
+            let hint = match policy.auth.value {
+                Auth::OwnToken => "; `scorpiox-code config --http` prints it",
+                _ => "; who runs the server gives you one",
+            };
+            return Self { base: None, issuer: String::new(), scopes: BTreeSet::new(), hint };
+        };
+        let base = policy.url.as_ref().and_then(|url| {
+            let parsed = url::Url::parse(&url.value).ok()?;
+            let prefix = parsed.path().strip_suffix(PATH)?.to_owned();
+            Some(Base { origin: parsed.origin().ascii_serialization(), prefix })
+        });
+        Self { base, issuer: jwt.issuer.clone(), scopes: jwt.scopes.clone(), hint: "" }
+    }
+
+    /// Whether a path is one at which clients look for that.
+    pub(crate) fn is_well_known(path: &str) -> bool {
+        path.starts_with(WELL_KNOWN)
+    }
+
+    /// The answer to a request for what is to be known of the server before one may come in, if it is one.
+    pub(crate) fn metadata(&self, method: &Method, path: &str) -> Option<Answer> {
+        let base = self.base.as_ref()?;
+        let rest = path.strip_prefix(WELL_KNOWN)?;
+        if ![Method::GET, Method::HEAD].contains(method) {
+            let mut refused = answer::refused(StatusCode::METHOD_NOT_ALLOWED, "this is read by GET");
+            refused.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return Some(refused);
+        }
+        let endpoint = match rest.strip_prefix(&base.prefix).unwrap_or(rest) {
+            "" | "/" => PATH,
+            endpoint if crate::served::name_in(endpoint).is_some() => endpoint,
+            _ => return Some(answer::refused(StatusCode::NOT_FOUND, "no endpoint of this server is there")),
+        };
+        let document = json!({
+            "resource": format!("{}{}{endpoint}", base.origin, base.prefix),
+            "authorization_servers": [self.issuer],
+            "scopes_supported": self.scopes,
+            "bearer_methods_supported": ["header"],
+            "resource_name": "scorpiox-code",
+        });
+        Some(answer::json(StatusCode::OK, document.to_string().into_bytes()))
+    }
+
+    /// The answer to a request of nobody who is known.
+    pub(crate) fn refuse(&self, path: &str, unknown: &Unknown) -> Answer {
+        match unknown {
+            Unknown::Missing => {
+                let why = format!("a token is needed: Authorization: Bearer TOKEN{}", self.hint);
+                self.refusal(
+                    StatusCode::UNAUTHORIZED,
+                    path,
+                    None,
+                    &self.scopes,
+                    &RpcError::invalid_request(why),
+                    None,
+                )
+            }
+            Unknown::NotGood(why) => {
+                let error = RpcError::invalid_request(format!("{why}{}", self.hint));
+                self.refusal(
+                    StatusCode::UNAUTHORIZED,
+                    path,
+                    Some("invalid_token"),
+                    &self.scopes,
+                    &error,
+                    None,
+                )
+            }
+            Unknown::Insufficient(scopes) => {
+                let error = RpcError::invalid_request("the token is not good for this server".to_owned());
+                self.insufficient(path, scopes, &error, None)
+            }
+            Unknown::Unavailable => answer::refused(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "nobody new can be let in: the keys of the tokens' issuer cannot be read at the moment",
+            ),
+        }
+    }
+
+    /// The answer to a request whose sender needs other scopes.
+    pub(crate) fn insufficient(
+        &self,
+        path: &str,
+        scopes: &BTreeSet<String>,
+        error: &RpcError,
+        id: Option<&Id<'_>>,
+    ) -> Answer {
+        let kind = (!scopes.is_empty()).then_some("insufficient_scope");
+        self.refusal(StatusCode::FORBIDDEN, path, kind, scopes, error, id)
+    }
+
+    fn refusal(
+        &self,
+        status: StatusCode,
+        path: &str,
+        kind: Option<&str>,
+        scopes: &BTreeSet<String>,
+        error: &RpcError,
+        id: Option<&Id<'_>>,
+    ) -> Answer {
+        let mut refused = answer::error(status, id, error);
+        if status == StatusCode::FORBIDDEN && kind.is_none() {
+            return refused;
+        }
+        let mut parts = Vec::new();
+        if let Some(kind) = kind {
+            parts.push(format!("error=\"{kind}\""));
+            parts.push(format!("error_description=\"{}\"", quoted(error.message())));
+        }
+        if !scopes.is_empty() {
+            let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
+            parts.push(format!("scope=\"{}\"", scopes.join(" ")));
+        }
+        if let Some(base) = &self.base {
+            parts.push(format!("resource_metadata=\"{}{WELL_KNOWN}{}{path}\"", base.origin, base.prefix));
+        }
+        let challenge =
+            if parts.is_empty() { "Bearer".to_owned() } else { format!("Bearer {}", parts.join(", ")) };
+        let challenge = HeaderValue::try_from(challenge).unwrap_or(HeaderValue::from_static("Bearer"));
+        refused.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        refused
+    }
+}
+
+/// What may stand in a quoted text: RFC 6750, 3.
+fn quoted(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c == '"' || c == '\\' {
+                '\''
+            } else if (' '..='~').contains(&c) {
+                c
+            } else {
+                '?'
+            }
+        })
+        .collect()
+}
+
+/// The answer to a peer whose tokens were not good too often.
+pub(crate) fn too_many() -> Answer {
+    let mut refused = answer::refused(
+        StatusCode::TOO_MANY_REQUESTS,
+        "too many requests came from here with tokens that are not good",
+    );
+    refused.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(PAUSE.as_secs()));
+    refused
+}

@@ -1,0 +1,225 @@
+//! The keys of an issuer, as they are now.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::RwLock;
+use scorpiox_access::{Jwt, KeysFrom};
+use scorpiox_executor::AsyncRuntime;
+use scorpiox_jwt::Keys;
+use scorpiox_paths::{Stamp, others_can_change};
+use scorpiox_policy::{HostRule, NetworkRule, Source, Sourced, WebPattern, WebPolicy, WebRule};
+use scorpiox_web::{Fetcher, Method, Request, Waited};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+use url::Url;
+
+/// How long keys from an address are good before they are asked for again.
+const FRESH_TIME: Duration = Duration::from_mins(10);
+/// How long they are good while they cannot be asked for.
+const STALE_TIME: Duration = Duration::from_hours(1);
+/// A token with a key that is not known makes them be asked for no sooner than this.
+const PAUSE: Duration = Duration::from_mins(1);
+/// A file that cannot be used is read again no sooner than this.
+const FILE_PAUSE: Duration = Duration::from_secs(1);
+/// How long the issuer may take.
+const FETCH_TIME: Duration = Duration::from_secs(10);
+/// Largest key set, in bytes.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Where keys come from, and those that came.
+pub(crate) struct Issuer {
+    source: KeySource,
+    handle: Handle,
+    current: RwLock<Option<Current>>,
+    /// Held by who looks for new ones.
+    looking: Mutex<Option<Instant>>,
+    has_news: AtomicBool,
+}
+
+#[derive(Clone)]
+struct Current {
+    keys: Arc<Keys>,
+    since: Instant,
+    stamp: Option<Stamp>,
+}
+
+enum KeySource {
+    File(PathBuf),
+    Url(String, Arc<Fetcher>),
+}
+
+impl Issuer {
+    /// The issuer of a policy. A file is read at once: one that cannot be used is an error.
+    pub(crate) fn new(jwt: &Jwt, runtime: Arc<AsyncRuntime>) -> io::Result<Arc<Self>> {
+        let handle = runtime.handle().map_err(io::Error::other)?.clone();
+        let source = match &jwt.keys {
+            KeysFrom::File(path) => KeySource::File(path.into()),
+            KeysFrom::Url(url) => {
+                let policy = only_to(url).map_err(io::Error::other)?;
+                KeySource::Url(url.clone(), Arc::new(Fetcher::new(policy, runtime)))
+            }
+        };
+        let issuer = Self {
+            source,
+            handle,
+            current: RwLock::default(),
+            looking: Mutex::default(),
+            has_news: AtomicBool::new(false),
+        };
+        if let KeySource::File(path) = &issuer.source {
+            let (keys, stamp) = read(path).map_err(io::Error::other)?;
+            issuer.take(keys, Some(stamp));
+        }
+        Ok(Arc::new(issuer))
+    }
+
+    /// Whether there are other keys than when it was asked last.
+    pub(crate) fn has_news(&self) -> bool {
+        self.has_news.swap(false, Ordering::AcqRel)
+    }
+
+    /// The keys, asked for anew where they are old.
+    pub(crate) async fn keys(self: &Arc<Self>) -> Result<Arc<Keys>, String> {
+        let current = self.current.read().clone();
+        if let Some(current) = &current
+            && self.is_fresh(current)
+        {
+            return Ok(Arc::clone(&current.keys));
+        }
+        let failed = self.look(current.as_ref().map(|current| current.since)).await.err();
+        match (self.current.read().as_ref(), failed) {
+            (Some(current), None) => Ok(Arc::clone(&current.keys)),
+            (Some(current), Some(_)) if current.since.elapsed() < STALE_TIME => Ok(Arc::clone(&current.keys)),
+            (_, failed) => Err(failed.unwrap_or_else(|| "the keys of the issuer are not known".to_owned())),
+        }
+    }
+
+    /// Looks for new keys, since a token has one that is not known; whether there were some.
+    pub(crate) async fn look_again(self: &Arc<Self>) -> bool {
+        if matches!(self.source, KeySource::File(_)) {
+            // It was looked at a moment ago.
+            return false;
+        }
+        let since = self.current.read().as_ref().map(|current| current.since);
+        self.look(since).await.is_ok()
+    }
+
+    fn is_fresh(&self, current: &Current) -> bool {
+        match &self.source {
+            KeySource::File(path) => {
+                path.metadata().is_ok_and(|about| Some(Stamp::of(&about)) == current.stamp)
+            }
+            KeySource::Url(..) => current.since.elapsed() < FRESH_TIME,
+        }
+    }
+
+    /// Reads or fetches the keys, unless somebody did meanwhile or a moment ago.
+    async fn look(self: &Arc<Self>, known: Option<Instant>) -> Result<(), String> {
+        let mut looking = self.looking.lock().await;
+        if self.current.read().as_ref().map(|current| current.since) != known {
+            return Ok(());
+        }
+        let pause = match self.source {
+            KeySource::File(_) => FILE_PAUSE,
+            KeySource::Url(..) => PAUSE,
+        };
+        if looking.is_some_and(|looked| looked.elapsed() < pause) {
+            return Err("the keys of the issuer were asked for a moment ago".to_owned());
+        }
+        *looking = Some(Instant::now());
+        let issuer = Arc::clone(self);
+        let found = self.handle.spawn_blocking(move || issuer.find()).await;
+        let found = found.map_err(|error| format!("the keys of the issuer cannot be read: {error}"))?;
+        match found {
+            Ok((keys, stamp)) => {
+                if matches!(self.source, KeySource::File(_)) {
+                    // The next change is seen at once.
+                    *looking = None;
+                }
+                self.take(keys, stamp);
+                Ok(())
+            }
+            Err(error) => {
+                tracing::warn!("{error}");
+                Err(error)
+            }
+        }
+    }
+
+    fn take(&self, keys: Keys, stamp: Option<Stamp>) {
+        let mut current = self.current.write();
+        let is_new = current.as_ref().is_none_or(|current| *current.keys != keys);
+        self.has_news.fetch_or(is_new, Ordering::AcqRel);
+        *current = Some(Current { keys: Arc::new(keys), since: Instant::now(), stamp });
+    }
+
+    fn find(&self) -> Result<(Keys, Option<Stamp>), String> {
+        match &self.source {
+            KeySource::File(path) => read(path).map(|(keys, stamp)| (keys, Some(stamp))),
+            KeySource::Url(url, fetcher) => fetch(url, fetcher).map(|keys| (keys, None)),
+        }
+    }
+}
+
+/// What decides who is let in is changed by nobody else.
+fn read(path: &PathBuf) -> Result<(Keys, Stamp), String> {
+    let told = |why: &dyn std::fmt::Display| format!("the keys in {} cannot be used: {why}", path.display());
+    let file = File::open(path).map_err(|error| told(&error))?;
+    if let Some(why) = others_can_change(&file).map_err(|error| told(&error))? {
+        return Err(told(&why));
+    }
+    let stamp = Stamp::of(&file.metadata().map_err(|error| told(&error))?);
+    let mut json = Vec::new();
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut json).map_err(|error| told(&error))?;
+    if json.len() > MAX_BYTES {
+        return Err(told(&"it is larger than 1 MiB"));
+    }
+    Keys::parse(&json).map(|keys| (keys, stamp)).map_err(|error| told(&error))
+}
+
+fn fetch(url: &str, fetcher: &Fetcher) -> Result<Keys, String> {
+    let told = |why: &dyn std::fmt::Display| format!("the keys at {url} cannot be used: {why}");
+    let mut pending = fetcher.pending(None).map_err(|error| told(&error))?;
+    pending.begin(Request {
+        method: Method::Get,
+        url: url.to_owned(),
+        headers: vec![("accept".to_owned(), "application/jwk-set+json, application/json".to_owned())],
+        body: Vec::new(),
+        timeout: FETCH_TIME,
+        cached: false,
+    });
+    let response = match pending.next(FETCH_TIME, None) {
+        Waited::Finished(_, response) => response.map_err(|error| told(&error))?,
+        Waited::Nothing | Waited::Stopped => return Err(told(&"nothing came in time")),
+    };
+    if response.status != 200 {
+        return Err(told(&format!("the status is {}", response.status)));
+    }
+    if response.body.len() > MAX_BYTES {
+        return Err(told(&"it is larger than 1 MiB"));
+    }
+    Keys::parse(&response.body).map_err(|error| told(&error))
+}
+
+/// To the host of that address alone. The operator named it, so that it may be in a private network.
+fn only_to(url: &str) -> Result<WebPolicy, String> {
+    let parsed = Url::parse(url).ok();
+    let host =
+        parsed.as_ref().and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+    let (host, port) = host.ok_or_else(|| format!("{url} has no host"))?;
+    let networks = ["0.0.0.0/0", "::/0"].map(|network| NetworkRule::parse(network, Source::Builtin));
+    let networks = networks.into_iter().collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+    let rule = HostRule::parse(&format!("{host}:{port}"), Source::Builtin);
+    let pattern = WebPattern::Host(rule.map_err(|error| error.to_string())?);
+    Ok(WebPolicy {
+        allow: vec![WebRule { pattern, source: Source::Builtin }],
+        allow_private: networks,
+        enabled: Sourced::builtin(true),
+        ..scorpiox_policy::Policy::builtin().web
+    })
+}

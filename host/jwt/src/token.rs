@@ -1,0 +1,99 @@
+//! A token, through its checks.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use scorpiox_access::Algorithm;
+
+use crate::claims::{Claims, Expected};
+use crate::keys::Keys;
+use crate::object::Object;
+
+/// Longest token, in bytes.
+const MAX_TOKEN_BYTES: usize = 16 * 1024;
+/// Most keys that are tried for a token that names none.
+const MAX_TRIED: usize = 4;
+
+/// Why a token is not good.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JwtError {
+    /// It is no JWT.
+    #[error("the token is no JWT")]
+    NoJwt,
+    /// It is signed otherwise than it may be, or not at all.
+    #[error("the token is signed with an algorithm that is not accepted")]
+    Algorithm,
+    /// It wants something of who reads it that this program does not know.
+    #[error("the token has a header that is not understood")]
+    Header,
+    /// None of the keys is the one that it names.
+    #[error("the token is signed with a key that its issuer does not publish")]
+    UnknownKey,
+    /// The signature is not that of the key.
+    #[error("the signature of the token is not its issuer's")]
+    Signature,
+    /// Somebody else made it.
+    #[error("the token is of another issuer")]
+    Issuer,
+    /// It is for somebody else.
+    #[error("the token was issued for another server")]
+    Audience,
+    /// Its time is over.
+    #[error("the token has expired")]
+    Expired,
+    /// Its time has not begun.
+    #[error("the token is not valid yet")]
+    NotYet,
+    /// It does not say something that it has to.
+    #[error("the token has no `{0}`")]
+    Missing(&'static str),
+    /// It says something in a way that cannot be read.
+    #[error("`{0}` of the token cannot be read")]
+    Malformed(String),
+}
+
+/// What a token says, if it is good.
+pub fn verify(
+    token: &str,
+    keys: &Keys,
+    algorithms: &[Algorithm],
+    expected: &Expected<'_>,
+) -> Result<Claims, JwtError> {
+    if token.len() > MAX_TOKEN_BYTES {
+        return Err(JwtError::NoJwt);
+    }
+    let (signed, signature) = token.rsplit_once('.').ok_or(JwtError::NoJwt)?;
+    let (header, payload) = signed.split_once('.').ok_or(JwtError::NoJwt)?;
+    if payload.contains('.') {
+        return Err(JwtError::NoJwt);
+    }
+    let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| JwtError::NoJwt);
+    let header = Object::parse(&decoded(header)?).ok_or(JwtError::NoJwt)?;
+    let algorithm = header.text("alg").and_then(Algorithm::named);
+    let algorithm =
+        algorithm.filter(|algorithm| algorithms.contains(algorithm)).ok_or(JwtError::Algorithm)?;
+    check_header(&header)?;
+    let meant = keys.meant(header.text("kid"), algorithm);
+    if meant.is_empty() {
+        return Err(JwtError::UnknownKey);
+    }
+    let signature = decoded(signature)?;
+    if !meant.iter().take(MAX_TRIED).any(|key| key.signed(signed.as_bytes(), &signature)) {
+        return Err(JwtError::Signature);
+    }
+    let payload = Object::parse(&decoded(payload)?).ok_or(JwtError::NoJwt)?;
+    Claims::read(&payload, expected)
+}
+
+/// A token for something else is none for this, and what it calls critical has to be understood: RFC 7515, 4.1.11.
+fn check_header(header: &Object) -> Result<(), JwtError> {
+    let kinds = ["jwt", "at+jwt", "application/at+jwt", "application/jwt"];
+    let is_token = match header.0.get("typ") {
+        None => true,
+        Some(kind) => kind.as_str().is_some_and(|kind| kinds.contains(&kind.to_ascii_lowercase().as_str())),
+    };
+    let names_key = header.0.get("kid").is_none_or(serde_json::Value::is_string);
+    if is_token && names_key && !header.0.contains_key("crit") { Ok(()) } else { Err(JwtError::Header) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! `[http]`, `[access]` and `[workspace]`.
+
+use scorpiox_access::{Algorithm, Auth, KeysFrom, Principal};
+
+use super::*;
+use crate::render;
+
+const HASH: &str = "9c56cc51b374c3ba189210d5b6d4bf57790d351c96c47c02190ecf1e430635ab";
+
+const JWT: &str = "[http]\nurl = \"https://mcp.example.com/mcp\"\nhosts = [\"mcp.internal\"]\norigins = [\"https://a.example.com\"]\n\
+                   proxies = [\"10.0.0.0/8\"]\n[http.tls]\ncertificate = \"/etc/c.pem\"\nkey = \"/etc/k.pem\"\n[http.auth]\n\
+                   kind = \"jwt\"\nissuer = \"https://login.example.com\"\naudiences = [\"api://mcp\"]\n\
+                   jwks_url = \"https://login.example.com/certs\"\nalgorithms = [\"ES256\"]\nclock_skew = 5\nscopes = [\"mcp\"]\n\
+                   groups_claim = \"groups\"\n";
+
+fn tokens() -> String {
+    format!(
+        "[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{HASH}\"\nscopes = [\"run\"]\n\
+         groups = [\"dev\"]\n[access.a]\nprincipals = []\nallow = [\"Bash\"]\ndeny = [\"Read*\"]\n[access.b]\ngroups = [\"ops\"]\n\
+         scopes = [\"x\", \"y\"]\nallow = []\n[workspace.web]\npath = \"/srv/web\"\nprincipals = [\"ann\", \"c*\"]\n\
+         [workspace.default]\ngroups = [\"ops\"]\n"
+    )
+}
+
+fn read(text: &str) -> Policy {
+    parse(&format!("version = 1\n{text}")).unwrap()
+}
+
+#[test]
+fn without_a_table_the_token_of_the_program_lets_in() {
+    let policy = Policy::builtin();
+    assert_eq!(policy.http.auth.value, Auth::OwnToken);
+    assert!(!policy.http.is_set() && policy.access.is_empty() && policy.served.is_empty());
+    assert_eq!(read("[http.auth]\nkind = \"token\"").http.auth.value, Auth::OwnToken);
+}
+
+#[test]
+fn an_issuer_is_read() {
+    let policy = read(JWT);
+    let Auth::Jwt(jwt) = &policy.http.auth.value else { panic!("{policy:?}") };
+    assert_eq!(jwt.keys, KeysFrom::Url("https://login.example.com/certs".to_owned()));
+    assert_eq!((jwt.algorithms.as_slice(), jwt.clock_skew), (&[Algorithm::Es256][..], 5));
+    let few = JWT.replace("algorithms = [\"ES256\"]\nclock_skew = 5\n", "");
+    let Auth::Jwt(jwt) = read(&few).http.auth.value else { panic!("no JWT") };
+    assert_eq!((jwt.algorithms.len(), jwt.clock_skew), (3, 60));
+}
+
+#[test]
+fn what_is_shown_reads_as_the_same_again() {
+    for text in [JWT.to_owned(), tokens(), "[http.auth]\nkind = \"none\"\n".to_owned()] {
+        let policy = read(&text);
+        let shown = render(&policy);
+        let again = parse(&shown).unwrap_or_else(|problem| panic!("{problem}\n{shown}"));
+        assert_eq!(render(&again).lines().count(), shown.lines().count(), "{shown}");
+        let plain = |policy: &Policy| {
+            render(policy)
+                .lines()
+                .map(|line| line.split(" # ").next().unwrap().trim_end().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(plain(&again), plain(&policy));
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_what_to_write() {
+    says(
+        "[http]\nport = 1",
+        "line 3: unknown key `port` in [http]; known keys are `url`, `hosts`, `origins`, `proxies`, `tls`, `auth`",
+    );
+    says(
+        "[http.auth]\nissuer = \"x\"",
+        "line 2: [http.auth] has no `kind`; known kinds are `token`, `jwt`, `none`",
+    );
+    says(
+        "[http.auth]\nkind = \"tokens\"",
+        "line 3: `kind` in [http.auth] is \"tokens\"; did you mean `token`? known kinds are `token`, `jwt`, `none`",
+    );
+    says(
+        "[http]\nurl = \"http://mcp.example.com/mcp\"",
+        "line 3: `url` in [http] is \"http://mcp.example.com/mcp\", and has to begin with https:// (http:// on this machine alone), \
+         and to end with /mcp; write the address that clients use, such as \"https://mcp.example.com/mcp\"",
+    );
+    says(
+        "[http.tls]\nkey = \"/k.pem\"",
+        "line 2: [http.tls] has no `certificate`; write `certificate = \"/etc/scorpiox/tls/certificate.pem\"`",
+    );
+    says(
+        "[access.a]\nprincipals = [\"ann\"]",
+        "line 2: [access.a] has neither `allow` nor `deny`; write which tools it opens or closes",
+    );
+    says(
+        "[workspace.web]\nprincipals = []",
+        "line 2: [workspace.web] has no `path`; write `path = \"/srv/projects/web\"`, or another folder",
+    );
+    says(
+        "[workspace.default]\npath = \"/srv\"",
+        "line 2: [workspace.default] has a `path`; remove it: this one is where the server is started",
+    );
+    for (text, words) in [
+        (JWT.replace("\"ES256\"", "\"HS256\""), "\"HS256\" is not supported"),
+        (JWT.replace("\"ES256\"", "\"none\""), "\"none\" is not supported"),
+        (JWT.replace("audiences = [\"api://mcp\"]", "audiences = []"), "has no `audiences`"),
+        (
+            JWT.replace("https://login.example.com/certs", "http://login.example.com/certs"),
+            "begins with https://",
+        ),
+        (JWT.replace("jwks_url", "jwks_file = \"/a\"\njwks_url"), "both `jwks_file` and `jwks_url`"),
+        (JWT.replace("url = \"https://mcp.example.com/mcp\"\n", ""), "has no `url`"),
+        (JWT.replace("clock_skew = 5", "clock_skew = 601"), "from 0 to 600"),
+        (JWT.replace("https://a.example.com", "https://a.example.com/"), "is not an origin"),
+        (JWT.replace("https://a.example.com", "null"), "is not an origin"),
+        (JWT.replace("\"mcp.internal\"", "\"*.internal\""), "is not the name of a host"),
+        (JWT.replace("\"mcp.internal\"", "\"mcp.internal:80\""), "is not the name of a host"),
+        (tokens().replace(HASH, &HASH[1..]), "is no SHA-256"),
+        (tokens().replace(HASH, &format!("{}g", &HASH[1..])), "is no SHA-256"),
+        (format!("{}[http.auth.tokens.bob]\nsha256 = \"{HASH}\"", tokens()), "is the same token as"),
+        (tokens().replace("\"run\"", "\"a b\""), "scope \"a b\" is empty"),
+        (tokens().replace("tokens.ann]", "tokens.\"a b\"]"), "is not the name of a token"),
+        ("[http]\nproxies = [\"10.0.0.1\"]\n[http.auth]\nkind = \"none\"".to_owned(), "lets everybody call"),
+        (
+            format!("[http.auth]\nkind = \"none\"\n[http.auth.tokens.a]\nsha256 = \"{HASH}\""),
+            "unknown key `tokens`",
+        ),
+    ] {
+        let problem = parse(&format!("version = 1\n{text}")).expect_err(words).to_string();
+        assert!(problem.contains(words) && problem.contains("line "), "{words}: {problem}");
+    }
+}
+
+#[test]
+fn all_mistakes_of_these_tables_are_told_at_once() {
+    let text = "version = 1\n[http.auth]\nkind = \"jwt\"\n[access.a]\ndeny = [1]\n[workspace.w]\n[web]\nenabled = 1\n";
+    let found: Vec<_> =
+        Policy::mistakes(text, Path::new("policy.toml")).into_iter().map(|problem| problem.line).collect();
+    assert_eq!(found, [Some(2), Some(5), Some(6), Some(8)]);
+}
+
+#[test]
+fn who_is_let_in_is_decided_for_all_and_tools_have_to_be_open_in_both_files() {
+    let places = Places::standard("/w".into(), None, Path::new("/home/me/.scorpiox"));
+    let meet = |managed: &str, own: &str| {
+        let text = |text: &str| format!("version = 1\n{text}");
+        let managed =
+            policy(&text(managed), Path::new("p"), Layer::Managed, Policy::builtin()).unwrap().for_all();
+        let own = policy(&text(own), Path::new("p"), Layer::Own, managed.clone()).unwrap();
+        managed.narrowed_by(&own, &places)
+    };
+    let both = meet(JWT, &tokens());
+    assert!(matches!(both.http.auth.value, Auth::Jwt(_)) && both.served.contains_key("web"));
+    let alone = meet("[web]\nenabled = true\n", &tokens());
+    assert!(matches!(alone.http.auth.value, Auth::Tokens(_)));
+    let ann = Principal::named("ann");
+    let rules = meet(
+        "[access.a]\nallow = [\"Bash\", \"ReadDocs\"]\n",
+        "[access.b]\nallow = [\"Bash\", \"PlanMode\"]\n",
+    );
+    for (tool, is_open) in [("Bash", true), ("ReadDocs", false), ("PlanMode", false)] {
+        assert_eq!(rules.access.check(&ann, tool, None).is_ok(), is_open, "{tool}");
+    }
+    let kept = meet("[access.a]\nallow = [\"Bash\"]\n", "[web]\nenabled = true\n");
+    assert!(kept.access.check(&ann, "ReadDocs", None).is_err());
+    let folders = meet("[workspace.web]\npath = \"/srv/web\"\n", "[workspace.own]\npath = \"/home/me\"\n");
+    assert_eq!(folders.served.keys().collect::<Vec<_>>(), ["web"]);
+}

@@ -1,0 +1,27 @@
+//! Tokens for clients over HTTP.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use scorpiox_access::token_table;
+use scorpiox_http::files::new_token;
+use scorpiox_http::sha256;
+use scorpiox_policy::Policy;
+use scorpiox_terminal::{self as terminal, Shown};
+
+/// Prints a new token, and what to write into the policy. Nothing is kept of it.
+pub(super) fn run(name: &str, scopes: &[String]) -> Result<ExitCode> {
+    let token = new_token()?;
+    let lines = token_table(name, &sha256(&token), scopes);
+    // A name or a scope that the policy does not take is said now.
+    let text = format!("version = 1\n[http.auth]\nkind = \"token\"\n{lines}");
+    Policy::parse(&text, std::path::Path::new("policy.toml"))
+        .map_err(|problem| anyhow::anyhow!("{}; {}", problem.what, problem.fix))?;
+    terminal::complain("Give this to its owner; it is shown once, and kept nowhere:");
+    terminal::print(&Shown::line(&token));
+    terminal::complain(
+        "Write these lines into policy.toml, below [http.auth] with kind = \"token\", and start the server again:",
+    );
+    terminal::print(&Shown::text(&lines));
+    Ok(ExitCode::SUCCESS)
+}

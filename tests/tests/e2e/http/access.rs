@@ -1,0 +1,273 @@
+//! Tokens with names, and what each may call.
+
+use scorpiox_tests::Program;
+use scorpiox_tests::http::Response;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+const ANN: &str = "token-of-ann-0123456789";
+const BOB: &str = "token-of-bob-0123456789";
+
+fn sha256(token: &str) -> String {
+    Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A server that ann and bob may call, ann with the scope `run`; `more` is the rest of the policy.
+fn program(more: &str) -> Program {
+    let program = Program::new();
+    let policy = format!(
+        "version = 1\n[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{}\"\nscopes = [\"run\"]\n\
+         [http.auth.tokens.bob]\nsha256 = \"{}\"\n{more}",
+        sha256(ANN),
+        sha256(BOB)
+    );
+    program.put("home/.scorpiox/policy.toml", policy);
+    program
+}
+
+const RULES: &str = "[access.all]\nallow = [\"TaskManager\", \"PlanMode\"]\n[access.runners]\nscopes = [\"run\"]\n\
+                     allow = [\"Bash\", \"BackgroundBash\", \"ReadBgOutput\", \"ListBgTasks\", \"KillBgTask\"]\n[access.not-bob]\nprincipals = [\"bob\"]\ndeny = [\"PlanMode\"]\n";
+
+fn names(response: &Response) -> Vec<String> {
+    let tools = response.json()["result"]["tools"].as_array().cloned().expect("a list");
+    tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_principal_sees_and_calls_the_tools_of_its_rules() {
+    let program = program(RULES);
+    let mut server = program.serve_http(0);
+    let ann = names(&server.shown(ANN).modern("tools/list", json!({})));
+    assert_eq!(
+        ann,
+        ["Bash", "TaskManager", "PlanMode", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"]
+    );
+    assert_eq!(names(&server.shown(BOB).modern("tools/list", json!({}))), ["TaskManager"]);
+    let listed = server.shown(BOB).modern("tools/list", json!({})).json();
+    assert_eq!(listed["result"]["cacheScope"], "private", "lists differ by principal");
+    // A rule that only needs a scope says which; what is denied says the line.
+    let refused =
+        server.shown(BOB).modern("tools/call", json!({ "name": "Bash", "arguments": { "command": "true" } }));
+    assert_eq!((refused.status, refused.json()["id"].clone()), (403, json!(1)), "{refused:?}");
+    let challenge = refused.header("www-authenticate").expect("a challenge");
+    assert!(
+        challenge.contains("error=\"insufficient_scope\"") && challenge.contains("scope=\"run\""),
+        "{challenge}"
+    );
+    let denied = server
+        .shown(BOB)
+        .modern("tools/call", json!({ "name": "PlanMode", "arguments": { "action": "status" } }));
+    assert_eq!((denied.status, denied.header("www-authenticate")), (403, None), "{denied:?}");
+    assert!(denied.body.contains("[access.not-bob] (policy.toml line "), "{denied:?}");
+    // In a session, too, and in a batch, where each message has an answer of its own.
+    for revision in ["2025-03-26", "2025-11-25"] {
+        let session = server.shown(BOB);
+        let id = initialized(&session.ask(server.post(&initialize(revision))));
+        let call = server.in_session(&id, 2, "tools/call", &json!({ "name": "PlanMode", "arguments": {} }));
+        assert_eq!(session.ask(call.clone()).status, 403, "{revision}");
+        if revision == "2025-03-26" {
+            let message = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "PlanMode" } });
+            let answers = session.ask(call.body(json!([message]).to_string())).json();
+            assert!(
+                answers[0]["error"]["message"].as_str().is_some_and(|why| why.contains("not-bob")),
+                "{answers}"
+            );
+        }
+    }
+    server.end();
+    let log = audit(&program);
+    let refused = log.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let refused: Vec<_> = refused.filter(|line| line["outcome"] == "refused").collect();
+    assert!(refused.len() >= 4 && refused.iter().all(|line| line["principal"] == "bob"), "{log}");
+    assert!(refused.iter().all(|line| line["uses"][0]["capability"] == "access"), "{log}");
+}
+
+#[cfg(unix)]
+fn audit(program: &Program) -> String {
+    std::fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit")
+}
+
+fn initialize(revision: &str) -> Value {
+    let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+    json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })
+}
+
+fn initialized(response: &Response) -> String {
+    response.header("mcp-session-id").unwrap_or_else(|| panic!("{response:?}")).to_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn what_one_principal_has_is_not_there_for_another() {
+    let program = program("");
+    let mut server = program.serve_http(0);
+    // A session.
+    let id = initialized(&server.shown(ANN).ask(server.post(&initialize("2025-11-25"))));
+    let list = server.in_session(&id, 1, "tools/list", &json!({}));
+    assert_eq!(server.shown(BOB).ask(list.clone()).status, 404);
+    assert_eq!(server.shown(BOB).ask(list.clone().method("DELETE").body("")).status, 404);
+    assert_eq!(server.shown(BOB).ask(server.listen(&id)).status, 404);
+    assert_eq!(server.shown(ANN).ask(list.clone()).status, 200);
+    // A command in the background.
+    let started = server.shown(ANN).text("BackgroundBash", json!({ "command": "echo of-ann; sleep 600" }));
+    assert!(started.contains("task 1"), "{started}");
+    assert!(server.shown(ANN).text("ListBgTasks", json!({})).contains("of-ann"));
+    assert!(!server.shown(BOB).text("ListBgTasks", json!({})).contains("of-ann"));
+    for tool in ["ReadBgOutput", "KillBgTask"] {
+        let answer = server.shown(BOB).text(tool, json!({ "task_id": 1 }));
+        assert!(answer.contains("no task 1") || answer.contains("no background tasks"), "{tool}: {answer}");
+    }
+    // Its own is there after a restart, too, and still no other's.
+    server.end();
+    let server = program.serve_http(0);
+    let list = server.in_session(&id, 1, "tools/list", &json!({}));
+    assert_eq!(server.shown(BOB).ask(list.clone()).status, 404);
+    assert_eq!(server.shown(ANN).ask(list).status, 200);
+}
+
+#[test]
+fn a_state_of_a_request_is_good_for_its_principal_alone() {
+    let program = program("");
+    let server = program.serve_http(0);
+    let questions = json!({ "questions": [{ "text": "Which?", "options": ["a", "b"] }] });
+    let arguments = json!({ "questions_json": questions.to_string() });
+    let capable = json!({ "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} } });
+    let params = json!({ "name": "AskUserQuestion", "arguments": arguments, "_meta": capable });
+    let asked = server.shown(ANN).modern("tools/call", params.clone()).json();
+    let state = asked["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{asked}"));
+    let key = asked["result"]["inputRequests"]
+        .as_object()
+        .and_then(|asks| asks.keys().next())
+        .expect("a question")
+        .clone();
+    let mut answered = params;
+    answered["requestState"] = json!(state);
+    answered["inputResponses"] = json!({ key: { "action": "decline" } });
+    let stranger = server.shown(BOB).modern("tools/call", answered.clone());
+    assert_eq!(stranger.code(), -32602, "{stranger:?}");
+    let own = server.shown(ANN).modern("tools/call", answered);
+    assert_eq!(own.json()["result"]["resultType"], "complete", "{own:?}");
+}
+
+#[test]
+fn a_token_with_a_name_is_the_only_one_that_is_good() {
+    let program = program("");
+    program.put("home/.scorpiox/http/token", "scorpiox_0123456789abcdef0123456789abcdef");
+    let server = program.serve_http(0);
+    assert_eq!(server.shown(ANN).modern("server/discover", json!({})).status, 200);
+    for other in ["scorpiox_0123456789abcdef0123456789abcdef", &sha256(ANN), "", "token-of-ann"] {
+        let refused = server.shown(other).modern("server/discover", json!({}));
+        assert_eq!(refused.status, 401, "{other}");
+        assert!(
+            refused.header("www-authenticate").is_some_and(|told| told.contains("invalid_token")),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn who_tries_too_many_tokens_waits_and_keeps_nobody_out() {
+    let program = program("");
+    let server = program.serve_http(0);
+    let tried: Vec<u16> = (0..80)
+        .map(|number| server.shown(&format!("wrong-{number}")).modern("server/discover", json!({})).status)
+        .collect();
+    let first = tried.iter().position(|status| *status == 429).expect("a pause");
+    assert!(first >= 30 && tried[..first].iter().all(|status| *status == 401), "{tried:?}");
+    let refused = server.shown("wrong").modern("server/discover", json!({}));
+    assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    assert_eq!(server.shown(ANN).modern("server/discover", json!({})).status, 200);
+}
+
+#[test]
+fn without_authentication_it_serves_this_machine_alone() {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[http.auth]\nkind = \"none\"\n");
+    let server = program.serve_http(0);
+    assert_eq!(server.ask(&server.modern("server/discover", json!({})).without("Authorization")).status, 200);
+    assert_eq!(
+        server.ask(&server.modern("server/discover", json!({})).with("Host", "evil.example.com")).status,
+        403
+    );
+    let (status, _, said) = program.run(&["serve", "--http", "0.0.0.0:0"]);
+    assert!(!status.success() && said.contains("lets everybody call"), "{said}");
+}
+
+#[test]
+fn other_machines_are_served_only_with_encryption() {
+    let program = program("");
+    let (status, _, said) = program.run(&["serve", "--http", "0.0.0.0:0"]);
+    assert!(!status.success() && said.contains("[http.tls]") && said.contains("proxies"), "{said}");
+    // A declared proxy encrypts; nobody else may connect.
+    let policy = std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
+    let with = |proxy: &str| {
+        policy.replace("[http.auth]\n", &format!("[http]\nproxies = [\"{proxy}\"]\n[http.auth]\n"))
+    };
+    program.put("home/.scorpiox/policy.toml", with("192.0.2.1"));
+    let mut server = program.serve_http_at("0.0.0.0:0");
+    server.address.set_ip([127, 0, 0, 1].into());
+    let mut stranger = server.connect();
+    stranger.send(&server.modern("server/discover", json!({})).bytes());
+    assert_eq!(stranger.rest(), "", "it is no proxy");
+    drop(server);
+    program.put("home/.scorpiox/policy.toml", with("127.0.0.0/8"));
+    let mut server = program.serve_http_at("0.0.0.0:0");
+    server.address.set_ip([127, 0, 0, 1].into());
+    assert_eq!(server.shown(ANN).modern("server/discover", json!({})).status, 200);
+}
+
+#[test]
+fn a_page_that_the_policy_names_may_call_from_a_browser() {
+    let program = program("[http]\norigins = [\"https://chat.example.com\"]\n");
+    let server = program.serve_http(0);
+    let page = "https://chat.example.com";
+    let ask = server.modern("server/discover", json!({})).with("Origin", page);
+    let asked = server.ask(
+        &ask.clone()
+            .method("OPTIONS")
+            .without("Authorization")
+            .body("")
+            .with("Access-Control-Request-Headers", "mcp-method"),
+    );
+    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, Some(page)), "{asked:?}");
+    assert_eq!(asked.header("access-control-allow-headers"), Some("mcp-method"));
+    let answered = server.shown(ANN).ask(ask.clone());
+    assert_eq!(
+        (answered.status, answered.header("access-control-allow-origin")),
+        (200, Some(page)),
+        "{answered:?}"
+    );
+    let other = server.ask(&ask.method("OPTIONS").with("Origin", "https://evil.example.com"));
+    assert_eq!((other.status, other.header("access-control-allow-origin")), (403, None), "{other:?}");
+}
+
+#[test]
+fn a_made_token_is_let_in_by_the_lines_that_are_printed_with_it() {
+    let program = Program::new();
+    let (status, printed, _) = program.run(&["token", "ann@example.com", "--scope", "run"]);
+    assert!(status.success());
+    let (token, lines) = printed.split_once('\n').expect("two parts");
+    program.put("home/.scorpiox/policy.toml", format!("version = 1\n[http.auth]\nkind = \"token\"\n{lines}"));
+    let server = program.serve_http(0);
+    assert_eq!(server.shown(token).modern("server/discover", json!({})).status, 200);
+    assert!(!printed.contains(&sha256("")) && printed.contains(&sha256(token)));
+    let (status, _, said) = program.run(&["token", "a b"]);
+    assert!(!status.success() && said.contains("not the name of a token"), "{said}");
+}
+
+#[test]
+fn the_rule_that_decides_about_a_principal_is_explained() {
+    let program = program(RULES);
+    let why = |arguments: &[&str]| {
+        let (status, out, error) = program.run(&[&["policy", "why", "tool"], arguments].concat());
+        (status.code(), format!("{out}{error}"))
+    };
+    let (code, said) = why(&["PlanMode", "--as", "ann"]);
+    assert!(code == Some(0) && said.contains("[access.all] (policy.toml line "), "{said}");
+    let (code, said) = why(&["PlanMode", "--as", "bob"]);
+    assert!(code == Some(1) && said.contains("[access.not-bob]"), "{said}");
+    let (code, said) = why(&["Bash", "--as", "bob"]);
+    assert!(code == Some(1) && said.contains("scopes run"), "{said}");
+    assert_eq!(why(&["Bash", "--as", "bob", "--scope", "run"]).0, Some(0));
+}

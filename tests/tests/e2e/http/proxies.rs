@@ -1,0 +1,160 @@
+//! Behind proxies that people use: nginx, which holds answers back, and haproxy, which spreads requests over two processes.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use scorpiox_tests::Program;
+use scorpiox_tests::http::HttpServer;
+use scorpiox_tests::program::ends_within;
+use serde_json::json;
+
+/// How long a proxy may take until it takes connections.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A proxy, which is a server for its clients. Ended when dropped.
+struct Proxy(HttpServer);
+
+impl Proxy {
+    fn start(mut command: Command, address: SocketAddr, token: &str) -> Self {
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let child: Child = child.unwrap_or_else(|error| panic!("{command:?}: {error}; install it"));
+        let begun = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            assert!(begun.elapsed() < PATIENCE, "{command:?} takes no connections");
+            std::thread::yield_now();
+        }
+        Self(HttpServer { child, address, token: token.to_owned() })
+    }
+
+    /// nginx as Debian has it, with its buffers on.
+    fn nginx(folder: &Path, backend: SocketAddr, token: &str) -> Self {
+        let address = free();
+        fs::create_dir_all(folder).expect("a folder");
+        let text = format!(
+            "user root; daemon off; pid nginx.pid; error_log error.log; events {{}}\nhttp {{\n  access_log off;\n  \
+             client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n  \
+             server {{\n    listen {address};\n    location / {{\n      proxy_pass http://{backend};\n      proxy_http_version 1.1;\n      \
+             proxy_set_header Connection \"\";\n      proxy_set_header Host $host;\n      \
+             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;\n      proxy_read_timeout 1h;\n    }}\n  }}\n}}\n"
+        );
+        fs::write(folder.join("nginx.conf"), text).expect("written");
+        let mut command = Command::new("nginx");
+        command.arg("-p").arg(folder).args(["-c", "nginx.conf", "-e", "error.log"]);
+        Self::start(command, address, token)
+    }
+
+    /// haproxy, each request to the next of these.
+    fn haproxy(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
+        let address = free();
+        fs::create_dir_all(folder).expect("a folder");
+        let mut text = format!(
+            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n  option redispatch\n  retries 10\n  \
+             retry-on conn-failure\nfrontend clients\n  bind {address}\n  default_backend servers\nbackend servers\n  \
+             balance roundrobin\n"
+        );
+        for (number, backend) in backends.iter().enumerate() {
+            text.push_str(&format!("  server s{number} {backend} check inter 200ms fall 1 rise 1\n"));
+        }
+        let path = folder.join("haproxy.cfg");
+        fs::write(&path, text).expect("written");
+        let mut command = Command::new("haproxy");
+        command.arg("-db").arg("-f").arg(path);
+        Self::start(command, address, token)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let process = rustix::process::Pid::from_child(&self.0.child);
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        let _ = ends_within(&mut self.0.child, PATIENCE);
+    }
+}
+
+/// A port that is free now.
+fn free() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
+}
+
+/// A call that takes a while, in a session, as a stream: its first event comes before its end.
+fn streams(server: &HttpServer, session: &str, release: &Path) {
+    let command = format!("echo begun; while [ ! -e {} ]; do sleep 0.05; done; echo done", release.display());
+    let params =
+        json!({ "name": "Bash", "arguments": { "command": command }, "_meta": { "progressToken": 7 } });
+    let mut stream = server.connect();
+    stream.send(&server.in_session(session, 9, "tools/call", &params).bytes());
+    let head = stream.head();
+    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")), "{head:?}");
+    let first = stream.message().expect("progress");
+    assert_eq!(first["method"], "notifications/progress", "{first}");
+    fs::write(release, "").expect("written");
+    let mut last = first;
+    while let Some(message) = stream.message() {
+        last = message;
+    }
+    assert!(
+        last["result"]["content"][0]["text"].as_str().is_some_and(|text| text.contains("done")),
+        "{last}"
+    );
+}
+
+#[test]
+fn a_session_lives_behind_nginx_over_a_restart_of_the_server() {
+    let program = Program::new();
+    let mut server = program.serve_http(0);
+    let proxy = Proxy::nginx(&program.home().join("nginx"), server.address, &server.token);
+    let session = proxy.0.session("2025-11-25", json!({}));
+    streams(&proxy.0, &session, &program.workspace().join("release"));
+    let discovered = proxy.0.ask(&proxy.0.modern("server/discover", json!({})));
+    assert_eq!(discovered.status, 200, "{discovered:?}");
+    // What a client is told unasked comes at once, though nginx holds answers back.
+    let mut told = proxy.0.connect();
+    told.send(
+        &proxy
+            .0
+            .modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }))
+            .bytes(),
+    );
+    assert_eq!(told.head().status, 200);
+    assert_eq!(told.message().expect("a message")["method"], "notifications/subscriptions/acknowledged");
+    let port = server.address.port();
+    server.end();
+    let gone = proxy.0.ask(&proxy.0.in_session(&session, 2, "tools/list", &json!({})));
+    assert_eq!(gone.status, 502, "{gone:?}");
+    let _server = program.serve_http(port);
+    let listed = proxy.0.ask(&proxy.0.in_session(&session, 3, "tools/list", &json!({})));
+    assert!(listed.status == 200 && listed.body.contains("TaskManager"), "{listed:?}");
+}
+
+#[test]
+fn two_processes_behind_haproxy_serve_one_session() {
+    let program = Program::new();
+    let (mut one, two) = (program.serve_http(0), program.serve_http(0));
+    let proxy = Proxy::haproxy(&program.home().join("haproxy"), &[one.address, two.address], &one.token);
+    let session = proxy.0.session("2025-11-25", json!({}));
+    let task = |id: u64, arguments| {
+        let params = json!({ "name": "TaskManager", "arguments": arguments });
+        proxy.0.ask(&proxy.0.in_session(&session, id, "tools/call", &params))
+    };
+    for number in 0..10 {
+        let made = task(number, json!({ "action": "create", "query": "", "text": format!("task {number}") }));
+        assert_eq!(made.status, 200, "{made:?}");
+    }
+    streams(&proxy.0, &session, &program.workspace().join("release"));
+    // One of both ends, and the other goes on with all that was acknowledged.
+    one.end();
+    let listed = task(20, json!({ "action": "list", "query": "" }));
+    assert_eq!(listed.status, 200, "{listed:?}");
+    for number in 0..10 {
+        assert!(listed.body.contains(&format!("task {number}")), "{listed:?}");
+    }
+    // What was ended at one of them is over at both.
+    let one = program.serve_http(0);
+    let ended = one.ask(&one.in_session(&session, 30, "ping", &json!({})).method("DELETE").body(""));
+    assert_eq!(ended.status, 204, "{ended:?}");
+    let after = two.ask(&two.in_session(&session, 31, "tools/list", &json!({})));
+    assert_eq!(after.status, 404, "{after:?}");
+}
