@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures the program side by side with a floor written in C and an echo server made with
 # rmcp; `make bench` builds the program first. The table goes to target/bench.txt.
-# BENCH_QUICK=1 takes seconds, and only shows that the bench runs.
+# BENCH_QUICK=1 takes seconds, and only shows that the bench runs. BENCH_ROWS=http measures calls over HTTP alone.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

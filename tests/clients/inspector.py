@@ -1,6 +1,6 @@
 """The Inspector's command line as a client: `inspector.py ERA SESSION_FOLDER`.
 
-It starts the server anew for each request. It cannot cancel, and it refuses by itself to call a
+It starts the server anew for each request, or over HTTP begins a session for each. It cannot cancel, and it refuses by itself to call a
 tool that is not in the list.
 """
 
@@ -35,13 +35,16 @@ PATIENCE = 30
 class Inspector:
     """Runs the Inspector, once for each request."""
 
-    def __init__(self, era: str, session: Session) -> None:
+    def __init__(self, era: str, session: Session, served: "Served | None") -> None:
         self.options = ["--cli", "--format", "json", "--quiet", "--protocol-era", era]
-        self.server = session.server
+        if served:
+            header = f"Authorization: Bearer {served.token}"
+            self.options += ["--transport", "http", "--header", header]
+        self.target = [served.url] if served else ["--", session.server]
         self.environment = os.environ | {"HOME": str(session.folder / "home")}
 
     def run(self, method: str, *options: str) -> subprocess.CompletedProcess[str]:
-        command = ["node", str(PROGRAM), *self.options, "--method", method, *options, "--", self.server]
+        command = ["node", str(PROGRAM), *self.options, "--method", method, *options, *self.target]
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
 
     def lines(self, method: str, *options: str) -> list[Any]:
@@ -57,6 +60,21 @@ class Inspector:
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Any:
         return self.result("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments))
+
+
+class Served:
+    """The server over HTTP."""
+
+    def __init__(self, session: Session) -> None:
+        command = [session.server, "serve", "--http", "127.0.0.1:0"]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.url = next(word for word in line.split() if word.startswith("http://")).rstrip(";")
+        self.token = (session.folder / "home/.scorpiox/http/token").read_text().strip()
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.wait(PATIENCE)
 
 
 def tasks(inspector: Inspector, action: str, what: str = "") -> str:
@@ -131,8 +149,9 @@ def main() -> None:
     era, folder = sys.argv[1:]
     session = Session(folder)
     steps = Steps("inspector", era)
-    option, revision = ERAS[era]
-    inspector = Inspector(option, session)
+    option, revision = ERAS[era.removeprefix("http-")]
+    served = Served(session) if era.startswith("http-") else None
+    inspector = Inspector(option, session, served)
     with steps.step(f"agrees on {revision}"):
         equal(inspector.result("initialize")["protocolVersion"], revision)
     ordinary_steps(inspector, session, steps)
@@ -140,6 +159,8 @@ def main() -> None:
     wrong_steps(inspector, steps)
     if revision == "2026-07-28":
         skill_steps(inspector, session, steps)
+    if served:
+        served.end()
     sys.exit(steps.failed > 0)
 
 

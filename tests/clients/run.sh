@@ -188,11 +188,13 @@ done
 for era in initialize-2025-11-25 http-initialize-2025-11-25; do
     beside typescript-v1 $era 2 node "$here/typescript_v1.mjs"
 done
-for era in initialize-2025-11-25 auto discover-2026-07-28; do
+for era in initialize-2025-11-25 auto discover-2026-07-28 \
+    http-initialize-2025-11-25 http-auto http-discover-2026-07-28; do
     beside inspector $era 1 python3 "$here/inspector.py"
 done
 for era in initialize-2024-11-05 initialize-2025-03-26 initialize-2025-06-18 initialize-2025-11-25 \
-    initialize-2026-07-28 auto discover-2026-07-28; do
+    initialize-2026-07-28 auto discover-2026-07-28 \
+    http-initialize-2025-03-26 http-initialize-2025-06-18 http-initialize-2025-11-25 http-auto http-discover-2026-07-28; do
     beside rmcp $era 2 "$rust_clients/scorpiox-rmcp-client"
 done
 wait

@@ -117,6 +117,7 @@ impl Endpoint {
     ) -> Result<Arc<Principal>, Answer> {
         let found = match self.callers.shown(headers) {
             Shown::Known(principal) => return Ok(principal),
+            Shown::Again(token) => self.callers.identify(token).await,
             _ if !self.peers.may_try(peer) => return Err(challenge::too_many()),
             Shown::Token(token) => self.callers.identify(token).await,
             Shown::Nothing => Err(Unknown::Missing),

@@ -83,6 +83,11 @@ impl Issuer {
         self.has_news.swap(false, Ordering::AcqRel)
     }
 
+    /// Whether the keys are those that there are now, as far as is known without asking for them.
+    pub(crate) fn is_current(&self) -> bool {
+        self.current.read().as_ref().is_some_and(|current| self.is_fresh(current))
+    }
+
     /// The keys, asked for anew where they are old.
     pub(crate) async fn keys(self: &Arc<Self>) -> Result<Arc<Keys>, String> {
         let current = self.current.read().clone();

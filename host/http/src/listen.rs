@@ -12,12 +12,12 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
-use scorpiox_access::{Auth, HttpPolicy};
+use scorpiox_access::{Auth, HttpPolicy, KeysFrom};
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::Workspace;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Handle;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
@@ -42,6 +42,10 @@ const MAX_HEADERS: usize = 64;
 /// After an error of the system, such as too many open files, the next connection is waited for.
 const ERROR_TIME: Duration = Duration::from_millis(50);
 
+/// Threads that look after connections, and how many of them never run a call themselves: a call that waits for the
+/// writing of another process delays nobody.
+const THREADS: usize = 4;
+const SPARED: usize = 2;
 /// Connections of one peer at once, unless it is of this machine or a declared proxy.
 const MAX_OF_PEER: usize = 512;
 /// How long a client may take to agree on how it is encrypted.
@@ -53,7 +57,7 @@ pub struct Server {
     address: SocketAddr,
     token: Option<PathBuf>,
     is_secure: bool,
-    handle: Handle,
+    runtime: Runtime,
     ending: watch::Sender<bool>,
     connections: Arc<Semaphore>,
 }
@@ -70,11 +74,18 @@ impl Server {
         let first = Arc::clone(first);
         let policy = first.operator().policy().map_err(io::Error::other)?;
         check(address, &policy.http)?;
+        check_files(&policy.http, &workspaces)?;
         let files = Files::of(own_home);
-        let runtime = first.app().async_runtime();
-        let callers = Callers::of(&policy.http, &files, |jwt| Issuer::new(jwt, runtime))?;
+        let fetching = first.app().async_runtime();
+        let callers = Callers::of(&policy.http, &files, |jwt| Issuer::new(jwt, fetching))?;
         let certificate = policy.http.tls.as_ref().map(|tls| Certificate::read(&tls.value)).transpose()?;
-        let handle = first.app().async_handle().map_err(io::Error::other)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("http")
+            .enable_all()
+            .build()
+            .map_err(|error| io::Error::new(error.kind(), format!("no threads can be started: {error}")))?;
+        let handle = runtime.handle().clone();
         let listener = std::net::TcpListener::bind(address).map_err(|error| {
             io::Error::new(error.kind(), format!("{address} cannot be listened on: {error}"))
         })?;
@@ -89,7 +100,7 @@ impl Server {
         let endpoint = Arc::new(Endpoint {
             served: AllServed::new(workspaces, &policy.served),
             sessions: Sessions::new(Seal::of(&options.secret, "sessions"), files.ended()?),
-            places: Places::new(callers.are_many()),
+            places: Places::new(callers.are_many(), THREADS - SPARED),
             room: Room::new(),
             challenge: Challenge::of(&policy.http),
             callers,
@@ -108,7 +119,7 @@ impl Server {
         };
         let is_secure = door.certificate.is_some();
         handle.spawn(take(listener, door, is_ending));
-        Ok(Self { endpoint, address, token, is_secure, handle, ending, connections })
+        Ok(Self { endpoint, address, token, is_secure, runtime, ending, connections })
     }
 
     /// Where the token is that clients show, if the program made it.
@@ -135,7 +146,7 @@ impl Server {
             let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
             timeout(patience, self.connections.acquire_many(all)).await.is_ok()
         };
-        if !self.handle.block_on(all_gone) {
+        if !self.runtime.block_on(all_gone) {
             self.endpoint.sessions.all().iter().for_each(|client| client.session.stop_calls());
         }
         self.endpoint.sessions.all().iter().for_each(|client| client.end());
@@ -160,6 +171,33 @@ fn check(address: SocketAddr, http: &HttpPolicy) -> io::Result<()> {
             "policy.toml has neither [http.tls] with a certificate nor `proxies` in [http] that encrypt; write one of them, \
              or serve on 127.0.0.1",
         );
+    }
+    Ok(())
+}
+
+/// What decides who is let in, and what the server is known by, is nothing for commands to change.
+fn check_files(http: &HttpPolicy, workspaces: &[(String, Arc<Workspace>)]) -> io::Result<()> {
+    let keys = match &http.auth.value {
+        Auth::Jwt(jwt) => match &jwt.keys {
+            KeysFrom::File(path) => Some(path),
+            KeysFrom::Url(_) => None,
+        },
+        _ => None,
+    };
+    let tls = http.tls.iter().flat_map(|tls| [&tls.value.certificate, &tls.value.key]);
+    let files: Vec<_> = tls.chain(keys).map(Path::new).collect();
+    for (name, workspace) in workspaces {
+        let writable = workspace.operator().writable().map_err(io::Error::other)?;
+        let inside = files.iter().find(|file| {
+            let leads_to = dunce::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+            writable.covers(file) || writable.covers(&leads_to)
+        });
+        if let Some(file) = inside {
+            return Err(io::Error::other(format!(
+                "{} is where commands of the workspace {name} can write; put it where only you can",
+                file.display()
+            )));
+        }
     }
     Ok(())
 }

@@ -118,7 +118,7 @@ async fn modern_answer(
     if claims.method == LISTEN {
         endpoint.subscribed(&once.0, &stream);
     }
-    running::run(endpoint, Arc::clone(&once.0), body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&once.0), Some(claims), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             let status = modern::status(reply::error_code(&line, id));
@@ -216,16 +216,22 @@ async fn legacy_answer(
     }
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         let stream = Stream::passing();
-        running::run(endpoint, client, body, Arc::clone(&stream));
+        running::run(endpoint, client, None, body, Arc::clone(&stream));
         return answer::empty(StatusCode::ACCEPTED);
     }
-    spoken(endpoint, client, claims.id().is_some(), body).await
+    spoken(endpoint, client, Some(claims), body).await
 }
 
 /// Runs messages of a session; their answer, at once or as a stream that can be resumed.
-async fn spoken(endpoint: &Arc<Endpoint>, client: Arc<Client>, is_request: bool, body: Body) -> Answer {
+async fn spoken(
+    endpoint: &Arc<Endpoint>,
+    client: Arc<Client>,
+    claims: Option<&Claims>,
+    body: Body,
+) -> Answer {
+    let is_request = claims.is_some_and(|claims| claims.id().is_some());
     let (number, stream) = client.keep_stream();
-    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&client), claims, body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             client.forget_stream(number);
@@ -249,7 +255,7 @@ async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims,
     let client = Client::new(caller, &endpoint.options.secret);
     let stream = Stream::passing();
     let bytes = body.bytes.clone();
-    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&client), None, body, Arc::clone(&stream));
     let Beginning::Answer(line) = stream.beginning(BODY_TIME).await else {
         let error = RpcError::internal("the handshake took too long");
         return answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error);
@@ -319,5 +325,5 @@ async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, b
     if !client.session.takes_batches() {
         return answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone");
     }
-    spoken(endpoint, client, false, body).await
+    spoken(endpoint, client, None, body).await
 }

@@ -5,6 +5,7 @@
 //! checked outside of it.
 
 mod calls;
+mod http;
 mod measure;
 #[cfg(feature = "native")]
 mod parse;
@@ -165,9 +166,14 @@ fn main() -> Result<()> {
 }
 
 fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
+    // For who works on that alone.
+    if std::env::var_os("BENCH_ROWS").is_some_and(|rows| rows == "http") {
+        return http::rows(programs, effort);
+    }
     let starts = starts::measure(programs, effort)?;
     let mut rows = starts.start_rows();
     rows.extend(calls::rows(programs, effort)?);
+    rows.extend(http::rows(programs, effort)?);
     rows.extend(plugins::rows(programs, effort)?);
     rows.extend(tasks::rows(programs, effort)?);
     #[cfg(feature = "native")]

@@ -21,7 +21,7 @@ const SKILL: &str = "---\nname: greet\ndescription: Says hello to somebody.\n---
 
 /// A server that can be started, with a home and a workspace of its own.
 pub struct Program {
-    name: &'static str,
+    pub name: &'static str,
     binary: PathBuf,
     folder: PathBuf,
     variables: Vec<(&'static str, String)>,
@@ -73,7 +73,13 @@ impl Program {
         self.folder.join("workspace")
     }
 
-    fn command(&self) -> Command {
+    /// The program's own folder.
+    pub fn own_home(&self) -> PathBuf {
+        self.folder.join("home/.scorpiox")
+    }
+
+    /// What starts it, in its folders.
+    pub fn command(&self) -> Command {
         let home = self.folder.join("home");
         let mut parts = self.launcher.iter().chain([&self.binary]);
         let mut command = Command::new(parts.next().unwrap_or(&self.binary));

@@ -14,9 +14,14 @@
 //! rmcp's feature `local`, tokio's queue intervals and a `tracing` that is compiled out
 //! change nothing that can be measured. rmcp's own examples use `stdio` and `multi_thread`.
 
+use std::sync::Arc;
+
+use axum::serve::ListenerExt as _;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::transport::io::stdio_pipes;
 use rmcp::transport::stdio;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ServiceExt, schemars, tool, tool_router};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -40,8 +45,25 @@ impl Server {
     }
 }
 
+/// Serves over HTTP as its examples do it, on a free port.
+async fn serve_http() -> Result<(), Box<dyn std::error::Error>> {
+    let service = StreamableHttpService::new(
+        || Ok(Server),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    println!("serving at http://{}/mcp", listener.local_addr()?);
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?;
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     use tokio::runtime::Builder;
+    if std::env::args().nth(1).as_deref() == Some("http") {
+        return Builder::new_multi_thread().enable_all().build()?.block_on(serve_http());
+    }
     if std::env::var_os("RMCP_SETUP").is_some_and(|setup| setup == "fastest") {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {

@@ -8,13 +8,14 @@ use rmcp::model::{
     Implementation, ProgressNotificationParam, ProtocolVersion,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestHandle, RunningService};
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient, ServiceError};
 use serde_json::Value;
 use tokio::process::Command;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::session::Session;
+use crate::session::{Served, Session};
 use crate::steps::Outcome;
 
 /// Longest time for any one answer.
@@ -22,6 +23,7 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a session begins, and the revision that must come of it.
 pub struct Era {
+    is_over_http: bool,
     lifecycle: ClientLifecycleMode,
     /// What `initialize` offers, where there is one.
     offer: ProtocolVersion,
@@ -30,6 +32,7 @@ pub struct Era {
 
 impl Era {
     pub fn named(name: &str) -> Self {
+        let (name, is_over_http) = name.strip_prefix("http-").map_or((name, false), |name| (name, true));
         let newest = ProtocolVersion::V_2026_07_28;
         let preferred_versions = vec![newest.clone()];
         let (lifecycle, offer) = match name.strip_prefix("initialize-") {
@@ -44,7 +47,7 @@ impl Era {
             ClientLifecycleMode::Initialize if offer == newest => ProtocolVersion::V_2025_11_25,
             _ => offer.clone(),
         };
-        Self { lifecycle, offer, revision }
+        Self { is_over_http, lifecycle, offer, revision }
     }
 }
 
@@ -73,18 +76,29 @@ impl ClientHandler for Handler {
 
 pub struct Client {
     pub service: RunningService<RoleClient, Handler>,
+    /// The server that it talks with over HTTP.
+    _served: Option<Served>,
     progress: UnboundedReceiver<ProgressNotificationParam>,
 }
 
 impl Client {
     pub async fn connect(era: &Era, session: &Session) -> Outcome<Self> {
-        let builder = TokioChildProcess::builder(Command::new(session.server()));
-        let (transport, _) = builder.stderr(Stdio::inherit()).spawn()?;
         let (sender, progress) = unbounded_channel();
         let handler = Handler { offer: era.offer.clone(), progress: sender };
+        if era.is_over_http {
+            let served = session.serve_http().await?;
+            let config = StreamableHttpClientTransportConfig::with_uri(served.url.clone());
+            let config = config.auth_header(served.token.clone());
+            let transport = StreamableHttpClientTransport::from_config(config);
+            let serving = handler.serve_with_lifecycle(transport, era.lifecycle.clone());
+            let service = tokio::time::timeout(PATIENCE, serving).await??;
+            return Ok(Self { service, _served: Some(served), progress });
+        }
+        let builder = TokioChildProcess::builder(Command::new(session.server()));
+        let (transport, _) = builder.stderr(Stdio::inherit()).spawn()?;
         let serving = handler.serve_with_lifecycle(transport, era.lifecycle.clone());
         let service = tokio::time::timeout(PATIENCE, serving).await??;
-        Ok(Self { service, progress })
+        Ok(Self { service, _served: None, progress })
     }
 
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallToolResult, ServiceError> {

@@ -23,6 +23,25 @@ impl Session {
         self.folder.join("server")
     }
 
+    /// Starts a server over HTTP.
+    pub async fn serve_http(&self) -> Outcome<Served> {
+        let mut server = Command::new(self.server())
+            .args(["serve", "--http", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().ok_or("no pipe")?).read_line(&mut line).await?;
+        let url = line.split_whitespace().find(|word| word.starts_with("http://")).ok_or("no address")?;
+        let token = std::fs::read_to_string(self.folder.join("home/.scorpiox/http/token"))?;
+        Ok(Served {
+            url: url.trim_end_matches(';').to_owned(),
+            token: token.trim().to_owned(),
+            _server: server,
+        })
+    }
+
     /// The names of the skills in the workspace, sorted.
     pub fn skills(&self) -> Outcome<Vec<String>> {
         let folder = self.folder.join("workspace/.scorpiox/skills");
@@ -49,6 +68,13 @@ impl Session {
         equal(line.trim(), "locked")?;
         Ok(Lock(holder))
     }
+}
+
+/// A server over HTTP, which ends when this is dropped.
+pub struct Served {
+    pub url: String,
+    pub token: String,
+    _server: Child,
 }
 
 /// The write lock; given back by the end of the process that holds it.

@@ -160,6 +160,8 @@ fn new_keys_in_the_file_take_the_place_of_the_old_ones() {
     assert_eq!(server.shown(&remembered).modern("server/discover", json!({})).status, 200);
     std::fs::write(format!("{path}.new"), Key::set(&[&new])).expect("written");
     std::fs::rename(format!("{path}.new"), &path).expect("replaced");
+    // Also where nothing else is shown meanwhile.
+    assert_eq!(server.shown(&remembered).modern("server/discover", json!({})).status, 401);
     assert_eq!((status(&new), status(&old)), (200, 401));
     assert_eq!(
         server.shown(&remembered).modern("server/discover", json!({})).status,

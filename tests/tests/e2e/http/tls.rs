@@ -138,6 +138,17 @@ fn a_key_that_others_can_read_is_refused() {
     let (status, _, said) = program.run(&["serve", "--http", "127.0.0.1:0"]);
     assert!(!status.success() && said.contains("is no secret") && said.contains("chmod 600"), "{said}");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("a mode");
+    // Commands could exchange what lies in the workspace.
+    let policy = program.home().join(".scorpiox/policy.toml");
+    let text = fs::read_to_string(&policy).expect("a policy");
+    fs::copy(program.home().join("tls/certificate.pem"), program.workspace().join("c.pem")).expect("a copy");
+    let inside = dunce::canonicalize(program.workspace()).expect("a folder").join("c.pem");
+    let outside = dunce::canonicalize(program.home()).expect("a folder").join("tls/certificate.pem");
+    fs::write(&policy, text.replace(&json!(outside).to_string(), &json!(inside).to_string()))
+        .expect("written");
+    let (status, _, said) = program.run(&["serve", "--http", "127.0.0.1:0"]);
+    assert!(!status.success() && said.contains("commands of the workspace default can write"), "{said}");
+    fs::write(&policy, text).expect("written");
     fs::write(program.home().join("tls/certificate.pem"), "no certificate").expect("written");
     let (status, _, said) = program.run(&["serve", "--http", "127.0.0.1:0"]);
     assert!(!status.success() && said.contains("certificate.pem"), "{said}");
