@@ -4,7 +4,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # The built-in tools: each crate with a component.
 GUESTS := $(patsubst tools-wasm/%/src/component.rs,%,$(wildcard tools-wasm/*/src/component.rs))
-TEST_GUESTS := commander holder impostor insider keeper kinds misbehave newer newer-program newer-service outsider program service
+TEST_GUESTS := commander conformance holder impostor insider keeper kinds misbehave newer newer-program newer-service offering outsider program service
 GUEST_OUT := tools-wasm/target/wasm32-unknown-unknown/release
 COMPONENTS := target/components
 BINARY := target/release/scorpiox-code

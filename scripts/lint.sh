@@ -7,7 +7,7 @@ DENY_VERSION=0.20.2
 deny=target/tools/bin/cargo-deny
 
 echo "== format"
-for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench tests/reading examples/plugins/rust; do
+for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench tests/reading examples/plugins/rust examples/plugins/notes; do
     [ -e "$folder/Cargo.toml" ] || continue
     (cd "$folder" && cargo fmt --all --check)
 done

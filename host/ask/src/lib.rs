@@ -5,7 +5,8 @@
 //! a terminal, [`launch`] to get at a terminal or a desktop dialog outside of the client, with
 //! [`request`] as the files between the two processes.
 //!
-//! The last three are for systems with terminals as Unix has them; elsewhere the client asks.
+//! The last three are for systems with terminals as Unix has them; elsewhere the client asks. [`fields`]
+//! are forms of others, of plugins, which the client alone shows.
 //!
 //! Invariants:
 //! - [`Questions`] and [`Answers`] only exist checked, whichever way they came in, and hold no
@@ -18,6 +19,7 @@
 
 pub mod answers;
 mod clean;
+pub mod fields;
 pub mod form;
 #[cfg(unix)]
 pub mod launch;
@@ -29,5 +31,6 @@ pub mod request;
 pub mod screen;
 
 pub use answers::{Answer, AnswerError, Answers};
+pub use fields::{Fields, FieldsError, Filled};
 pub use form::FormKind;
 pub use questions::{Asker, Choice, Question, Questions, QuestionsError};

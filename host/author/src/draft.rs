@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_anatomy::Anatomy;
 use scorpiox_plugin::{MANIFEST, Manifest, PluginName, is_tool_name};
+use scorpiox_runtime::is_offer;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, wrapped};
-use scorpiox_tools::plugins::{Import, import, name, own_comments};
+use scorpiox_tools::plugins::{Import, import, name, own_comments, requests};
 
 use crate::file::{self, name_of};
 
@@ -85,8 +86,11 @@ impl Draft {
             "name = \"{plugin}\"\nversion = \"0.1.0\"\ndescription = \"\"\ncomponent = {}\n",
             toml::Value::from(file)
         );
-        let functions: Vec<String> =
-            anatomy.functions().map(|(interface, function)| name(interface, &function.name)).collect();
+        let functions: Vec<String> = anatomy
+            .functions()
+            .filter(|(interface, _)| !interface.is_some_and(is_offer))
+            .map(|(interface, function)| name(interface, &function.name))
+            .collect();
         if functions.len() > MAX_FUNCTIONS {
             let _ = write!(
                 text,
@@ -116,6 +120,9 @@ fn filled(text: &str) -> String {
 fn capabilities(text: &mut String, anatomy: &Anatomy) -> Vec<&'static str> {
     let mut found: Vec<(&'static str, bool, &str)> = Vec::new();
     for name in &anatomy.imports {
+        let requested = requests(name).iter().filter(|ask| !found.iter().any(|(known, ..)| known == *ask));
+        let requested: Vec<_> = requested.map(|ask| (*ask, false, name.as_str())).collect();
+        found.extend(requested);
         let (ask, is_needed) = match import(name) {
             Import::Needs(ask) => (ask, true),
             Import::By(ask) => (ask, false),

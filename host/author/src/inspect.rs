@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use scorpiox_anatomy::{Anatomy, Kind, Module};
 use scorpiox_plugin::{Asks, MAX_TOOL_NAME_CHARS, is_tool_name};
-use scorpiox_runtime::{PROGRAM_TAKES, SERVICE_TAKES, is_program, is_service};
+use scorpiox_runtime::{PROGRAM_TAKES, SERVICE_TAKES, is_offer, is_program, is_service};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, rows, size, wrapped};
 use scorpiox_tools::plugins::{Import, Undescribed, check_anatomy, import, name, own_comments};
@@ -131,11 +131,13 @@ fn tools(anatomy: &Anatomy) -> String {
     if anatomy.exports.iter().any(|export| export.name.starts_with(TOOL)) {
         let said =
             "It says itself what its tools are, when it runs: `scorpiox-code plugin test FILE` shows them.";
-        return format!("\n{}\n", sentence(said));
+        return format!("\n{}\n", sentence(said)) + &offers(anatomy);
     }
     let comments = own_comments(anatomy);
     let mut text = String::new();
-    for (interface, function) in anatomy.functions().take(MAX_ITEMS) {
+    let functions: Vec<_> =
+        anatomy.functions().filter(|(interface, _)| !interface.is_some_and(is_offer)).collect();
+    for (interface, function) in functions.iter().take(MAX_ITEMS).copied() {
         let name = name(interface, &function.name);
         text.push_str(if text.is_empty() { "\nIts tools\n" } else { "" });
         let _ = writeln!(text, "  {}", one_line(&name, columns().saturating_sub(2)));
@@ -159,10 +161,19 @@ fn tools(anatomy: &Anatomy) -> String {
             let _ = writeln!(text, "    {}", wrapped(&why, columns().saturating_sub(6)).join("\n      "));
         }
     }
-    if anatomy.functions().count() > MAX_ITEMS {
+    if functions.len() > MAX_ITEMS {
         let _ = writeln!(text, "  and more functions");
     }
-    text
+    text + &offers(anatomy)
+}
+
+/// That it offers more than tools.
+fn offers(anatomy: &Anatomy) -> String {
+    if !anatomy.exports.iter().any(|export| is_offer(&export.name)) {
+        return String::new();
+    }
+    let said = "It says itself which prompts and resources it has, when it runs: `scorpiox-code plugin test FILE` shows them.";
+    format!("\n{}\n", sentence(said))
 }
 
 /// What the tool of an interface takes that this program calls in its own way.

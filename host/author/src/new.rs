@@ -58,12 +58,15 @@ macro_rules! interfaces {
     };
 }
 
-/// The interfaces of this project that a plugin can import, and the one that it can export.
+/// The interfaces of this project that a plugin can import, and those that it can export.
 const INTERFACES: &[(&str, &str)] = interfaces![
     "ask.wit",
     "clock.wit",
+    "contents.wit",
     "files.wit",
+    "inputs.wit",
     "log.wit",
+    "offers.wit",
     "sampling.wit",
     "shell.wit",
     "store.wit",

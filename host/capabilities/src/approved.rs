@@ -10,6 +10,7 @@ use scorpiox_policy::HostRule;
 
 /// What a component was approved for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // rights, each by itself
 pub struct Approved {
     /// Folders.
     pub folders: Vec<Folder>,
@@ -29,6 +30,10 @@ pub struct Approved {
     pub profile: Option<String>,
     /// What may be asked of the client's model.
     pub sampling: Option<Budget>,
+    /// Whether the person may be given forms to fill in.
+    pub forms: bool,
+    /// Whether the client may be asked which folders it works on.
+    pub roots: bool,
     /// What its author calls it, where it is installed under another name: the policy's rules for either hold.
     pub authors_name: Option<String>,
 }

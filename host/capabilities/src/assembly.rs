@@ -75,6 +75,8 @@ pub trait HasContexts: 'static {
 }
 
 assembly! {
+    /// Contents of results beside what is returned.
+    Attachments: attachments as super::attachments::AttachmentsCtx,
     /// Its own data in the workspace's store.
     Store: store as super::store::StoreCtx,
     /// The time of day.
@@ -89,8 +91,12 @@ assembly! {
     Engines: engines as super::engines::EnginesCtx,
     /// Files of the workspace and of granted folders, to read.
     Files: files as super::files::FilesCtx,
+    /// Requests to the client, as far as they were approved.
+    Inputs: inputs as super::inputs::InputsCtx,
     /// Lines in the operator's log.
     Log: log as super::log::LogCtx,
+    /// What the client is told meanwhile.
+    Notices: notices as super::notices::NoticesCtx,
     /// Telling how far a call is.
     Progress: progress as super::progress::ProgressCtx,
     /// Commands, under the profile that the policy grants.

@@ -7,13 +7,18 @@
 pub mod approved;
 pub mod ask;
 mod assembly;
+pub mod attachments;
 mod bounds;
 pub mod clock;
+pub mod contents;
 mod engines;
 pub mod files;
 pub mod granted;
+pub mod inputs;
 pub mod log;
+pub mod notices;
 mod progress;
+pub mod requests;
 pub mod rules;
 pub mod sampling;
 pub mod setup;

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use super::approved::Budget;
 use super::ask::{Counterpart, Unsampled};
+use super::requests::model_text;
 use super::setup::{Grantee, Setup};
 use super::view::{HasCtx, Provided, View, Viewed};
 use wit::{Error, Host, Request};
 
 /// Longest prompt, in bytes.
-const MAX_PROMPT_BYTES: usize = 256 * 1024;
+pub(super) const MAX_PROMPT_BYTES: usize = 256 * 1024;
 /// Characters that are a token at least, to count what a client does not.
 const CHARS_PER_TOKEN: usize = 4;
 
@@ -77,9 +78,9 @@ impl Host for View<'_, SamplingCtx> {
         // What is asked for counts until it is known how much it was.
         self.ctx.used.tokens += most;
         let begun = Instant::now();
-        let answer = counterpart.sample(parameters(request, most));
+        let answer = counterpart.sample(parameters(request.system, &request.prompt, most));
         self.call.asked_for += begun.elapsed();
-        let text = answer.and_then(|answer| text(&answer));
+        let text = answer.and_then(|answer| model_text(&answer).map_err(Unsampled::Refused));
         let text = text.map_err(|why| {
             SamplingFailure(match why {
                 Unsampled::Unavailable(why) => Error::Unavailable(why),
@@ -97,26 +98,14 @@ impl Host for View<'_, SamplingCtx> {
     }
 }
 
-fn parameters(request: Request, most: u32) -> Value {
+/// The parameters of `sampling/createMessage`.
+pub(super) fn parameters(system: Option<String>, prompt: &str, most: u32) -> Value {
     let mut parameters = json!({
-        "messages": [{"role": "user", "content": {"type": "text", "text": request.prompt}}],
+        "messages": [{"role": "user", "content": {"type": "text", "text": prompt}}],
         "maxTokens": most,
     });
-    if let Some(system) = request.system {
+    if let Some(system) = system {
         parameters["systemPrompt"] = json!(system);
     }
     parameters
-}
-
-/// The text of an answer, which is one piece of content or a list of them.
-fn text(answer: &Value) -> Result<String, Unsampled> {
-    let pieces = match &answer["content"] {
-        Value::Array(pieces) => pieces.as_slice(),
-        piece => std::slice::from_ref(piece),
-    };
-    let texts: Vec<_> = pieces.iter().filter_map(|piece| piece["text"].as_str()).collect();
-    if texts.is_empty() {
-        return Err(Unsampled::Refused("the client's answer has no text".to_owned()));
-    }
-    Ok(texts.concat())
 }

@@ -90,6 +90,8 @@ pub struct Grantee<'a> {
     pub approved: Option<&'a Arc<Approved>>,
     /// Most that it may store, in bytes.
     pub store_bytes: u64,
+    /// Most that a call may give, in bytes.
+    pub output_bytes: usize,
     /// How long it may wait for commands, if others ship it.
     pub waiting: Option<Duration>,
 }

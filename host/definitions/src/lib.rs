@@ -13,6 +13,14 @@ use wasmtime::{Engine, Store, StoreLimitsBuilder};
 /// What a component exports to be a tool of this project's own kind.
 pub const TOOL_INTERFACE: &str = "scorpiox:tool/tool@0.1.0";
 
+/// The lists that a component may have beside its tools: what each is called, the interface, and the function.
+const LISTS: [(&str, &str, &str); 4] = [
+    ("tools", TOOL_INTERFACE, "list-tools"),
+    ("prompts", "scorpiox:tool/prompts@0.1.0", "list-prompts"),
+    ("resources", "scorpiox:tool/resources@0.1.0", "list-resources"),
+    ("templates", "scorpiox:tool/resources@0.1.0", "list-templates"),
+];
+
 /// How long a component may take to say what its tools are.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 /// How much memory it may use for that, in bytes.
@@ -23,7 +31,13 @@ const SAID_BYTES: usize = 8 * 1024 * 1024;
 /// The tools as JSON. What a component looks for while it lists them, it does not find:
 /// each capability it uses gives an empty list.
 pub fn read(engine: &Engine, component: &Component) -> Result<Value> {
-    let list_tools = list_tools(component)?;
+    let mut lists = read_lists(engine, component)?;
+    lists.remove("tools").context("the component exports no tools")
+}
+
+/// All lists of a component by their names, in the same way: `tools`, `prompts`, `resources`, `templates`.
+pub fn read_lists(engine: &Engine, component: &Component) -> Result<Map<String, Value>> {
+    let lists = lists(component)?;
     let mut linker = Linker::new(engine);
     link_empty(&mut linker, component, |_| true)?;
     let mut store = Store::new(engine, StoreLimitsBuilder::new().memory_size(MEMORY_BYTES).build());
@@ -32,39 +46,51 @@ pub fn read(engine: &Engine, component: &Component) -> Result<Value> {
     store.set_epoch_deadline(1);
     let _watch = Watch::start(engine);
     let instance = linker.instantiate(&mut store, component)?;
-    let function = instance.get_func(&mut store, list_tools).context("list-tools is missing")?;
-    let mut results = [Val::Bool(false)];
-    function.call(&mut store, &[], &mut results)?;
-    let [tools] = results;
-    plain(tools)
+    let mut read = Map::new();
+    for (name, index) in lists {
+        let function = instance.get_func(&mut store, index).context("a list is missing")?;
+        let mut results = [Val::Bool(false)];
+        function.call(&mut store, &[], &mut results)?;
+        let [list] = results;
+        read.insert(name.to_owned(), plain(list)?);
+    }
+    Ok(read)
 }
 
 /// The same for a component whose other imports are linked already, by functions that may wait. The
 /// caller bounds the time.
-pub async fn read_waiting<T: Send + 'static>(
+pub async fn read_lists_waiting<T: Send + 'static>(
     component: &Component,
     linker: &Linker<T>,
     mut store: Store<T>,
-) -> Result<Value> {
-    let list_tools = list_tools(component)?;
+) -> Result<Map<String, Value>> {
+    let lists = lists(component)?;
     store.set_hostcall_fuel(SAID_BYTES);
     let instance = linker.instantiate_async(&mut store, component).await?;
-    let function = instance.get_func(&mut store, list_tools).context("list-tools is missing")?;
-    let mut results = [Val::Bool(false)];
-    function.call_async(&mut store, &[], &mut results).await?;
-    let [tools] = results;
-    plain(tools)
+    let mut read = Map::new();
+    for (name, index) in lists {
+        let function = instance.get_func(&mut store, index).context("a list is missing")?;
+        let mut results = [Val::Bool(false)];
+        function.call_async(&mut store, &[], &mut results).await?;
+        let [list] = results;
+        read.insert(name.to_owned(), plain(list)?);
+    }
+    Ok(read)
 }
 
-fn list_tools(component: &Component) -> Result<ComponentExportIndex> {
-    let (_, interface) =
-        component.get_export(None, TOOL_INTERFACE).context("the component exports no tools")?;
-    let (item, list_tools) =
-        component.get_export(Some(&interface), "list-tools").context("list-tools is missing")?;
-    if !matches!(item, ComponentItem::ComponentFunc(_)) {
-        bail!("list-tools is not a function");
+/// The lists that a component has.
+fn lists(component: &Component) -> Result<Vec<(&'static str, ComponentExportIndex)>> {
+    let mut found = Vec::new();
+    for (name, interface, function) in LISTS {
+        let Some((_, interface)) = component.get_export(None, interface) else { continue };
+        let missing = || format!("{function} is missing");
+        let (item, index) = component.get_export(Some(&interface), function).with_context(missing)?;
+        if !matches!(item, ComponentItem::ComponentFunc(_)) {
+            bail!("{function} is not a function");
+        }
+        found.push((name, index));
     }
-    Ok(list_tools)
+    Ok(found)
 }
 
 /// Ends what runs on an engine when it takes too long.

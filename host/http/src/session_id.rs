@@ -32,6 +32,9 @@ pub(crate) struct Handshake {
     /// Shows forms, lets its model be asked, shows a channel.
     #[serde(rename = "c")]
     can: (bool, bool, bool),
+    /// Says which folders it works on.
+    #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
+    has_roots: bool,
 }
 
 impl Handshake {
@@ -49,6 +52,7 @@ impl Handshake {
             version: text("version"),
             begun: now(),
             can: (facts.elicits, facts.samples, facts.channel),
+            has_roots: facts.roots,
         })
     }
 
@@ -63,6 +67,7 @@ impl Handshake {
         };
         declare("elicitation", json!({}), elicits);
         declare("sampling", json!({}), samples);
+        declare("roots", json!({}), self.has_roots);
         declare("experimental", json!({"claude/channel": {}}), channel);
         let client = json!({ "name": self.name, "version": self.version });
         let params =
@@ -101,6 +106,7 @@ mod tests {
             version: "\"".repeat(MAX_NAME),
             begun: now(),
             can: (true, false, true),
+            has_roots: true,
         };
         let own = ["web", "ann"].map(str::to_owned);
         let id = handshake.id(&[9; NUMBER_BYTES], &seal, &own).expect("an id");
@@ -116,7 +122,7 @@ mod tests {
         let message: Value = serde_json::from_str(&handshake.message()).expect("JSON");
         assert_eq!(
             message["params"]["capabilities"],
-            json!({"elicitation": {}, "experimental": {"claude/channel": {}}})
+            json!({"elicitation": {}, "roots": {}, "experimental": {"claude/channel": {}}})
         );
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
+use scorpiox_offers::Offers;
 use scorpiox_operator::Site;
 use scorpiox_plugin::{
     Approval, Decision, Decisions, Difference, Kind, PluginFolder, PluginName, Record, Secrets, Status,
@@ -58,8 +59,13 @@ impl Beside {
             installed.filter(|installed| matches!(Status::of(installed, Some(record)), Status::Approved(_)));
         let tools: Vec<Value> = serde_json::from_str(approval.tools.get())?;
         let new = (&look.installed.manifest, look.described.tools.as_slice());
-        let difference =
+        let mut difference =
             installed.as_ref().map(|installed| Difference::between((&installed.manifest, &tools), new));
+        let offers = approval.offers.as_ref().map(|offers| serde_json::from_str::<Offers>(offers.get()));
+        let offers = offers.transpose()?.unwrap_or_default();
+        if let Some(difference) = &mut difference {
+            difference.add_offers(&offers.by_name(), &look.described.offers.by_name());
+        }
         let known = approval.origin.as_ref().map(|origin| origin.version.clone());
         let known = known.or_else(|| installed.map(|installed| installed.manifest.version));
         let had: Vec<_> = approval.capabilities.lines().iter().map(|ask| ask.name).collect();

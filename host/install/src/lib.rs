@@ -9,6 +9,7 @@
 //! - Nobody is asked here, and nothing is decided.
 
 mod beside;
+mod list;
 mod look;
 mod pack;
 mod parcel;
@@ -18,6 +19,7 @@ mod stage;
 mod store;
 
 pub use beside::{Beside, is_older};
+pub use list::list;
 pub use look::{Look, closed, looked_into, show, standing};
 pub use pack::pack;
 pub use parcel::{Content, Parcel};

@@ -8,12 +8,13 @@ use anyhow::{Context as _, Result, anyhow};
 use scorpiox_anatomy::Anatomy;
 use scorpiox_plugin::{
     Approval, Asks, Decisions, Fingerprint, Installed, Limits, Manifest, ORIGIN, Origin, Pins, PluginFolder,
-    PluginName, SIGNATURE, Stamps, Status, WORKSPACE,
+    PluginName, Record, SIGNATURE, Stamps, Status, WORKSPACE,
 };
 use scorpiox_policy::Candidate;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, Working, columns, one_line, rows, size, wrapped};
 
+use scorpiox_offers::Served;
 use scorpiox_operator::{Operator, Site};
 use scorpiox_runtime::{CodeCache, Engines};
 use scorpiox_tools::plugins::{
@@ -40,6 +41,8 @@ pub struct Look {
     pub folders: Pins,
     /// The home folder, where paths from `~/` are.
     pub home: Option<PathBuf>,
+    /// Whether its tools, prompts and resources are to have the names that it gives them.
+    pub plain_names: bool,
 }
 
 /// Rows of a text of the plugin's that are shown.
@@ -75,7 +78,18 @@ impl Look {
         let signature = installed.read_signature().with_context(|| SIGNATURE.to_owned())?;
         let origin = installed.read_origin(&component).with_context(|| ORIGIN.to_owned())?;
         let home = site.home.clone();
-        Ok(Self { installed, component, signature, origin, stamps, described, notes, folders, home })
+        Ok(Self {
+            installed,
+            component,
+            signature,
+            origin,
+            stamps,
+            described,
+            notes,
+            folders,
+            home,
+            plain_names: false,
+        })
     }
 
     /// Of the plugin, the same on each machine: what a policy lists.
@@ -100,6 +114,9 @@ impl Look {
         for (folder, place) in self.led_elsewhere() {
             let _ = write!(elsewhere, " {folder:?} {}", place.display());
         }
+        if self.plain_names {
+            elsewhere.push_str(" plain names");
+        }
         let content = self.content();
         if elsewhere.is_empty() {
             content
@@ -116,6 +133,11 @@ impl Look {
         };
         let all = self.folders.iter().map(|(folder, place)| (folder.as_str(), place.as_path()));
         all.filter(move |(folder, place)| !named(folder, place))
+    }
+
+    /// What of its offers clients would be given.
+    fn served(&self) -> Served {
+        Served::new(self.installed.name.clone(), self.plain_names, self.described.offers.clone())
     }
 
     /// Where it came from, for people.
@@ -147,6 +169,9 @@ impl Look {
             rows(&mut text, "    ", title, 1);
             rows(&mut text, "    ", tool["description"].as_str().unwrap_or_default(), MAX_ROWS);
         }
+        if self.described.tools.is_empty() {
+            text.push_str("  none\n");
+        }
         let refused =
             self.described.refused.iter().map(|(name, why)| format!("{name} cannot be a tool: {why}"));
         let skipped = self.described.skipped.iter().map(|(name, why)| format!("{name} is no tool: {why}"));
@@ -154,6 +179,12 @@ impl Look {
             for (index, row) in wrapped(&line, columns() - 4).iter().enumerate() {
                 let _ = writeln!(text, "  {}{row}", if index == 0 { "" } else { "  " });
             }
+        }
+        text.push_str(&offered(&self.served()));
+        if self.plain_names {
+            let said = "Its tools and prompts are known by these names without its own, where nothing else has them, and it \
+                        serves addresses of any scheme but this server's own.";
+            let _ = writeln!(text, "\nIts names\n  {}", wrapped(said, columns() - 4).join("\n  "));
         }
         for (index, (name, value)) in manifest.config.iter().enumerate() {
             text.push_str(if index == 0 { "\nIts settings\n" } else { "" });
@@ -210,6 +241,32 @@ impl Look {
     }
 }
 
+/// Its prompts and resources.
+fn offered(served: &Served) -> String {
+    let mut text = String::new();
+    for (index, prompt) in served.prompts().iter().enumerate() {
+        text.push_str(if index == 0 { "\nIts prompts\n" } else { "" });
+        let arguments = prompt.arguments.iter().map(|argument| {
+            if argument.required { format!(" {}", argument.name) } else { format!(" [{}]", argument.name) }
+        });
+        let named = format!("{}{}", served.full_name(prompt), arguments.collect::<String>());
+        rows(&mut text, "  ", &named, MAX_ROWS);
+        rows(&mut text, "    ", prompt.title.as_deref().unwrap_or_default(), 1);
+        rows(&mut text, "    ", &prompt.description, MAX_ROWS);
+    }
+    let resources = served.resources().map(|of| (&of.uri, &of.name, &of.description));
+    let templates = served.templates().map(|of| (&of.uri_template, &of.name, &of.description));
+    for (index, (uri, name, description)) in resources.chain(templates).enumerate() {
+        text.push_str(if index == 0 { "\nIts resources\n" } else { "" });
+        rows(&mut text, "  ", &format!("{uri}: {name}"), MAX_ROWS);
+        rows(&mut text, "    ", description.as_deref().unwrap_or_default(), MAX_ROWS);
+    }
+    for line in served.unserved() {
+        rows(&mut text, "  ", &line, MAX_ROWS);
+    }
+    text
+}
+
 /// What a component is made of, if that can run.
 pub fn looked_into(component: &[u8], asks: &Asks) -> Result<Anatomy> {
     check_kind(component)?;
@@ -234,7 +291,7 @@ fn sum(asks: &Asks) -> String {
         1 => one.to_owned(),
         count => format!("{count} {many}"),
     };
-    let Asks { store, clock, random, ask, files, env, web, shell, sampling } = asks;
+    let Asks { store, clock, random, ask, files, env, web, shell, sampling, forms, roots } = asks;
     let mut rights = Vec::new();
     rights.extend(shell.as_ref().map(|shell| {
         format!("run commands, under the profile {} of your policy", one_line(&shell.profile, MAX_NAME))
@@ -266,6 +323,8 @@ fn sum(asks: &Asks) -> String {
         format!("ask your client's model, {} times a call, for {} tokens", asked.calls, asked.tokens)
     }));
     rights.extend(ask.as_ref().map(|_| "ask you questions".to_owned()));
+    rights.extend(forms.as_ref().map(|_| "give you forms to fill in".to_owned()));
+    rights.extend(roots.as_ref().map(|_| "know which folders your client works on".to_owned()));
     rights.extend(
         store.as_ref().map(|_| "keep data, and see what a plugin of its name kept before".to_owned()),
     );
@@ -329,7 +388,8 @@ pub fn show(site: &Site, name: &PluginName) -> Result<ExitCode> {
         .map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
     let rules = Operator::new(site.clone());
     let status = standing(&rules, name, &Status::of(&installed, decisions.get(name)));
-    let look = Look::at(site, installed, None).with_context(|| format!("{name}, which is {status}"))?;
+    let mut look = Look::at(site, installed, None).with_context(|| format!("{name}, which is {status}"))?;
+    look.plain_names = decisions.get(name).is_some_and(Record::has_plain_names);
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
     let _ = writeln!(text, "Hash of all of it: {}", look.hash());

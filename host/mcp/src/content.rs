@@ -21,24 +21,42 @@ pub enum Content<'a> {
         #[serde(rename = "mimeType")]
         mime_type: Cow<'a, str>,
     },
-    /// An embedded document.
+    /// A sound, since 2025-03-26.
+    Audio {
+        /// Base64.
+        data: String,
+        /// For example `audio/wav`.
+        #[serde(rename = "mimeType")]
+        mime_type: Cow<'a, str>,
+    },
+    /// What is at an address.
     Resource {
-        /// The document.
-        resource: TextResource<'a>,
+        /// It.
+        resource: Embedded<'a>,
     },
 }
 
-/// A document of text.
+/// What is at an address, as text or as bytes.
 #[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TextResource<'a> {
-    /// Names it.
-    pub uri: Cow<'a, str>,
-    /// For example `text/markdown`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<Cow<'a, str>>,
-    /// All of it.
-    pub text: Cow<'a, str>,
+#[serde(untagged)]
+#[allow(missing_docs)] // their members are alike
+pub enum Embedded<'a> {
+    /// A document.
+    #[serde(rename_all = "camelCase")]
+    Text {
+        uri: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mime_type: Option<Cow<'a, str>>,
+        text: Cow<'a, str>,
+    },
+    /// Anything else, in base64.
+    #[serde(rename_all = "camelCase")]
+    Blob {
+        uri: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mime_type: Option<Cow<'a, str>>,
+        blob: String,
+    },
 }
 
 impl<'a> Content<'a> {

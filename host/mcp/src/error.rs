@@ -62,6 +62,22 @@ impl RpcError {
         Self { data: Some(data), ..Self::new(UNSUPPORTED_VERSION, message) }
     }
 
+    /// The request needs what its client did not declare, by the protocol's names for it.
+    pub fn missing_capability<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let names: Vec<_> = names.collect();
+        let needed: serde_json::Map<_, _> =
+            names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+        let message = format!("this needs what the client did not declare: {}", names.join(", "));
+        let data = json!({ "requiredCapabilities": needed });
+        Self { data: Some(data), ..Self::new(MISSING_CAPABILITY, message) }
+    }
+
+    /// The same error, with data for the client.
+    #[must_use]
+    pub fn with_data(self, data: Value) -> Self {
+        Self { data: Some(data), ..self }
+    }
+
     /// The line that answers a request whose id is not known.
     pub fn reply_to_unknown(&self) -> Vec<u8> {
         reply::error(None, self.code, &self.message, self.data.as_ref())

@@ -27,6 +27,8 @@ pub struct Features {
     pub batches: bool,
     /// Tools have annotations.
     pub annotations: bool,
+    /// Contents can be sounds.
+    pub audio: bool,
     /// Progress has a message.
     pub progress_message: bool,
     /// Tools, prompts and implementations have titles, and tools may have `_meta`.
@@ -52,6 +54,7 @@ const FIRST: Features = Features {
     handshake: true,
     batches: false,
     annotations: false,
+    audio: false,
     progress_message: false,
     titles: false,
     structured: false,
@@ -69,6 +72,7 @@ const TABLE: [(Revision, Features); 5] = {
         name: "2025-03-26",
         batches: true,
         annotations: true,
+        audio: true,
         progress_message: true,
         ..r2024_11_05
     };

@@ -38,6 +38,12 @@ pub struct Asks {
     /// The client's model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingAsk>,
+    /// Forms that the person fills in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forms: Option<PlainAsk>,
+    /// The folders that the client works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<PlainAsk>,
 }
 
 /// Something without details.
@@ -156,8 +162,15 @@ impl Asks {
 
     /// Each thing that is asked for.
     pub fn lines(&self) -> Vec<Ask<'_>> {
-        let Self { store, clock, random, ask, files, env, web, shell, sampling } = self;
-        let plain = [("store", store), ("clock", clock), ("random", random), ("ask", ask)];
+        let Self { store, clock, random, ask, files, env, web, shell, sampling, forms, roots } = self;
+        let plain = [
+            ("store", store),
+            ("clock", clock),
+            ("random", random),
+            ("ask", ask),
+            ("forms", forms),
+            ("roots", roots),
+        ];
         let plain = plain.into_iter().filter_map(|(name, ask)| Some(Ask::new(name, &ask.as_ref()?.why)));
         let mut lines: Vec<Ask<'_>> = plain.collect();
         lines.extend(files.as_ref().map(|files| {

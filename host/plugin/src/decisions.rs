@@ -35,6 +35,13 @@ pub struct Record {
     pub decision: Decision,
 }
 
+impl Record {
+    /// Whether it was approved with the names that it gives itself.
+    pub fn has_plain_names(&self) -> bool {
+        matches!(&self.decision, Decision::Approved(approval) if approval.plain_names)
+    }
+}
+
 /// Whether a plugin may run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -55,7 +62,7 @@ pub struct Approval {
     pub manifest: Fingerprint,
     /// Of the component.
     pub component: Fingerprint,
-    /// Of `tools`.
+    /// Of `tools` and `offers`.
     pub definitions: Fingerprint,
     /// Of the two files before they were read, where they were old enough to rely on that.
     pub stamps: Option<Stamps>,
@@ -77,12 +84,25 @@ pub struct Approval {
     pub signer: Option<String>,
     /// The definitions of its tools, as clients are told.
     pub tools: Box<RawValue>,
+    /// Its prompts and resources, as clients are told; none where it has tools alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offers: Option<Box<RawValue>>,
+    /// Its tools and prompts have the names that it gives them, without its own before them, and its resources
+    /// addresses of any scheme.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plain_names: bool,
 }
 
 impl Approval {
     /// Of everything that was approved together, the same on each machine: what a policy lists.
     pub fn content(&self) -> Fingerprint {
         Fingerprint::of_plugin(&self.manifest, &self.component, &self.definitions)
+    }
+
+    /// Whether its definitions are those that were approved.
+    pub(crate) fn has_its_definitions(&self) -> bool {
+        let offers = self.offers.as_deref().map(RawValue::get);
+        Fingerprint::of_definitions(self.tools.get(), offers) == self.definitions
     }
 }
 
@@ -235,6 +255,8 @@ mod tests {
             origin: None,
             signer: None,
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
+            offers: None,
+            plain_names: false,
         };
         Record { decided_at: 1_700_000_000, decision: Decision::Approved(Box::new(approval)) }
     }

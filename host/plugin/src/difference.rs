@@ -66,6 +66,22 @@ impl Difference {
         self.lines.iter().any(|line| line.kind == Kind::More)
     }
 
+    /// What is offered beside tools, each with its whole definition by the name that people see.
+    pub fn add_offers(&mut self, old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) {
+        for (name, definition) in new {
+            match old.get(name) {
+                None => self.push(Kind::More, name),
+                Some(before) if before != definition => {
+                    self.push(Kind::Words, format!("{name}: what it says"));
+                }
+                Some(_) => {}
+            }
+        }
+        for name in old.keys().filter(|name| !new.contains_key(*name)) {
+            self.push(Kind::Less, name);
+        }
+    }
+
     fn push(&mut self, kind: Kind, text: impl Into<String>) {
         self.lines.push(Line { kind, text: text.into() });
     }
@@ -224,6 +240,20 @@ mod tests {
                 .iter()
                 .any(|(kind, text)| *kind == Kind::More && text.contains("b.example.com"))
         );
+    }
+
+    #[test]
+    fn what_is_offered_in_addition_is_more_and_other_words_are_not() {
+        let offers = |all: &[(&str, &str)]| {
+            all.iter().map(|(name, says)| ((*name).to_owned(), json!(says))).collect::<BTreeMap<_, _>>()
+        };
+        let mut difference = Difference::default();
+        let old = offers(&[("prompt a", "x"), ("prompt b", "x"), ("prompt c", "x")]);
+        difference.add_offers(&old, &offers(&[("prompt a", "x"), ("prompt b", "y"), ("resource d:e", "x")]));
+        let lines: Vec<_> = difference.lines().iter().map(|line| (line.kind, line.text.as_str())).collect();
+        let expected =
+            [(Kind::Words, "prompt b: what it says"), (Kind::More, "resource d:e"), (Kind::Less, "prompt c")];
+        assert_eq!(lines, expected);
     }
 
     #[test]

@@ -28,6 +28,14 @@ impl Fingerprint {
         Self::of([manifest.as_str(), component.as_str(), definitions.as_str()].join(" ").as_bytes())
     }
 
+    /// Of the definitions of a plugin's tools, and of what it offers beside them, if it does.
+    pub fn of_definitions(tools: &str, offers: Option<&str>) -> Self {
+        match offers {
+            None => Self::of(tools.as_bytes()),
+            Some(offers) => Self::of([tools, offers].join("\n").as_bytes()),
+        }
+    }
+
     /// Of all that is read, which is never in memory at once.
     pub fn of_all(mut bytes: impl Read) -> io::Result<Self> {
         let mut hasher = Sha256::new();

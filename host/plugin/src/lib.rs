@@ -31,7 +31,7 @@ pub use difference::{Difference, Kind, Line, Version};
 pub use fingerprint::{Fingerprint, Stamps};
 pub use headers::Template;
 pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError};
-pub use name::{MAX_TOOL_NAME_CHARS, NameError, PluginName, is_tool_name};
+pub use name::{MAX_TOOL_NAME_CHARS, NameError, PluginName, has_letters_of_a_tool, is_tool_name};
 pub use origin::{ORIGIN, Origin};
 pub use plugin_folder::{
     Installed, MANIFEST, MAX_COMPONENT_BYTES, PluginFolder, SIGNATURE, read_file, read_signature,

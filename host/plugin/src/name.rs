@@ -7,13 +7,22 @@ use serde::{Deserialize, Serialize};
 /// Longest name: with a tool's name behind it, it fits the 64 characters that clients take.
 const MAX_CHARS: usize = 24;
 
-/// Longest name of a tool within its plugin: with the plugin's name it has at most 64 characters.
-pub const MAX_TOOL_NAME_CHARS: usize = 39;
+/// Longest whole name of a tool that clients take.
+const MAX_WHOLE_CHARS: usize = 64;
+
+/// Longest name of a tool that fits beside any plugin's. Beside a short one a longer name fits: see
+/// [`PluginName::room_for_tool`].
+pub const MAX_TOOL_NAME_CHARS: usize = MAX_WHOLE_CHARS - MAX_CHARS - 1;
 
 /// Whether this can be the name of a tool within its plugin: all clients take it, and people read it as it is.
 pub fn is_tool_name(name: &str) -> bool {
+    name.len() <= MAX_TOOL_NAME_CHARS && has_letters_of_a_tool(name)
+}
+
+/// Whether a name has the letters of a tool's, however long it is.
+pub fn has_letters_of_a_tool(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !name.is_empty() && name.chars().count() <= MAX_TOOL_NAME_CHARS && name.chars().all(fits)
+    !name.is_empty() && name.chars().all(fits)
 }
 
 /// A plugin's name: a lowercase letter, then lowercase letters, digits and hyphens.
@@ -32,6 +41,11 @@ impl PluginName {
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Most characters of the name of a tool, so that clients take both together.
+    pub fn room_for_tool(&self) -> usize {
+        MAX_WHOLE_CHARS - 1 - self.0.len()
     }
 }
 

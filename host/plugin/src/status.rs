@@ -56,7 +56,7 @@ impl<'a> Status<'a> {
         if asks.capabilities != approval.capabilities || asks.limits != approval.limits {
             return Err(Change::Manifest);
         }
-        if Fingerprint::of(approval.tools.get().as_bytes()) != approval.definitions {
+        if !approval.has_its_definitions() {
             return Err(Change::Component);
         }
         if approval.capabilities.fixed_folders().iter().any(|folder| !approval.folders.contains_key(*folder))
@@ -104,6 +104,8 @@ mod tests {
             origin: None,
             signer: None,
             tools: RawValue::from_string("[]".to_owned()).expect("JSON"),
+            offers: None,
+            plain_names: false,
         };
         Record { decided_at: 0, decision: Decision::Approved(Box::new(approval)) }
     }

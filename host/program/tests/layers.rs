@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The crates of `host/`, from the bottom. Each may use those of the layers before its own, and none beside it.
-const LAYERS: [&[&str]; 17] = [
+const LAYERS: [&[&str]; 18] = [
     &["anatomy", "bed", "macos", "windows"],
     &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "seal", "text"],
     &["minisign", "proxy", "transcript"],
@@ -27,12 +27,13 @@ const LAYERS: [&[&str]; 17] = [
     ],
     &["document"],
     &["access"],
-    &["clients", "compiler", "helper", "jwt", "package", "policy", "store-conformance"],
+    &["clients", "compiler", "exchange", "helper", "jwt", "package", "policy", "store-conformance"],
     &["operator", "web"],
     &["registry", "shell"],
     &["capabilities"],
     &["wasi"],
     &["runtime"],
+    &["offers"],
     &["skills", "tools"],
     &["records"],
     &["author", "server"],

@@ -1,6 +1,7 @@
 //! Why a call has no result. It stays a type until it is written for who called.
 
 use scorpiox_audit::{NOT_RECORDED, Outcome};
+use scorpiox_mcp::{Revision, RpcError};
 use scorpiox_operator::OperatorError;
 use scorpiox_runtime::Fault;
 use scorpiox_tools::Failure;
@@ -66,6 +67,16 @@ impl CallError {
     /// Whether the call was refused before it began.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Policy(_) | Self::Unrecorded { .. })
+    }
+
+    /// The error of the protocol for a client that cannot do what the call needs, in revisions that have one.
+    pub fn lacking(&self, revision: Revision) -> Option<RpcError> {
+        match self {
+            Self::Fault { fault: Fault::Lacks(lacking), .. } if !revision.features().handshake => {
+                Some(RpcError::missing_capability(lacking.names()))
+            }
+            _ => None,
+        }
     }
 
     /// What kind of error it is, for those who write tools.

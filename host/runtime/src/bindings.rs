@@ -27,3 +27,75 @@ pub mod timed {
 pub mod skill_reader {
     wasmtime::component::bindgen!({ path: "../../wit", world: "skill-reader" });
 }
+
+/// What plugins offer beside tools: its types are those of [`prompting`], wherever they are used.
+pub mod prompting {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "prompting",
+        with: {
+            "scorpiox:tool/types": super::any_tool::scorpiox::tool::types,
+            "scorpiox:tool/contents": scorpiox_capabilities::attachments::wit_contents,
+        },
+    });
+}
+
+/// The same, for components that have to wait.
+pub mod prompting_waiting {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "prompting",
+        exports: { default: async },
+        with: {
+            "scorpiox:tool/types": super::any_tool::scorpiox::tool::types,
+            "scorpiox:tool/contents": scorpiox_capabilities::attachments::wit_contents,
+            "scorpiox:tool/offers": super::prompting::scorpiox::tool::offers,
+        },
+    });
+}
+
+pub mod resourceful {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "resourceful",
+        with: {
+            "scorpiox:tool/contents": scorpiox_capabilities::attachments::wit_contents,
+            "scorpiox:tool/offers": super::prompting::scorpiox::tool::offers,
+        },
+    });
+}
+
+pub mod resourceful_waiting {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "resourceful",
+        exports: { default: async },
+        with: {
+            "scorpiox:tool/contents": scorpiox_capabilities::attachments::wit_contents,
+            "scorpiox:tool/offers": super::prompting::scorpiox::tool::offers,
+        },
+    });
+}
+
+pub mod completing {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "completing",
+        with: {
+            "scorpiox:tool/contents": scorpiox_capabilities::attachments::wit_contents,
+            "scorpiox:tool/offers": super::prompting::scorpiox::tool::offers,
+        },
+    });
+}
+
+pub mod completing_waiting {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "completing",
+        exports: { default: async },
+        with: {
+            "scorpiox:tool/contents": scorpiox_capabilities::attachments::wit_contents,
+            "scorpiox:tool/offers": super::prompting::scorpiox::tool::offers,
+        },
+    });
+}

@@ -22,6 +22,7 @@ use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
 use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::{Catalogue, Inspection};
 use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
 use scorpiox_capabilities::Contexts;
+use scorpiox_capabilities::contents::RichContent;
 use scorpiox_capabilities::setup::{Grantee, SessionId, Setup};
 use scorpiox_capabilities::skills::SkillView;
 use scorpiox_capabilities::view::CallCtx;
@@ -32,7 +33,7 @@ use scorpiox_wasi::{Program, WasiSource, WasiState};
 #[derive(Default)]
 pub struct Runtime {
     /// Calls of components of others, over all of them.
-    shipped: Places,
+    pub(super) shipped: Places,
     /// What is kept of them between calls.
     pub(super) instances: Arc<Instances>,
     engines: OnceLock<Result<Engines, String>>,
@@ -48,6 +49,8 @@ pub struct Finished<T> {
     pub messages_waiting: Option<bool>,
     /// The skill folders as the call saw them.
     pub skills: SkillView,
+    /// Contents beside what the guest returned.
+    pub attached: Vec<RichContent>,
 }
 
 impl Runtime {
@@ -204,7 +207,7 @@ impl Runtime {
 
     /// Runs `body` in a transaction of its own. When another server wrote in between, it
     /// runs again in a transaction that nobody can get in between.
-    fn transact<T>(
+    pub(super) fn transact<T>(
         &self,
         component: &Component,
         setup: &Setup,
@@ -223,7 +226,7 @@ impl Runtime {
         }
     }
 
-    fn engines(&self) -> Result<&Engines, Fault> {
+    pub(super) fn engines(&self) -> Result<&Engines, Fault> {
         let engines = self.engines.get_or_init(|| Engines::new().map_err(|error| format!("{error:#}")));
         engines.as_ref().map_err(|error| Fault::Unusable(error.clone()))
     }
@@ -236,9 +239,15 @@ pub(super) fn settle<T>(
     value: T,
     judge: impl Fn(&T) -> Verdict,
 ) -> Result<Finished<T>, Fault> {
-    let Contexts { call: CallCtx { mut transaction, .. }, timer, skills, .. } = contexts;
+    let Contexts { call: CallCtx { mut transaction, .. }, timer, skills, attachments, .. } = contexts;
     let messages_waiting = transaction.has_messages()?;
-    match judge(&value) {
+    let verdict = match judge(&value) {
+        Verdict::Keep { output_bytes } => {
+            Verdict::Keep { output_bytes: output_bytes.saturating_add(attachments.bytes) }
+        }
+        Verdict::Discard => Verdict::Discard,
+    };
+    match verdict {
         Verdict::Keep { output_bytes } if output_bytes > component.limits.output_bytes => {
             return Err(Fault::Output {
                 size: output_bytes,
@@ -249,7 +258,13 @@ pub(super) fn settle<T>(
         Verdict::Keep { .. } => transaction.commit()?,
         Verdict::Discard => {}
     }
-    Ok(Finished { value, timers_changed: timer.changed, messages_waiting, skills: skills.view })
+    Ok(Finished {
+        value,
+        timers_changed: timer.changed,
+        messages_waiting,
+        skills: skills.view,
+        attached: attachments.attached,
+    })
 }
 
 /// Runs `body` in a new store.
@@ -319,6 +334,7 @@ pub(super) fn contexts(component: &Component, setup: &Setup, transaction: LazyTr
         name: &component.name,
         approved: component.approved.as_ref(),
         store_bytes: component.limits.store_bytes,
+        output_bytes: component.limits.output_bytes,
         waiting: component.is_shipped().then_some(component.limits.waiting),
     };
     Contexts::new(setup, &grantee, transaction)

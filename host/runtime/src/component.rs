@@ -15,6 +15,7 @@ use wasmtime::component::{Component as Compiled, InstancePre, Linker};
 use super::functions::Functions;
 use super::instances::OfComponent;
 use super::loading::Once;
+use super::offers::Offers;
 use super::{CallState, Engines, Fault, Limits, LoadError};
 use crate::bindings::any_tool::AnyToolPre;
 use crate::bindings::any_tool_waiting::AnyToolPre as WaitingToolPre;
@@ -77,6 +78,8 @@ pub(super) struct Loaded {
     pub(super) plan: Option<PlanAwarePre<CallState>>,
     pub(super) timed: Option<TimedPre<CallState>>,
     pub(super) skills: Option<SkillReaderPre<CallState>>,
+    /// Of a component that others ship.
+    pub(super) offers: Offers,
 }
 
 /// How its tools are called.
@@ -125,7 +128,10 @@ impl Component {
     /// Whether a call of it may do what cannot be undone, so that it must not run twice.
     pub fn has_effects(&self) -> bool {
         let approved = self.approved.as_deref();
-        let reaches_out = |approved: &Approved| approved.hosts.is_some() || approved.sampling.is_some();
+        let reaches_out = |approved: &Approved| {
+            let Approved { hosts, sampling, forms, roots, .. } = approved;
+            hosts.is_some() || sampling.is_some() || *forms || *roots
+        };
         self.changes_things() || self.grants.contains(&Capability::Ask) || approved.is_some_and(reaches_out)
     }
 
@@ -184,10 +190,16 @@ impl Loaded {
     ) -> Result<Self, LoadError> {
         let compiled = compiled(engines, binary, cancel)?;
         let is_concurrent = !Engine::same(compiled.engine(), engines.plain());
-        Self::linked(&compiled, is_concurrent, grants).map_err(|error| LoadError::Never(format!("{error:#}")))
+        let is_shipped = matches!(binary, Binary::Shipped(_));
+        Self::linked(&compiled, (is_concurrent, is_shipped), grants)
+            .map_err(|error| LoadError::Never(format!("{error:#}")))
     }
 
-    fn linked(compiled: &Compiled, is_concurrent: bool, grants: &[Capability]) -> wasmtime::Result<Self> {
+    fn linked(
+        compiled: &Compiled,
+        (is_concurrent, is_shipped): (bool, bool),
+        grants: &[Capability],
+    ) -> wasmtime::Result<Self> {
         let engine = compiled.engine();
         let mut linker = Linker::new(engine);
         for grant in grants {
@@ -200,8 +212,10 @@ impl Loaded {
         }
         let waits = is_concurrent || imports_any(wasi::is_wasi);
         let template = linker.instantiate_pre(compiled)?;
+        let offers = if is_shipped { Offers::of(&template, waits) } else { Offers::default() };
         Ok(Self {
-            calls: calls(compiled, &template, waits)?,
+            calls: calls(compiled, &template, waits, offers.is_any())?,
+            offers,
             waits,
             plan: PlanAwarePre::new(template.clone()).ok(),
             timed: TimedPre::new(template.clone()).ok(),
@@ -211,7 +225,12 @@ impl Loaded {
     }
 }
 
-fn calls(compiled: &Compiled, template: &InstancePre<CallState>, waits: bool) -> wasmtime::Result<Calls> {
+fn calls(
+    compiled: &Compiled,
+    template: &InstancePre<CallState>,
+    waits: bool,
+    offers_any: bool,
+) -> wasmtime::Result<Calls> {
     if compiled.get_export_index(None, TOOL_INTERFACE).is_some() {
         let template = template.clone();
         return Ok(if waits {
@@ -221,7 +240,7 @@ fn calls(compiled: &Compiled, template: &InstancePre<CallState>, waits: bool) ->
         });
     }
     let (functions, _) = Functions::of(compiled);
-    if functions.is_empty() {
+    if functions.is_empty() && !offers_any {
         return Err(wasmtime::Error::msg(format!("it exports neither {TOOL_INTERFACE} nor a function")));
     }
     Ok(Calls::Functions(functions))

@@ -9,6 +9,7 @@ use wasmtime::Trap;
 
 use super::limits::Limits;
 use scorpiox_capabilities::ask::Later;
+use scorpiox_capabilities::requests::{Abilities, Lacks};
 use scorpiox_wasi::Exit;
 
 /// Why a call has neither a result nor an error of the tool. What it stored was rolled
@@ -33,6 +34,9 @@ pub enum Fault {
     /// The client is to ask the person, and to call again.
     #[error("the person is asked first")]
     Later,
+    /// The client cannot do what the call needs.
+    #[error("{}", Lacks(*.0))]
+    Lacks(Abilities),
     /// The guest ended itself, where that is no result.
     #[error("the tool ended itself with {0}")]
     Exited(Exit),
@@ -129,6 +133,7 @@ impl Fault {
             Self::Deadline(_) => "deadline",
             Self::Waited(_) => "waited",
             Self::Later => "asks-first",
+            Self::Lacks(_) => "client-lacks",
             Self::Exited(_) => "exited",
             Self::Memory(_) => "memory",
             Self::Output { .. } => "output",
@@ -189,6 +194,9 @@ impl Fault {
         }
         if error.is::<Later>() {
             return Self::Later;
+        }
+        if let Some(Lacks(lacking)) = error.downcast_ref::<Lacks>() {
+            return Self::Lacks(*lacking);
         }
         if let Some(exit) = error.downcast_ref::<Exit>() {
             return Self::Exited(*exit);

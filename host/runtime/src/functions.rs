@@ -12,6 +12,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Instance, InstancePre, Val};
 
 use super::limits::OUTPUT_LIMIT;
+use super::offers::is_offer;
 use super::tasks::{self, Streamed};
 use super::{CallState, Component, handler, program, service};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
@@ -84,6 +85,8 @@ impl Functions {
                 ComponentItem::ComponentInstance(_) if has_wasi && service::is_service(export) => {
                     found.add_service(export);
                 }
+                // They are called in their own way, and are no tools.
+                ComponentItem::ComponentInstance(_) if is_offer(export) => {}
                 // What componentize-py starts its interpreter with, while it builds.
                 ComponentItem::ComponentInstance(_) if export == "exports" => {}
                 ComponentItem::ComponentInstance(instance) => {

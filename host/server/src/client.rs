@@ -1,55 +1,74 @@
-//! What a tool may ask of the client while it runs: to show a form to the person, and, for components, to ask
-//! its model.
+//! What a call may ask of the client while it runs: to show a form to the person, and, for components, to ask
+//! its model and for its roots.
 //!
-//! In the revisions with a handshake the form is a request of its own. In the newest, the call
-//! ends with a result that has the form in it, and the client calls again with the answer.
+//! In the revisions with a handshake each is a request of its own. In the newest, the call ends with a result that has
+//! all of them in it, and the client calls again with the answers (`rounds`).
 
-use std::sync::{Arc, OnceLock};
+mod of_component;
+
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_ask::{Answers, FormKind, Questions, form};
-use scorpiox_audit::{APPROVAL, Uses};
+use scorpiox_audit::Uses;
 use scorpiox_executor::Cancel;
 use scorpiox_rpc::reply;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::outgoing::{Outgoing, Unanswered as NoAnswer};
 use super::progress::Progress;
 use super::reply::Reply;
-use super::request_state;
+use super::request_state::Subject;
 use super::scope::{Answer, Scope};
 use super::workspace::Workspace;
-use scorpiox_capabilities::ask::{Asked, Counterpart, Unsampled};
-use scorpiox_mcp::result::Enveloped;
-use scorpiox_mcp::{Params, Revision, RpcError};
+use scorpiox_capabilities::ask::Asked;
+use scorpiox_capabilities::requests::Abilities;
+use scorpiox_mcp::{LogLevel, Params, Revision, RpcError};
+
+use super::rounds::Rounds;
+pub(crate) use super::rounds::Unmarked;
+pub(crate) use of_component::OfComponent;
 
 /// Who declines within this time has not read the questions: clients without a person do it for them.
 const READING_TIME: Duration = Duration::from_secs(1);
 
-/// The name of the only thing that is asked at a time.
+/// The key of the form with questions. Components have others.
 const FORM: &str = "form";
+
+const ELICIT: &str = "elicitation/create";
 
 /// The client of one call. Components cannot borrow from the call, so it owns what it needs.
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Form {
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<&'static str>,
     message: String,
-    requested_schema: Value,
+    requested_schema: Box<RawValue>,
 }
 
 impl Form {
-    fn new(revision: Revision, message: String, schema: Value) -> Self {
+    fn new(revision: Revision, message: String, schema: String) -> Self {
         let mode = revision.features().form_mode.then_some("form");
-        Self { mode, message, requested_schema: schema }
+        Self { mode, message, requested_schema: RawValue::from_string(schema).unwrap_or_default() }
     }
+}
+
+/// A request as it stands in a result.
+#[derive(Serialize)]
+struct Embedded<'a, P> {
+    method: &'a str,
+    params: P,
+}
+
+fn embedded(method: &str, params: impl Serialize) -> Box<RawValue> {
+    serde_json::value::to_raw_value(&Embedded { method, params }).unwrap_or_default()
 }
 
 /// A form that was shown, or that a client says it has shown.
@@ -87,26 +106,32 @@ impl From<NoAnswer> for Unanswered {
     }
 }
 
-/// How a client asks the person.
-#[derive(Debug, Clone, PartialEq)]
-enum Person {
-    /// Not at all.
-    None,
-    /// When it is asked to.
-    Request,
-    /// When it is told so by the result. It may have done that already; an answer is for the first
-    /// question of a call.
-    Result(Option<Shown>),
+/// How a client is asked.
+#[derive(Debug)]
+enum Way {
+    /// By requests, while the call runs.
+    Requests,
+    /// By the result, after which it calls again.
+    Rounds(Rounds),
+}
+
+/// What a call asks with, one at a time.
+#[derive(Debug)]
+struct Asking {
+    way: Way,
+    /// An answer is for the first question of a call; others are asked in another way.
+    was_asked: bool,
+    /// The call cannot be made again.
+    runs_once: bool,
 }
 
 struct Inner {
     workspace: Arc<Workspace>,
     revision: Revision,
-    person: Mutex<Person>,
-    /// What the client is to ask before it calls again.
-    later: OnceLock<Form>,
-    /// Its model can be asked.
-    samples: bool,
+    able: Abilities,
+    asking: Mutex<Asking>,
+    /// From which level on the client wants log messages.
+    log_level: Option<LogLevel>,
     outgoing: Arc<Outgoing>,
     reply: Reply,
     cancel: Cancel,
@@ -114,25 +139,42 @@ struct Inner {
 }
 
 impl Client {
-    /// The client of a call of the tool `name`.
-    pub fn of(scope: &Scope<'_>, name: &str, arguments: &str) -> Result<Self, RpcError> {
+    /// The client of a call of `name`: a tool, or a method and what it is about.
+    pub(crate) fn of(
+        scope: &Scope<'_>,
+        name: &str,
+        arguments: &str,
+        unmarked: Unmarked,
+    ) -> Result<Self, RpcError> {
         let Scope { session, request, .. } = scope;
         let facts = session.facts();
-        let handshake = request.revision.features().handshake;
-        let person = if handshake {
-            if facts.elicits { Person::Request } else { Person::None }
-        } else if request.meta.client_capabilities.as_ref().is_some_and(declares_forms) {
-            let age = |mark: &str| request_state::age(&session.seal, mark, name, arguments);
-            Person::Result(given(&request.params, age)?)
+        let (able, log_level, way);
+        if request.revision.features().handshake {
+            able = Abilities { forms: facts.elicits, model: facts.samples, roots: facts.roots };
+            // Who never set one wants all but what is for developers.
+            log_level = Some(facts.log_level.unwrap_or(LogLevel::Info));
+            way = Way::Requests;
         } else {
-            Person::None
-        };
+            let declared = request.meta.client_capabilities.as_ref();
+            able = Abilities {
+                forms: declared.is_some_and(declares_forms),
+                model: declared.is_some_and(|declared| declares(declared, "sampling")),
+                roots: declared.is_some_and(|declared| declares(declared, "roots")),
+            };
+            log_level = request.meta.log_level;
+            let subject = Subject {
+                principal: session.principal_key().unwrap_or_default().to_owned(),
+                name: name.to_owned(),
+                arguments: arguments.to_owned(),
+            };
+            way = Way::Rounds(Rounds::read(&request.params, &session.seal, subject, unmarked)?);
+        }
         Ok(Self(Arc::new(Inner {
             workspace: Arc::clone(&session.workspace),
             revision: request.revision,
-            person: Mutex::new(person),
-            later: OnceLock::new(),
-            samples: handshake && facts.samples,
+            able,
+            asking: Mutex::new(Asking { way, was_asked: false, runs_once: false }),
+            log_level,
             outgoing: Arc::clone(&session.outgoing),
             reply: Arc::clone(scope.reply),
             cancel: scope.cancel().clone(),
@@ -143,7 +185,7 @@ impl Client {
     /// Asks the person: by the client's own form, else at a terminal or in a dialog. `uses` is told that it
     /// was asked for, and `rule` is what allows that.
     pub fn ask(&self, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
-        let shows_forms = *self.person() != Person::None;
+        let shows_forms = self.shows_another_form();
         if shows_forms {
             uses.allowed("ask", "the client's form", rule);
         }
@@ -164,10 +206,21 @@ impl Client {
         }
     }
 
+    fn shows_another_form(&self) -> bool {
+        let mut asking = self.asking();
+        let Asking { way, was_asked, runs_once } = &mut *asking;
+        let is_possible = match way {
+            Way::Requests => true,
+            Way::Rounds(rounds) => !*was_asked && (!*runs_once || has_form(rounds)),
+        };
+        self.0.able.forms && is_possible
+    }
+
     /// Asks by the client's own form.
     fn by_form(&self, questions: &Questions) -> Result<Answers, Unanswered> {
         let kind = FormKind::of_revision(self.0.revision.name());
-        let Shown { answer, after } = self.show(form::message(questions), form::schema(questions, kind))?;
+        let schema = form::schema(questions, kind).to_string();
+        let Shown { answer, after } = self.show(form::message(questions), schema)?;
         let answers = form::read(questions, kind, &answer);
         match answers.map_err(|error| Unanswered::Failed(error.to_string()))? {
             Answers::Declined if after < READING_TIME => Err(Unanswered::NoPerson(after)),
@@ -175,22 +228,23 @@ impl Client {
         }
     }
 
-    fn show(&self, message: String, schema: Value) -> Result<Shown, Unanswered> {
+    fn show(&self, message: String, schema: String) -> Result<Shown, Unanswered> {
         let form = Form::new(self.0.revision, message, schema);
-        let mut person = self.person();
-        match &mut *person {
-            Person::None => Err(Unanswered::Failed("the client shows no forms".to_owned())),
-            Person::Result(given) => {
-                if let Some(given) = given.take() {
-                    *person = Person::None;
-                    return Ok(given);
+        let mut asking = self.asking();
+        let Asking { way, was_asked, .. } = &mut *asking;
+        match way {
+            Way::Rounds(rounds) => {
+                // Of one that nobody asked for it is not known whether it was read.
+                if let Some((answer, Some(after))) = rounds.answer(FORM, any_object) {
+                    *was_asked = true;
+                    return Ok(Shown { answer, after });
                 }
-                let _ = self.0.later.set(form);
+                rounds.ask(FORM, embedded(ELICIT, &form));
                 Err(Unanswered::Later)
             }
-            Person::Request => {
+            Way::Requests => {
                 let begun = Instant::now();
-                let asked = self.request("elicitation/create", &form, "Waiting for the person's answer");
+                let asked = self.request(ELICIT, &form, "Waiting for the person's answer");
                 asked.map(|answer| Shown { answer, after: begun.elapsed() }).map_err(Into::into)
             }
         }
@@ -206,65 +260,27 @@ impl Client {
         outgoing.ask(reply, method, params, cancel, &|| progress.report(waiting))
     }
 
-    /// Held while the person is asked: one question at a time.
-    fn person(&self) -> MutexGuard<'_, Person> {
-        self.0.person.lock()
+    /// Held while the client is asked: one thing at a time.
+    fn asking(&self) -> MutexGuard<'_, Asking> {
+        self.0.asking.lock()
     }
 
     /// The answer to a call that has to be made again, if it has to.
-    pub fn input_required(&self, scope: &Scope<'_>, name: &str, arguments: &str) -> Option<Answer> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct InputRequired<'a> {
-            input_requests: Value,
-            request_state: &'a str,
-        }
-        let form = self.0.later.get()?;
-        let Some(state) = request_state::mark(&scope.session.seal, name, arguments) else {
-            return Some(Err(RpcError::internal(
-                "the system gives no random bytes to mark the question with",
-            )));
-        };
-        let request = json!({"method": "elicitation/create", "params": form});
-        let body = InputRequired { input_requests: json!({ FORM: request }), request_state: &state };
-        let result = Enveloped::input_required(scope.request.revision, body);
-        Some(Ok(reply::result(&scope.request.id, &result)))
+    pub fn input_required(&self, scope: &Scope<'_>) -> Option<Answer> {
+        let asking = self.asking();
+        let Way::Rounds(rounds) = &asking.way else { return None };
+        let required = rounds.required(scope.request.revision, &scope.session.seal)?;
+        Some(required.map(|result| reply::result(&scope.request.id, &result)))
     }
 }
 
-/// The client as a component may ask it, with a person's approval.
-pub(crate) struct OfComponent {
-    pub client: Client,
-    pub uses: Uses,
+/// Whether an answer to the form with questions came along.
+fn has_form(rounds: &mut Rounds) -> bool {
+    matches!(rounds.answer(FORM, any_object), Some((_, Some(_))))
 }
 
-impl Counterpart for OfComponent {
-    fn ask(&self, questions: &Questions) -> Asked {
-        self.client.ask(questions, &self.uses, APPROVAL)
-    }
-
-    fn runs_once(&self) {
-        let mut person = self.client.person();
-        // A question is asked in another way, if there is one.
-        if *person == Person::Result(None) {
-            *person = Person::None;
-        }
-    }
-
-    fn sample(&self, mut parameters: Value) -> Result<Value, Unsampled> {
-        let Inner { samples, workspace, .. } = &*self.client.0;
-        if !samples {
-            return Err(Unsampled::Unavailable("this client does not let its model be asked".to_owned()));
-        }
-        self.uses.allowed("sampling", "the client's model", APPROVAL);
-        parameters["modelPreferences"] = json!({"hints": [{"name": workspace.settings.model()}]});
-        let asked =
-            self.client.request("sampling/createMessage", &parameters, "Waiting for the client's model");
-        asked.map_err(|error| match error {
-            NoAnswer::Cancelled => Unsampled::Cancelled,
-            NoAnswer::Failed(why) => Unsampled::Refused(why),
-        })
-    }
+fn any_object(answer: &Value) -> Result<Value, String> {
+    if answer.is_object() { Ok(answer.clone()) } else { Err("it is no object".to_owned()) }
 }
 
 /// Whether capabilities of a client say that it shows forms: an empty declaration means just
@@ -274,18 +290,7 @@ pub(crate) fn declares_forms(capabilities: &Params<'_>) -> bool {
     declared.is_some_and(|declared| declared.raw("form").is_some() || declared.raw("url").is_none())
 }
 
-/// The answer that comes with a call which was made again. `age` says how old a mark of this server is.
-fn given(params: &Params<'_>, age: impl Fn(&str) -> Option<Duration>) -> Result<Option<Shown>, RpcError> {
-    let Some(responses) = params.object("inputResponses")? else { return Ok(None) };
-    let state = params.raw("requestState").map(RawValue::get);
-    let state: Option<String> = state.and_then(|state| serde_json::from_str(state).ok());
-    let Some(after) = state.and_then(|state| age(&state)) else {
-        return Err(RpcError::invalid_params(
-            "requestState is not what this server gave for these arguments; call again without inputResponses",
-        ));
-    };
-    let given = responses.raw(FORM).and_then(|given| serde_json::from_str(given.get()).ok());
-    given
-        .map(|answer| Some(Shown { answer, after }))
-        .ok_or_else(|| RpcError::invalid_params(format!("inputResponses has no usable answer to {FORM:?}")))
+/// Whether capabilities of a client have one of that name.
+pub(crate) fn declares(capabilities: &Params<'_>, name: &str) -> bool {
+    capabilities.object(name).ok().flatten().is_some()
 }

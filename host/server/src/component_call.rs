@@ -5,13 +5,14 @@ use std::sync::Arc;
 use super::client::{Client, OfComponent};
 use super::scope::Scope;
 use scorpiox_capabilities::Capability;
-use scorpiox_capabilities::setup::Caller;
+use scorpiox_capabilities::contents::RichContent;
+use scorpiox_capabilities::setup::{Caller, Setup};
 use scorpiox_records::CallError;
 use scorpiox_runtime::bindings::any_tool::exports::scorpiox::tool::tool::{
     ToolError, ToolResult as WasmResult,
 };
 use scorpiox_runtime::bindings::any_tool::scorpiox::tool::types::Content as WasmContent;
-use scorpiox_runtime::{Component, Finished};
+use scorpiox_runtime::{Component, Fault, Finished};
 use scorpiox_tools::{Failure, Output, OutputContent, Tool};
 
 /// What is called, and for whom. Whoever wants a tool to be run makes one of these.
@@ -33,11 +34,16 @@ pub(super) fn run(
     invocation: &Invocation<'_>,
 ) -> Result<Finished<Result<WasmResult, ToolError>>, CallError> {
     let &Invocation { tool, arguments, client, room, asked_by } = invocation;
+    let setup = Setup { room, asked_by, ..setup(scope, component, client)? };
+    let called = scope.workspace().runtime().call_tool(component, &setup, inner, arguments);
+    finished(scope, component, &tool.name, called)
+}
+
+/// How a call of a component is set up for a client.
+pub(super) fn setup(scope: &Scope<'_>, component: &Component, client: &Client) -> Result<Setup, CallError> {
     let progress = scope.progress.clone();
     let on_wait = Arc::new(move || progress.report("Waiting for others to finish writing"));
     let mut setup = scope.setup_for(scope.uses.clone(), on_wait);
-    setup.room = room;
-    setup.asked_by = asked_by;
     if component.grants.contains(&Capability::Progress) {
         let progress = scope.progress.clone();
         setup.on_progress = Arc::new(move |message: &str| progress.report(message));
@@ -45,17 +51,29 @@ pub(super) fn run(
     if component.changes_things() {
         setup.read_only = scope.workspace().active_plan().map_err(CallError::PlanUnknown)?.is_some();
     }
-    let asks = [Capability::Ask, Capability::Sampling].iter().any(|asks| component.grants.contains(asks));
-    if asks {
+    if ASKS.iter().any(|asks| component.grants.contains(asks)) {
         let uses = setup.uses.clone();
         setup.counterpart = Some(Arc::new(OfComponent { client: client.clone(), uses }));
     }
-    let called = scope.workspace().runtime().call_tool(component, &setup, inner, arguments);
+    Ok(setup)
+}
+
+/// Capabilities that reach the client.
+const ASKS: [Capability; 4] =
+    [Capability::Ask, Capability::Sampling, Capability::Inputs, Capability::Notices];
+
+/// What a call came to, of a tool or of something else that has a name.
+pub(super) fn finished<T>(
+    scope: &Scope<'_>,
+    component: &Component,
+    name: &str,
+    called: Result<Finished<T>, Fault>,
+) -> Result<Finished<T>, CallError> {
     let finished = called.map_err(|fault| {
-        if !fault.is_cancel() {
-            tracing::warn!(tool = &*tool.name, "call failed: {fault}");
+        if !fault.is_cancel() && !matches!(fault, Fault::Lacks(_)) {
+            tracing::warn!(tool = name, "call failed: {fault}");
         }
-        let (tool, has_effects) = (scope.name(&tool.name).into_owned(), component.has_effects());
+        let (tool, has_effects) = (scope.name(name).into_owned(), component.has_effects());
         CallError::Fault { tool, fault, has_effects }
     })?;
     if finished.timers_changed {
@@ -65,11 +83,12 @@ pub(super) fn run(
 }
 
 /// What the component gave, as every tool gives it.
-pub(super) fn outcome(given: Result<WasmResult, ToolError>) -> Result<Output, CallError> {
-    given.map(output).map_err(|error| CallError::Tool(failure(error)))
+pub(super) fn outcome(finished: Finished<Result<WasmResult, ToolError>>) -> Result<Output, CallError> {
+    let Finished { value, attached, .. } = finished;
+    value.map(|result| output(result, attached)).map_err(|error| CallError::Tool(failure(error)))
 }
 
-fn output(result: WasmResult) -> Output {
+fn output(result: WasmResult, attached: Vec<RichContent>) -> Output {
     let content = result.content.into_iter().map(|content| match content {
         WasmContent::Text(text) => OutputContent::Text(text),
         WasmContent::Image(image) => OutputContent::Image { data: image.data, mime_type: image.mime_type },
@@ -77,10 +96,11 @@ fn output(result: WasmResult) -> Output {
             OutputContent::Document { uri: document.uri, mime_type: document.mime_type, text: document.text }
         }
     });
-    Output { content: content.collect(), structured: result.structured, is_error: false }
+    let content = content.chain(attached.into_iter().map(OutputContent::Attached)).collect();
+    Output { content, structured: result.structured, is_error: false }
 }
 
-fn failure(error: ToolError) -> Failure {
+pub(super) fn failure(error: ToolError) -> Failure {
     match error {
         ToolError::InvalidInput(text) => Failure::InvalidInput(text),
         ToolError::Denied(text) => Failure::Denied(text),

@@ -44,9 +44,12 @@ pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
 
         "skills/list" if features.extensions => Route::Slow(handlers::skills::list),
         "skills/get" if features.extensions => Route::Slow(handlers::skills::get),
-        "resources/list" if features.extensions => Route::Slow(handlers::skills::resources),
-        "resources/templates/list" if features.extensions => Route::Quick(handlers::skills::templates),
-        "resources/read" if features.extensions => Route::Slow(handlers::skills::read),
+        "resources/list" => Route::Slow(handlers::resources::list),
+        "resources/templates/list" => Route::Slow(handlers::resources::templates),
+        "resources/read" => Route::Slow(handlers::resources::read),
+        "resources/subscribe" if handshake => Route::Slow(handlers::resources::subscribe),
+        "resources/unsubscribe" if handshake => Route::Slow(handlers::resources::unsubscribe),
+        "completion/complete" => Route::Slow(handlers::resources::complete),
         "resources/directory/read" if features.extensions => Route::Slow(handlers::skills::directory),
         _ => return None,
     };
@@ -71,9 +74,9 @@ pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
     answer
 }
 
-/// Methods beside calls that give what skills hold. The list of tools has their descriptions alone,
+/// Methods beside calls that give what skills hold and plugins offer. The list of tools has their descriptions alone,
 /// and every client asks for it: it leaves no line.
-const RECORDED: [&str; 7] = [
+const RECORDED: [&str; 8] = [
     "prompts/list",
     "prompts/get",
     "skills/list",
@@ -81,6 +84,7 @@ const RECORDED: [&str; 7] = [
     "resources/list",
     "resources/read",
     "resources/directory/read",
+    "completion/complete",
 ];
 
 /// Methods that belong to the era without a handshake even when the request does not say so.

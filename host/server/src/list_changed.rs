@@ -1,4 +1,5 @@
-//! Telling clients that the list of tools has changed: plugins came, went or were changed.
+//! Telling clients that lists have changed: plugins came, went or were changed, and with them tools, prompts and
+//! resources.
 //!
 //! A client is told when the list it knows is not what it would get now, and once for each change:
 //! what it was told last, by a list or a notification, is compared with what there is. Nothing
@@ -8,9 +9,9 @@
 //! The thread looks now and then, which takes it some microseconds: the stamps of a few files. The kernel
 //! could tell (inotify), but takes 10 to 15 ms to end that, which a client would wait for at the server's end.
 //!
-//! Skills are in the list, too, by the description of the tools that invoke them. Changes of these are
-//! not told; the list says how long it holds.
+//! Skills are in the lists, too. Changes of these are not told; the lists say how long they hold.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::sync::Arc;
@@ -23,9 +24,24 @@ use scorpiox_executor::threads;
 
 use super::plugin_watch::{Woken, bell, wait};
 use super::workspace::Workspace;
+use scorpiox_capabilities::notices::List;
+use scorpiox_tools::plugins::Offering;
 use scorpiox_tools::{Kind, Tool};
 
-pub(super) const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
+/// All lists, in the order in which [`PerList`] has something for each.
+pub(crate) const LISTS: [List; 3] = [List::Tools, List::Prompts, List::Resources];
+
+/// Something for each list.
+pub(crate) type PerList<T> = [T; LISTS.len()];
+
+/// The notification that a list has changed.
+pub(super) fn notification(list: List) -> &'static str {
+    match list {
+        List::Tools => "notifications/tools/list_changed",
+        List::Prompts => "notifications/prompts/list_changed",
+        List::Resources => "notifications/resources/list_changed",
+    }
+}
 
 /// How often to look.
 const LOOK_TIME: Duration = Duration::from_secs(1);
@@ -34,15 +50,15 @@ const LOOK_TIME: Duration = Duration::from_secs(1);
 const QUIET_TIME: Duration = Duration::from_millis(100);
 const MOST_QUIET_TIMES: u32 = 10;
 
-/// What the client of a session knows of the tools of plugins.
+/// What the client of a session knows of what plugins have.
 #[derive(Debug, Default)]
-pub(crate) struct KnownTools {
-    known: Mutex<Known>,
+pub(crate) struct KnownLists {
+    known: Mutex<PerList<Known>>,
     stirred: AtomicBool,
 }
 
-/// Digests of all tools of plugins that are on.
-#[derive(Debug, Default)]
+/// Digests of what all plugins have of a list.
+#[derive(Debug, Default, Clone, Copy)]
 struct Known {
     /// What the client was told last.
     told: Option<u64>,
@@ -50,11 +66,11 @@ struct Known {
     seen: Option<u64>,
 }
 
-impl KnownTools {
-    /// A list with these tools is on its way to the client.
-    pub(crate) fn listed(&self, workspace: &Workspace, tools: &[Arc<Tool>]) {
-        let listed = digest(workspace, tools);
+impl KnownLists {
+    /// A list with these of plugins is on its way to the client.
+    pub(crate) fn listed(&self, list: List, listed: u64) {
         let mut known = self.lock();
+        let known = &mut known[list as usize];
         known.told = Some(listed);
         // Nothing watches yet, or it saw something else: perhaps after this list was made.
         if known.seen != Some(listed) {
@@ -72,41 +88,83 @@ impl KnownTools {
         self.stirred.load(Ordering::Acquire) && self.stirred.swap(false, Ordering::AcqRel)
     }
 
-    /// The plugins are these now; whether that is news to a client that wants to know.
-    pub(crate) fn saw(&self, seen: u64, wanted: bool) -> bool {
+    /// The plugins have these now; which lists are news to a client that wants to know of them.
+    pub(crate) fn saw(&self, seen: PerList<u64>, wanted: PerList<bool>) -> PerList<bool> {
         let mut known = self.lock();
-        known.seen = Some(seen);
-        let is_news = known.told.is_some_and(|told| told != seen);
-        // Who listens later is told of what changed since the last list.
-        if wanted || known.told.is_none() {
-            known.told = Some(seen);
-        }
-        is_news && wanted
+        std::array::from_fn(|at| {
+            let known = &mut known[at];
+            known.seen = Some(seen[at]);
+            let is_news = known.told.is_some_and(|told| told != seen[at]);
+            // Who listens later is told of what changed since the last list.
+            if wanted[at] || known.told.is_none() {
+                known.told = Some(seen[at]);
+            }
+            is_news && wanted[at]
+        })
     }
 
+    /// Whether the client was given a list.
+    pub(crate) fn knows(&self, list: List) -> bool {
+        self.lock()[list as usize].told.is_some()
+    }
+
+    /// Whether the client was given any list.
     pub(crate) fn knows_a_list(&self) -> bool {
-        self.lock().told.is_some()
+        self.lock().iter().any(|known| known.told.is_some())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, PerList<Known>> {
         self.known.lock()
     }
 }
 
-fn digest(workspace: &Workspace, tools: &[Arc<Tool>]) -> u64 {
+/// A digest of the tools of plugins that are on, with the names that clients know them by.
+pub(crate) fn tools_digest(
+    workspace: &Workspace,
+    tools: &[Arc<Tool>],
+    plain: &BTreeMap<String, String>,
+) -> u64 {
     let mut hasher = DefaultHasher::new();
     for tool in tools.iter().filter(|tool| workspace.is_on(tool)) {
         if let Kind::Plugin { listed, .. } = &tool.kind {
-            listed.hash(&mut hasher);
+            (listed, plain.get(&*tool.name)).hash(&mut hasher);
         }
     }
     hasher.finish()
 }
 
+/// A digest of the prompts of plugins.
+pub(crate) fn prompts_digest(offerings: &[Arc<Offering>]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for served in offerings.iter().map(|offering| &offering.served) {
+        for prompt in served.prompts() {
+            (served.full_name(prompt), served.plain_name(prompt), prompt).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// A digest of the resources and templates of plugins.
+pub(crate) fn resources_digest(offerings: &[Arc<Offering>]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for served in offerings.iter().map(|offering| &offering.served) {
+        served.resources().for_each(|resource| resource.hash(&mut hasher));
+        served.templates().for_each(|template| template.hash(&mut hasher));
+    }
+    hasher.finish()
+}
+
+/// Digests of all that plugins have.
+fn digests(workspace: &Workspace) -> PerList<u64> {
+    let (tools, offerings) = (workspace.plugins.tools(), workspace.plugins.offerings());
+    let tools = tools_digest(workspace, &tools, &workspace.plain_names());
+    [tools, prompts_digest(&offerings), resources_digest(&offerings)]
+}
+
 impl Workspace {
     /// Lets the plugins be watched, where somebody wants to know of changes and can have missed something.
     pub(crate) fn follow_plugins(self: &Arc<Self>) {
-        let is_wanted = || self.sessions().iter().any(|session| session.needs_tool_news());
+        let is_wanted = || self.sessions().iter().any(|session| session.needs_news());
         self.plugin_watch.wake(is_wanted, || start(self));
     }
 }
@@ -122,16 +180,16 @@ fn watch(workspace: &Workspace, bell: &Receiver<()>) {
     let mut last = None;
     while let Some(seen) = settled(workspace, last, bell) {
         last = Some(seen);
-        workspace.sessions().iter().for_each(|session| session.saw_tools(seen));
+        workspace.sessions().iter().for_each(|session| session.saw_lists(seen));
         if wait(bell, LOOK_TIME) == Woken::End {
             return;
         }
     }
 }
 
-/// What the tools of plugins are, once they stay so, or are what was seen last; nothing when the server ends.
-fn settled(workspace: &Workspace, last: Option<u64>, bell: &Receiver<()>) -> Option<u64> {
-    let mut seen = digest(workspace, &workspace.plugins.tools());
+/// What plugins have, once it stays so, or is what was seen last; nothing when the server ends.
+fn settled(workspace: &Workspace, last: Option<PerList<u64>>, bell: &Receiver<()>) -> Option<PerList<u64>> {
+    let mut seen = digests(workspace);
     for _ in 0..MOST_QUIET_TIMES {
         if last == Some(seen) {
             break;
@@ -139,7 +197,7 @@ fn settled(workspace: &Workspace, last: Option<u64>, bell: &Receiver<()>) -> Opt
         if wait(bell, QUIET_TIME) == Woken::End {
             return None;
         }
-        let now = digest(workspace, &workspace.plugins.tools());
+        let now = digests(workspace);
         if now == seen {
             break;
         }

@@ -90,7 +90,8 @@ impl Session {
 
     fn listen<'a>(&self, request: &Request<'a>, ticket: Ticket, reply: &Reply) -> Step<'a> {
         let id = &request.id;
-        let opened = match Wanted::of(&request.params) {
+        let serves = |uri: &str| self.offering_at(uri).is_some();
+        let opened = match Wanted::of(&request.params, serves) {
             Ok(wanted) => self.subscriptions.open(id, wanted, ticket, reply),
             Err(error) => Err((ticket, error)),
         };

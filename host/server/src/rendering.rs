@@ -20,8 +20,9 @@ use serde_json::value::RawValue;
 
 use super::deliveries::{BETWEEN, MESSAGE_CHARS};
 use super::scope::Scope;
-use scorpiox_mcp::ClientTraits;
-use scorpiox_mcp::content::{Content, TextResource};
+use scorpiox_capabilities::contents::RichContent;
+use scorpiox_mcp::content::{Content, Embedded};
+use scorpiox_mcp::{ClientTraits, Revision};
 use scorpiox_tools::{Kind, Output, OutputContent, Tool};
 
 /// Deepest nesting of structured results. Parsers of clients refuse a whole message at 128 levels.
@@ -42,6 +43,7 @@ pub struct ToolResult<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
     traits: &'static ClientTraits,
+    revision: Revision,
     /// Programs read it, too: data and documents are given as what they are.
     for_programs: bool,
     /// Results may have data.
@@ -60,6 +62,7 @@ impl Manner {
         let is_others = matches!(tool.kind, Kind::Plugin { .. });
         Self {
             traits,
+            revision: scope.request.revision,
             for_programs,
             structured: scope.request.revision.features().structured && (for_programs || is_others),
             is_others,
@@ -207,6 +210,17 @@ fn structured_content(json: &str) -> Option<Cow<'_, RawValue>> {
     fits.then_some(cleaned)
 }
 
+/// What a plugin attached; of a text that is longer than the model is shown, the middle is cut out.
+fn attached(content: &RichContent, manner: Manner) -> Content<'_> {
+    let fitting = |text| fit(text, manner.chars, SpillPlace::none);
+    match scorpiox_offers::render::content(content, manner.revision, manner.traits) {
+        Content::Resource { resource: Embedded::Text { uri, mime_type, text } } => {
+            Content::Resource { resource: Embedded::Text { uri, mime_type, text: fitting(text) } }
+        }
+        other => other,
+    }
+}
+
 fn piece(content: &OutputContent, manner: Manner) -> Content<'_> {
     match content {
         OutputContent::Text(text) => Content::text(scorpiox_text::clean(text)),
@@ -219,12 +233,13 @@ fn piece(content: &OutputContent, manner: Manner) -> Content<'_> {
             data.len()
         )),
         OutputContent::Document { uri, mime_type, text } if manner.for_programs => Content::Resource {
-            resource: TextResource {
+            resource: Embedded::Text {
                 uri: scorpiox_text::clean(uri),
                 mime_type: mime_type.as_deref().map(scorpiox_text::clean),
                 text: scorpiox_text::clean(text),
             },
         },
+        OutputContent::Attached(content) => attached(content, manner),
         // Not every client gives documents to its model.
         OutputContent::Document { uri, mime_type, text } => {
             let kind = mime_type.as_deref().map(|kind| format!(" ({})", scorpiox_text::clean(kind)));

@@ -146,5 +146,5 @@ fn call(
     })?;
     let arguments = arguments.to_string();
     let invocation = Invocation { tool, arguments: &arguments, ..*invocation };
-    component_call::outcome(component_call::run(scope, component, inner, &invocation)?.value)
+    component_call::outcome(component_call::run(scope, component, inner, &invocation)?)
 }

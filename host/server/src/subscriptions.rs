@@ -1,7 +1,8 @@
 //! `subscriptions/listen` (2026-07-28): requests that stay open until the client cancels
 //! them or the server ends.
 //!
-//! What can be subscribed to is `toolsListChanged`; the acknowledgement leaves out all else.
+//! What can be subscribed to are changed lists, and changes of resources of plugins; the acknowledgement leaves out all
+//! else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,8 +15,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::inflight::{InFlight, Ticket};
-use super::list_changed::TOOLS_LIST_CHANGED;
+use super::list_changed::{LISTS, PerList, notification};
 use super::reply::Reply;
+use scorpiox_capabilities::notices::List;
 use scorpiox_mcp::result::Enveloped;
 use scorpiox_mcp::{Params, Revision, RpcError};
 
@@ -24,13 +26,16 @@ const MAX_OPEN: usize = 64;
 
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// The notification that a resource has changed.
+pub(super) const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+
 /// The open subscriptions.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     open: Mutex<Vec<Subscription>>,
-    /// How many want to know of changed lists of tools. Apart, since the other is locked while the
-    /// client is written to.
-    want_tools: AtomicUsize,
+    /// How many want to know of each changed list. Apart, since the other is locked while the client is
+    /// written to.
+    want_lists: PerList<AtomicUsize>,
 }
 
 struct Subscription {
@@ -41,19 +46,51 @@ struct Subscription {
     wanted: Wanted,
 }
 
+/// Most resources of a subscription.
+const MAX_RESOURCES: usize = 256;
+
 /// What a client subscribes to, of what there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(clippy::struct_excessive_bools)] // the protocol's members
 pub(crate) struct Wanted {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     tools_list_changed: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    prompts_list_changed: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    resources_list_changed: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resource_subscriptions: Vec<String>,
 }
 
 impl Wanted {
-    pub(crate) fn of(params: &Params<'_>) -> Result<Self, RpcError> {
+    /// What the parameters ask for; `serves` says which resources there are that can change.
+    pub(crate) fn of(params: &Params<'_>, serves: impl Fn(&str) -> bool) -> Result<Self, RpcError> {
         let filter = params.object("notifications")?.unwrap_or_default();
-        let tools_list_changed = filter.optional("toolsListChanged", "true or false")?.unwrap_or(false);
-        Ok(Self { tools_list_changed })
+        let flag = |name| Ok::<_, RpcError>(filter.optional(name, "true or false")?.unwrap_or(false));
+        let uris = filter.optional::<Vec<String>>("resourceSubscriptions", "a list of addresses")?;
+        let uris = uris.unwrap_or_default();
+        if uris.len() > MAX_RESOURCES {
+            return Err(RpcError::invalid_params(format!(
+                "resourceSubscriptions has {} addresses; the limit is {MAX_RESOURCES}",
+                uris.len()
+            )));
+        }
+        Ok(Self {
+            tools_list_changed: flag("toolsListChanged")?,
+            prompts_list_changed: flag("promptsListChanged")?,
+            resources_list_changed: flag("resourcesListChanged")?,
+            resource_subscriptions: uris.into_iter().filter(|uri| serves(uri)).collect(),
+        })
+    }
+
+    fn list(&self, list: List) -> bool {
+        match list {
+            List::Tools => self.tools_list_changed,
+            List::Prompts => self.prompts_list_changed,
+            List::Resources => self.resources_list_changed,
+        }
     }
 }
 
@@ -93,25 +130,43 @@ impl Subscriptions {
     }
 
     fn count(&self, open: &[Subscription]) {
-        let wanting = open.iter().filter(|subscription| subscription.wanted.tools_list_changed);
-        self.want_tools.store(wanting.count(), Ordering::Release);
+        for (list, want) in LISTS.into_iter().zip(&self.want_lists) {
+            let wanting = open.iter().filter(|subscription| subscription.wanted.list(list));
+            want.store(wanting.count(), Ordering::Release);
+        }
     }
 
-    /// Whether anybody is to be told that the list of tools has changed.
-    pub(crate) fn want_tools_list_changed(&self) -> bool {
-        self.want_tools.load(Ordering::Acquire) > 0
+    /// Whether anybody is to be told that a list has changed.
+    pub(crate) fn want(&self, list: List) -> bool {
+        self.want_lists[list as usize].load(Ordering::Acquire) > 0
     }
 
-    /// Tells all who want to know that the list of tools has changed.
-    pub(crate) fn tell_tools_list_changed(&self) {
+    /// Whether anybody is to be told that any list has changed.
+    pub(crate) fn want_any(&self) -> bool {
+        LISTS.into_iter().any(|list| self.want(list))
+    }
+
+    /// Tells all who want to know that a list has changed.
+    pub(crate) fn tell_list_changed(&self, list: List) {
+        self.tell(|wanted| wanted.list(list), notification(list), &json!({}));
+    }
+
+    /// Tells all who want to know that a resource has changed.
+    pub(crate) fn tell_resource_updated(&self, uri: &str) {
+        let wants = |wanted: &Wanted| wanted.resource_subscriptions.iter().any(|own| own == uri);
+        self.tell(wants, RESOURCE_UPDATED, &json!({ "uri": uri }));
+    }
+
+    fn tell(&self, wants: impl Fn(&Wanted) -> bool, method: &str, params: &Value) {
         let open = self.lock();
-        let wanting = open.iter().filter(|subscription| subscription.wanted.tools_list_changed);
+        let wanting = open.iter().filter(|subscription| wants(&subscription.wanted));
         let told: Vec<_> =
             wanting.map(|subscription| (raw(&subscription.id), Arc::clone(&subscription.reply))).collect();
         drop(open);
         for (id, reply) in told {
-            let params = json!({ "_meta": { SUBSCRIPTION_ID: id } });
-            reply.send(&reply::notification(TOOLS_LIST_CHANGED, &params));
+            let mut params = params.clone();
+            params["_meta"] = json!({ SUBSCRIPTION_ID: id });
+            reply.send(&reply::notification(method, &params));
         }
     }
 

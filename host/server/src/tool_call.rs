@@ -13,7 +13,7 @@ use scorpiox_policy::Refusal;
 use scorpiox_rpc::reply;
 use scorpiox_text::nearest;
 
-use super::client::Client;
+use super::client::{Client, Unmarked};
 use super::component_call::{self, Invocation};
 use super::plan_notes;
 use super::rendering::{Body, Manner};
@@ -50,7 +50,11 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return Err(unknown_tool(scope, &name, absence));
     }
     let arguments = arguments.unwrap_or("{}");
-    let client = Client::of(scope, &tool.name, arguments);
+    let unmarked = match &tool.kind {
+        Kind::Plugin { .. } => Unmarked::Taken,
+        Kind::Native(_) | Kind::Wasm { .. } => Unmarked::Refused,
+    };
+    let client = Client::of(scope, &tool.name, arguments, unmarked);
     let client = client.inspect_err(|_| refused(&tool.name, Some(arguments), INVALID))?;
     let recording = scope.session.begin_call(scope.request, &tool, arguments, &scope.uses);
     bound(scope, &tool);
@@ -60,13 +64,16 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         Ok(()) => run(scope, &invocation),
         Err(refusal) => refusal.into(),
     };
-    let asks = client.input_required(scope, &tool.name, arguments);
+    let asks = client.input_required(scope);
     let ended = if asks.is_some() { Outcome::InputRequired } else { ended(scope, &outcome) };
     let recorded = recording.finish(ended);
     if let (Ok(()), Some(answer)) = (&recorded, asks) {
         return answer;
     }
     let outcome = recorded.and(outcome);
+    if let Some(error) = outcome.as_ref().err().and_then(|error| error.lacking(scope.request.revision)) {
+        return Err(error);
+    }
     let account = (scope.session.audience == Audience::Person).then(|| account(scope, &outcome));
     let outcome = outcome.map_err(|error| sentence(scope, &tool, &error));
     let outcome = unknown_arguments::told(&tool, arguments, outcome);
@@ -313,11 +320,12 @@ fn without_refusals(scope: &Scope<'_>, tool: &Tool, error: &CallError) -> String
 fn run_component(scope: &Scope<'_>, component: &Component, inner: &str, invocation: &Invocation<'_>) -> Ran {
     match component_call::run(scope, component, inner, invocation) {
         Ok(finished) => {
-            let mut outcome = component_call::outcome(finished.value);
-            if let (Ok(output), Some(invoked)) = (&mut outcome, finished.skills.invoked()) {
-                skill_component::run(scope, invoked, invocation, output);
+            let (messages_waiting, invoked) = (finished.messages_waiting, finished.skills.invoked().cloned());
+            let mut outcome = component_call::outcome(finished);
+            if let (Ok(output), Some(invoked)) = (&mut outcome, invoked) {
+                skill_component::run(scope, &invoked, invocation, output);
             }
-            Ran { outcome, messages_waiting: finished.messages_waiting }
+            Ran { outcome, messages_waiting }
         }
         Err(error) => error.into(),
     }

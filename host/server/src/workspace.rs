@@ -15,17 +15,19 @@ use scorpiox_store::{Message, Store};
 use super::app::{App, Ticked};
 use super::callback_clock::CallbackClock;
 use super::deliveries::Deliveries;
+use super::list_changed::PerList;
 use super::plugin_watch::PluginWatch;
 use super::session::Transport;
 use scorpiox_capabilities::ask::Prompter;
 use scorpiox_capabilities::files::Files;
+use scorpiox_capabilities::notices::List;
 use scorpiox_capabilities::setup::{Caller, SessionId, Setup};
 use scorpiox_capabilities::web::Web;
 use scorpiox_records::Records;
 use scorpiox_runtime::{Beat, Component, Fault, Runtime};
 use scorpiox_shell::Shell;
 use scorpiox_tools::listing_cache::ListingCache;
-use scorpiox_tools::plugins::Plugins;
+use scorpiox_tools::plugins::{Offering, Plugins};
 use scorpiox_tools::{Kind, Registry, Tool};
 
 /// How often it is looked whether a client has to be answered.
@@ -54,11 +56,15 @@ pub(crate) trait Connected: Send + Sync {
     fn is_idle(&self) -> bool;
     /// Tells the client of a callback at once, in the ways it can take.
     fn tell_callback(&self, message: &Message);
-    /// Whether the client wants to know of changed tools.
-    fn needs_tool_news(&self) -> bool;
-    /// Tells the client, if it wants to know, that the tools of plugins are others than it knows: `seen` is their
-    /// digest.
-    fn saw_tools(&self, seen: u64);
+    /// Whether the client wants to know of changed lists.
+    fn needs_news(&self) -> bool;
+    /// Tells the client, if it wants to know, which lists of plugins are others than it knows: `seen` are their
+    /// digests.
+    fn saw_lists(&self, seen: PerList<u64>);
+    /// Tells the client, if it wants to know, that a list has changed.
+    fn tell_list_changed(&self, list: List);
+    /// Tells the client, if it subscribed to it, that a resource has changed.
+    fn tell_resource_updated(&self, uri: &str);
 }
 
 /// An open workspace, shared by the sessions of its clients.
@@ -171,10 +177,39 @@ impl Workspace {
         self.registry().tools().cloned().chain(self.plugins.tools()).collect()
     }
 
+    /// The names without their plugins' by which clients know tools of plugins, by the whole names. What has such a
+    /// name already keeps it.
+    pub fn plain_names(&self) -> BTreeMap<String, String> {
+        let plain = self.plugins.plain_tools().into_iter();
+        let free = plain.filter(|(name, _)| self.registry().get(name).is_none());
+        free.map(|(name, tool)| (tool.name.to_string(), name)).collect()
+    }
+
+    /// Whether an address is a resource of a plugin that runs.
+    pub fn serves(&self, plugin: &str, uri: &str) -> bool {
+        let offerings = self.plugins.offerings();
+        let own = |offering: &&Arc<Offering>| offering.served.plugin().as_str() == plugin;
+        offerings.iter().find(own).is_some_and(|offering| offering.served.serves(uri))
+    }
+
+    /// The plugin that serves an address: whose scheme it is, else who was approved first.
+    pub fn offering_at(&self, uri: &str) -> Option<Arc<Offering>> {
+        let mut serving = self.plugins.offerings();
+        serving.retain(|offering| offering.served.serves(uri));
+        serving.sort_by_key(|offering| (!offering.served.owns_scheme(uri), offering.decided_at));
+        serving.into_iter().next()
+    }
+
     /// Whether settings and policy let anybody call a tool.
     pub fn is_on(&self, tool: &Tool) -> bool {
-        let is_set = self.settings.tools_enabled() && self.settings.tool_enabled(&tool.name);
-        (is_set || self.plugins.tried(&tool.name).is_some()) && self.closed_by_policy(&tool.name).is_none()
+        self.is_name_on(&tool.name)
+            || self.plugins.tried(&tool.name).is_some() && self.closed_by_policy(&tool.name).is_none()
+    }
+
+    /// Whether settings and policy leave open what has this name: a tool, or what a plugin offers beside.
+    pub(crate) fn is_name_on(&self, name: &str) -> bool {
+        let is_set = self.settings.tools_enabled() && self.settings.tool_enabled(name);
+        is_set && self.closed_by_policy(name).is_none()
     }
 
     /// Why the operator wants nobody to call a tool; `None` also under a policy that cannot be used, which

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use scorpiox_ask::Questions;
 use scorpiox_audit::Uses;
 use scorpiox_capabilities::ask::Asked;
+use scorpiox_capabilities::contents::RichContent;
 use scorpiox_executor::Cancel;
 use scorpiox_tool_kit::Failure;
 use serde::{Deserialize, Serialize};
@@ -195,8 +196,17 @@ pub struct Output {
 #[allow(missing_docs)]
 pub enum OutputContent {
     Text(String),
-    Image { data: Vec<u8>, mime_type: String },
-    Document { uri: String, mime_type: Option<String>, text: String },
+    Image {
+        data: Vec<u8>,
+        mime_type: String,
+    },
+    Document {
+        uri: String,
+        mime_type: Option<String>,
+        text: String,
+    },
+    /// What a plugin attached to its result.
+    Attached(RichContent),
 }
 
 impl Output {

@@ -32,6 +32,7 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
             ("error.message", ALL),
             ("error.data.supported[]", MODERN),
             ("error.data.requested", MODERN),
+            ("error.data.uri", MODERN),
         ],
     ),
     (
@@ -51,7 +52,7 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
         &[
             ("result.protocolVersion", HANDSHAKE),
             ("result.capabilities.tools.listChanged", HANDSHAKE),
-            ("result.capabilities.prompts", HANDSHAKE),
+            ("result.capabilities.prompts.listChanged", HANDSHAKE),
             ("result.capabilities.logging", HANDSHAKE),
             ("result.capabilities.experimental.claude/channel", HANDSHAKE),
             ("result.serverInfo.name", HANDSHAKE),
@@ -68,8 +69,8 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
         &[
             ("result.supportedVersions[]", MODERN),
             ("result.capabilities.tools.listChanged", MODERN),
-            ("result.capabilities.prompts", MODERN),
-            ("result.capabilities.resources", MODERN),
+            ("result.capabilities.prompts.listChanged", MODERN),
+            ("result.capabilities.resources.listChanged", MODERN),
             ("result.capabilities.extensions.io.modelcontextprotocol/skills.directoryRead", MODERN),
             ("result.instructions", MODERN),
             ("result.ttlMs", MODERN),

@@ -12,6 +12,9 @@ mod prompter;
 
 use scorpiox_ask::{Answers, Questions};
 
+use crate::notices::{List, Severity};
+use crate::requests::{Abilities, Answer, ClientRequest, Unmet};
+
 pub use host::{AskCtx, AskFailure};
 #[cfg(not(unix))]
 pub use no_prompter::{Prompter, ways_here};
@@ -27,6 +30,16 @@ pub trait Counterpart: Send + Sync {
     fn runs_once(&self) {}
     /// Asks the client's model, with the parameters of `sampling/createMessage`.
     fn sample(&self, parameters: serde_json::Value) -> Result<serde_json::Value, Unsampled>;
+    /// What the client can be requested.
+    fn abilities(&self) -> Abilities;
+    /// Requests all of these of the client, each under its key; the answers have their order.
+    fn request(&self, requests: &[(String, ClientRequest)]) -> Result<Vec<Answer>, Unmet>;
+    /// A message for the client's log, of a plugin.
+    fn log(&self, severity: Severity, plugin: &str, message: &str);
+    /// A list has changed: tells all clients that want to know.
+    fn list_changed(&self, list: List);
+    /// A resource of a plugin has changed: tells all clients that subscribed to it, if it is that plugin's.
+    fn resource_updated(&self, plugin: &str, uri: &str);
 }
 
 /// Why the model gave no answer.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::listing;
-use crate::client::declares_forms;
+use crate::client::{declares, declares_forms};
 use crate::request::Request;
 use crate::scope::{Answer, prefix};
 use crate::{Session, Workspace};
@@ -52,6 +52,7 @@ pub(crate) fn initialize(session: &Session, request: &Request<'_>) -> Answer {
         facts.channel = channel;
         facts.elicits = revision.features().elicitation && declares_forms(&capabilities);
         facts.samples = capabilities.raw("sampling").is_some();
+        facts.roots = declares(&capabilities, "roots");
         facts.ready = false;
     });
     session.introduce(request.params.raw("clientInfo"));
@@ -59,7 +60,7 @@ pub(crate) fn initialize(session: &Session, request: &Request<'_>) -> Answer {
         &request.id,
         &Initialized {
             protocol_version: revision.name(),
-            capabilities: server_capabilities(revision),
+            capabilities: server_capabilities(session, revision),
             server_info: Implementation::of(revision),
             instructions: instructions(
                 &session.workspace,
@@ -86,21 +87,29 @@ pub(crate) fn discover(session: &Session, request: &Request<'_>) -> Answer {
     let modern = Revision::all().filter(|revision| !revision.features().handshake);
     let body = Discovered {
         supported_versions: modern.map(Revision::name).collect(),
-        capabilities: server_capabilities(request.revision),
+        capabilities: server_capabilities(session, request.revision),
         instructions: instructions(&session.workspace, prefix(&session.workspace, request)),
     };
     Ok(reply::result(&request.id, &Enveloped::cacheable(request.revision, DISCOVER_TTL_MS, body)))
 }
 
-fn server_capabilities(revision: Revision) -> Value {
+fn server_capabilities(session: &Session, revision: Revision) -> Value {
     let mut capabilities = Map::new();
     capabilities.insert("tools".to_owned(), json!({ "listChanged": true }));
-    capabilities.insert("prompts".to_owned(), json!({}));
+    capabilities.insert("prompts".to_owned(), json!({ "listChanged": true }));
     if revision.features().unsolicited {
         capabilities.insert("logging".to_owned(), json!({}));
     }
+    let offerings = session.offerings();
+    if offerings.iter().any(|offering| offering.served.completes()) {
+        capabilities.insert("completions".to_owned(), json!({}));
+    }
+    if !offerings.is_empty() && !session.resourceful().is_empty() {
+        capabilities.insert("resources".to_owned(), json!({ "listChanged": true, "subscribe": true }));
+    } else if revision.features().extensions {
+        capabilities.insert("resources".to_owned(), json!({ "listChanged": true }));
+    }
     if revision.features().extensions {
-        capabilities.insert("resources".to_owned(), json!({}));
         let skills = json!({ "io.modelcontextprotocol/skills": { "directoryRead": true } });
         capabilities.insert("extensions".to_owned(), skills);
     }

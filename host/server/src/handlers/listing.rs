@@ -9,8 +9,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::Workspace;
+use crate::list_changed::tools_digest;
 use crate::scope::{Answer, Scope};
 use scorpiox_capabilities::Capability;
+use scorpiox_capabilities::notices;
 use scorpiox_capabilities::setup::Setup;
 use scorpiox_capabilities::skills::Reading;
 use scorpiox_mcp::RpcError;
@@ -101,7 +103,9 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
 /// The definitions of all tools that are listed, in order.
 fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
     let tools = scope.workspace().tools();
-    scope.session.list_changed.listed(scope.workspace(), &tools);
+    let plain = scope.workspace().plain_names();
+    let digest = tools_digest(scope.workspace(), &tools, &plain);
+    scope.session.list_changed.listed(notices::List::Tools, digest);
     let on = tools.iter().filter(|tool| scope.session.is_open(tool));
     // Looked up once, for all tools that depend on it.
     let found = OnceCell::new();
@@ -120,7 +124,11 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
             }
             None => tool.fixed_definition(),
         };
-        Some(Of { definition: definition?, marks: tool.marks, is_others, is_fixed, scope })
+        let mut definition = definition?;
+        if let Some(name) = plain.get(&*tool.name) {
+            definition.name = name.clone().into();
+        }
+        Some(Of { definition, marks: tool.marks, is_others, is_fixed, scope })
     })
     .collect()
 }

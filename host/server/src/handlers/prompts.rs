@@ -1,24 +1,31 @@
-//! `prompts/list`, `prompts/get`: each skill is a prompt that a person can pick.
+//! `prompts/list`, `prompts/get`: each skill is a prompt that a person can pick, and so are those of plugins.
+//!
+//! A skill keeps its name, whatever plugins call theirs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use scorpiox_rpc::reply;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::client::Client;
+use super::offers;
+use crate::client::{Client, Unmarked};
 use crate::component_call::Invocation;
+use crate::list_changed::prompts_digest;
 use crate::scope::{Answer, Scope};
 use crate::tool_call;
 use crate::workspace::UNBOUND_CHARS;
+use scorpiox_capabilities::notices::List;
 use scorpiox_capabilities::setup::Caller;
-use scorpiox_mcp::RpcError;
 use scorpiox_mcp::content::Content;
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::Enveloped;
+use scorpiox_mcp::{Params, RpcError};
 use scorpiox_records::CallError;
 use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
-use scorpiox_skills::prompt::{self, Given, PromptArgument};
+use scorpiox_skills::prompt::{self, Given};
+use scorpiox_tools::plugins::Offering;
 use scorpiox_tools::{Failure, OutputContent};
 
 /// The tool whose component knows skills, and that invokes them.
@@ -28,27 +35,133 @@ const SKILL_TOOL: &str = "InvokeSkill";
 const TTL_MS: u64 = 5000;
 
 #[derive(Serialize)]
-struct Prompt {
+struct Prompt<A: Serialize> {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     description: String,
-    arguments: Vec<PromptArgument>,
+    arguments: A,
+}
+
+/// Those of skills, and those of plugins.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Listed {
+    OfSkill(Prompt<Vec<prompt::PromptArgument>>),
+    OfPlugin(Prompt<Vec<scorpiox_offers::PromptArgument>>),
 }
 
 pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     let revision = scope.request.revision;
-    let skills = skills(scope)?.into_iter().filter(|skill| skill.for_people);
-    let prompts: Vec<_> = skills
-        .map(|skill| Prompt {
+    let offerings = scope.session.offerings();
+    scope.session.list_changed.listed(List::Prompts, prompts_digest(&offerings));
+    let skills = skills(scope)?;
+    let names: BTreeSet<_> = skills.iter().map(|skill| skill.name.clone()).collect();
+    let of_skills = skills.into_iter().filter(|skill| skill.for_people).map(|skill| {
+        Listed::OfSkill(Prompt {
             title: revision.features().titles.then(|| skill.name.clone()),
             description: scorpiox_text::clean(&skill.description).into_owned(),
             arguments: prompt::arguments(&skill),
             name: skill.name,
         })
-        .collect();
+    });
+    let of_plugins = of_plugins(&offerings, &names).into_iter().filter_map(|(name, offering, own)| {
+        let prompt = offering.served.prompts().iter().find(|prompt| prompt.name == own)?.clone();
+        if !scope.session.may_have(&offering, &prompt, None) {
+            return None;
+        }
+        Some(Listed::OfPlugin(Prompt {
+            title: prompt.title.filter(|_| revision.features().titles),
+            description: prompt.description,
+            arguments: prompt.arguments,
+            name,
+        }))
+    });
+    let prompts: Vec<_> = of_skills.chain(of_plugins).collect();
     let result = Enveloped::cacheable(revision, TTL_MS, json!({ "prompts": prompts }));
     Ok(reply::result(&scope.request.id, &result))
+}
+
+/// The prompts of plugins: the names that clients know them by, whose they are, and what those call them. The order is
+/// that of the plugins' names. A name without the plugin's is given once, to who was approved first, and never one of a
+/// skill.
+fn of_plugins(
+    offerings: &[Arc<Offering>],
+    skills: &BTreeSet<String>,
+) -> Vec<(String, Arc<Offering>, String)> {
+    let mut by_age: Vec<_> = offerings.iter().collect();
+    by_age.sort_by_key(|offering| offering.decided_at);
+    let mut plain = BTreeMap::new();
+    for offering in by_age {
+        for prompt in offering.served.prompts() {
+            if let Some(name) = offering.served.plain_name(prompt).filter(|name| !skills.contains(*name)) {
+                plain.entry(name.to_owned()).or_insert_with(|| offering.served.full_name(prompt));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for offering in offerings {
+        for prompt in offering.served.prompts() {
+            let full = offering.served.full_name(prompt);
+            let is_plain = plain.get(&prompt.name) == Some(&full);
+            let name = if is_plain { prompt.name.clone() } else { full };
+            if !skills.contains(&name) {
+                found.push((name, Arc::clone(offering), prompt.name.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// Whose a prompt is.
+pub(super) enum Found {
+    Skill,
+    /// The plugin, and what that calls it.
+    OfPlugin(Arc<Offering>, String),
+    Nothing,
+}
+
+/// Looks a prompt up by its name.
+pub(super) fn find(scope: &Scope<'_>, name: &str) -> Result<Found, RpcError> {
+    let names: BTreeSet<_> = skills(scope)?.into_iter().map(|skill| skill.name).collect();
+    if names.contains(name) {
+        return Ok(Found::Skill);
+    }
+    Ok(of_plugin(scope, name, &names))
+}
+
+fn of_plugin(scope: &Scope<'_>, name: &str, skills: &BTreeSet<String>) -> Found {
+    let offerings = scope.session.offerings();
+    let found = of_plugins(&offerings, skills).into_iter().find(|(known, offering, own)| {
+        // One with a name of its own is known by the whole one, too.
+        known == name
+            || name
+                .strip_prefix(offering.served.plugin().as_str())
+                .is_some_and(|rest| rest.strip_prefix('.') == Some(own))
+    });
+    let is_open = |offering: &Offering, own: &str| {
+        let prompt = offering.served.prompts().iter().find(|prompt| prompt.name == own);
+        prompt.is_some_and(|prompt| scope.session.may_have(offering, prompt, Some(&scope.uses)))
+    };
+    match found {
+        Some((_, offering, own)) if is_open(&offering, &own) => Found::OfPlugin(offering, own),
+        _ => Found::Nothing,
+    }
+}
+
+/// That there is no prompt of a name.
+pub(super) fn unknown(name: &str) -> RpcError {
+    let shown: String = name.chars().take(100).collect();
+    RpcError::invalid_params(format!("there is no prompt {shown:?}"))
+}
+
+/// A member that is an object of texts.
+pub(super) fn texts(params: &Params<'_>, member: &str) -> Result<Vec<(String, String)>, RpcError> {
+    params.object(member)?;
+    let given =
+        params.optional::<Option<BTreeMap<String, Option<String>>>>(member, "an object of strings")?;
+    let given = given.flatten().unwrap_or_default();
+    Ok(given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
 }
 
 /// The skills that there are, if they are served.
@@ -64,6 +177,45 @@ fn skills(scope: &Scope<'_>) -> Result<Vec<Skill>, RpcError> {
 }
 
 pub(crate) fn get(scope: &Scope<'_>) -> Answer {
+    let params = &scope.request.params;
+    let name = params.required::<Text<'_>>("name", "the name of a prompt")?.0;
+    let given = texts(params, "arguments")?;
+    // Where no plugin has any, it is a skill's, and the tool says whether there is one.
+    if !scope.session.offerings().is_empty() {
+        match find(scope, &name)? {
+            Found::Skill => {}
+            Found::OfPlugin(offering, own) => return of_offering(scope, &offering, &own, &given),
+            Found::Nothing => return Err(unknown(&name)),
+        }
+    }
+    of_skill(scope, &name, given)
+}
+
+/// A prompt of a plugin, if its arguments are those that it takes.
+fn of_offering(scope: &Scope<'_>, offering: &Offering, own: &str, given: &[(String, String)]) -> Answer {
+    let Some(prompt) = offering.served.prompts().iter().find(|prompt| prompt.name == own) else {
+        return Err(unknown(own));
+    };
+    let known: Vec<_> = prompt.arguments.iter().map(|argument| argument.name.as_str()).collect();
+    let takes = if known.is_empty() { "no arguments".to_owned() } else { known.join(", ") };
+    if let Some((other, _)) = given.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        let shown: String = other.chars().take(60).collect();
+        return Err(RpcError::invalid_params(format!(
+            "there is no argument {shown:?}; the prompt takes {takes}"
+        )));
+    }
+    let is_given = |name: &str| given.iter().any(|(given, _)| given == name);
+    let missing = prompt.arguments.iter().find(|argument| argument.required && !is_given(&argument.name));
+    if let Some(missing) = missing {
+        return Err(RpcError::invalid_params(format!(
+            "the argument {} is missing; the prompt takes {takes}",
+            missing.name
+        )));
+    }
+    offers::get_prompt(scope, offering, own, given)
+}
+
+fn of_skill(scope: &Scope<'_>, name: &str, given: Vec<(String, String)>) -> Answer {
     #[derive(Serialize)]
     struct Got<'a> {
         messages: [Message<'a>; 1],
@@ -73,14 +225,10 @@ pub(crate) fn get(scope: &Scope<'_>) -> Answer {
         role: &'static str,
         content: Content<'a>,
     }
-    let params = &scope.request.params;
-    let name = params.required::<Text<'_>>("name", "the name of a prompt")?.0;
-    params.object("arguments")?;
-    let given = params.optional::<Option<BTreeMap<_, _>>>("arguments", "an object of strings")?.flatten();
-    let given = Given::new(given.unwrap_or_default());
-    let names = if given.has_names() { names(scope, &name)? } else { Vec::new() };
+    let given = Given::new(given.into_iter().map(|(name, value)| (name, Some(value))).collect());
+    let names = if given.has_names() { names(scope, name)? } else { Vec::new() };
     let arguments = given.text(&names).map_err(|error| RpcError::invalid_params(error.to_string()))?;
-    let text = invoke(scope, &name, &arguments)?;
+    let text = invoke(scope, name, &arguments)?;
     let message = Message { role: "user", content: Content::text(scorpiox_text::clean(&text)) };
     let result = Enveloped::complete(scope.request.revision, Got { messages: [message] });
     Ok(reply::result(&scope.request.id, &result))
@@ -94,12 +242,9 @@ fn names(scope: &Scope<'_>, name: &str) -> Result<Vec<String>, RpcError> {
 
 /// The text that the tool gives for a skill.
 fn invoke(scope: &Scope<'_>, name: &str, arguments: &str) -> Result<String, RpcError> {
-    let tool = scope.session.tool(SKILL_TOOL).ok_or_else(|| {
-        let shown: String = name.chars().take(100).collect();
-        RpcError::invalid_params(format!("there is no prompt {shown:?}"))
-    })?;
+    let tool = scope.session.tool(SKILL_TOOL).ok_or_else(|| unknown(name))?;
     let arguments = json!({ "skill_name": name, "arguments": arguments }).to_string();
-    let client = Client::of(scope, SKILL_TOOL, &arguments)?;
+    let client = Client::of(scope, SKILL_TOOL, &arguments, Unmarked::Refused)?;
     // A person picked it, and no client cuts a prompt.
     let invocation = Invocation {
         tool: &tool,

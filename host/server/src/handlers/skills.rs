@@ -13,8 +13,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::Session;
-use crate::request::Request;
+use super::offers;
 use crate::scope::{Answer, Scope};
 use scorpiox_capabilities::skills::{Opened, Reading, SkillReadError};
 use scorpiox_mcp::RpcError;
@@ -159,7 +158,8 @@ pub(crate) fn get(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
-pub(crate) fn resources(scope: &Scope<'_>) -> Answer {
+/// The instructions of each skill as a resource, for a list.
+pub(super) fn resources(scope: &Scope<'_>) -> Result<Vec<Value>, RpcError> {
     let served = served(scope)?;
     let resource = |served: &Served| {
         json!({
@@ -169,21 +169,13 @@ pub(crate) fn resources(scope: &Scope<'_>) -> Answer {
             "mimeType": mime_type(SKILL_FILE),
         })
     };
-    let resources: Vec<_> = served.iter().map(resource).collect();
-    let result = Enveloped::cacheable(scope.request.revision, TTL_MS, json!({ "resources": resources }));
-    Ok(reply::result(&scope.request.id, &result))
+    Ok(served.iter().map(resource).collect())
 }
 
-#[allow(clippy::unnecessary_wraps)] // a handler's signature
-pub(crate) fn templates(_session: &Session, request: &Request<'_>) -> Answer {
-    let result = Enveloped::cacheable(request.revision, TTL_MS, json!({ "resourceTemplates": [] }));
-    Ok(reply::result(&request.id, &result))
-}
-
-pub(crate) fn read(scope: &Scope<'_>) -> Answer {
-    let uri = uri(scope)?;
-    let missing = || RpcError::invalid_params(format!("there is no resource {uri}"));
-    let (name, path) = split(&uri).ok_or_else(missing)?;
+/// Reads a file of a skill.
+pub(super) fn read(scope: &Scope<'_>, uri: &str) -> Answer {
+    let missing = || offers::no_resource(scope, uri);
+    let (name, path) = split(uri).ok_or_else(missing)?;
     let served = served(scope)?;
     let skill = served.iter().find(|served| served.skill.name == name).ok_or_else(missing)?;
     let read = skill.open().and_then(|opened| skill.reading.whole(&opened, &path, MAX_READ_BYTES));

@@ -32,6 +32,9 @@ impl Session {
 
     /// Refuses a call before it is read, where its principal may not make it, and records that.
     pub fn refuse_by_access(&self, tool: &str) -> Option<AccessDenial> {
+        // A plugin's may be called without its plugin's name.
+        let found = self.workspace.plugins.get(tool);
+        let tool = found.as_ref().map_or(tool, |found| &*found.name);
         let denial = self.denial(tool).filter(|_| self.workspace.knows(tool))?;
         let uses = Uses::default();
         uses.denied("access", tool, &denial.why, denial.decided_by);

@@ -5,8 +5,10 @@ use scorpiox_store::Message;
 use serde_json::json;
 
 use super::Session;
-use crate::list_changed::TOOLS_LIST_CHANGED;
+use crate::list_changed::{LISTS, PerList, notification};
+use crate::subscriptions::RESOURCE_UPDATED;
 use crate::workspace::Connected;
+use scorpiox_capabilities::notices::List;
 use scorpiox_mcp::LogLevel;
 
 impl Connected for Session {
@@ -35,21 +37,35 @@ impl Connected for Session {
         }
     }
 
-    /// Who never listed tools knows none that could change; who subscribed knows them from elsewhere.
-    fn needs_tool_news(&self) -> bool {
-        self.takes_notifications() && self.list_changed.knows_a_list()
-            || self.subscriptions.want_tools_list_changed()
+    /// Who never listed anything knows nothing that could change; who subscribed knows it from elsewhere.
+    fn needs_news(&self) -> bool {
+        self.takes_notifications() && self.list_changed.knows_a_list() || self.subscriptions.want_any()
     }
 
-    fn saw_tools(&self, seen: u64) {
-        let wanted = self.takes_notifications() || self.subscriptions.want_tools_list_changed();
-        if !self.list_changed.saw(seen, wanted) {
-            return;
+    fn saw_lists(&self, seen: PerList<u64>) {
+        let takes_all = self.takes_notifications();
+        let wanted = LISTS.map(|list| takes_all || self.subscriptions.want(list));
+        let news = self.list_changed.saw(seen, wanted);
+        for (list, _) in LISTS.into_iter().zip(news).filter(|(_, is_news)| *is_news) {
+            // Nothing is held: writing can take as long as the client does not read.
+            if takes_all {
+                self.notices.send(&reply::notification(notification(list), &json!({})));
+            }
+            self.subscriptions.tell_list_changed(list);
         }
-        // Nothing is held: writing can take as long as the client does not read.
-        if self.takes_notifications() {
-            self.notices.send(&reply::notification(TOOLS_LIST_CHANGED, &json!({})));
+    }
+
+    fn tell_list_changed(&self, list: List) {
+        if self.takes_notifications() && self.list_changed.knows(list) {
+            self.notices.send(&reply::notification(notification(list), &json!({})));
         }
-        self.subscriptions.tell_tools_list_changed();
+        self.subscriptions.tell_list_changed(list);
+    }
+
+    fn tell_resource_updated(&self, uri: &str) {
+        if self.takes_notifications() && self.watched.contains(uri) {
+            self.notices.send(&reply::notification(RESOURCE_UPDATED, &json!({ "uri": uri })));
+        }
+        self.subscriptions.tell_resource_updated(uri);
     }
 }

@@ -20,4 +20,6 @@ pub struct Facts {
     pub elicits: bool,
     /// The client lets its model be asked.
     pub samples: bool,
+    /// The client says which folders it works on.
+    pub roots: bool,
 }

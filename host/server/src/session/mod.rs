@@ -8,6 +8,7 @@ mod access;
 mod connected;
 mod facts;
 mod names;
+mod offers;
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use scorpiox_audit::{ClientName, Uses};
 use serde_json::value::RawValue;
 
 use super::inflight::InFlight;
-use super::list_changed::KnownTools;
+use super::list_changed::KnownLists;
 use super::outgoing::Outgoing;
 use super::reply::Reply;
 use super::request::Request;
@@ -27,6 +28,7 @@ use super::workspace::Workspace;
 pub use facts::Facts;
 use names::Names;
 use scorpiox_capabilities::setup::SessionId;
+use scorpiox_exchange::watched::Watched;
 use scorpiox_records::Recording;
 use scorpiox_runtime::{Beat, Ticker};
 use scorpiox_seal::Seal;
@@ -72,7 +74,9 @@ pub struct Session {
     pub(crate) inflight: InFlight,
     pub(crate) subscriptions: Subscriptions,
     pub(crate) outgoing: Arc<Outgoing>,
-    pub(crate) list_changed: KnownTools,
+    pub(crate) list_changed: KnownLists,
+    /// Resources that the client subscribed to, in the revisions where that is a request.
+    pub(crate) watched: Watched,
     pub(crate) seal: Arc<Seal>,
     pub(super) principal: Option<Arc<Principal>>,
     facts: Mutex<Facts>,
@@ -92,7 +96,8 @@ impl Workspace {
             inflight: InFlight::default(),
             subscriptions: Subscriptions::default(),
             outgoing: Arc::default(),
-            list_changed: KnownTools::default(),
+            list_changed: KnownLists::default(),
+            watched: Watched::default(),
             seal,
             facts: Mutex::default(),
             names: Names::of_principal(principal.as_deref()),

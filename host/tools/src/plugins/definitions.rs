@@ -1,6 +1,6 @@
 //! What strangers say of their tools, before clients and people read it.
 
-use scorpiox_plugin::{MAX_TOOL_NAME_CHARS as MAX_NAME_CHARS, is_tool_name};
+use scorpiox_plugin::has_letters_of_a_tool;
 use scorpiox_rpc::message::nested_beyond;
 use serde_json::Value;
 
@@ -23,9 +23,14 @@ pub enum BadDefinition {
     TooMany(usize),
     /// A name that clients or people would misread.
     #[error(
-        "a tool has the name {0}; a name has 1 to {MAX_NAME_CHARS} letters, digits, hyphens, underscores and dots"
+        "a tool has the name {name}; a name has 1 to {most} letters, digits, hyphens, underscores and dots"
     )]
-    Name(String),
+    Name {
+        /// Escaped.
+        name: String,
+        /// How long it may be.
+        most: usize,
+    },
     /// Two of one name.
     #[error("two tools have the name {0}")]
     Twice(String),
@@ -71,8 +76,8 @@ pub enum BadDefinition {
     },
 }
 
-/// Looks at the definitions of a plugin's tools.
-pub(super) fn check(definitions: &[Value]) -> Result<(), BadDefinition> {
+/// Looks at the definitions of a plugin's tools, whose names have at most so many characters.
+pub(super) fn check(definitions: &[Value], most: usize) -> Result<(), BadDefinition> {
     if definitions.is_empty() {
         return Err(BadDefinition::None);
     }
@@ -81,7 +86,7 @@ pub(super) fn check(definitions: &[Value]) -> Result<(), BadDefinition> {
     }
     let mut names = Vec::new();
     for definition in definitions {
-        let name = check_one(definition)?;
+        let name = check_one(definition, most)?;
         if names.contains(&name) {
             return Err(BadDefinition::Twice(name.to_owned()));
         }
@@ -91,11 +96,11 @@ pub(super) fn check(definitions: &[Value]) -> Result<(), BadDefinition> {
 }
 
 /// Looks at the definition of one tool; its name.
-pub(super) fn check_one(definition: &Value) -> Result<&str, BadDefinition> {
+pub(super) fn check_one(definition: &Value, most: usize) -> Result<&str, BadDefinition> {
     let name = definition["name"].as_str().unwrap_or_default();
-    if !is_tool_name(name) {
-        let shown: String = name.chars().take(MAX_NAME_CHARS).collect();
-        return Err(BadDefinition::Name(format!("{:?}", shown.escape_debug().to_string())));
+    if !has_letters_of_a_tool(name) || name.len() > most {
+        let shown: String = name.chars().take(most).collect();
+        return Err(BadDefinition::Name { name: format!("{:?}", shown.escape_debug().to_string()), most });
     }
     text(name, "title", definition, MAX_TITLE_CHARS)?;
     text(name, "description", definition, MAX_DESCRIPTION_CHARS)?;
@@ -157,22 +162,27 @@ mod tests {
         })
     }
 
+    const MOST: usize = 39;
+
     fn error(definition: Value) -> String {
-        check(&[definition]).expect_err("an error").to_string()
+        check(&[definition], MOST).expect_err("an error").to_string()
     }
 
     #[test]
     fn plain_definitions_are_taken() {
         assert_eq!(
-            check(&[definition("forecast", "The weather.\nTomorrow's."), definition("b.c-d_1", "")]),
+            check(&[definition("forecast", "The weather.\nTomorrow's."), definition("b.c-d_1", "")], MOST),
             Ok(())
         );
     }
 
     #[test]
     fn what_would_mislead_is_refused_and_shown_escaped() {
-        assert_eq!(check(&[]), Err(BadDefinition::None));
-        assert_eq!(check(&[definition("a", ""), definition("a", "")]), Err(BadDefinition::Twice("a".into())));
+        assert_eq!(check(&[], MOST), Err(BadDefinition::None));
+        assert_eq!(
+            check(&[definition("a", ""), definition("a", "")], MOST),
+            Err(BadDefinition::Twice("a".into()))
+        );
         assert!(error(definition("", "")).starts_with("a tool has the name \"\";"));
         assert!(error(definition("a b", "")).contains("\"a b\""));
         assert!(error(definition("a\u{202e}b", "")).contains("u{202e}"));

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use scorpiox_anatomy::Kind;
-use scorpiox_definitions::{TOOL_INTERFACE, read};
+use scorpiox_definitions::{TOOL_INTERFACE, read_lists};
 use scorpiox_executor::Cancel;
+use scorpiox_offers::{BadOffer, Offers};
 use scorpiox_plugin::{Fingerprint, Manifest};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
@@ -14,7 +15,7 @@ use super::definitions::{BadDefinition, MAX_TOOLS, check, check_one};
 use super::fit::{check_imports, check_version};
 use super::grants::Ungrantable;
 use super::{bare, choice};
-use scorpiox_runtime::{CodeCache, Engines, Exported, Functions};
+use scorpiox_runtime::{CodeCache, Engines, Exported, Functions, OFFER_INTERFACES};
 use scorpiox_wasi::is_wasi;
 
 /// What a component turned out to be.
@@ -26,6 +27,8 @@ pub struct Described {
     pub refused: Vec<(String, String)>,
     /// Functions that `plugin.toml` leaves out, with the reason.
     pub skipped: Vec<(String, &'static str)>,
+    /// What it offers beside tools.
+    pub offers: Offers,
 }
 
 /// A component that cannot be a plugin.
@@ -70,6 +73,9 @@ pub enum Undescribed {
     /// It has no tools, or what it says of them cannot be used.
     #[error(transparent)]
     Definition(#[from] BadDefinition),
+    /// What it says of its prompts or resources cannot be used.
+    #[error(transparent)]
+    Offer(#[from] BadOffer),
     /// It has functions, and none of them can be a tool.
     #[error("none of its functions can be a tool; {name}: {why}")]
     NoneFits {
@@ -149,7 +155,7 @@ impl Described {
 
     /// What a person approves of the definitions.
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(self.text().as_bytes())
+        Fingerprint::of_definitions(&self.text(), self.offers.text().as_deref())
     }
 }
 
@@ -169,15 +175,25 @@ pub fn describe(
         .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
     let exports_tool = compiled.get_export_index(None, TOOL_INTERFACE).is_some();
     check_version(compiled.component_type().exports(engine).map(|(name, _)| name))?;
-    let described = if exports_tool {
+    let exports = |interface: &str| compiled.get_export_index(None, interface).is_some();
+    let mut lists = Map::new();
+    if exports_tool || OFFER_INTERFACES.into_iter().any(exports) {
         let has_wasi = compiled.component_type().imports(engine).any(|(name, _)| is_wasi(name));
         let is_plain = Engine::same(engine, engines.plain()) && !has_wasi;
-        let read = if is_plain { read(engine, &compiled) } else { bare::tools(&compiled, &linker) };
-        let tools = read.map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
-        listed(tools.as_array().cloned().unwrap_or_default(), manifest)?
+        let read = if is_plain { read_lists(engine, &compiled) } else { bare::lists(&compiled, &linker) };
+        lists = read.map_err(|error| Undescribed::Failed(format!("{error:#}")))?;
+    }
+    let mut described = if exports_tool {
+        let tools = lists.remove("tools").and_then(|tools| tools.as_array().cloned());
+        listed(tools.unwrap_or_default(), manifest)?
     } else {
         reflect(&compiled, manifest)?
     };
+    described.offers =
+        offers(lists, OFFER_INTERFACES.into_iter().any(|own| own.contains("/completion@") && exports(own)))?;
+    if described.tools.is_empty() && !described.offers.is_empty() {
+        return Ok(described);
+    }
     if described.tools.is_empty() {
         return Err(match (described.skipped.len(), described.refused.first()) {
             (0, Some((name, why))) => Undescribed::NoneFits { name: name.clone(), why: why.clone() },
@@ -185,8 +201,19 @@ pub fn describe(
             (skipped, _) => Undescribed::AllSkipped(skipped),
         });
     }
-    check(&described.tools)?;
+    check(&described.tools, manifest.name.room_for_tool())?;
     Ok(described)
+}
+
+/// What it lists beside its tools.
+fn offers(lists: Map<String, Value>, completes: bool) -> Result<Offers, Undescribed> {
+    let mut lists = lists;
+    lists.remove("tools");
+    lists.insert("completes".to_owned(), json!(completes));
+    let read = serde_json::from_value(Value::Object(lists));
+    let offers: Offers = read.map_err(|error| Undescribed::Failed(error.to_string()))?;
+    scorpiox_offers::check::check(&offers)?;
+    Ok(offers)
 }
 
 /// Compiles it, or takes what was kept of that.
@@ -257,7 +284,7 @@ fn reflect(compiled: &Compiled, manifest: &Manifest) -> Result<Described, Undesc
         let mut definition = definition(exported, said);
         choice::note(&mut definition, manifest, name);
         // One that cannot be a tool costs the plugin nothing but itself.
-        match check_one(&definition) {
+        match check_one(&definition, manifest.name.room_for_tool()) {
             Err(why) => described.refused.push((name.clone(), why.to_string())),
             Ok(_) if described.tools.len() == MAX_TOOLS => {
                 let why = format!("the {MAX_TOOLS} before it are as many as a plugin may have");

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_executor::Cancel;
+use scorpiox_offers::{Offers, Served};
 use scorpiox_plugin::{
     Approval, Asks, Fingerprint, ImageType, Installed, Limits, Pins, PluginFolder, PluginName, Status,
 };
@@ -32,7 +33,25 @@ struct Known {
     /// What they were when they were looked at, and why they are not what was approved, if so.
     seen: Option<(Installed, Result<(), String>)>,
     /// Made when it is first seen to be what was approved.
-    tools: Option<Vec<Arc<Tool>>>,
+    made: Option<Made>,
+}
+
+/// What a plugin has that may run.
+#[derive(Clone)]
+pub(super) struct Made {
+    pub(super) tools: Vec<Arc<Tool>>,
+    /// What it offers beside them, if it does.
+    pub(super) offering: Option<Arc<Offering>>,
+}
+
+/// A plugin that offers something beside tools.
+pub struct Offering {
+    /// What of it clients are given.
+    pub served: Served,
+    /// Its component.
+    pub component: Arc<Component>,
+    /// When a person approved it, in seconds since 1970: who was first keeps a name that several have.
+    pub decided_at: u64,
 }
 
 impl Entry {
@@ -59,11 +78,12 @@ impl Entry {
                 signature,
                 origin,
                 signer,
+                plain_names,
                 ..
             } = approval;
             let vouched = (signature.clone(), origin.clone(), signer.clone());
             let files = (manifest.clone(), component.clone(), definitions.clone(), vouched);
-            (files, capabilities.clone(), folders.clone(), limits.clone())
+            (files, capabilities.clone(), folders.clone(), limits.clone(), *plain_names)
         };
         self.decided_at == decided_at && pinned(&self.approval) == pinned(approval)
     }
@@ -83,8 +103,8 @@ impl Entry {
         self.approval.component == *component
     }
 
-    /// Its tools, if its files are what was approved.
-    pub(super) fn tools(&self, plugins: &PluginFolder, cache: &CodeCache) -> Result<Vec<Arc<Tool>>, String> {
+    /// What it has, if its files are what was approved.
+    pub(super) fn made(&self, plugins: &PluginFolder, cache: &CodeCache) -> Result<Made, String> {
         let mut known = self.known.lock();
         if !known.seen.as_ref().is_some_and(|(installed, _)| plugins.is_unchanged(installed)) {
             known.seen = None;
@@ -94,17 +114,17 @@ impl Entry {
             });
             // What runs again later is loaded again: with other files it may have failed to.
             if !matches!(seen, Ok((_, Ok(())))) {
-                known.tools = None;
+                known.made = None;
             }
             known.seen = Some(seen?);
         }
-        match (&known.seen, &known.tools) {
+        match (&known.seen, &known.made) {
             (Some((_, Err(why))), _) => Err(why.clone()),
-            (_, Some(tools)) => Ok(tools.clone()),
-            (None, None) => Ok(Vec::new()),
+            (_, Some(made)) => Ok(made.clone()),
+            (None, None) => Ok(Made { tools: Vec::new(), offering: None }),
             (Some((installed, Ok(()))), None) => {
-                let tools = self.make(installed, plugins, cache)?;
-                Ok(known.tools.insert(tools).clone())
+                let made = self.make(installed, plugins, cache)?;
+                Ok(known.made.insert(made).clone())
             }
         }
     }
@@ -119,16 +139,22 @@ impl Entry {
         })
     }
 
-    fn make(
-        &self,
-        installed: &Installed,
-        plugins: &PluginFolder,
-        cache: &CodeCache,
-    ) -> Result<Vec<Arc<Tool>>, String> {
+    fn make(&self, installed: &Installed, plugins: &PluginFolder, cache: &CodeCache) -> Result<Made, String> {
         let mut component = self.component(installed, cache)?;
         let secrets = secrets::reader(installed, &self.approval.capabilities, plugins.own_home());
         component.secrets = secrets.map_err(|error| error.to_string())?;
-        tools(&self.name, component, self.approval.tools.get()).map_err(|error| error.to_string())
+        let (component, tools) =
+            tools(&self.name, component, self.approval.tools.get()).map_err(|error| error.to_string())?;
+        let Some(offers) = &self.approval.offers else { return Ok(Made { tools, offering: None }) };
+        let offers: Offers = serde_json::from_str(offers.get()).map_err(|error| error.to_string())?;
+        let served = Served::new(self.name.clone(), self.approval.plain_names, offers);
+        let offering = Some(Arc::new(Offering { served, component, decided_at: self.decided_at }));
+        Ok(Made { tools, offering })
+    }
+
+    /// Whether its names are those that it gives itself, and when that was decided.
+    pub(super) fn plain_since(&self) -> Option<u64> {
+        self.approval.plain_names.then_some(self.decided_at)
     }
 
     fn component(&self, installed: &Installed, cache: &CodeCache) -> Result<Component, String> {
@@ -147,12 +173,12 @@ struct Called {
     image: Option<ImageType>,
 }
 
-/// The tools of a plugin by their whole names, from their definitions, which are JSON.
+/// A plugin's component, and its tools by their whole names, from their definitions, which are JSON.
 pub fn tools(
     plugin: &PluginName,
     mut component: Component,
     definitions: &str,
-) -> serde_json::Result<Vec<Arc<Tool>>> {
+) -> serde_json::Result<(Arc<Component>, Vec<Arc<Tool>>)> {
     let called: Vec<Called> = serde_json::from_str(definitions)?;
     let definitions: Vec<Definition> = serde_json::from_str(definitions)?;
     let function = |definition: &Definition, called: &Called| {
@@ -166,14 +192,16 @@ pub fn tools(
     component.listed =
         listed.map(|(inner, tool)| (inner.clone(), format!("{plugin}.{}", tool.name))).collect();
     let component = Arc::new(component);
+    let of_tools = Arc::clone(&component);
     let tool = |(definition, inner): (Definition, String)| {
         let full = format!("{plugin}.{}", definition.name);
         let definition = Definition { name: full.clone().into(), ..definition };
-        let component = Arc::clone(&component);
+        let component = Arc::clone(&of_tools);
         let kind = Kind::Plugin { component, listed: definition.digest(), definition, inner };
         Arc::new(Tool { name: full.into(), kind, marks: Marks::default() })
     };
-    Ok(definitions.into_iter().zip(inner).map(tool).collect())
+    let tools = definitions.into_iter().zip(inner).map(tool).collect();
+    Ok((component, tools))
 }
 
 /// What stands before a plugin's name wherever it is a component's.

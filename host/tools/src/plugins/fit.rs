@@ -4,6 +4,7 @@ use scorpiox_anatomy::{Anatomy, INSTANCE};
 use scorpiox_capabilities::Capability;
 use scorpiox_definitions::TOOL_INTERFACE;
 use scorpiox_plugin::{Asks, Pins};
+use scorpiox_runtime::{OFFER_INTERFACES, is_offer};
 use scorpiox_wasi::{Linked, is_wasi, linked};
 
 use super::describe::Undescribed;
@@ -11,6 +12,11 @@ use super::grants::{GRANTABLE, grants};
 
 const PACKAGE: &str = "scorpiox:tool/";
 const VERSION: &str = "@0.1.0";
+/// Interfaces of types alone.
+const TYPES: [&str; 3] = ["types", "contents", "offers"];
+/// What may be asked for so that requests to the client are made.
+const REQUESTS: [&str; 3] = ["forms", "sampling", "roots"];
+const INPUTS: &str = "scorpiox:tool/inputs@0.1.0";
 /// Names of exports that an error lists.
 const MAX_NAMES: usize = 5;
 
@@ -43,11 +49,20 @@ pub fn import(name: &str) -> Import {
     }
     let own = name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_suffix(VERSION));
     match GRANTABLE.into_iter().find(|capability| Some(capability.name()) == own) {
-        Some(Capability::Log | Capability::Progress) => Import::Free,
+        Some(Capability::Log | Capability::Progress | Capability::Attachments | Capability::Notices) => {
+            Import::Free
+        }
+        // It gives what was approved of it: see `REQUESTS`.
+        Some(Capability::Inputs) => Import::Free,
         Some(capability) => Import::Needs(capability.name()),
-        None if own == Some("types") => Import::Free,
+        None if own.is_some_and(|own| TYPES.contains(&own)) => Import::Free,
         None => Import::Unknown,
     }
+}
+
+/// What may be asked for so that an import gives something, where that is several things.
+pub fn requests(name: &str) -> &'static [&'static str] {
+    if name == INPUTS { &REQUESTS } else { &[] }
 }
 
 /// What has to be asked for so that an interface of WASI reaches something.
@@ -73,7 +88,8 @@ fn reaching(name: &str) -> Option<&'static str> {
 pub fn check_anatomy(anatomy: &Anatomy, asks: &Asks) -> Result<(), Undescribed> {
     check_imports(anatomy.imports.iter().map(String::as_str), asks)?;
     check_version(anatomy.exports.iter().map(|export| export.name.as_str()))?;
-    let has_own = anatomy.exports.iter().any(|export| export.name == TOOL_INTERFACE);
+    let has_own =
+        anatomy.exports.iter().any(|export| export.name == TOOL_INTERFACE || is_offer(&export.name));
     if has_own || anatomy.functions().next().is_some() {
         Ok(())
     } else {
@@ -83,8 +99,11 @@ pub fn check_anatomy(anatomy: &Anatomy, asks: &Asks) -> Result<(), Undescribed> 
 
 /// Refuses the interface of this project in another version.
 pub(super) fn check_version<'a>(mut exports: impl Iterator<Item = &'a str>) -> Result<(), Undescribed> {
-    let is_other =
-        |name: &&str| name.starts_with(PACKAGE) && name.contains("/tool@") && *name != TOOL_INTERFACE;
+    let is_known = |name: &str| name == TOOL_INTERFACE || OFFER_INTERFACES.contains(&name);
+    let is_other = |name: &&str| {
+        let is_tool = name.starts_with(PACKAGE) && name.contains("/tool@");
+        (is_tool || is_offer(name)) && !is_known(name)
+    };
     exports.find(is_other).map_or(Ok(()), |other| Err(Undescribed::OtherVersion(other.to_owned())))
 }
 
@@ -148,6 +167,9 @@ pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
         {
             used.push((ask, name));
         }
+    }
+    if anatomy.imports.iter().any(|name| !requests(name).is_empty()) {
+        used.extend(asked.iter().filter(|ask| REQUESTS.contains(*ask)).map(|ask| (*ask, INPUTS)));
     }
     let idle = asked.iter().filter(|ask| !used.iter().any(|(used, _)| used == *ask)).map(|ask| {
         format!("plugin.toml asks for {ask}, and no import of the component uses it: take [capabilities.{ask}] out.")

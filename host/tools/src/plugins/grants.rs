@@ -14,13 +14,18 @@ use scorpiox_runtime::Limits;
 
 const MIB: usize = 1024 * 1024;
 
-/// What every plugin gets: neither reaches anything but the operator's log and the client's screen.
-const FREE: [Capability; 2] = [Capability::Log, Capability::Progress];
+/// What every plugin gets: none reaches anything but the operator's log, the client's log and its screen. Requests to
+/// the client are made as far as they are asked for.
+const FREE: [Capability; 5] =
+    [Capability::Log, Capability::Progress, Capability::Attachments, Capability::Notices, Capability::Inputs];
 
 /// The interfaces of this project that a plugin can have.
-pub(super) const GRANTABLE: [Capability; 9] = [
+pub(super) const GRANTABLE: [Capability; 12] = [
     Capability::Log,
     Capability::Progress,
+    Capability::Attachments,
+    Capability::Notices,
+    Capability::Inputs,
     Capability::Store,
     Capability::Clock,
     Capability::Ask,
@@ -87,6 +92,8 @@ pub fn grants(asks: &Asks, pins: &Pins) -> Result<(Vec<Capability>, Approved), U
         random: asks.random.is_some(),
         profile: asks.shell.as_ref().map(|shell| shell.profile.clone()),
         sampling: asks.sampling.as_ref().map(|asked| Budget { calls: asked.calls, tokens: asked.tokens }),
+        forms: asks.forms.is_some(),
+        roots: asks.roots.is_some(),
     };
     Ok((capabilities, approved))
 }

@@ -14,7 +14,7 @@ use scorpiox_paths::Stamp;
 use scorpiox_plugin::{Approval, Decision, Decisions, Fingerprint, Origin, PluginFolder, PluginName, Status};
 use scorpiox_policy::{Candidate, Refusal, Signed, SignedFile};
 
-use super::entry::Entry;
+use super::entry::{Entry, Made, Offering};
 use crate::Tool;
 use scorpiox_operator::Operator;
 use scorpiox_runtime::CodeCache;
@@ -76,30 +76,59 @@ impl Plugins {
 
     /// All tools, in the order of the plugins' names.
     pub fn tools(&self) -> Vec<Arc<Tool>> {
-        self.entries().iter().flat_map(|entry| self.offered(entry)).collect()
+        self.entries().iter().flat_map(|entry| self.offered(entry).tools).collect()
+    }
+
+    /// What plugins offer beside tools, in the order of their names.
+    pub fn offerings(&self) -> Vec<Arc<Offering>> {
+        self.entries().iter().filter_map(|entry| self.offered(entry).offering).collect()
+    }
+
+    /// The tools that are to be known by their names without the plugin's: those names, and the tools. Of several
+    /// with one name it is the one whose plugin was approved first. A name with a dot could be another plugin's.
+    pub fn plain_tools(&self) -> BTreeMap<String, Arc<Tool>> {
+        let mut plain: Vec<_> =
+            self.entries().into_iter().filter_map(|entry| Some((entry.plain_since()?, entry))).collect();
+        // Those of one second stay in the order of their names.
+        plain.sort_by_key(|(since, _)| *since);
+        let mut found = BTreeMap::new();
+        for tool in plain.iter().flat_map(|(_, entry)| self.offered(entry).tools) {
+            let own = tool.name.split_once('.').map_or(&*tool.name, |(_, own)| own);
+            if !own.contains('.') {
+                let own = own.to_owned();
+                found.entry(own).or_insert(tool);
+            }
+        }
+        found
     }
 
     /// The tool of that name.
     pub fn get(&self, tool: &str) -> Option<Arc<Tool>> {
-        let (plugin, _) = tool.split_once('.')?;
+        let Some((plugin, _)) = tool.split_once('.') else {
+            return self.plain_tools().remove(tool);
+        };
         if let Some(tried) = self.tried(tool) {
             return Some(Arc::clone(tried));
         }
         let plugin = PluginName::try_from(plugin.to_owned()).ok()?;
         let entry = self.with_state(|state| state.entries.get(&plugin).cloned())?;
-        self.offered(&entry).into_iter().find(|offered| offered.name == tool)
+        self.offered(&entry).tools.into_iter().find(|offered| offered.name == tool)
     }
 
     /// The tools of the plugins that were approved with this very component.
     pub fn tools_of(&self, component: &Fingerprint) -> Vec<Arc<Tool>> {
         let entries = self.entries();
-        entries.iter().filter(|entry| entry.is_for(component)).flat_map(|entry| self.offered(entry)).collect()
+        entries
+            .iter()
+            .filter(|entry| entry.is_for(component))
+            .flat_map(|entry| self.offered(entry).tools)
+            .collect()
     }
 
     /// What keeps a plugin that was approved from offering its tools.
     pub fn fault(&self, plugin: &PluginName) -> Option<String> {
         let entry = self.with_state(|state| state.entries.get(plugin).cloned())?;
-        entry.tools(&self.plugin_folder, &self.cache).err()
+        entry.made(&self.plugin_folder, &self.cache).err()
     }
 
     /// Why a tool of a plugin that is installed is not there.
@@ -129,9 +158,14 @@ impl Plugins {
     pub fn runs_by(&self, tool: &str) -> Option<(PluginName, String)> {
         let (plugin, _) = tool.split_once('.').filter(|_| self.tried(tool).is_none())?;
         let plugin = PluginName::try_from(plugin.to_owned()).ok()?;
-        let entry = self.with_state(|state| state.entries.get(&plugin).cloned())?;
-        let rule = self.standing_of(&entry).clone().ok()?;
+        let rule = self.rule_of(&plugin)?;
         Some((plugin, rule))
+    }
+
+    /// The rule by which a plugin runs.
+    pub fn rule_of(&self, plugin: &PluginName) -> Option<String> {
+        let entry = self.with_state(|state| state.entries.get(plugin).cloned())?;
+        self.standing_of(&entry).clone().ok()
     }
 
     /// What the author of a plugin calls a tool, where the plugin is installed under another name.
@@ -161,15 +195,15 @@ impl Plugins {
         self.with_state(|state| state.entries.values().cloned().collect())
     }
 
-    /// The tools of one plugin, if it may run.
-    fn offered(&self, entry: &Entry) -> Vec<Arc<Tool>> {
+    /// What one plugin has, if it may run.
+    fn offered(&self, entry: &Entry) -> Made {
         let offered = match self.standing_of(entry) {
-            Ok(_) => entry.tools(&self.plugin_folder, &self.cache),
+            Ok(_) => entry.made(&self.plugin_folder, &self.cache),
             Err(refusal) => Err(refusal.why.clone()),
         };
         offered.unwrap_or_else(|why| {
             self.lock(|state| state.say(format!("plugin {} does not run: {why}", entry.name)));
-            Vec::new()
+            Made { tools: Vec::new(), offering: None }
         })
     }
 

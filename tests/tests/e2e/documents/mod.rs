@@ -92,7 +92,7 @@ fn performance() {
 
 #[test]
 fn plugins() {
-    runs("docs/plugins.md", PLUGIN);
+    runs("docs/plugins.md", &format!("{PLUGIN}cp -R \"$PROJECT/examples/plugins/notes\" notes\n"));
 }
 
 #[test]

@@ -102,7 +102,10 @@ fn a_subscription_stays_until_the_server_ends() {
     assert_eq!(connection.head().header("content-type"), Some("text/event-stream"));
     let first = connection.message().expect("an acknowledgement");
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
-    assert_eq!(first["params"]["notifications"], json!({ "toolsListChanged": true }));
+    assert_eq!(
+        first["params"]["notifications"],
+        json!({ "toolsListChanged": true, "promptsListChanged": true })
+    );
     // Another client's request with the same id is another request.
     assert_eq!(server.ask(&server.modern(LIST, json!({}))).status, 200);
     if cfg!(unix) {

@@ -107,7 +107,7 @@ fn what_is_chosen_is_part_of_what_is_approved() {
 
 #[test]
 fn a_name_that_is_too_long_is_helped_by_another() {
-    let long = "x".repeat(60);
+    let long = "x".repeat(61);
     let text = format!(
         "(component
             (core module $code (func (export \"give\") (result i32) i32.const 7))

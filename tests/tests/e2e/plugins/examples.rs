@@ -63,10 +63,43 @@ fn rust_counts_the_words_of_a_file_and_reads_nothing_else() {
 }
 
 #[test]
-fn the_interface_that_the_rust_example_imports_is_the_projects() {
-    let copy = fs::read_to_string(folder("rust").join("wit/deps/scorpiox-tool/files.wit")).expect("a file");
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/files.wit");
-    assert_eq!(copy, fs::read_to_string(own).expect("the interface"));
+fn notes_are_kept_discussed_and_read() {
+    let (program, first) = installed("notes");
+    drop(first);
+    let mut server = program.start();
+    server.initialize_with("2025-11-25", json!({ "elicitation": {} }));
+    let kept = structured(&mut server, "notes.keep", json!({ "name": "one", "text": "Buy milk." }));
+    assert_eq!(kept, json!({ "result": "Kept as notes://one." }));
+    let id = server.request("tools/call", json!({ "name": "notes.keep", "arguments": { "name": "two" } }));
+    let form = server.notification("elicitation/create");
+    let message = form["params"]["message"].as_str().expect("a message");
+    assert_eq!(message, "The plugin notes asks: What is to stand in the note two?");
+    let accepted = json!({ "action": "accept", "content": { "text": "Call Ann." } });
+    server.send(&json!({ "jsonrpc": "2.0", "id": form["id"], "result": accepted }));
+    assert_eq!(server.answer(id)["result"]["isError"], false);
+    let read = server.ask("resources/read", json!({ "uri": "notes://two" }));
+    assert_eq!(read["result"]["contents"][0]["text"], "Call Ann.", "{read}");
+    let params = json!({ "name": "notes.improve", "arguments": { "name": "one" } });
+    let prompt = server.ask("prompts/get", params);
+    assert_eq!(prompt["result"]["messages"][0]["content"]["resource"]["text"], "Buy milk.", "{prompt}");
+    let typed = json!({
+        "ref": { "type": "ref/prompt", "name": "notes.improve" },
+        "argument": { "name": "name", "value": "t" },
+    });
+    let completed = server.ask("completion/complete", typed);
+    assert_eq!(completed["result"]["completion"]["values"], json!(["two"]), "{completed}");
+}
+
+#[test]
+fn the_interfaces_that_the_examples_in_rust_have_are_the_projects() {
+    for example in ["rust", "notes"] {
+        let copies = folder(example).join("wit/deps/scorpiox-tool");
+        for copy in fs::read_dir(copies).expect("interfaces").map(|copy| copy.expect("an interface")) {
+            let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit").join(copy.file_name());
+            let (copy, own) = (fs::read_to_string(copy.path()), fs::read_to_string(own));
+            assert_eq!(copy.expect("a file"), own.expect("the interface"));
+        }
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod examples;
 mod fetched;
 mod hostile;
 mod impostor;
+mod inputs;
 mod insider;
 mod judged;
 mod kinds;
@@ -22,6 +23,7 @@ mod ledger;
 mod looked_into;
 #[cfg(unix)] // modes
 mod many;
+mod offers;
 mod packed;
 mod raw;
 mod resources;

@@ -119,7 +119,7 @@ fn exporting(imports: &str, names: impl IntoIterator<Item = String>) -> Vec<u8> 
 
 #[test]
 fn what_cannot_be_a_tool_costs_only_itself() {
-    let long = "x".repeat(60);
+    let long = "x".repeat(61);
     let names = std::iter::once(long.clone()).chain((0..70).map(|n| format!("give{n}")));
     let program = Program::new();
     let source = source(&program, "raw", "", &exporting("", names));

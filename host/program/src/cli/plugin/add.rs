@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use scorpiox_install::{Keys, Look, Source, is_still, replace};
 use scorpiox_operator::Operator;
-use scorpiox_plugin::{Decisions, PluginFolder, PluginName, Status};
+use scorpiox_plugin::{Decisions, PluginFolder, PluginName, Record, Status};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
@@ -34,7 +34,8 @@ pub(super) fn install(
     let plugin_folder = PluginFolder::new(&environment.own_home);
     // In the order that leaves an approved version as it is until another one is.
     let staged = source.stage(&plugin_folder)?;
-    let look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
+    let mut look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
+    look.plain_names = said.plain_names || what != ADD && had_plain_names(environment, source.name())?;
     let judged = judge(environment, what, &look, said)?;
     if !judged.is_approved() && runs(environment, &plugin_folder, source.name())? {
         refused(environment, what, &look, judged);
@@ -63,12 +64,22 @@ pub(super) fn keys(environment: &Environment) -> Keys {
 }
 
 /// Prints what `--yes` takes for a plugin, and a policy's list: for who reviewed it, and tells others.
-pub(super) fn hash(environment: &Environment, (path, name): Named<'_>) -> Result<ExitCode> {
+pub(super) fn hash(
+    environment: &Environment,
+    (path, name): Named<'_>,
+    plain_names: bool,
+) -> Result<ExitCode> {
     let source = Addresses::new(environment).source(path, name)?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
-    let look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
+    let mut look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
+    look.plain_names = plain_names;
     terminal::print(&Shown::line(look.hash().as_str()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a plugin of that name was approved with the names that it gives itself: a new version keeps that.
+fn had_plain_names(environment: &Environment, name: &PluginName) -> Result<bool> {
+    Ok(Decisions::read(&environment.own_home)?.get(name).is_some_and(Record::has_plain_names))
 }
 
 /// Whether a plugin of that name is there and may run.

@@ -27,8 +27,9 @@ use scorpiox_tools::plugins::namespace;
 /// What lines of approvals are called.
 const APPROVE: &str = "plugin approve";
 
-pub(super) fn approve(environment: &Environment, name: &PluginName, yes: Option<&str>) -> Result<ExitCode> {
-    decide(environment, find(environment, name)?, yes)
+pub(super) fn approve(environment: &Environment, name: &PluginName, said: Said<'_>) -> Result<ExitCode> {
+    // What is there already was put there by a person.
+    decide(environment, find(environment, name)?, Said { allow_downgrade: true, ..said })
 }
 
 /// What the person said beforehand.
@@ -38,13 +39,15 @@ pub(super) struct Said<'a> {
     pub(super) yes: Option<&'a str>,
     /// That an older version may be asked about.
     pub(super) allow_downgrade: bool,
+    /// That its names are to be those that it gives itself.
+    pub(super) plain_names: bool,
 }
 
 /// Shows a plugin that is installed, asks, and keeps the answer.
-fn decide(environment: &Environment, installed: Installed, yes: Option<&str>) -> Result<ExitCode> {
-    let look = Look::at(&environment.site(), installed, None)?;
-    // What is there already was put there by a person.
-    match judge(environment, APPROVE, &look, Said { yes, allow_downgrade: true })? {
+fn decide(environment: &Environment, installed: Installed, said: Said<'_>) -> Result<ExitCode> {
+    let mut look = Look::at(&environment.site(), installed, None)?;
+    look.plain_names = said.plain_names;
+    match judge(environment, APPROVE, &look, said)? {
         judged if judged.is_approved() => {
             let plugin_folder = PluginFolder::new(&environment.own_home);
             let _alone =
@@ -395,6 +398,8 @@ fn keep(environment: &Environment, look: &Look) -> Result<()> {
         origin: origin.clone(),
         signer: signer.map(|signer| signer.value.key().to_owned()),
         tools: RawValue::from_string(described.text())?,
+        offers: described.offers.text().map(RawValue::from_string).transpose()?,
+        plain_names: look.plain_names,
     };
     set(environment, &installed.name, Decision::Approved(Box::new(approval)))
 }

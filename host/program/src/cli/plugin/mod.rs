@@ -3,7 +3,6 @@
 mod add;
 mod address;
 mod decide;
-mod list;
 mod secret;
 mod share;
 mod test;
@@ -47,6 +46,10 @@ pub(super) enum PluginCommand {
         /// Ask also about a version that is older than the approved one
         #[arg(long)]
         allow_downgrade: bool,
+        /// Serve its tools and prompts under the names that it gives them, without its own before them, and its
+        /// resources at addresses of any scheme
+        #[arg(long)]
+        plain_names: bool,
     },
     #[command(flatten)]
     Share(ShareCommand),
@@ -57,6 +60,9 @@ pub(super) enum PluginCommand {
         /// The name that it is to be installed under, if not its own
         #[arg(long, value_name = "NAME", value_parser = name)]
         name: Option<PluginName>,
+        /// As `plugin add --plain-names` installs it
+        #[arg(long)]
+        plain_names: bool,
     },
     /// Show what a WebAssembly file is, what it imports and exports, and which tools it would have
     Inspect {
@@ -82,6 +88,10 @@ pub(super) enum PluginCommand {
         /// Approve without asking if the plugin has this hash, which its reviewer gave you
         #[arg(long, value_name = "HASH")]
         yes: Option<String>,
+        /// Serve its tools and prompts under the names that it gives them, without its own before them, and its
+        /// resources at addresses of any scheme
+        #[arg(long)]
+        plain_names: bool,
     },
     /// Keep a plugin, and do not let it run
     Deny {
@@ -141,19 +151,24 @@ impl PluginCommand {
 pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<ExitCode> {
     match command {
         PluginCommand::New { lang, name } => scorpiox_author::new(lang, &name).map(|()| ExitCode::SUCCESS),
-        PluginCommand::Add { source, name, yes, allow_downgrade } => {
-            let said = Said { yes: yes.as_deref(), allow_downgrade };
+        PluginCommand::Add { source, name, yes, allow_downgrade, plain_names } => {
+            let said = Said { yes: yes.as_deref(), allow_downgrade, plain_names };
             add::run(environment, (&source, name.as_ref()), said)
         }
         PluginCommand::Share(command) => share::run(environment, command),
-        PluginCommand::Hash { source, name } => add::hash(environment, (&source, name.as_ref())),
+        PluginCommand::Hash { source, name, plain_names } => {
+            add::hash(environment, (&source, name.as_ref()), plain_names)
+        }
         PluginCommand::Inspect { file } => scorpiox_author::inspect(&file),
         PluginCommand::Init { file, name, out } => {
             scorpiox_author::init(&file, name.as_ref(), out.as_deref()).map(|()| ExitCode::SUCCESS)
         }
-        PluginCommand::Approve { name, yes } => decide::approve(environment, &name, yes.as_deref()),
+        PluginCommand::Approve { name, yes, plain_names } => {
+            let said = Said { yes: yes.as_deref(), plain_names, ..Said::default() };
+            decide::approve(environment, &name, said)
+        }
         PluginCommand::Deny { name } => decide::deny(environment, &name),
-        PluginCommand::List => list::run(environment),
+        PluginCommand::List => scorpiox_install::list(&environment.site()),
         PluginCommand::Show { name } => scorpiox_install::show(&environment.site(), &name),
         PluginCommand::Test { source, tool, arguments } => {
             test::run(environment, &source, tool.as_deref(), &arguments)

@@ -107,7 +107,7 @@ pub(super) fn run(environment: &Environment, command: ShareCommand) -> Result<Ex
         }
         ShareCommand::Push { file, address } => push(environment, &file, &address)?,
         ShareCommand::Update { name, from, yes, allow_downgrade } => {
-            let said = Said { yes: yes.as_deref(), allow_downgrade };
+            let said = Said { yes: yes.as_deref(), allow_downgrade, plain_names: false };
             return update(environment, name.as_ref(), from.as_deref(), said);
         }
         ShareCommand::Outdated => {

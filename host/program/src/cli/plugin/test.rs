@@ -53,7 +53,7 @@ pub(super) fn run(
     let parsed: Result<Map<String, Value>, _> = serde_json::from_str(arguments);
     let arguments = parsed.with_context(|| format!("the arguments are not a JSON object: {arguments}"))?;
     component.name = format!("plugin-trial/{}", manifest.name).into();
-    let tools = plugins::tools(&look.installed.name, component, &look.described.text())?;
+    let (_, tools) = plugins::tools(&look.installed.name, component, &look.described.text())?;
     call(environment, tools, &format!("{prefix}{tool}"), &Value::Object(arguments))
 }
 

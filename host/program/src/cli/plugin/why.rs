@@ -28,6 +28,8 @@ pub(in crate::cli) enum Subject {
     Random,
     Ask,
     Sampling,
+    Forms,
+    Roots,
     Files,
     Env,
     Web,
@@ -43,6 +45,8 @@ impl Subject {
             Self::Random => "random",
             Self::Ask => "ask",
             Self::Sampling => "sampling",
+            Self::Forms => "forms",
+            Self::Roots => "roots",
             Self::Files => "files",
             Self::Env => "env",
             Self::Web => "web",
@@ -106,7 +110,13 @@ impl Why<'_> {
     fn about(&self, subject: Subject, argument: Option<&str>) -> Result<Vec<(String, Verdict)>> {
         let needed = |what: &str| argument.ok_or_else(|| anyhow!("name the {what}"));
         Ok(match subject {
-            Subject::Store | Subject::Clock | Subject::Random | Subject::Ask | Subject::Sampling => {
+            Subject::Store
+            | Subject::Clock
+            | Subject::Random
+            | Subject::Ask
+            | Subject::Sampling
+            | Subject::Forms
+            | Subject::Roots => {
                 let name = subject.name();
                 if let Some(argument) = argument {
                     bail!("{name} is granted as a whole; leave out {argument:?}");

@@ -14,7 +14,7 @@ use scorpiox_executor::{Cancel, Reason};
 
 /// The requests in flight.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(Mutex<Calls>);
+pub struct InFlight(Mutex<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {
@@ -34,7 +34,8 @@ struct Call {
 #[derive(Debug)]
 pub struct Ticket {
     key: String,
-    pub(crate) cancel: Cancel,
+    /// Set when it must stop.
+    pub cancel: Cancel,
     /// When it came.
     pub since: Instant,
     /// Whether it is to be answered, once that is decided.
@@ -43,7 +44,7 @@ pub struct Ticket {
 
 impl InFlight {
     /// Registers a request; `None` when one with this id is not answered yet.
-    pub(crate) fn begin(&self, id: &Id<'_>) -> Option<Ticket> {
+    pub fn begin(&self, id: &Id<'_>) -> Option<Ticket> {
         let key = key(id);
         let cancel = Cancel::default();
         let mut calls = self.lock();
@@ -59,7 +60,7 @@ impl InFlight {
 
     /// Takes the request out; whether it is to be answered. Decided once: a cancel that comes
     /// later changes nothing.
-    pub(crate) fn finish(&self, ticket: &Ticket) -> bool {
+    pub fn finish(&self, ticket: &Ticket) -> bool {
         *ticket.answered.get_or_init(|| {
             self.lock().by_id.remove(&ticket.key);
             ticket.cancel.reason() != Some(Reason::Client)
@@ -67,7 +68,7 @@ impl InFlight {
     }
 
     /// Cancels a request, if it is in flight.
-    pub(crate) fn cancel(&self, id: &Id<'_>) -> bool {
+    pub fn cancel(&self, id: &Id<'_>) -> bool {
         let calls = self.lock();
         let found = calls.by_id.get(&key(id));
         if let Some(call) = found {
@@ -77,14 +78,14 @@ impl InFlight {
     }
 
     /// Bounds how long a request is worked on; see [`Self::end_overdue`].
-    pub(crate) fn bound(&self, ticket: &Ticket, until: Instant) {
+    pub fn bound(&self, ticket: &Ticket, until: Instant) {
         if let Some(call) = self.lock().by_id.get_mut(&ticket.key) {
             call.until = Some(until);
         }
     }
 
     /// Ends what was worked on for too long. It is answered.
-    pub(crate) fn end_overdue(&self) {
+    pub fn end_overdue(&self) {
         let calls = self.lock();
         let overdue = |call: &&Call| call.until.is_some_and(|until| until <= Instant::now());
         for call in calls.by_id.values().filter(overdue) {
@@ -93,17 +94,17 @@ impl InFlight {
     }
 
     /// Cancels everything: the client is gone.
-    pub(crate) fn abandon_all(&self) {
+    pub fn abandon_all(&self) {
         self.lock().by_id.values().for_each(|call| call.cancel.set(Reason::Client));
     }
 
     /// Whether every request is answered.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.lock().by_id.is_empty()
     }
 
     /// Stops everything: the server ends.
-    pub(crate) fn stop_all(&self) {
+    pub fn stop_all(&self) {
         let mut calls = self.lock();
         calls.stopping = true;
         for call in calls.by_id.values() {

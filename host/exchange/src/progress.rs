@@ -7,7 +7,7 @@ use scorpiox_rpc::reply;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::reply::Reply;
+use crate::reply::Reply;
 use scorpiox_mcp::Revision;
 
 /// Longest message, in characters.

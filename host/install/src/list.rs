@@ -9,16 +9,16 @@ use scorpiox_plugin::{Decisions, PluginFolder, PluginName, Status};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, visible, width, wrapped};
 
-use crate::cli::environment::Environment;
-use scorpiox_install::standing;
-use scorpiox_operator::Operator;
+use crate::look::standing;
+use scorpiox_operator::{Operator, Site};
 
-pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
-    let decisions = Decisions::read(&environment.own_home)?;
-    let operator = Operator::new(environment.site());
+/// Lists what is installed.
+pub fn list(site: &Site) -> Result<ExitCode> {
+    let decisions = Decisions::read(&site.own_home)?;
+    let operator = Operator::new(site.clone());
     let mut text = String::new();
     let mut seen = BTreeSet::new();
-    for entry in PluginFolder::new(&environment.own_home).scan() {
+    for entry in PluginFolder::new(&site.own_home).scan() {
         match entry {
             Ok(plugin) => {
                 let version = one_line(&plugin.manifest.version, columns() / 2);

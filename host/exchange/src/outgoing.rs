@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use scorpiox_executor::Cancel;
 
-use super::reply::Reply;
+use crate::reply::Reply;
 
 /// How often who waits is told that it goes on.
 const NEWS_TIME: Duration = Duration::from_secs(15);
@@ -22,7 +22,7 @@ const MAX_ERROR_CHARS: usize = 300;
 
 /// Requests that the client has not answered.
 #[derive(Default)]
-pub(crate) struct Outgoing {
+pub struct Outgoing {
     last: AtomicU64,
     waiting: Mutex<HashMap<String, Sender<Answer>>>,
 }
@@ -32,7 +32,7 @@ type Answer = Option<Result<Value, String>>;
 
 /// Why the client's answer is of no use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unanswered {
+pub enum Unanswered {
     /// The call that asks is to stop.
     Cancelled,
     /// The client refused, or said what is no answer.
@@ -41,7 +41,7 @@ pub(crate) enum Unanswered {
 
 impl Outgoing {
     /// Asks the client, and waits as long as it takes; `news` is told now and then that it does.
-    pub(crate) fn ask(
+    pub fn ask(
         &self,
         to: &Reply,
         method: &str,
@@ -73,7 +73,7 @@ impl Outgoing {
     }
 
     /// Takes the client's answer to a request; whether somebody waited for it.
-    pub(crate) fn answered(&self, id: Option<&Id<'_>>, outcome: Result<&RawValue, &RawValue>) -> bool {
+    pub fn answered(&self, id: Option<&Id<'_>>, outcome: Result<&RawValue, &RawValue>) -> bool {
         let id = id.and_then(|id| serde_json::from_str::<String>(id.as_json()).ok());
         let Some(answers) = id.and_then(|id| self.lock().remove(&id)) else { return false };
         let answer = match outcome {

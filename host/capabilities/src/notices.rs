@@ -1,0 +1,98 @@
+//! What a client is told while a call runs: messages for its log, and that lists and resources have changed.
+
+use std::sync::Arc;
+
+use super::ask::Counterpart;
+use super::log::one_line;
+use super::setup::{Grantee, Setup};
+use super::view::{HasCtx, Provided, View, Viewed};
+use scorpiox_text::clean;
+use wasmtime::component::Linker;
+use wit::{Host, Lists};
+
+pub use wit::Severity;
+
+/// Most messages of a call, and most resources that one says have changed.
+const MAX_MESSAGES: u32 = 100;
+
+/// What its WIT file generates.
+mod wit {
+    #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        inline: "package scorpiox:host; world one { import scorpiox:tool/notices@0.1.0; }",
+        imports: { default: trappable },
+    });
+    pub use scorpiox::tool::notices::*;
+}
+
+/// A list of this server's that clients may want to know of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// Of tools.
+    Tools,
+    /// Of prompts.
+    Prompts,
+    /// Of resources.
+    Resources,
+}
+
+/// Who is told, and what was said already.
+pub struct NoticesCtx {
+    counterpart: Option<Arc<dyn Counterpart>>,
+    messages: u32,
+    updated: u32,
+    told: Lists,
+}
+
+impl Provided for NoticesCtx {
+    const NAME: &'static str = "notices";
+    const MAY: &'static str = "write to the client's log, and say that lists and its resources have changed";
+
+    fn new(setup: &Setup, _: &Grantee<'_>) -> Self {
+        Self { counterpart: setup.counterpart.clone(), messages: 0, updated: 0, told: Lists::empty() }
+    }
+
+    fn add_to_linker<T: HasCtx<Self>>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+        wit::add_to_linker::<T, Viewed<Self>>(linker, T::view)
+    }
+}
+
+impl View<'_, NoticesCtx> {
+    fn plugin(&self) -> &str {
+        self.call.name.strip_prefix("plugin/").unwrap_or(&self.call.name)
+    }
+}
+
+impl Host for View<'_, NoticesCtx> {
+    fn log(&mut self, severity: Severity, message: String) -> wasmtime::Result<()> {
+        self.ctx.messages = self.ctx.messages.saturating_add(1);
+        if self.ctx.messages <= MAX_MESSAGES
+            && let Some(counterpart) = &self.ctx.counterpart
+        {
+            counterpart.log(severity, self.plugin(), &one_line(&clean(&message)));
+        }
+        Ok(())
+    }
+
+    fn lists_changed(&mut self, which: Lists) -> wasmtime::Result<()> {
+        let Some(counterpart) = &self.ctx.counterpart else { return Ok(()) };
+        for (flag, list) in [(Lists::TOOLS, List::Tools), (Lists::PROMPTS, List::Prompts)] {
+            if which.contains(flag) && !self.ctx.told.contains(flag) {
+                counterpart.list_changed(list);
+            }
+        }
+        self.ctx.told |= which;
+        Ok(())
+    }
+
+    fn resource_updated(&mut self, uri: String) -> wasmtime::Result<()> {
+        self.ctx.updated = self.ctx.updated.saturating_add(1);
+        if self.ctx.updated <= MAX_MESSAGES
+            && let Some(counterpart) = &self.ctx.counterpart
+        {
+            counterpart.resource_updated(self.plugin(), &uri);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! `requestState`: marks by which this server knows again what it gave a client, and when, with the answers of earlier
+//! rounds.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use scorpiox_seal::Seal;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A client that asks a person longer than this has to begin anew.
+const MAX_AGE: Duration = Duration::from_hours(24);
+/// Most bytes of the answers that a client carries for this server.
+const MAX_ANSWERS_BYTES: usize = 64 * 1024;
+/// Bytes of the time at the beginning.
+const TIME_BYTES: usize = 16;
+
+/// What a mark is of: a method or the name of a tool, and what it was called with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// Who calls, where that is known.
+    pub principal: String,
+    /// The method, or the tool.
+    pub name: String,
+    /// As they came.
+    pub arguments: String,
+}
+
+/// An answer of an earlier round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// As the client gave it.
+    #[serde(rename = "a")]
+    pub answer: Value,
+    /// How long it took, in milliseconds; none where the client was not asked.
+    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+}
+
+/// Answers of earlier rounds, by what was asked for.
+pub type Answers = BTreeMap<String, Known>;
+
+/// A mark that was opened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    /// How long ago it was made.
+    pub age: Duration,
+    /// The answers that it holds.
+    pub answers: Answers,
+}
+
+/// Whether a client can carry these answers.
+pub fn can_carry(answers: &Answers) -> Result<(), String> {
+    let size = serde_json::to_vec(answers).map_or(usize::MAX, |json| json.len());
+    if size <= MAX_ANSWERS_BYTES {
+        return Ok(());
+    }
+    Err(format!("the answers so far have {size} bytes; the limit is {MAX_ANSWERS_BYTES}"))
+}
+
+/// The mark of a call, made now.
+pub fn mark(seal: &Seal, subject: &Subject, answers: &Answers) -> Option<String> {
+    let mut content = since_epoch(SystemTime::now()).as_millis().to_be_bytes().to_vec();
+    if !answers.is_empty() {
+        serde_json::to_writer(&mut content, answers).ok()?;
+    }
+    seal.seal(&content, &bound(subject))
+}
+
+/// What this very mark holds, if it was made for this call, and not too long ago.
+pub fn open(seal: &Seal, mark: &str, subject: &Subject) -> Option<Opened> {
+    let content = seal.open(mark, &bound(subject))?;
+    let (made, answers) = content.split_first_chunk::<TIME_BYTES>()?;
+    let made = Duration::from_millis(u64::try_from(u128::from_be_bytes(*made)).ok()?);
+    let age = since_epoch(SystemTime::now()).saturating_sub(made);
+    let answers = match answers {
+        [] => Answers::default(),
+        json => serde_json::from_slice(json).ok()?,
+    };
+    (age <= MAX_AGE).then_some(Opened { age, answers })
+}
+
+/// What a mark is bound to.
+fn bound(subject: &Subject) -> [&str; 3] {
+    [&subject.principal, &subject.name, &subject.arguments]
+}
+
+fn since_epoch(time: SystemTime) -> Duration {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn subject(name: &str, arguments: &str) -> Subject {
+        Subject { principal: "ann".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
+    }
+
+    #[test]
+    fn a_mark_is_of_one_call_and_holds_its_answers() {
+        let seal = Seal::of(&[7; 32], "states");
+        let (call, none) = (subject("a.b", "{}"), Answers::default());
+        let known = Known { answer: json!({ "action": "accept" }), after: Some(7) };
+        let answers = Answers::from([("name".to_owned(), known)]);
+        let (first, second) = (mark(&seal, &call, &none), mark(&seal, &call, &answers));
+        let (first, second) = (first.expect("a mark"), second.expect("a mark"));
+        assert_ne!(first, second);
+        assert_eq!(open(&seal, &first, &call).expect("its own").answers, none);
+        assert_eq!(open(&seal, &second, &call).expect("its own").answers, answers);
+        let of_another = Subject { principal: "bob".to_owned(), ..call.clone() };
+        for other in [of_another, subject("a.c", "{}"), subject("a.b", "{\"x\":1}"), subject("a.b{}", "")] {
+            assert_eq!(open(&seal, &second, &other), None);
+        }
+        for tampered in [format!("{second}-TAMPERED"), format!("A{second}"), String::new()] {
+            assert_eq!(open(&seal, &tampered, &call), None);
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_carried_is_refused() {
+        let known = |length| Known { answer: json!("x".repeat(length)), after: None };
+        assert!(can_carry(&Answers::from([("a".to_owned(), known(60_000))])).is_ok());
+        let error = can_carry(&Answers::from([("a".to_owned(), known(70_000))])).expect_err("refused");
+        assert!(error.contains("the limit is 65536"), "{error}");
+    }
+}

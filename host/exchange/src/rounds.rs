@@ -1,0 +1,200 @@
+//! The rounds of a call in the revision without requests of the server: what came along when the client called again,
+//! and what it is to ask before the next time.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use scorpiox_mcp::result::Enveloped;
+use scorpiox_mcp::{Params, Revision, RpcError};
+use scorpiox_seal::Seal;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::request_state::{self, Answers, Known, Subject};
+
+/// Who is asked by a request without a mark: whether answers count that came with none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmarked {
+    /// They are answers to what nobody asked.
+    Refused,
+    /// A plugin's requests have keys by which the client may know them beforehand.
+    Taken,
+}
+
+/// One call's.
+#[derive(Debug)]
+pub struct Rounds {
+    subject: Subject,
+    /// How long ago the mark was made that came along; none where none came.
+    age: Option<Duration>,
+    /// Answers that were used in earlier rounds, and in this one.
+    known: Answers,
+    /// Answers that came with this round.
+    given: Map<String, Value>,
+    /// What the client is to be asked, by key: requests as JSON.
+    asked: BTreeMap<String, Box<RawValue>>,
+}
+
+impl Rounds {
+    /// What came along with a call.
+    pub fn read(
+        params: &Params<'_>,
+        seal: &Seal,
+        subject: Subject,
+        unmarked: Unmarked,
+    ) -> Result<Self, RpcError> {
+        let refused = || {
+            RpcError::invalid_params(
+                "requestState is not what this server gave for these arguments; call again without inputResponses",
+            )
+        };
+        let is_there = |raw: &&RawValue| raw.get() != "null";
+        let responses = params.raw("inputResponses").filter(is_there);
+        let given = match responses {
+            None => Map::new(),
+            Some(raw) => {
+                params.object("inputResponses")?;
+                serde_json::from_str(raw.get()).unwrap_or_default()
+            }
+        };
+        let state = params.raw("requestState").filter(is_there);
+        let Some(state) = state else {
+            if responses.is_some() && unmarked == Unmarked::Refused {
+                return Err(refused());
+            }
+            return Ok(Self { subject, age: None, known: Answers::default(), given, asked: BTreeMap::new() });
+        };
+        let state: Option<String> = serde_json::from_str(state.get()).ok();
+        let opened =
+            state.and_then(|state| request_state::open(seal, &state, &subject)).ok_or_else(refused)?;
+        let (age, known) = (Some(opened.age), opened.answers);
+        Ok(Self { subject, age, known, given, asked: BTreeMap::new() })
+    }
+
+    /// The answer to a request, if there is one that can be used, and how long it took.
+    pub fn answer<T>(
+        &mut self,
+        key: &str,
+        read: impl Fn(&Value) -> Result<T, String>,
+    ) -> Option<(T, Option<Duration>)> {
+        if let Some(known) = self.known.get(key)
+            && let Ok(answer) = read(&known.answer)
+        {
+            return Some((answer, known.after.map(Duration::from_millis)));
+        }
+        let given = self.given.get(key)?;
+        let answer = read(given).ok()?;
+        let after = self.age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+        self.known.insert(key.to_owned(), Known { answer: given.clone(), after });
+        Some((answer, self.age))
+    }
+
+    /// Whether the client can carry what was answered so far.
+    pub fn can_go_on(&self) -> Result<(), String> {
+        request_state::can_carry(&self.known)
+    }
+
+    /// Lets the client be asked before the next round.
+    pub fn ask(&mut self, key: &str, request: Box<RawValue>) {
+        self.asked.insert(key.to_owned(), request);
+    }
+
+    /// The result that has the client call again, if something is to be asked.
+    pub fn required(
+        &self,
+        revision: Revision,
+        seal: &Seal,
+    ) -> Option<Result<Enveloped<InputRequired<'_>>, RpcError>> {
+        if self.asked.is_empty() {
+            return None;
+        }
+        let Some(request_state) = request_state::mark(seal, &self.subject, &self.known) else {
+            return Some(Err(RpcError::internal(
+                "the system gives no random bytes to mark the question with",
+            )));
+        };
+        let body = InputRequired { input_requests: &self.asked, request_state };
+        Some(Ok(Enveloped::input_required(revision, body)))
+    }
+}
+
+/// What the client is to bring along.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InputRequired<'a> {
+    input_requests: &'a BTreeMap<String, Box<RawValue>>,
+    request_state: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn subject() -> Subject {
+        Subject { principal: String::new(), name: "a.b".to_owned(), arguments: "{}".to_owned() }
+    }
+
+    fn rounds(params: &Value, seal: &Seal, unmarked: Unmarked) -> Result<Rounds, RpcError> {
+        let text = params.to_string();
+        let members = serde_json::from_str(&text).expect("JSON");
+        Rounds::read(&Params::new(Some(members)).expect("params"), seal, subject(), unmarked)
+    }
+
+    fn number(answer: &Value) -> Result<u64, String> {
+        answer.as_u64().ok_or_else(|| "no number".to_owned())
+    }
+
+    fn raw() -> Box<RawValue> {
+        RawValue::from_string("{}".to_owned()).expect("JSON")
+    }
+
+    fn state(rounds: &Rounds, seal: &Seal) -> Value {
+        let required = rounds.required(Revision::V2026_07_28, seal).expect("asked").expect("a mark");
+        serde_json::to_value(&required).expect("JSON")["requestState"].clone()
+    }
+
+    #[test]
+    fn answers_go_from_round_to_round() {
+        let seal = Seal::of(&[7; 32], "states");
+        let mut first = rounds(&json!({}), &seal, Unmarked::Taken).expect("read");
+        assert!(first.answer("one", number).is_none());
+        first.ask("one", raw());
+        let params = json!({ "requestState": state(&first, &seal), "inputResponses": { "one": 1 } });
+        let mut second = rounds(&params, &seal, Unmarked::Taken).expect("read");
+        let (one, after) = second.answer("one", number).expect("answered");
+        assert!(one == 1 && after.is_some());
+        second.ask("two", raw());
+        let params =
+            json!({ "requestState": state(&second, &seal), "inputResponses": { "two": 2, "more": 3 } });
+        let mut third = rounds(&params, &seal, Unmarked::Taken).expect("read");
+        assert_eq!(third.answer("one", number).map(|(one, _)| one), Some(1), "it came with the mark");
+        assert_eq!(third.answer("two", number).map(|(two, _)| two), Some(2));
+        assert!(third.required(Revision::V2026_07_28, &seal).is_none());
+    }
+
+    #[test]
+    fn what_is_no_answer_is_asked_for_again_and_a_mark_of_others_is_refused() {
+        let seal = Seal::of(&[7; 32], "states");
+        for params in [
+            json!({ "inputResponses": { "wrong": 1 } }),
+            json!({ "inputResponses": { "one": "text" } }),
+            json!({ "inputResponses": null }),
+            json!({}),
+        ] {
+            let mut rounds = rounds(&params, &seal, Unmarked::Taken).expect("read");
+            assert!(rounds.answer("one", number).is_none(), "{params}");
+        }
+        let unmarked = json!({ "inputResponses": { "one": 1 } });
+        assert!(rounds(&unmarked, &seal, Unmarked::Refused).is_err());
+        let mut taken = rounds(&unmarked, &seal, Unmarked::Taken).expect("read");
+        assert_eq!(taken.answer("one", number).expect("answered"), (1, None), "nobody asked");
+        for state in [json!("made up"), json!(7), json!({})] {
+            let params = json!({ "requestState": state, "inputResponses": { "one": 1 } });
+            assert!(rounds(&params, &seal, Unmarked::Taken).is_err(), "{params}");
+        }
+        assert!(rounds(&json!({ "inputResponses": 5 }), &seal, Unmarked::Taken).is_err());
+    }
+}
