@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check test-agents test-peers test-registry test-windows windows dist test-dist bench reading lint fuzz install clean prerequisites components test-components
+.PHONY: help build demo test check conformance test-agents test-peers test-registry test-windows windows dist test-dist bench reading lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -49,6 +49,9 @@ check: build test-components ## Before a commit: format, clippy, dependencies, t
 	@scripts/lint.sh
 	@scripts/test-changed.sh
 	@cd tests && $(CARGO) test --quiet --test e2e -- documents::
+
+conformance: build test-components ## Run the protocol's official conformance suite against the program
+	@tests/conformance/run.sh $(BINARY)
 
 # Not part of `make test`: the agents are 2 GB of packages. CLIENT=codex runs one.
 test-agents: build test-components ## Run the agents that people use against the program (CLIENT=codex: one)
@@ -103,4 +106,4 @@ install: build ## Install to ~/.scorpiox/scorpiox-code
 
 clean: ## Remove everything that was built
 	rm -rf target tools-wasm/target tests/target tests/guests/target tests/fuzz/target
-	rm -rf tests/clients/.venv tests/clients/node_modules tests/clients/node/node_modules tests/clients/agents/node_modules
+	rm -rf tests/clients/.venv tests/clients/node_modules tests/clients/node/node_modules tests/clients/agents/node_modules tests/conformance/node_modules

@@ -14,6 +14,7 @@ meanwhile() {
     (cd tests && cargo test --quiet --no-run)
     # What it is given is not run.
     tests/clients/run.sh --set-up "$BASH"
+    tests/conformance/run.sh --set-up "$BASH"
     # There are no examples to run in the documentation.
     (cd tools-wasm && cargo test --quiet --tests)
     tests/bench/quick.sh >/dev/null
@@ -61,6 +62,9 @@ section "the finished program: what measures"
 
 section "real clients"
 tests/clients/run.sh target/release/scorpiox-code
+
+section "the official conformance suite"
+tests/conformance/run.sh target/release/scorpiox-code
 
 section "building and installing"
 tests/building.sh

@@ -32,14 +32,8 @@ missing() {
     exit 1
 }
 
-# Runs a command unless it was done already for the same content: once FOLDER CONTENT COMMAND...
-once() {
-    local stamp=$1/.made-for content=$2
-    shift 2
-    [ "$(cat "$stamp" 2>/dev/null)" = "$content" ] && return
-    "$@"
-    printf '%s' "$content" > "$stamp"
-}
+# shellcheck source=tests/clients/node.sh
+. "$here/node.sh"
 
 set_up_python() {
     local advice="install it with its venv; on Debian and Ubuntu: apt-get install python3 python3-venv"
@@ -59,33 +53,6 @@ make_venv() {
     "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
         --requirement "$here/requirements.txt" ||
         missing "pip could not install $here/requirements.txt; is there a connection to the package index?"
-}
-
-set_up_node() {
-    local advice="install Node 22.19 or newer, with npm, from https://nodejs.org"
-    command -v node >/dev/null || missing "node is missing; $advice"
-    command -v npm >/dev/null || missing "npm is missing; $advice"
-    once "$here/node_modules" "$(cat "$here/package-lock.json")" npm_ci "$here" --omit=optional
-    node_is_new_enough && return
-    once "$here/node/node_modules" "$(uname -sm; cat "$here/node/package-lock.json")" npm_ci "$here/node"
-    local folder
-    for folder in "$here"/node/node_modules/node-*/bin; do
-        PATH=$folder:$PATH
-    done
-    node_is_new_enough || missing "node $(node --version) is too old for the Inspector; $advice"
-}
-
-# What the Inspector needs.
-node_is_new_enough() {
-    node -e 'const [major, minor] = process.versions.node.split(".").map(Number);
-             process.exit(major > 22 || (major === 22 && minor >= 19) ? 0 : 1)'
-}
-
-npm_ci() {
-    local folder=$1
-    shift
-    npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error "$@" >/dev/null ||
-        missing "npm could not install $folder/package-lock.json; is there a connection to the package registry?"
 }
 
 set_up_rust() {
@@ -168,7 +135,8 @@ check_server_errors() {
 }
 
 set_up_python
-set_up_node
+set_up_node "the Inspector"
+once "$here/node_modules" "$(cat "$here/package-lock.json")" npm_ci "$here" --omit=optional
 set_up_rust
 [ -z "$set_up_alone" ] || exit 0
 
