@@ -39,8 +39,8 @@ class Inspector:
         self.options = ["--cli", "--format", "json", "--quiet", "--protocol-era", era]
         if served:
             header = f"Authorization: Bearer {served.token}"
-            self.options += ["--transport", "http", "--header", header]
-        self.target = [served.url] if served else ["--", session.server]
+            self.options += ["--transport", "http", "--server-url", served.url, "--header", header]
+        self.target = [] if served else ["--", session.server]
         self.environment = os.environ | {"HOME": str(session.folder / "home")}
 
     def run(self, method: str, *options: str) -> subprocess.CompletedProcess[str]:

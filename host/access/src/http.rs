@@ -3,6 +3,7 @@
 use scorpiox_rules::{NetworkRule, Source, Sourced};
 
 use crate::auth::Auth;
+use crate::principal::Principal;
 
 /// How the server may be reached over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +54,17 @@ impl HttpPolicy {
             tls: None,
             auth: Sourced::builtin(Auth::OwnToken),
         }
+    }
+
+    /// Who a name is, as far as the policy knows it.
+    pub fn principal(&self, name: &str) -> Principal {
+        let mut principal = Principal::named(name);
+        if let Auth::Tokens(tokens) = &self.auth.value
+            && let Some(token) = tokens.get(name)
+        {
+            (principal.scopes, principal.groups) = (token.value.scopes.clone(), token.value.groups.clone());
+        }
+        principal
     }
 
     /// Whether somebody wrote something of it.

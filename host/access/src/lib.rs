@@ -1,7 +1,8 @@
 //! What an operator decides about clients over HTTP: who they are, which tools they may call, and where they work.
 //!
 //! Reading order: [`HttpPolicy`] is `[http]` (`auth` says how clients say who they are), [`Principal`] is who one is, [`AccessPolicy`]
-//! is `[access]`, [`ServedWorkspace`] is `[workspace.NAME]`; `parse` reads all of it, `render` writes it again.
+//! is `[access]`, [`ServedWorkspace`] is `[workspace.NAME]`; `parse` reads all of it, `render` writes it again, [`notes`] says what
+//! was perhaps not meant.
 //!
 //! Invariants: what is not said is closed: without `[http.auth]` a client has to show the token that the program made;
 //! a rule that opens something closes the rest; everything in use knows its line. Nothing here reads a file.
@@ -10,6 +11,7 @@
 
 mod auth;
 mod http;
+mod notes;
 mod parse;
 mod principal;
 mod render;
@@ -18,6 +20,7 @@ mod served;
 
 pub use auth::{Algorithm, Auth, Jwt, KeysFrom, Token};
 pub use http::{HttpPolicy, Tls};
+pub use notes::{Note, notes};
 pub use parse::{read_access, read_http, read_workspace};
 pub use principal::Principal;
 pub use render::{render_access, render_http, render_workspace, token_table};

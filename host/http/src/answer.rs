@@ -8,6 +8,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
+use scorpiox_http_request::admission::Refusal;
 use scorpiox_mcp::RpcError;
 use scorpiox_rpc::{Id, code, reply};
 
@@ -81,6 +82,11 @@ pub(crate) fn events(events: Events) -> Answer {
     answer.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
     answer.headers_mut().insert(BUFFERING, HeaderValue::from_static("no"));
     answer
+}
+
+/// The same, of a request that may not come in.
+pub(crate) fn refusal(refusal: &Refusal) -> Answer {
+    refused(refusal.status, &refusal.why)
 }
 
 /// A refusal, of a request whose id is not known.

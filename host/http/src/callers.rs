@@ -14,10 +14,10 @@ use scorpiox_jwt::{Expected, JwtError, verify};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use crate::admission::only;
 use crate::ended::now;
 use crate::files::Files;
 use crate::issuer::Issuer;
+use scorpiox_http_request::admission::only;
 
 /// Who shows the token that the program made.
 const OWNER: &str = "owner";
@@ -29,15 +29,19 @@ const MAX_KNOWN: usize = 4096;
 type Digest256 = [u8; 32];
 
 /// Why it is not known who calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unknown {
     /// Nothing was shown.
+    #[error("it shows no token")]
     Missing,
     /// What was shown is not good.
+    #[error("{0}")]
     NotGood(String),
     /// It is good, and not for this.
+    #[error("its token lacks one of the scopes {0:?}")]
     Insufficient(BTreeSet<String>),
     /// It cannot be told at the moment. Why is nothing for strangers: it is logged.
+    #[error("the keys of its token's issuer cannot be read")]
     Unavailable,
 }
 
@@ -139,6 +143,9 @@ impl Callers {
     pub(crate) async fn identify(&self, token: &str) -> Result<Arc<Principal>, Unknown> {
         match self {
             Self::Issued(issued) => issued.identify(token).await,
+            _ if token.is_empty() => {
+                Err(Unknown::NotGood("a token is shown as Authorization: Bearer TOKEN".to_owned()))
+            }
             _ => Err(Unknown::NotGood("the token is none of this server's".to_owned())),
         }
     }

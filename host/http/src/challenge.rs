@@ -105,7 +105,8 @@ impl Challenge {
                 )
             }
             Unknown::Insufficient(scopes) => {
-                let error = RpcError::invalid_request("the token is not good for this server".to_owned());
+                let error =
+                    RpcError::invalid_request(format!("the token lacks a scope: {} needed", words(scopes)));
                 self.insufficient(path, scopes, &error, None)
             }
             Unknown::Unavailable => answer::refused(
@@ -158,6 +159,11 @@ impl Challenge {
         refused.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         refused
     }
+}
+
+fn words(scopes: &BTreeSet<String>) -> String {
+    let listed: Vec<_> = scopes.iter().map(String::as_str).collect();
+    format!("{} {}", listed.join(" "), if listed.len() == 1 { "is" } else { "are" })
 }
 
 /// What may stand in a quoted text: RFC 6750, 3.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use hyper::{HeaderMap, StatusCode};
 
-use crate::admission;
 use crate::answer::{self, Answer};
 use crate::endpoint::{Endpoint, not_allowed};
+use crate::post;
 use crate::served::Caller;
-use crate::{modern, post};
+use scorpiox_http_request::admission;
+use scorpiox_http_request::modern;
 
 pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap) -> Answer {
     if modern::names_modern(headers) {

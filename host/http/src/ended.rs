@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use scorpiox_home::private;
 
-use crate::session_id::Number;
-
-/// How long an id is good, whatever its client does. What ended before is known by that.
-pub(crate) const LIFETIME: Duration = Duration::from_hours(30 * 24);
+use scorpiox_http_request::session_id::{LIFETIME, Number};
 
 /// Numbers of sessions, with when they ended; also in a file, a line for each, which other processes share.
 pub(crate) struct Ended {

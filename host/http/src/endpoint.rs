@@ -9,11 +9,9 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use parking_lot::Mutex;
 use scorpiox_access::Principal;
-use scorpiox_policy::NetworkRule;
 use scorpiox_seal::Secret;
 use tokio::runtime::Handle;
 
-use crate::admission;
 use crate::answer::{self, Answer};
 use crate::callers::{Callers, Shown, Unknown};
 use crate::challenge::{self, Challenge};
@@ -24,6 +22,7 @@ use crate::served::{AllServed, Caller, name_in};
 use crate::sessions::{Client, Sessions};
 use crate::stream::Stream;
 use crate::{end, get, post};
+use scorpiox_http_request::admission::{self, Doors};
 
 /// The path of the endpoint of the workspace that the server was started for, and the end of those of others.
 pub(crate) const PATH: &str = "/mcp";
@@ -37,12 +36,7 @@ pub fn url(address: SocketAddr, is_secure: bool) -> String {
 pub(crate) struct Options {
     /// What ids and states are sealed with.
     pub(crate) secret: Secret,
-    /// The names that the server may be asked as, without ports.
-    pub(crate) hosts: Vec<String>,
-    /// The pages that may call it from a browser.
-    pub(crate) origins: Vec<String>,
-    /// The proxies that stand before it: nobody else connects, if there are some.
-    pub(crate) proxies: Vec<NetworkRule>,
+    pub(crate) doors: Doors,
 }
 
 /// What all connections share.
@@ -76,9 +70,12 @@ impl Endpoint {
         {
             return not_allowed();
         }
-        let origin = match admission::admit(&parts, &self.options) {
+        let origin = match admission::admit(&parts, &self.options.doors) {
             Ok(origin) => origin,
-            Err(refused) => return refused,
+            Err(refusal) => {
+                tracing::info!("a request from {peer} is refused: {}", refusal.why);
+                return answer::refusal(&refusal);
+            }
         };
         let mut answer = if parts.method == Method::OPTIONS {
             // Without a page there is nobody who asks.
@@ -94,12 +91,15 @@ impl Endpoint {
 
     async fn admitted(self: &Arc<Self>, parts: &Parts, body: Incoming, peer: IpAddr) -> Answer {
         let (path, headers) = (parts.uri.path(), &parts.headers);
-        let peer = admission::peer(headers, peer, &self.options);
+        let peer = admission::peer(headers, peer, &self.options.doors);
         let principal = match self.principal(headers, path, peer).await {
             Ok(principal) => principal,
             Err(refused) => return refused,
         };
-        let Some(served) = self.served.at(path, &principal) else { return not_here() };
+        let Some(served) = self.served.at(path, &principal) else {
+            tracing::info!("{} of {peer} asks for {path}, which is not there for it", principal.name);
+            return not_here();
+        };
         let caller = Caller { principal, served };
         match parts.method {
             Method::POST => post::answer(self, &caller, headers, body).await,
@@ -108,7 +108,7 @@ impl Endpoint {
         }
     }
 
-    /// Who sends a request. A token that was good is known before anything is held against the peer that shows it.
+    /// Who sends a request. Nothing that others of its address showed is held against a token that is good.
     async fn principal(
         &self,
         headers: &HeaderMap,
@@ -118,14 +118,18 @@ impl Endpoint {
         let found = match self.callers.shown(headers) {
             Shown::Known(principal) => return Ok(principal),
             Shown::Again(token) => self.callers.identify(token).await,
-            _ if !self.peers.may_try(peer) => return Err(challenge::too_many()),
             Shown::Token(token) => self.callers.identify(token).await,
             Shown::Nothing => Err(Unknown::Missing),
         };
         found.map_err(|unknown| {
-            if matches!(unknown, Unknown::Missing | Unknown::NotGood(_)) {
+            if matches!(unknown, Unknown::NotGood(_)) {
+                if !self.peers.may_try(peer) {
+                    tracing::info!("{peer} has to wait: too many of its tokens were not good");
+                    return challenge::too_many();
+                }
                 self.peers.refused(peer);
             }
+            tracing::info!("{peer} is not let in: {unknown}");
             self.challenge.refuse(path, &unknown)
         })
     }

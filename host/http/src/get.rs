@@ -5,13 +5,14 @@ use std::sync::Arc;
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, StatusCode};
 
-use crate::admission;
 use crate::answer::{self, Answer};
 use crate::endpoint::{Endpoint, not_allowed};
 use crate::events::{self, Events};
+use crate::post;
 use crate::served::Caller;
 use crate::sessions::NOTICES;
-use crate::{modern, post};
+use scorpiox_http_request::admission;
+use scorpiox_http_request::modern;
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 

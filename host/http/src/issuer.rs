@@ -22,6 +22,8 @@ use url::Url;
 const FRESH_TIME: Duration = Duration::from_mins(10);
 /// How long they are good while they cannot be asked for.
 const STALE_TIME: Duration = Duration::from_hours(1);
+/// The same of a file, which may be half written.
+const FILE_STALE_TIME: Duration = Duration::from_secs(10);
 /// A token with a key that is not known makes them be asked for no sooner than this.
 const PAUSE: Duration = Duration::from_mins(1);
 /// A file that cannot be used is read again no sooner than this.
@@ -38,6 +40,8 @@ pub(crate) struct Issuer {
     current: RwLock<Option<Current>>,
     /// Held by who looks for new ones.
     looking: Mutex<Option<Instant>>,
+    /// Since when there are no new ones to be had.
+    failing: RwLock<Option<Instant>>,
     has_news: AtomicBool,
 }
 
@@ -69,10 +73,15 @@ impl Issuer {
             handle,
             current: RwLock::default(),
             looking: Mutex::default(),
+            failing: RwLock::default(),
             has_news: AtomicBool::new(false),
         };
         if let KeySource::File(path) = &issuer.source {
             let (keys, stamp) = read(path).map_err(io::Error::other)?;
+            if keys.is_empty() {
+                let why = format!("no key in {} signs with RS256, ES256 or EdDSA", path.display());
+                return Err(io::Error::other(why));
+            }
             issuer.take(keys, Some(stamp));
         }
         Ok(Arc::new(issuer))
@@ -99,7 +108,7 @@ impl Issuer {
         let failed = self.look(current.as_ref().map(|current| current.since)).await.err();
         match (self.current.read().as_ref(), failed) {
             (Some(current), None) => Ok(Arc::clone(&current.keys)),
-            (Some(current), Some(_)) if current.since.elapsed() < STALE_TIME => Ok(Arc::clone(&current.keys)),
+            (Some(current), Some(_)) if self.is_bearable() => Ok(Arc::clone(&current.keys)),
             (_, failed) => Err(failed.unwrap_or_else(|| "the keys of the issuer are not known".to_owned())),
         }
     }
@@ -112,6 +121,15 @@ impl Issuer {
         }
         let since = self.current.read().as_ref().map(|current| current.since);
         self.look(since).await.is_ok()
+    }
+
+    /// Whether new keys cannot be had for no longer than that is borne.
+    fn is_bearable(&self) -> bool {
+        let time = match self.source {
+            KeySource::File(_) => FILE_STALE_TIME,
+            KeySource::Url(..) => STALE_TIME,
+        };
+        self.failing.read().is_none_or(|since| since.elapsed() < time)
     }
 
     fn is_fresh(&self, current: &Current) -> bool {
@@ -151,12 +169,14 @@ impl Issuer {
             }
             Err(error) => {
                 tracing::warn!("{error}");
+                self.failing.write().get_or_insert_with(Instant::now);
                 Err(error)
             }
         }
     }
 
     fn take(&self, keys: Keys, stamp: Option<Stamp>) {
+        *self.failing.write() = None;
         let mut current = self.current.write();
         let is_new = current.as_ref().is_none_or(|current| *current.keys != keys);
         self.has_news.fetch_or(is_new, Ordering::AcqRel);

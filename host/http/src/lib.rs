@@ -1,22 +1,19 @@
 //! The transport over HTTP: many clients on one address, each with its requests and sessions.
 //!
-//! Reading order: [`listen`] takes connections, which `tls` encrypts, [`endpoint`] has what they share and takes a request through its
-//! checks (`admission` those of its head, `claims`, `modern` and `params` those of its body). `callers` says who sends it, by a
+//! Reading order: [`listen`] takes connections, which `tls` encrypts and `patient` bounds, [`endpoint`] has what they share and takes a request through its
+//! checks (`scorpiox-http-request` knows those of its head and its body). `callers` says who sends it, by a
 //! token or by what an `issuer` signed, `challenge` tells others how they get in, `peers` makes those wait that try too often, `cors` lets
 //! pages of a browser call. `served` has the workspaces. `post`, `get` and `end` answer by the method; `running` runs a message where there is a place (`places`), `stream` is what is said to a client on the way to its
 //! answer, `events` writes that as server-sent events. `sessions` keeps the clients of the era with a handshake, whose ids
-//! (`session_id`) outlive the process, as does what was `ended`; [`files`] are those of the transport.
+//! (`scorpiox-http-request` makes them) outlive the process, as does what was `ended`; [`files`] are those of the transport.
 //!
 //! Invariants: nothing of a request is looked at before its sender is known, but for its head; what a session or a request
 //! has is found by its own client alone; a client that reads nothing costs bounded memory, and no thread.
 
-mod admission;
 mod answer;
 mod callers;
 mod challenge;
-mod claims;
 mod cors;
-mod encoded;
 mod end;
 mod ended;
 mod endpoint;
@@ -25,14 +22,12 @@ pub mod files;
 mod get;
 mod issuer;
 mod listen;
-mod modern;
-mod params;
+mod patient;
 mod peers;
 mod places;
 mod post;
 mod running;
 mod served;
-mod session_id;
 mod sessions;
 mod stream;
 mod tls;

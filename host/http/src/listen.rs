@@ -13,11 +13,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use scorpiox_access::{Auth, HttpPolicy, KeysFrom};
+use scorpiox_http_request::admission::Doors;
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::Workspace;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
@@ -26,6 +27,7 @@ use crate::challenge::Challenge;
 use crate::endpoint::{Endpoint, Options, url};
 use crate::files::Files;
 use crate::issuer::Issuer;
+use crate::patient::Patient;
 use crate::peers::Peers;
 use crate::places::{Places, Room};
 use crate::served::AllServed;
@@ -42,10 +44,6 @@ const MAX_HEADERS: usize = 64;
 /// After an error of the system, such as too many open files, the next connection is waited for.
 const ERROR_TIME: Duration = Duration::from_millis(50);
 
-/// Threads that look after connections, and how many of them never run a call themselves: a call that waits for the
-/// writing of another process delays nobody.
-const THREADS: usize = 4;
-const SPARED: usize = 2;
 /// Connections of one peer at once, unless it is of this machine or a declared proxy.
 const MAX_OF_PEER: usize = 512;
 /// How long a client may take to agree on how it is encrypted.
@@ -57,7 +55,7 @@ pub struct Server {
     address: SocketAddr,
     token: Option<PathBuf>,
     is_secure: bool,
-    runtime: Runtime,
+    handle: Handle,
     ending: watch::Sender<bool>,
     connections: Arc<Semaphore>,
 }
@@ -79,13 +77,7 @@ impl Server {
         let fetching = first.app().async_runtime();
         let callers = Callers::of(&policy.http, &files, |jwt| Issuer::new(jwt, fetching))?;
         let certificate = policy.http.tls.as_ref().map(|tls| Certificate::read(&tls.value)).transpose()?;
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(THREADS)
-            .thread_name("http")
-            .enable_all()
-            .build()
-            .map_err(|error| io::Error::new(error.kind(), format!("no threads can be started: {error}")))?;
-        let handle = runtime.handle().clone();
+        let handle = first.app().async_handle().map_err(io::Error::other)?;
         let listener = std::net::TcpListener::bind(address).map_err(|error| {
             io::Error::new(error.kind(), format!("{address} cannot be listened on: {error}"))
         })?;
@@ -100,7 +92,7 @@ impl Server {
         let endpoint = Arc::new(Endpoint {
             served: AllServed::new(workspaces, &policy.served),
             sessions: Sessions::new(Seal::of(&options.secret, "sessions"), files.ended()?),
-            places: Places::new(callers.are_many(), THREADS - SPARED),
+            places: Places::new(callers.are_many()),
             room: Room::new(),
             challenge: Challenge::of(&policy.http),
             callers,
@@ -119,7 +111,7 @@ impl Server {
         };
         let is_secure = door.certificate.is_some();
         handle.spawn(take(listener, door, is_ending));
-        Ok(Self { endpoint, address, token, is_secure, runtime, ending, connections })
+        Ok(Self { endpoint, address, token, is_secure, handle, ending, connections })
     }
 
     /// Where the token is that clients show, if the program made it.
@@ -146,7 +138,7 @@ impl Server {
             let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
             timeout(patience, self.connections.acquire_many(all)).await.is_ok()
         };
-        if !self.runtime.block_on(all_gone) {
+        if !self.handle.block_on(all_gone) {
             self.endpoint.sessions.all().iter().for_each(|client| client.session.stop_calls());
         }
         self.endpoint.sessions.all().iter().for_each(|client| client.end());
@@ -215,12 +207,13 @@ fn options(http: &HttpPolicy, secret: Secret, address: SocketAddr) -> Options {
         IpAddr::V6(ip) => Some(format!("[{ip}]")),
     };
     let hosts = http.hosts.iter().map(|host| host.value.clone()).chain(public).chain(own);
-    Options {
-        secret,
+    let hosts: Vec<_> = hosts.filter(|host| !local.contains(host)).collect();
+    let doors = Doors {
         hosts: local.into_iter().chain(hosts).collect(),
         origins: origins.into_iter().chain(http.origins.iter().map(|origin| origin.value.clone())).collect(),
         proxies: http.proxies.clone(),
-    }
+    };
+    Options { secret, doors }
 }
 
 /// What takes connections.
@@ -237,7 +230,7 @@ type OfPeers = Arc<Mutex<HashMap<IpAddr, usize>>>;
 impl Door {
     /// Whether a peer may connect once more; it counts until that is dropped.
     fn admit(&self, peer: IpAddr) -> Option<Counted> {
-        let proxies = &self.endpoint.options.proxies;
+        let proxies = &self.endpoint.options.doors.proxies;
         let is_proxy = proxies.iter().any(|proxy| proxy.contains(peer));
         if !proxies.is_empty() && !is_proxy {
             return None;
@@ -283,7 +276,9 @@ async fn take(listener: TcpListener, door: Door, mut is_ending: watch::Receiver<
             Ok((stream, peer)) => {
                 let peer = peer.ip().to_canonical();
                 let Some(counted) = door.admit(peer) else {
-                    tracing::debug!("a connection from {peer} was not taken");
+                    tracing::info!(
+                        "a connection from {peer} is not taken: it is no declared proxy, or has too many"
+                    );
                     continue;
                 };
                 let connection = Connection {
@@ -337,7 +332,7 @@ impl Connection {
             .header_read_timeout(HEAD_TIME)
             .max_buf_size(MAX_HEAD_BYTES)
             .max_headers(MAX_HEADERS)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Patient::new(stream)), service);
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {
             served = connection.as_mut() => served,

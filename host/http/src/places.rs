@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -21,17 +20,6 @@ pub(crate) struct Places {
     freed: Condvar,
     /// Most that one principal has, running and waiting.
     most: [usize; 2],
-    /// Threads of connections that may run a call themselves, now.
-    spare: AtomicUsize,
-}
-
-/// A thread of connections that runs a call itself, until this is dropped.
-pub(crate) struct AtOnce<'a>(&'a AtomicUsize);
-
-impl Drop for AtOnce<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::AcqRel);
-    }
 }
 
 #[derive(Default)]
@@ -64,27 +52,13 @@ pub(crate) struct Place<'a> {
 
 impl Places {
     /// For one principal, or for several of whom none is to keep the others out.
-    /// So many threads of connections may run calls themselves.
-    pub(crate) fn new(are_many: bool, spare: usize) -> Self {
+    pub(crate) fn new(are_many: bool) -> Self {
         let part = if are_many { PART } else { 1 };
         Self {
             taken: Mutex::default(),
             freed: Condvar::new(),
             most: [MAX_RUNNING / part, MAX_WAITING / part],
-            spare: AtomicUsize::new(spare),
         }
-    }
-
-    /// Whether a thread of connections may run a call itself: there is a place, and others go on to look after connections.
-    pub(crate) fn at_once(&self, principal: &str) -> Option<AtOnce<'_>> {
-        let taken = self.taken.lock();
-        if taken.waiting > 0 || taken.running >= MAX_RUNNING || taken.of(principal)[0] >= self.most[0] {
-            return None;
-        }
-        drop(taken);
-        let take = |spare: usize| spare.checked_sub(1);
-        self.spare.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).ok()?;
-        Some(AtOnce(&self.spare))
     }
 
     /// Waits for a place; none where too many wait already.
@@ -141,6 +115,12 @@ impl Room {
         Self { small: of(MAX_SMALL_BYTES), large: of(MAX_LARGE_BYTES) }
     }
 
+    /// The room that a body takes which is smaller than it could have been; the rest is free again.
+    pub(crate) fn shrunk(mut room: OwnedSemaphorePermit, bytes: usize) -> OwnedSemaphorePermit {
+        drop(room.split(room.num_permits().saturating_sub(bytes.div_ceil(UNIT))));
+        room
+    }
+
     /// Waits for room for a body of at most so many bytes, which holds it until it is dropped.
     pub(crate) async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let room = if bytes <= SMALL { &self.small } else { &self.large };
@@ -157,7 +137,7 @@ mod tests {
 
     #[test]
     fn calls_beyond_the_bounds_wait_and_then_are_refused() {
-        let places = Places::new(false, 0);
+        let places = Places::new(false);
         let mut running: Vec<_> = (0..MAX_RUNNING).map(|_| places.enter("a").expect("a place")).collect();
         thread::scope(|scope| {
             for _ in 0..MAX_WAITING {
@@ -174,7 +154,7 @@ mod tests {
 
     #[test]
     fn one_of_several_principals_leaves_places_to_the_others() {
-        let places = Places::new(true, 1);
+        let places = Places::new(true);
         let mut running: Vec<_> =
             (0..MAX_RUNNING / PART).map(|_| places.enter("a").expect("a place")).collect();
         thread::scope(|scope| {
@@ -185,7 +165,6 @@ mod tests {
             assert!(places.enter("b").is_some());
             running.pop();
         });
-        assert!(places.at_once("a").is_some_and(|_one| places.at_once("a").is_none()));
         running.clear();
         assert!(places.taken.lock().of.is_empty());
     }

@@ -14,18 +14,20 @@ use scorpiox_tools::Kind;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::admission;
 use crate::answer::{self, Answer};
-use crate::claims::{self, Claims};
+use crate::ended::now;
 use crate::endpoint::Endpoint;
 use crate::events::Events;
-use crate::modern;
-use crate::params;
+use crate::places::Room;
 use crate::running::{self, Body};
 use crate::served::Caller;
-use crate::session_id::Handshake;
 use crate::sessions::{Client, Found};
 use crate::stream::{Beginning, Stream};
+use scorpiox_http_request::admission;
+use scorpiox_http_request::claims::{self, Claims};
+use scorpiox_http_request::modern;
+use scorpiox_http_request::params;
+use scorpiox_http_request::session_id::{Can, Handshake};
 
 /// How long a client may take to send a body.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -42,8 +44,8 @@ pub(crate) async fn answer(
     headers: &HeaderMap,
     body: Incoming,
 ) -> Answer {
-    if let Err(refused) = admission::check_types(headers) {
-        return refused;
+    if let Err(refusal) = admission::check_types(headers) {
+        return answer::refusal(&refusal);
     }
     let body = match read(endpoint, body).await {
         Ok(body) => body,
@@ -81,7 +83,10 @@ async fn read(endpoint: &Endpoint, body: Incoming) -> Result<Body, Answer> {
         ));
     };
     match timeout(BODY_TIME, Limited::new(body, MAX_LINE_BYTES).collect()).await {
-        Ok(Ok(body)) => Ok(Body { bytes: body.to_bytes(), room }),
+        Ok(Ok(body)) => {
+            let bytes = body.to_bytes();
+            Ok(Body { room: Room::shrunk(room, bytes.len()), bytes })
+        }
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(error)) => {
             Err(answer::refused(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}")))
@@ -118,7 +123,7 @@ async fn modern_answer(
     if claims.method == LISTEN {
         endpoint.subscribed(&once.0, &stream);
     }
-    running::run(endpoint, Arc::clone(&once.0), Some(claims), body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&once.0), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             let status = modern::status(reply::error_code(&line, id));
@@ -216,7 +221,7 @@ async fn legacy_answer(
     }
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         let stream = Stream::passing();
-        running::run(endpoint, client, None, body, Arc::clone(&stream));
+        running::run(endpoint, client, body, Arc::clone(&stream));
         return answer::empty(StatusCode::ACCEPTED);
     }
     spoken(endpoint, client, Some(claims), body).await
@@ -231,7 +236,7 @@ async fn spoken(
 ) -> Answer {
     let is_request = claims.is_some_and(|claims| claims.id().is_some());
     let (number, stream) = client.keep_stream();
-    running::run(endpoint, Arc::clone(&client), claims, body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             client.forget_stream(number);
@@ -255,7 +260,7 @@ async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims,
     let client = Client::new(caller, &endpoint.options.secret);
     let stream = Stream::passing();
     let bytes = body.bytes.clone();
-    running::run(endpoint, Arc::clone(&client), None, body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream));
     let Beginning::Answer(line) = stream.beginning(BODY_TIME).await else {
         let error = RpcError::internal("the handshake took too long");
         return answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error);
@@ -273,7 +278,10 @@ fn session_id(endpoint: &Endpoint, caller: &Caller, client: &Arc<Client>, body: 
     let Ok(rpc::Incoming::Single(Message::Request { params, .. })) = rpc::Incoming::parse(body) else {
         return None;
     };
-    let handshake = Handshake::of(&client.session, &Params::new(params).ok()?)?;
+    let facts = client.session.facts();
+    let can =
+        Can { elicits: facts.elicits, samples: facts.samples, channel: facts.channel, roots: facts.roots };
+    let handshake = Handshake::of(&Params::new(params).ok()?, facts.revision?.name(), &can, now());
     endpoint.sessions.keep(caller, client, &handshake)
 }
 

@@ -7,7 +7,6 @@ use scorpiox_rpc::{Incoming, Message};
 use scorpiox_server::{Reply, Step};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::claims::Claims;
 use crate::endpoint::Endpoint;
 use crate::places::Places;
 use crate::sessions::Client;
@@ -21,27 +20,7 @@ pub(crate) struct Body {
 
 /// Begins to run what a body says; what comes of it is said on `stream`, which ends with the answer. A subscription
 /// leaves it open.
-///
-/// A call that is over in a moment is run at once, by the thread that read it, if enough others are left to read what else comes:
-/// to hand it to another thread would cost more than the call.
-pub(crate) fn run(
-    endpoint: &Arc<Endpoint>,
-    client: Arc<Client>,
-    claims: Option<&Claims>,
-    body: Body,
-    stream: Arc<Stream>,
-) {
-    let name =
-        claims.filter(|claims| claims.method == "tools/call").and_then(|claims| claims.subject.as_ref());
-    let tool = name.and_then(|name| client.session.workspace().registry().get(name));
-    if tool.is_some_and(|tool| tool.is_brief())
-        && let Some(_slot) = endpoint.places.at_once(&client.principal)
-    {
-        perform(&endpoint.places, &client, &body.bytes, &stream);
-        drop(body.room);
-        client.session.follow_list_changes();
-        return;
-    }
+pub(crate) fn run(endpoint: &Arc<Endpoint>, client: Arc<Client>, body: Body, stream: Arc<Stream>) {
     let shared = Arc::clone(endpoint);
     endpoint.handle.spawn_blocking(move || {
         perform(&shared.places, &client, &body.bytes, &stream);

@@ -33,13 +33,17 @@ impl Served {
 
 impl Caller {
     /// What a session or a state of a request is bound to: nobody else finds it, and nobody elsewhere.
+    /// A token that is good for other things begins another session: what was checked of it is remembered there.
     pub(crate) fn binding(&self) -> [String; 2] {
-        [self.served.name.clone(), self.principal.key()]
+        let Principal { scopes, groups, .. } = &*self.principal;
+        let rights =
+            [scopes, groups].map(|words| words.iter().map(String::as_str).collect::<Vec<_>>().join(" "));
+        [self.served.name.clone(), [&*self.principal.key(), "\n", &*rights.join("\n")].concat()]
     }
 
     /// The seal of what this one carries along.
     pub(crate) fn states(&self, secret: &Secret) -> Arc<Seal> {
-        let [workspace, principal] = self.binding();
+        let (workspace, principal) = (&self.served.name, self.principal.key());
         Arc::new(Seal::of(secret, &format!("states {workspace} {principal}")))
     }
 }

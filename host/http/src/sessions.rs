@@ -10,10 +10,10 @@ use scorpiox_rpc::Incoming;
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
 
-use crate::ended::Ended;
+use crate::ended::{Ended, now};
 use crate::served::Caller;
-use crate::session_id::{Handshake, Number};
 use crate::stream::Stream;
+use scorpiox_http_request::session_id::{Handshake, Number};
 
 /// Most sessions that are held at once. Others are begun anew from their ids.
 const MAX_HELD: usize = 16_384;
@@ -156,7 +156,7 @@ impl Sessions {
 
     /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was.
     pub(crate) fn find(&self, caller: &Caller, id: &str) -> Option<Found> {
-        let (number, handshake) = Handshake::opened(id, &self.seal, &caller.binding())?;
+        let (number, handshake) = Handshake::opened(id, &self.seal, &caller.binding(), now())?;
         let mut held = self.states.lock();
         if held.ended.contains(&number) {
             return None;
@@ -188,7 +188,7 @@ impl Sessions {
 
     /// Ends the session of that id; whether there was one.
     pub(crate) fn end(&self, caller: &Caller, id: &str) -> io::Result<bool> {
-        let Some((number, _)) = Handshake::opened(id, &self.seal, &caller.binding()) else {
+        let Some((number, _)) = Handshake::opened(id, &self.seal, &caller.binding(), now()) else {
             return Ok(false);
         };
         let mut held = self.states.lock();

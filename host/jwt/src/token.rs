@@ -20,7 +20,7 @@ pub enum JwtError {
     #[error("the token is no JWT")]
     NoJwt,
     /// It is signed otherwise than it may be, or not at all.
-    #[error("the token is signed with an algorithm that is not accepted")]
+    #[error("the token is signed with an algorithm that is not accepted, or not at all")]
     Algorithm,
     /// It wants something of who reads it that this program does not know.
     #[error("the token has a header that is not understood")]
@@ -35,7 +35,7 @@ pub enum JwtError {
     #[error("the token is of another issuer")]
     Issuer,
     /// It is for somebody else.
-    #[error("the token was issued for another server")]
+    #[error("the token was issued for another server: none of the accepted audiences is in its `aud`")]
     Audience,
     /// Its time is over.
     #[error("the token has expired")]

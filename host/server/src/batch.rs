@@ -8,6 +8,9 @@ use super::reply::Reply;
 use super::session::Session;
 use scorpiox_mcp::RpcError;
 
+/// When the answers of a batch have more bytes than this, the rest of it is refused as busy.
+const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+
 impl Session {
     /// Whether batches are part of the session's revision.
     pub fn takes_batches(&self) -> bool {
@@ -18,10 +21,18 @@ impl Session {
     /// members are registered before the first one runs, so that a cancel reaches those that wait.
     pub fn batch_answer(&self, members: &[&RawValue], reply: &Reply) -> Option<Vec<u8>> {
         let steps: Vec<_> = members.iter().map(|member| self.batch_member(member, reply)).collect();
-        let answer = |step| match step {
-            Step::Nothing => None,
-            Step::Answer(answer) => Some(answer),
-            Step::Work(work, ticket) => self.perform(&work, &ticket, reply),
+        let mut bytes = 0;
+        let answer = |step| {
+            let answer = match step {
+                Step::Nothing => None,
+                Step::Answer(answer) => Some(answer),
+                Step::Work(work, ticket) if bytes > MAX_ANSWER_BYTES => {
+                    Some(self.refuse_busy(&work, &ticket))
+                }
+                Step::Work(work, ticket) => self.perform(&work, &ticket, reply),
+            };
+            bytes += answer.as_ref().map_or(0, Vec::len);
+            answer
         };
         let answers: Vec<_> = steps.into_iter().filter_map(answer).collect();
         (!answers.is_empty()).then(|| reply::batch(&answers))
@@ -42,6 +53,9 @@ impl Session {
             Err(error) => Step::Answer(error.reply()),
             Ok(Message::Request { id, method, .. }) if method == "initialize" => {
                 Step::Answer(RpcError::invalid_request("initialize must not be part of a batch").reply(&id))
+            }
+            Ok(Message::Request { id, method, .. }) if method == "subscriptions/listen" => {
+                Step::Answer(RpcError::method_not_found(&method).reply(&id))
             }
             Ok(message) => self.step(message, reply),
         }

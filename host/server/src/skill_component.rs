@@ -80,11 +80,11 @@ fn approved(scope: &Scope<'_>, skill_component: &SkillComponent<'_>) -> Result<A
     {
         tools.retain(|tool| plugin(tool) == name);
     }
-    let is_on = |tool: &&Arc<Tool>| scope.workspace().is_on(tool);
+    let is_on = |tool: &&Arc<Tool>| scope.session.is_open(tool);
     let run = tools.iter().filter(is_on).find(|tool| inner(tool) == "run");
     match (run, tools.as_slice()) {
         (Some(tool), _) => Ok(Arc::clone(tool)),
-        (None, [only]) if scope.workspace().is_on(only) => Ok(Arc::clone(only)),
+        (None, [only]) if scope.session.is_open(only) => Ok(Arc::clone(only)),
         (None, []) => Err(not_run(format!(
             "The skill brings a component, {shown}, which did not run: nobody approved it as it is now. The user can, with: \
              scorpiox-code plugin add {}",

@@ -64,19 +64,6 @@ pub enum Kind {
     Native(Arc<dyn NativeTool>),
 }
 
-impl Tool {
-    /// Whether a call of it is over in a moment: it is this program's own, asks nobody, and has its own data alone.
-    pub fn is_brief(&self) -> bool {
-        use scorpiox_capabilities::Capability::{Bounds, Clock, Store, Timer};
-        match &self.kind {
-            Kind::Wasm { component, .. } => {
-                component.grants.iter().all(|grant| [Store, Clock, Bounds, Timer].contains(grant))
-            }
-            Kind::Plugin { .. } | Kind::Native(_) => false,
-        }
-    }
-}
-
 /// A tool that the host itself implements, on top of capabilities.
 pub trait NativeTool: Send + Sync {
     /// What clients are told.

@@ -102,7 +102,13 @@ fn print_remote(
         .context("this client takes no server at an address from a file; add it in its settings")?;
     let path = if client.is_of_project() { Path::new("the client's file in your home folder") } else { path };
     let file = path.display();
-    terminal::complain(&format!("Put this into {file}, and into no project's file: the token is in it."));
+    terminal::complain(&match &http.auth.value {
+        Auth::OwnToken => format!("Put this into {file}, and into no project's file: the token is in it."),
+        Auth::Tokens(_) => {
+            format!("Put this into {file}, with the client's own token in the place of TOKEN.")
+        }
+        Auth::Jwt(_) | Auth::Nothing => format!("Put this into {file}."),
+    });
     terminal::print(&Shown::text(&format!("{snippet}\n")));
     Ok(ExitCode::SUCCESS)
 }

@@ -62,10 +62,7 @@ pub(crate) fn initialize(session: &Session, request: &Request<'_>) -> Answer {
             protocol_version: revision.name(),
             capabilities: server_capabilities(session, revision),
             server_info: Implementation::of(revision),
-            instructions: instructions(
-                &session.workspace,
-                session.workspace.settings.tool_prefix().or(traits.prefix),
-            ),
+            instructions: instructions(session, session.workspace.settings.tool_prefix().or(traits.prefix)),
         },
     ))
 }
@@ -88,7 +85,7 @@ pub(crate) fn discover(session: &Session, request: &Request<'_>) -> Answer {
     let body = Discovered {
         supported_versions: modern.map(Revision::name).collect(),
         capabilities: server_capabilities(session, request.revision),
-        instructions: instructions(&session.workspace, prefix(&session.workspace, request)),
+        instructions: instructions(session, prefix(&session.workspace, request)),
     };
     Ok(reply::result(&request.id, &Enveloped::cacheable(request.revision, DISCOVER_TTL_MS, body)))
 }
@@ -136,8 +133,9 @@ const SUBJECTS: &[(&str, &str)] = &[
 ];
 
 /// What the client's model is told about the server as a whole.
-fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
-    let is_on = |name: &str| workspace.tool(name).is_some();
+fn instructions(session: &Session, prefix: Option<&str>) -> String {
+    let workspace = &*session.workspace;
+    let is_on = |name: &str| session.tool(name).is_some();
     let subjects: Vec<_> =
         SUBJECTS.iter().filter(|(tool, _)| is_on(tool)).map(|(_, subject)| *subject).collect();
     let mut text = if subjects.is_empty() {
@@ -161,7 +159,7 @@ fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
         );
         text.push_str(&line);
     }
-    let listed = listed(workspace, prefix);
+    let listed = listed(session, prefix);
     let required = listed.as_ref().map(|cached| required(workspace, &cached.listed)).unwrap_or_default();
     let lists = [
         (required.by_person, "Before you start, invoke these skills with"),
@@ -184,8 +182,9 @@ fn instructions(workspace: &Workspace, prefix: Option<&str>) -> String {
 }
 
 /// What clients are told of skills, if they are served.
-fn listed(workspace: &Workspace, prefix: Option<&str>) -> Option<Arc<Cached>> {
-    let component = workspace.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL))?;
+fn listed(session: &Session, prefix: Option<&str>) -> Option<Arc<Cached>> {
+    let workspace = &*session.workspace;
+    let component = session.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL))?;
     let setup = Setup { prefix: prefix.map(Arc::from), ..workspace.own_setup() };
     listing::listed(workspace, component, &setup, prefix)
 }

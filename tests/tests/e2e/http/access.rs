@@ -257,6 +257,34 @@ fn a_made_token_is_let_in_by_the_lines_that_are_printed_with_it() {
 }
 
 #[test]
+fn names_that_nobody_has_are_noted() {
+    let program = program(
+        "[access.a]\nprincipals = [\"an\"]\nscopes = [\"runs\"]\ngroups = [\"g\"]\nallow = [\"TaskManger\"]\n",
+    );
+    let (status, out, _) = program.run(&["policy", "check"]);
+    assert!(status.success(), "{out}");
+    for note in [
+        "[access.a] names the principal an",
+        "did you mean ann?",
+        "names the scope runs",
+        "names the group g",
+        "[access.a] names TaskManger",
+        "did you mean TaskManager?",
+    ] {
+        assert!(out.contains(note), "{note}: {out}");
+    }
+}
+
+#[test]
+fn instructions_tell_of_nothing_that_is_closed() {
+    let program = program("[access.all]\nallow = [\"TaskManager\"]\n");
+    let server = program.serve_http(0);
+    let told = server.shown(ANN).modern("server/discover", json!({})).json();
+    let told = told["result"]["instructions"].as_str().expect("instructions").to_lowercase();
+    assert!(told.contains("to-do lists") && !told.contains("shell commands"), "{told}");
+}
+
+#[test]
 fn the_rule_that_decides_about_a_principal_is_explained() {
     let program = program(RULES);
     let why = |arguments: &[&str]| {
@@ -267,6 +295,8 @@ fn the_rule_that_decides_about_a_principal_is_explained() {
     assert!(code == Some(0) && said.contains("[access.all] (policy.toml line "), "{said}");
     let (code, said) = why(&["PlanMode", "--as", "bob"]);
     assert!(code == Some(1) && said.contains("[access.not-bob]"), "{said}");
+    // What the policy says of ann's token counts.
+    assert_eq!(why(&["Bash", "--as", "ann"]).0, Some(0));
     let (code, said) = why(&["Bash", "--as", "bob"]);
     assert!(code == Some(1) && said.contains("scopes run"), "{said}");
     assert_eq!(why(&["Bash", "--as", "bob", "--scope", "run"]).0, Some(0));

@@ -1,7 +1,7 @@
 //! Tokens of an issuer: JWT, by keys in a file or at an address.
 
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -147,6 +147,44 @@ fn rules_see_the_groups_and_the_audit_who_called() {
 }
 
 #[test]
+fn a_session_gives_nobody_the_rights_of_another_token() {
+    let key = Key::new("one");
+    let program = in_file(program, &key);
+    let server = program.serve_http(0);
+    let (ann, op) = (key.token(|_| ()), key.token(|claims| claims["groups"] = json!(["ops"])));
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+    let begin = server.post(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }));
+    let plan = json!({ "name": "PlanMode", "arguments": { "action": "status" } });
+    for (begins, goes_on) in [(&op, &ann), (&ann, &op)] {
+        let begun = server.shown(begins).ask(begin.clone());
+        let id = begun.header("mcp-session-id").expect("a session").to_owned();
+        let call = server.in_session(&id, 1, "tools/call", &plan);
+        assert_eq!(server.shown(goes_on).ask(call.clone()).status, 404, "it begins a session of its own");
+        // Another token that is good for the same is the same.
+        let again = key.token(|claims| {
+            claims["jti"] = json!("again");
+            if begins == &op {
+                claims["groups"] = json!(["ops"]);
+            }
+        });
+        assert_eq!(server.shown(&again).ask(call).status, if begins == &op { 200 } else { 403 });
+    }
+}
+
+#[test]
+fn a_good_token_is_let_in_whatever_others_of_its_address_show() {
+    let key = Key::new("one");
+    let program = in_file(program, &key);
+    let server = program.serve_http(0);
+    let bad = (0..80)
+        .map(|number| server.shown(&format!("a.b.{number}")).modern("server/discover", json!({})).status);
+    assert!(bad.collect::<Vec<_>>().contains(&429));
+    assert_eq!(server.shown(&key.token(|_| ())).modern("server/discover", json!({})).status, 200);
+    let none = server.ask(&server.modern("server/discover", json!({})).without("Authorization"));
+    assert!(none.status == 401 && none.header("www-authenticate").is_some(), "{none:?}");
+}
+
+#[test]
 fn new_keys_in_the_file_take_the_place_of_the_old_ones() {
     let (old, new) = (Key::new("old"), Key::new("new"));
     let program = in_file(program, &old);
@@ -171,6 +209,14 @@ fn new_keys_in_the_file_take_the_place_of_the_old_ones() {
     // What cannot be read does not take their place, and lets nobody new in.
     std::fs::write(&path, "{").expect("written");
     assert_eq!((status(&new), status(&old)), (200, 401));
+    // A set without keys takes all of them back.
+    std::fs::write(&path, "{\"keys\":[]}").expect("written");
+    let begun = Instant::now();
+    while status(&new) != 401 {
+        // A file that could not be read is not read again at once.
+        assert!(begun.elapsed() < Duration::from_secs(10), "its keys stay good");
+    }
+    assert_eq!(status(&old), 401);
 }
 
 #[test]

@@ -118,6 +118,8 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     let mut notes = unknown_tools(environment, policy);
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
+    let of_access = scorpiox_access::notes(&policy.http, &policy.access, &policy.served);
+    notes.extend(of_access.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
     let checked = shell.check_profile(DEFAULT_PROFILE);
     notes.extend(checked.err().map(|error| match &*error {
         ShellError::Rule { before, rule, after } => Note::at(before.clone(), *rule, after.clone()),
@@ -126,7 +128,7 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     notes
 }
 
-/// Names and globs of `[tools]` that mean no tool.
+/// Names and globs of `[tools]` and `[access]` that mean no tool.
 fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let tools = environment.registry.names();
     let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
@@ -140,16 +142,20 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
             && !tools.iter().any(|tool| pattern.covers(tool))
             && !plugins.iter().any(of_plugin)
     };
-    let rules = policy.tools.deny.iter().chain(&policy.tools.allow);
-    let note = |rule: &Sourced<NamePattern>| {
+    let rules = policy.tools.deny.iter().chain(&policy.tools.allow).map(|rule| ("tools".to_owned(), rule));
+    let of_access = policy.access.rules.iter().flat_map(|(name, rule)| {
+        let listed = rule.deny.iter().chain(rule.allow.iter().flatten());
+        listed.map(move |rule| (format!("access.{name}"), rule))
+    });
+    let note = |(table, rule): (String, &Sourced<NamePattern>)| {
         let name = rule.value.to_string();
         let near = nearest(name.trim_end_matches('*'), tools.iter().copied()).map(str::to_owned);
         let near = near.or_else(|| of_a_plugin(&name, &plugins));
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         let after = format!(", and no tool has such a name{near}");
-        Note::at(format!("[tools] names {name}"), rule.source, after)
+        Note::at(format!("[{table}] names {name}"), rule.source, after)
     };
-    rules.filter(|rule| is_unknown(&rule.value)).map(note).collect()
+    rules.chain(of_access).filter(|(_, rule)| is_unknown(&rule.value)).map(note).collect()
 }
 
 /// How tools of a plugin are written that was perhaps meant: `weather.*` for `weather_*`.

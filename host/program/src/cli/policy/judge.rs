@@ -42,7 +42,7 @@ pub(super) struct Judge<'a> {
     /// Why nothing runs in this folder, where the policy closes it.
     closed: Option<String>,
     /// Who calls over HTTP.
-    principal: Option<Principal>,
+    pub(super) principal: Option<Principal>,
 }
 
 impl<'a> Judge<'a> {
@@ -52,11 +52,6 @@ impl<'a> Judge<'a> {
         // From a folder that is closed nothing is asked for.
         let names = if closed.is_some() { Names::AsWritten } else { names };
         Ok(Self { environment, shell, policy, names, closed, principal: None })
-    }
-
-    /// The same for a principal that calls over HTTP.
-    pub(super) fn asked_for(self, principal: Option<Principal>) -> Self {
-        Self { principal, ..self }
     }
 
     /// The decision; `profile` is that of commands.
@@ -274,6 +269,16 @@ impl<'a> Judge<'a> {
 
     fn workspace(&self, subject: &str) -> Result<Verdict> {
         let (workspaces, path) = (&self.policy.workspaces, resolve(&self.asked(subject)));
+        let served = self.policy.served.iter().filter(|(_, served)| {
+            served.path.as_ref().is_some_and(|folder| resolve(Path::new(folder)) == path)
+        });
+        for (name, served) in served {
+            let closed = self.principal.as_ref().filter(|who| !served.admits(who));
+            if let Some(who) = closed {
+                let why = format!("[workspace.{name}] ({}) is not for {}", served.source, who.name);
+                return Ok(Verdict::denied(why));
+            }
+        }
         Ok(said(workspaces.check(&path, &self.shell.operator().places()?).map(
             |()| match &workspaces.allow {
                 None => format!("[workspaces] has no `allow` ({})", workspaces.origin),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
-use scorpiox_access::Principal;
+use scorpiox_access::{HttpPolicy, Principal};
 use scorpiox_operator::Operator;
 use scorpiox_policy::{Loaded, Policy, Profile, Verdict, render, seen_note};
 use scorpiox_terminal as terminal;
@@ -81,21 +81,24 @@ pub(super) enum PolicyCommand {
 /// Who calls a tool over HTTP.
 #[derive(Default, Args)]
 pub(super) struct Caller {
-    /// Of a tool: whether this principal may call it over HTTP
+    /// Of a tool or a workspace: whether this principal may use it over HTTP
     #[arg(long = "as", value_name = "PRINCIPAL")]
     name: Option<String>,
-    /// A scope of the principal's token; can be given several times
+    /// A further scope of the principal's token; can be given several times
     #[arg(long, requires = "name")]
     scope: Vec<String>,
-    /// A group that the principal is in; can be given several times
+    /// A further group that the principal is in; can be given several times
     #[arg(long, requires = "name")]
     group: Vec<String>,
 }
 
 impl Caller {
-    fn principal(&self) -> Option<Principal> {
-        let (scopes, groups) = (self.scope.iter().cloned().collect(), self.group.iter().cloned().collect());
-        Some(Principal { name: self.name.clone()?, issuer: None, groups, scopes })
+    /// What the policy says of its token holds where nothing else is named.
+    fn principal(&self, http: &HttpPolicy) -> Option<Principal> {
+        let mut principal = http.principal(self.name.as_ref()?);
+        principal.scopes.extend(self.scope.iter().cloned());
+        principal.groups.extend(self.group.iter().cloned());
+        Some(principal)
     }
 }
 
@@ -137,7 +140,8 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
         PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
         PolicyCommand::Why { what, subject, profile, caller } => {
             let shell = shell(environment);
-            let judge = Judge::new(environment, &shell, Names::LookedUp)?.asked_for(caller.principal());
+            let mut judge = Judge::new(environment, &shell, Names::LookedUp)?;
+            judge.principal = caller.principal(&shell.operator().loaded()?.policy.http);
             if what == What::Command {
                 let profile = shell.operator().profile(&profile)?;
                 return match judge.closed(what) {

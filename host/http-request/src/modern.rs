@@ -8,23 +8,24 @@ use scorpiox_rpc::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::claims::{Claims, Kind};
 use crate::encoded;
 
-pub(crate) const VERSION: &str = "mcp-protocol-version";
+/// The header with the revision.
+pub const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 
 /// Whether a message belongs to this era.
-pub(crate) fn is_meant(headers: &HeaderMap, claims: &Claims) -> bool {
+pub fn is_meant(headers: &HeaderMap, claims: &Claims) -> bool {
     claims.is_modern() || names_modern(headers)
 }
 
 /// Whether the headers alone say so.
-pub(crate) fn names_modern(headers: &HeaderMap) -> bool {
+pub fn names_modern(headers: &HeaderMap) -> bool {
     let named = headers.get(VERSION).and_then(|value| value.to_str().ok()).and_then(Revision::named);
     named.is_some_and(|revision| !revision.features().handshake)
 }
 
 /// Whether the headers fit the body, and the body the revision.
-pub(crate) fn check(headers: &HeaderMap, claims: &Claims) -> Result<(), RpcError> {
+pub fn check(headers: &HeaderMap, claims: &Claims) -> Result<(), RpcError> {
     match &claims.kind {
         Kind::Request(_) => {}
         Kind::Notification => return Ok(()),
@@ -72,7 +73,7 @@ fn fits(headers: &HeaderMap, name: &str, shown: &str, wanted: &str) -> Result<()
 }
 
 /// The status of an answer with an error of this code.
-pub(crate) fn status(code: Option<i32>) -> StatusCode {
+pub fn status(code: Option<i32>) -> StatusCode {
     match code {
         Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION | INVALID_PARAMS) => {
             StatusCode::BAD_REQUEST

@@ -9,26 +9,33 @@ use scorpiox_mcp::params::Text;
 
 /// One message, as far as its transport has to know it.
 #[derive(Debug)]
-pub(crate) struct Claims {
-    pub(crate) kind: Kind,
-    pub(crate) method: String,
+pub struct Claims {
+    /// What it is.
+    pub kind: Kind,
+    /// The method; empty for a response.
+    pub method: String,
     /// What the request is about: a tool's or a prompt's name, a resource's address, a task's id.
-    pub(crate) subject: Option<String>,
+    pub subject: Option<String>,
     /// The revision that `_meta` names.
-    pub(crate) version: Option<String>,
-    pub(crate) has_capabilities: bool,
+    pub version: Option<String>,
+    /// Whether `_meta` has what the client can do.
+    pub has_capabilities: bool,
 }
 
+/// What a message is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// It wants an answer, with this id.
     Request(Id<'static>),
+    /// It wants none.
     Notification,
+    /// It is an answer itself.
     Response,
 }
 
 impl Claims {
     /// Reads a message; an error where its parameters are none.
-    pub(crate) fn of(message: Message<'_>) -> Result<Self, (Id<'static>, RpcError)> {
+    pub fn of(message: Message<'_>) -> Result<Self, (Id<'static>, RpcError)> {
         let (kind, method, params) = match message {
             Message::Request { id, method, params } => (Kind::Request(id.into_owned()), method, params),
             Message::Notification { method, params } => (Kind::Notification, method, params),
@@ -72,7 +79,7 @@ impl Claims {
     }
 
     /// The id to answer to.
-    pub(crate) fn id(&self) -> Option<&Id<'static>> {
+    pub fn id(&self) -> Option<&Id<'static>> {
         match &self.kind {
             Kind::Request(id) => Some(id),
             Kind::Notification | Kind::Response => None,
@@ -80,7 +87,7 @@ impl Claims {
     }
 
     /// Whether it carries what every message without a handshake carries.
-    pub(crate) fn is_modern(&self) -> bool {
+    pub fn is_modern(&self) -> bool {
         self.version.is_some() || self.has_capabilities
     }
 }

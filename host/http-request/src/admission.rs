@@ -7,18 +7,42 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode};
 
-use crate::answer::{self, Answer};
-use crate::endpoint::Options;
+use scorpiox_rules::NetworkRule;
+
+/// By which names a server may be asked, and from where.
+#[derive(Debug, Clone, Default)]
+pub struct Doors {
+    /// The names that it may be asked as, without ports.
+    pub hosts: Vec<String>,
+    /// The pages that may call it from a browser.
+    pub origins: Vec<String>,
+    /// The proxies that stand before it: nobody else connects, if there are some.
+    pub proxies: Vec<NetworkRule>,
+}
+
+/// Why a request is not answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The status.
+    pub status: StatusCode,
+    /// A sentence for who sent it.
+    pub why: String,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, why: impl Into<String>) -> Self {
+        Self { status, why: why.into() }
+    }
+}
 
 /// Whether a request may come in at all; the page that sends it, if one does.
-#[allow(clippy::result_large_err, reason = "an answer is what refuses")]
-pub(crate) fn admit(parts: &Parts, options: &Options) -> Result<Option<HeaderValue>, Answer> {
+pub fn admit(parts: &Parts, options: &Doors) -> Result<Option<HeaderValue>, Refusal> {
     check_host(parts, options)?;
     check_origin(&parts.headers, options)
 }
 
 /// Where a request comes from: what proxies say who were declared, of the last one before them.
-pub(crate) fn peer(headers: &HeaderMap, connected: IpAddr, options: &Options) -> IpAddr {
+pub fn peer(headers: &HeaderMap, connected: IpAddr, options: &Doors) -> IpAddr {
     if options.proxies.is_empty() {
         return connected;
     }
@@ -43,9 +67,8 @@ fn address(text: &str) -> Option<IpAddr> {
 }
 
 /// A page of the web can let a browser call any address, by a name that it makes lead there.
-#[allow(clippy::result_large_err, reason = "as above")]
-fn check_host(parts: &Parts, options: &Options) -> Result<(), Answer> {
-    let refuse = |why: String| Err(answer::refused(StatusCode::FORBIDDEN, &why));
+fn check_host(parts: &Parts, options: &Doors) -> Result<(), Refusal> {
+    let refuse = |why: String| Err(Refusal::new(StatusCode::FORBIDDEN, why));
     let Some(host) = only(&parts.headers, &header::HOST) else {
         return refuse("a request has one Host header".to_owned());
     };
@@ -53,8 +76,7 @@ fn check_host(parts: &Parts, options: &Options) -> Result<(), Answer> {
     for host in std::iter::once(host).chain(named) {
         if !options.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name_of(host))) {
             return refuse(format!(
-                "this server is not asked as {host:?}; it is {}",
-                options.hosts.join(", ")
+                "this server is not asked as {host:?}; who runs it can write the name into `hosts` of [http]"
             ));
         }
     }
@@ -73,8 +95,7 @@ fn name_of(host: &str) -> &str {
     }
 }
 
-#[allow(clippy::result_large_err, reason = "as above")]
-fn check_origin(headers: &HeaderMap, options: &Options) -> Result<Option<HeaderValue>, Answer> {
+fn check_origin(headers: &HeaderMap, options: &Doors) -> Result<Option<HeaderValue>, Refusal> {
     if !headers.contains_key(header::ORIGIN) {
         return Ok(None);
     }
@@ -84,33 +105,38 @@ fn check_origin(headers: &HeaderMap, options: &Options) -> Result<Option<HeaderV
         return Ok(headers.get(header::ORIGIN).cloned());
     }
     let shown = origin.unwrap_or("what cannot be read");
-    Err(answer::refused(StatusCode::FORBIDDEN, &format!("pages of {shown:?} may not call this server")))
+    Err(Refusal::new(
+        StatusCode::FORBIDDEN,
+        format!(
+            "pages of {shown:?} may not call this server; who runs it can write them into `origins` of [http]"
+        ),
+    ))
 }
 
 /// What a POST sends and takes.
-#[allow(clippy::result_large_err, reason = "as above")]
-pub(crate) fn check_types(headers: &HeaderMap) -> Result<(), Answer> {
+pub fn check_types(headers: &HeaderMap) -> Result<(), Refusal> {
     let sent = only(headers, &header::CONTENT_TYPE).unwrap_or_default();
     let sent = sent.split(';').next().unwrap_or_default().trim();
     if !sent.eq_ignore_ascii_case("application/json") {
-        return Err(answer::refused(
+        return Err(Refusal::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            &format!("a message is sent as application/json, and not as {sent:?}"),
+            format!("a message is sent as application/json, and not as {sent:?}"),
         ));
     }
     if accepts(headers, "application/json") && accepts(headers, EVENTS) {
         return Ok(());
     }
-    Err(answer::refused(
+    Err(Refusal::new(
         StatusCode::NOT_ACCEPTABLE,
         "a client has to take both forms of an answer: Accept: application/json, text/event-stream",
     ))
 }
 
-pub(crate) const EVENTS: &str = "text/event-stream";
+/// The type of a stream of events.
+pub const EVENTS: &str = "text/event-stream";
 
 /// Whether the client takes a type.
-pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+pub fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut types = values.flat_map(|value| value.split(','));
     types.any(|taken| {
@@ -123,7 +149,7 @@ pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
 }
 
 /// The value of a header that comes once.
-pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+pub fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
@@ -131,7 +157,7 @@ pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a 
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_policy::{NetworkRule, Source};
+    use scorpiox_rules::Source;
 
     use super::*;
 
@@ -139,9 +165,8 @@ mod tests {
     fn only_declared_proxies_say_where_a_request_comes_from() {
         let proxies =
             ["10.0.0.0/8", "::1/128"].map(|rule| NetworkRule::parse(rule, Source::Builtin).expect("a rule"));
-        let mut options =
-            Options { secret: [0; 32], hosts: Vec::new(), origins: Vec::new(), proxies: proxies.into() };
-        let peer = |options: &Options, connected: &str, said: &[&str]| {
+        let mut options = Doors { hosts: Vec::new(), origins: Vec::new(), proxies: proxies.into() };
+        let peer = |options: &Doors, connected: &str, said: &[&str]| {
             let mut headers = HeaderMap::new();
             for said in said {
                 headers.append("x-forwarded-for", said.parse().expect("a header"));

@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::encoded;
 
 /// The member of a property's schema that names its header.
-pub(crate) const MARK: &str = "x-mcp-header";
+pub const MARK: &str = "x-mcp-header";
 const PREFIX: &str = "mcp-param-";
 /// Deepest property that is looked for.
 const MAX_DEPTH: usize = 16;
 
 /// Whether the headers say what the arguments say, where the schema of a tool asks for it.
-pub(crate) fn check(headers: &HeaderMap, schema: &Value, arguments: &Value) -> Result<(), RpcError> {
+pub fn check(headers: &HeaderMap, schema: &Value, arguments: &Value) -> Result<(), RpcError> {
     let mut marked = Vec::new();
     find(schema, arguments, MAX_DEPTH, &mut marked);
     for (name, value) in marked {

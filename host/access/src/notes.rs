@@ -1,0 +1,90 @@
+//! What is valid, and perhaps not what was meant: names that nobody has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use scorpiox_rules::{NamePattern, Source};
+use scorpiox_text::nearest;
+
+use crate::auth::Auth;
+use crate::http::HttpPolicy;
+use crate::rules::AccessPolicy;
+use crate::served::ServedWorkspace;
+
+/// A note: what is said before the line is named, the line, and what is said after.
+pub type Note = (String, Source, String);
+
+/// Who there is, where the policy alone says it.
+struct Known {
+    names: Vec<String>,
+    groups: BTreeSet<String>,
+    scopes: BTreeSet<String>,
+}
+
+impl Known {
+    /// None where an issuer says who there is.
+    fn of(http: &HttpPolicy) -> Option<Self> {
+        let alone = |name: &str| Self {
+            names: vec![name.to_owned()],
+            groups: BTreeSet::new(),
+            scopes: BTreeSet::new(),
+        };
+        match &http.auth.value {
+            Auth::OwnToken => Some(alone("owner")),
+            Auth::Nothing => Some(alone("anybody")),
+            Auth::Jwt(_) => None,
+            Auth::Tokens(tokens) => Some(Self {
+                names: tokens.keys().cloned().collect(),
+                groups: tokens.values().flat_map(|token| token.value.groups.clone()).collect(),
+                scopes: tokens.values().flat_map(|token| token.value.scopes.clone()).collect(),
+            }),
+        }
+    }
+
+    fn of_table(
+        &self,
+        table: &str,
+        source: Source,
+        (principals, groups): (Option<&[NamePattern]>, Option<&[String]>),
+        scopes: &BTreeSet<String>,
+    ) -> Vec<Note> {
+        let note = |kind: &str, name: &str, known: &[&str]| {
+            let near = nearest(name, known.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            (format!("[{table}] names the {kind} {name}"), source, format!(", and no token has it{near}"))
+        };
+        let names: Vec<_> = self.names.iter().map(String::as_str).collect();
+        let is_unknown = |pattern: &&NamePattern| !names.iter().any(|name| pattern.covers(name));
+        let mut notes: Vec<_> = principals
+            .into_iter()
+            .flatten()
+            .filter(is_unknown)
+            .map(|pattern| note("principal", &pattern.to_string(), &names))
+            .collect();
+        let mut words = |kind: &str, named: &mut dyn Iterator<Item = &String>, known: &BTreeSet<String>| {
+            let listed: Vec<_> = known.iter().map(String::as_str).collect();
+            let unknown = named.filter(|word| !known.contains(*word));
+            notes.extend(unknown.map(|word| note(kind, word, &listed)));
+        };
+        words("group", &mut groups.into_iter().flatten(), &self.groups);
+        words("scope", &mut scopes.iter(), &self.scopes);
+        notes
+    }
+}
+
+/// Names in rules and workspaces that no token of the policy has.
+pub fn notes(
+    http: &HttpPolicy,
+    access: &AccessPolicy,
+    served: &BTreeMap<String, ServedWorkspace>,
+) -> Vec<Note> {
+    let Some(known) = Known::of(http) else { return Vec::new() };
+    let of_rules = access.rules.iter().flat_map(|(name, rule)| {
+        let who = (rule.principals.as_deref(), rule.groups.as_deref());
+        known.of_table(&format!("access.{name}"), rule.source, who, &rule.scopes)
+    });
+    let of_workspaces = served.iter().flat_map(|(name, workspace)| {
+        let who = (workspace.principals.as_deref(), workspace.groups.as_deref());
+        known.of_table(&format!("workspace.{name}"), workspace.source, who, &BTreeSet::new())
+    });
+    of_rules.chain(of_workspaces).collect()
+}

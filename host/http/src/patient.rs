@@ -1,0 +1,139 @@
+//! A connection whose client has to take what it is sent: one that takes nothing for a while is let go, and what is held for
+//! it with it.
+
+use std::future::Future as _;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// How long a client may take nothing of what is there for it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A stream that is written to with bounded patience.
+pub(crate) struct Patient<S> {
+    stream: S,
+    patience: Duration,
+    /// Runs while something waits to be taken.
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Patient<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        Self { stream, patience: PATIENCE, until: None }
+    }
+
+    /// What became of a write, or an error where it has waited for too long.
+    fn bounded<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.until = None;
+            return written;
+        }
+        let patience = self.patience;
+        let until = self.until.get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(until.as_mut().poll(context));
+        Poll::Ready(Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the client takes nothing of what it is sent",
+        )))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.bounded(written, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.bounded(written, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.bounded(flushed, context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.bounded(shut, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::io::Read as _;
+    use std::net::{TcpListener, TcpStream};
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    /// Writes so many bytes to a client that does this with them.
+    fn written(bytes: usize, client: impl FnOnce(TcpStream) + Send + 'static) -> io::Result<()> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let other = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let (stream, _) = listener.accept().expect("a connection");
+        stream.set_nonblocking(true).expect("a mode");
+        let client = std::thread::spawn(move || client(other));
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let outcome = runtime.block_on(async {
+            let stream = tokio::net::TcpStream::from_std(stream).expect("a stream");
+            let mut patient = Patient { patience: Duration::from_millis(300), ..Patient::new(stream) };
+            let piece = vec![0; 64 * 1024];
+            let mut left = bytes;
+            while left > 0 {
+                let most = left.min(piece.len());
+                left -= poll_fn(|context| Pin::new(&mut patient).poll_write(context, &piece[..most])).await?;
+            }
+            Ok(())
+        });
+        client.join().expect("it ends");
+        outcome
+    }
+
+    #[test]
+    fn who_takes_nothing_is_let_go_and_who_takes_something_is_not() {
+        // More than any system holds for a connection.
+        const MANY: usize = 64 * 1024 * 1024;
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        let error = written(MANY, move |other| {
+            let _ = wait.recv_timeout(Duration::from_secs(2));
+            drop(other);
+        });
+        drop(done);
+        assert_eq!(error.expect_err("nobody reads").kind(), io::ErrorKind::TimedOut);
+        let all = written(MANY, |mut other| {
+            let mut buffer = vec![0; 256 * 1024];
+            while other.read(&mut buffer).is_ok_and(|got| got > 0) {}
+        });
+        assert!(all.is_ok(), "{all:?}");
+    }
+}
