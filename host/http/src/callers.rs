@@ -67,8 +67,6 @@ pub(crate) enum Shown<'a> {
     Known(Arc<Principal>),
     /// A token that has to be looked at.
     Token(&'a str),
-    /// One that was good a moment ago: the keys of its issuer may be others by now.
-    Again(&'a str),
     Nothing,
 }
 
@@ -131,10 +129,8 @@ impl Callers {
             Self::Tokens(tokens) => tokens.iter().fold(None, |found, (known, principal)| {
                 if bool::from(known.ct_eq(&digest)) { Some(Arc::clone(principal)) } else { found }
             }),
-            Self::Issued(issued) => match issued.known(&digest) {
-                Some(_) if !issued.issuer.is_current() => return Shown::Again(token),
-                known => known,
-            },
+            // The keys of its issuer may be others by now.
+            Self::Issued(issued) => issued.known(&digest).filter(|_| issued.issuer.is_current()),
         };
         known.map_or(Shown::Token(token), Shown::Known)
     }

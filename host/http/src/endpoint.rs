@@ -117,7 +117,6 @@ impl Endpoint {
     ) -> Result<Arc<Principal>, Answer> {
         let found = match self.callers.shown(headers) {
             Shown::Known(principal) => return Ok(principal),
-            Shown::Again(token) => self.callers.identify(token).await,
             Shown::Token(token) => self.callers.identify(token).await,
             Shown::Nothing => Err(Unknown::Missing),
         };
