@@ -10,7 +10,7 @@ use hyper::HeaderMap;
 use hyper::header;
 use parking_lot::Mutex;
 use scorpiox_access::{Auth, HttpPolicy, Jwt, Principal};
-use scorpiox_jwt::{Expected, JwtError, verify};
+use scorpiox_jwt::{Claims, Expected, JwtError, Keys, verify};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -159,10 +159,12 @@ impl Issued {
     }
 
     async fn identify(&self, token: &str) -> Result<Arc<Principal>, Unknown> {
-        let claims = match self.verified(token).await? {
-            Err(JwtError::UnknownKey) if self.issuer.look_again().await => self.verified(token).await?,
-            verified => verified,
-        };
+        let mut keys = self.keys().await?;
+        let mut claims = self.verified(token, &keys);
+        if claims == Err(JwtError::UnknownKey) && self.issuer.look_again().await {
+            keys = self.keys().await?;
+            claims = self.verified(token, &keys);
+        }
         let claims = claims.map_err(|error| Unknown::NotGood(error.to_string()))?;
         if !self.jwt.scopes.is_subset(&claims.scopes) {
             return Err(Unknown::Insufficient(self.jwt.scopes.clone()));
@@ -174,6 +176,10 @@ impl Issued {
             scopes: claims.scopes,
         });
         let mut known = self.known.lock();
+        // Whoever takes other keys has all be forgotten that were known by these.
+        if !self.issuer.has(&keys) {
+            return Ok(principal);
+        }
         if known.len() >= MAX_KNOWN {
             let now = now();
             known.retain(|_, (_, until)| *until > now);
@@ -186,8 +192,11 @@ impl Issued {
         Ok(principal)
     }
 
-    async fn verified(&self, token: &str) -> Result<Result<scorpiox_jwt::Claims, JwtError>, Unknown> {
-        let keys = self.issuer.keys().await.map_err(|_| Unknown::Unavailable)?;
+    async fn keys(&self) -> Result<Arc<Keys>, Unknown> {
+        self.issuer.keys().await.map_err(|_| Unknown::Unavailable)
+    }
+
+    fn verified(&self, token: &str, keys: &Keys) -> Result<Claims, JwtError> {
         let expected = Expected {
             issuer: &self.jwt.issuer,
             audiences: &self.jwt.audiences,
@@ -195,7 +204,7 @@ impl Issued {
             clock_skew: self.jwt.clock_skew,
             groups_claim: self.jwt.groups_claim.as_deref(),
         };
-        Ok(verify(token, &keys, &self.jwt.algorithms, &expected))
+        verify(token, keys, &self.jwt.algorithms, &expected)
     }
 }
 

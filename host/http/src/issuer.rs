@@ -92,6 +92,11 @@ impl Issuer {
         self.has_news.swap(false, Ordering::AcqRel)
     }
 
+    /// Whether these keys are the ones in use.
+    pub(crate) fn has(&self, keys: &Arc<Keys>) -> bool {
+        self.current.read().as_ref().is_some_and(|current| Arc::ptr_eq(&current.keys, keys))
+    }
+
     /// Whether the keys are those that there are now, as far as is known without asking for them.
     pub(crate) fn is_current(&self) -> bool {
         self.current.read().as_ref().is_some_and(|current| self.is_fresh(current))

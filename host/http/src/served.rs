@@ -6,6 +6,7 @@ use std::sync::Arc;
 use scorpiox_access::{DEFAULT_WORKSPACE, Principal, ServedWorkspace};
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::Workspace;
+use serde_json::json;
 
 use crate::endpoint::PATH;
 
@@ -36,9 +37,8 @@ impl Caller {
     /// A token that is good for other things begins another session: what was checked of it is remembered there.
     pub(crate) fn binding(&self) -> [String; 2] {
         let Principal { scopes, groups, .. } = &*self.principal;
-        let rights =
-            [scopes, groups].map(|words| words.iter().map(String::as_str).collect::<Vec<_>>().join(" "));
-        [self.served.name.clone(), [&*self.principal.key(), "\n", &*rights.join("\n")].concat()]
+        // As JSON, in which no two lists look alike: names of groups may have blanks.
+        [self.served.name.clone(), json!([self.principal.key(), scopes, groups]).to_string()]
     }
 
     /// The seal of what this one carries along.
