@@ -163,3 +163,37 @@ fn what_is_no_token_is_refused() {
         assert_eq!(issuer.verify(token), Err(JwtError::NoJwt), "{token:.40}");
     }
 }
+
+/// The modulus of a key that OpenSSL made, whose private part is gone.
+const RSA_MODULUS: &str = "vwvDqN3sj-WYYTcjn2Z5WsX53IK3AqsIc1aTvBh9cy0KsEW6gVYl1yIh4gYC9UKH5Rvewp1IzyP6J3yUd-yHCiEalBkx26Sg\
+     TBAKHJCqO1VTQowPYErj6-5CoP2AUSem0G4aKPqDLZ-l4NrYwC4KDhTG_rCYUWMHwuVamQ0fyEamTbrcAk62FWwROiEpPA04\
+     KQccvZCYaereF_qqjzkCRsKkpE9_pbNt1a34GvAhQ5atg4vsR6Oj_Gbqk13Ilf56Lj1O_Y7dCBapvY3F_eRKm3Anm1HqA8t1\
+     2HzZixoJYmL5NxQp7TnPImidsQNRFUpI02TMj0bHIeN4olpuaENCdw";
+/// A token that OpenSSL signed with it.
+const RSA_TOKEN: &str = "eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYSIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUuY29\
+     tIiwiYXVkIjoiYXBpIiwic3ViIjoiYW5uIiwiZXhwIjoxODAwMDAwNjAwfQ.C6ek5fNQbIZH6JriLGAZ2s0teiHKtg9ljZrq\
+     LFbOMEOb7mVJ5sBlxp1YXChdNPjtMlQToxfwcLMomnISn6ZFzpTZNM7VsBZ1_jEX099wmO12OOt4uWxiCuzsfybA-BuHDazQ\
+     aoPOwfwyZMgaI4f7hTWJ7ZYA9_hAB7QIb4ykdtYWsnJJxC6_Ni3Ju-FKJvJ9q-2CtojCB3lcfVlQKeTTLgcooguTv8dqQ5zr\
+     QCACexWMn99Xy3uudBeLbr_OcnzGH3ZEQH5Rv1wvvAjVe89-dbJDZd0mPB40vJkZsA9wWf0l6Oqkwf5VE0tW5LvL4sG7fboj\
+     eJ4-knBLsRPciCxkdg";
+
+#[test]
+fn what_openssl_signed_with_rsa_is_good_and_only_as_a_whole() {
+    let set =
+        json!({ "keys": [{ "kty": "RSA", "kid": "rsa", "use": "sig", "n": RSA_MODULUS, "e": "AQAB" }] });
+    let keys = Keys::parse(set.to_string().as_bytes()).unwrap();
+    let audiences = ["api".to_owned()];
+    let expected =
+        Expected { issuer: ISSUER, audiences: &audiences, now: NOW, clock_skew: 60, groups_claim: None };
+    let good = verify(RSA_TOKEN, &keys, &Algorithm::ALL, &expected);
+    assert_eq!(good.map(|claims| claims.subject), Ok("ann".to_owned()));
+    assert_eq!(verify(RSA_TOKEN, &keys, &[Algorithm::Es256], &expected), Err(JwtError::Algorithm));
+    let (message, signature) = RSA_TOKEN.rsplit_once('.').unwrap();
+    let other = format!("{message}.{}A", &signature[..signature.len() - 1].replacen(&signature[..1], "_", 1));
+    assert!(verify(&other, &keys, &Algorithm::ALL, &expected).is_err());
+    // Leading zeros, which some issuers write, are no part of the number.
+    let modulus = [vec![0], URL_SAFE_NO_PAD.decode(RSA_MODULUS).unwrap()].concat();
+    let set = json!({ "keys": [{ "kty": "RSA", "kid": "rsa", "n": URL_SAFE_NO_PAD.encode(modulus), "e": "AAEAAQ" }] });
+    let keys = Keys::parse(set.to_string().as_bytes()).unwrap();
+    assert!(verify(RSA_TOKEN, &keys, &Algorithm::ALL, &expected).is_ok());
+}
