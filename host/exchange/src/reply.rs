@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use scorpiox_access::AccessDenial;
 use scorpiox_rpc::Output;
 
 /// Takes whole JSON-RPC messages for one client, each a line with its line feed, and keeps their order.
@@ -10,6 +11,8 @@ pub trait Channel: Send + Sync {
     fn send(&self, line: &[u8]);
     /// Sends a message soon: before the transport waits for anything.
     fn send_later(&self, line: &[u8]);
+    /// The answer that follows refuses a call that its principal may not make: a transport may have a status for that.
+    fn denies(&self, _denial: AccessDenial) {}
 }
 
 /// The channel of one request's answer and of what is said before it, or of what a session is told unasked.

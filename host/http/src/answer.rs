@@ -1,5 +1,6 @@
 //! Answers of HTTP, and the refusals that are no answer of JSON-RPC's.
 
+use std::any::Any;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -20,6 +21,16 @@ pub(crate) enum Content {
     Whole(Bytes),
     /// Server-sent events, as they come.
     Events(Box<Events>),
+}
+
+impl Content {
+    /// Holds something until all is sent, as far as that takes its time.
+    pub(crate) fn hold(&mut self, held: impl Any + Send + Sync) {
+        match self {
+            Self::Whole(_) => {}
+            Self::Events(events) => events.hold(held),
+        }
+    }
 }
 
 pub(crate) type Answer = Response<Content>;

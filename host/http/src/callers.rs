@@ -58,13 +58,27 @@ pub(crate) enum Callers {
 pub(crate) struct Issued {
     jwt: Jwt,
     issuer: Arc<Issuer>,
-    known: Mutex<HashMap<Digest256, (Arc<Principal>, u64)>>,
+    known: Mutex<HashMap<Digest256, Known>>,
+}
+
+/// Who is known to call.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub(crate) principal: Arc<Principal>,
+    /// Until when, in seconds; always, if there is none.
+    pub(crate) until: Option<u64>,
+}
+
+impl Known {
+    fn always(principal: &Arc<Principal>) -> Self {
+        Self { principal: Arc::clone(principal), until: None }
+    }
 }
 
 /// What a request shows, before it is looked at closely.
 pub(crate) enum Shown<'a> {
     /// It is known already whom that is.
-    Known(Arc<Principal>),
+    Known(Known),
     /// A token that has to be looked at.
     Token(&'a str),
     Nothing,
@@ -112,7 +126,7 @@ impl Callers {
     /// What a request shows. Costs little, whatever that is.
     pub(crate) fn shown<'a>(&self, headers: &'a HeaderMap) -> Shown<'a> {
         if let Self::Everybody(anybody) = self {
-            return Shown::Known(Arc::clone(anybody));
+            return Shown::Known(Known::always(anybody));
         }
         let token = only(headers, &header::AUTHORIZATION).and_then(bearer);
         let Some(token) = token else {
@@ -127,7 +141,7 @@ impl Callers {
             Self::Everybody(_) => None,
             // All are compared, so that the time says nothing of which.
             Self::Tokens(tokens) => tokens.iter().fold(None, |found, (known, principal)| {
-                if bool::from(known.ct_eq(&digest)) { Some(Arc::clone(principal)) } else { found }
+                if bool::from(known.ct_eq(&digest)) { Some(Known::always(principal)) } else { found }
             }),
             // The keys of its issuer may be others by now.
             Self::Issued(issued) => issued.known(&digest).filter(|_| issued.issuer.is_current()),
@@ -136,7 +150,7 @@ impl Callers {
     }
 
     /// Whom a token is of that is not known yet.
-    pub(crate) async fn identify(&self, token: &str) -> Result<Arc<Principal>, Unknown> {
+    pub(crate) async fn identify(&self, token: &str) -> Result<Known, Unknown> {
         match self {
             Self::Issued(issued) => issued.identify(token).await,
             _ if token.is_empty() => {
@@ -148,17 +162,16 @@ impl Callers {
 }
 
 impl Issued {
-    fn known(&self, digest: &Digest256) -> Option<Arc<Principal>> {
+    fn known(&self, digest: &Digest256) -> Option<Known> {
         // What the issuer took back is known no more.
         let mut known = self.known.lock();
         if self.issuer.has_news() {
             known.clear();
         }
-        let (principal, until) = known.get(digest)?;
-        (now() < *until).then(|| Arc::clone(principal))
+        known.get(digest).filter(|known| known.until.is_none_or(|until| now() < until)).cloned()
     }
 
-    async fn identify(&self, token: &str) -> Result<Arc<Principal>, Unknown> {
+    async fn identify(&self, token: &str) -> Result<Known, Unknown> {
         let mut keys = self.keys().await?;
         let mut claims = self.verified(token, &keys);
         if claims == Err(JwtError::UnknownKey) && self.issuer.look_again().await {
@@ -175,21 +188,22 @@ impl Issued {
             groups: claims.groups,
             scopes: claims.scopes,
         });
+        let until = claims.expires.saturating_add(self.jwt.clock_skew);
+        let caller = Known { principal, until: Some(until) };
         let mut known = self.known.lock();
         // Whoever takes other keys has all be forgotten that were known by these.
         if !self.issuer.has(&keys) {
-            return Ok(principal);
+            return Ok(caller);
         }
         if known.len() >= MAX_KNOWN {
             let now = now();
-            known.retain(|_, (_, until)| *until > now);
+            known.retain(|_, known| known.until.is_none_or(|until| now < until));
             if known.len() >= MAX_KNOWN {
                 known.clear();
             }
         }
-        let until = claims.expires.saturating_add(self.jwt.clock_skew);
-        known.insert(digest(token), (Arc::clone(&principal), until));
-        Ok(principal)
+        known.insert(digest(token), caller.clone());
+        Ok(caller)
     }
 
     async fn keys(&self) -> Result<Arc<Keys>, Unknown> {
@@ -250,7 +264,7 @@ mod tests {
                 headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).expect("a header"));
             }
             match callers.shown(&headers) {
-                Shown::Known(principal) => Some(principal.name.clone()),
+                Shown::Known(known) => Some(known.principal.name.clone()),
                 _ => None,
             }
         };

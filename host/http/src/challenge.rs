@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, StatusCode};
-use scorpiox_access::{Auth, HttpPolicy};
+use scorpiox_access::{AccessDenial, Auth, HttpPolicy};
 use scorpiox_mcp::RpcError;
-use scorpiox_rpc::Id;
 use serde_json::json;
 
 use crate::answer::{self, Answer};
@@ -84,30 +83,16 @@ impl Challenge {
         match unknown {
             Unknown::Missing => {
                 let why = format!("a token is needed: Authorization: Bearer TOKEN{}", self.hint);
-                self.refusal(
-                    StatusCode::UNAUTHORIZED,
-                    path,
-                    None,
-                    &self.scopes,
-                    &RpcError::invalid_request(why),
-                    None,
-                )
+                self.refusal(StatusCode::UNAUTHORIZED, path, None, &self.scopes, &why, plain(&why))
             }
             Unknown::NotGood(why) => {
-                let error = RpcError::invalid_request(format!("{why}{}", self.hint));
-                self.refusal(
-                    StatusCode::UNAUTHORIZED,
-                    path,
-                    Some("invalid_token"),
-                    &self.scopes,
-                    &error,
-                    None,
-                )
+                let why = format!("{why}{}", self.hint);
+                let kind = Some("invalid_token");
+                self.refusal(StatusCode::UNAUTHORIZED, path, kind, &self.scopes, &why, plain(&why))
             }
             Unknown::Insufficient(scopes) => {
-                let error =
-                    RpcError::invalid_request(format!("the token lacks a scope: {} needed", words(scopes)));
-                self.insufficient(path, scopes, &error, None)
+                let why = format!("the token lacks a scope: {} needed", words(scopes));
+                self.insufficient(path, scopes, &why, plain(&why))
             }
             Unknown::Unavailable => answer::refused(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -116,16 +101,15 @@ impl Challenge {
         }
     }
 
-    /// The answer to a request whose sender needs other scopes.
-    pub(crate) fn insufficient(
-        &self,
-        path: &str,
-        scopes: &BTreeSet<String>,
-        error: &RpcError,
-        id: Option<&Id<'_>>,
-    ) -> Answer {
+    /// The answer to a call that its principal may not make; `line` is the message that says so.
+    pub(crate) fn deny(&self, path: &str, denial: &AccessDenial, line: Vec<u8>) -> Answer {
+        self.insufficient(path, &denial.scopes, &denial.why, line)
+    }
+
+    /// The answer to a request whose sender needs other scopes, if any would help.
+    fn insufficient(&self, path: &str, scopes: &BTreeSet<String>, why: &str, line: Vec<u8>) -> Answer {
         let kind = (!scopes.is_empty()).then_some("insufficient_scope");
-        self.refusal(StatusCode::FORBIDDEN, path, kind, scopes, error, id)
+        self.refusal(StatusCode::FORBIDDEN, path, kind, scopes, why, line)
     }
 
     fn refusal(
@@ -134,17 +118,17 @@ impl Challenge {
         path: &str,
         kind: Option<&str>,
         scopes: &BTreeSet<String>,
-        error: &RpcError,
-        id: Option<&Id<'_>>,
+        why: &str,
+        line: Vec<u8>,
     ) -> Answer {
-        let mut refused = answer::error(status, id, error);
+        let mut refused = answer::json(status, line);
         if status == StatusCode::FORBIDDEN && kind.is_none() {
             return refused;
         }
         let mut parts = Vec::new();
         if let Some(kind) = kind {
             parts.push(format!("error=\"{kind}\""));
-            parts.push(format!("error_description=\"{}\"", quoted(error.message())));
+            parts.push(format!("error_description=\"{}\"", quoted(why)));
         }
         if !scopes.is_empty() {
             let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
@@ -159,6 +143,11 @@ impl Challenge {
         refused.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         refused
     }
+}
+
+/// The message that says why, to a request that was not looked at.
+fn plain(why: &str) -> Vec<u8> {
+    RpcError::invalid_request(why).reply_to_unknown()
 }
 
 fn words(scopes: &BTreeSet<String>) -> String {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hyper::{HeaderMap, StatusCode};
 
 use crate::answer::{self, Answer};
+use crate::ended::End;
 use crate::endpoint::{Endpoint, not_allowed};
 use crate::post;
 use crate::served::Caller;
@@ -19,8 +20,14 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
     match admission::only(headers, &post::SESSION) {
         None => answer::refused(StatusCode::BAD_REQUEST, "Mcp-Session-Id says which session ends"),
         Some(id) => match ended(endpoint, caller, id.to_owned()).await {
-            Ok(true) => answer::empty(StatusCode::NO_CONTENT),
-            Ok(false) => answer::refused(StatusCode::NOT_FOUND, "this session has ended, or was never here"),
+            Ok(End::Ended) => answer::empty(StatusCode::NO_CONTENT),
+            Ok(End::TooMany) => answer::refused(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too many sessions were ended in the last 30 days; this one goes on until nobody uses it",
+            ),
+            Ok(End::WasNotThere) => {
+                answer::refused(StatusCode::NOT_FOUND, "this session has ended, or was never here")
+            }
             Err(error) => {
                 tracing::error!("the end of a session cannot be kept: {error}");
                 answer::refused(
@@ -33,7 +40,7 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
 }
 
 /// Ends a session; it is written down, which may take a disk's time.
-async fn ended(endpoint: &Arc<Endpoint>, caller: &Caller, id: String) -> io::Result<bool> {
+async fn ended(endpoint: &Arc<Endpoint>, caller: &Caller, id: String) -> io::Result<End> {
     let (shared, caller) = (Arc::clone(endpoint), caller.clone());
     endpoint
         .handle

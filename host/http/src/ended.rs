@@ -10,6 +10,20 @@ use scorpiox_home::private;
 
 use scorpiox_http_request::session_id::{LIFETIME, Number};
 
+/// Bytes of a number that are the same for all of one principal.
+pub(crate) const OF_PRINCIPAL: usize = 4;
+/// Most sessions that one principal may have ended, as long as their ids would be good.
+const MAX_OF_PRINCIPAL: usize = 50_000;
+
+/// What became of a session that was to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Ended,
+    WasNotThere,
+    /// Its principal ended too many before: it goes on.
+    TooMany,
+}
+
 /// Numbers of sessions, with when they ended; also in a file, a line for each, which other processes share.
 pub(crate) struct Ended {
     numbers: BTreeMap<Number, u64>,
@@ -19,6 +33,8 @@ pub(crate) struct Ended {
     seen: u64,
     /// Where its last line began then: that may not have been whole.
     from: u64,
+    /// Most of one principal.
+    most: usize,
 }
 
 impl Ended {
@@ -35,7 +51,14 @@ impl Ended {
             Err(error) => return Err(error),
         }
         let file = opened(path)?;
-        let mut ended = Self { numbers: BTreeMap::new(), path: path.to_owned(), file, seen: 0, from: 0 };
+        let mut ended = Self {
+            numbers: BTreeMap::new(),
+            path: path.to_owned(),
+            file,
+            seen: 0,
+            from: 0,
+            most: MAX_OF_PRINCIPAL,
+        };
         // Nobody adds to a file that is about to be replaced.
         ended.file.lock()?;
         ended.read_news()?;
@@ -66,8 +89,8 @@ impl Ended {
         read.is_err() || self.numbers.contains_key(number)
     }
 
-    /// Adds one; whether it was not there. It is there after a restart, too, when this has returned.
-    pub(crate) fn insert(&mut self, number: Number) -> io::Result<bool> {
+    /// Adds one. It is there after a restart, too, when this has returned.
+    pub(crate) fn insert(&mut self, number: Number) -> io::Result<End> {
         self.file.lock_shared()?;
         // Another process may have replaced it before.
         while self.is_replaced()? {
@@ -76,15 +99,32 @@ impl Ended {
         }
         let added = self.read_news().and_then(|()| {
             if self.numbers.contains_key(&number) {
-                return Ok(false);
+                return Ok(End::WasNotThere);
+            }
+            if self.has_too_many(&number) {
+                return Ok(End::TooMany);
             }
             let when = now();
             self.file.write_all(line(&number, when).as_bytes())?;
             self.numbers.insert(number, when);
-            Ok(true)
+            Ok(End::Ended)
         });
         self.file.unlock()?;
         added
+    }
+
+    /// Whether there is no room for one more of its principal.
+    fn has_too_many(&mut self, number: &Number) -> bool {
+        let (mut first, mut last) = (*number, *number);
+        first[OF_PRINCIPAL..].fill(0);
+        last[OF_PRINCIPAL..].fill(u8::MAX);
+        let has = |ended: &Self| ended.numbers.range(first..=last).count() >= ended.most;
+        if !has(self) {
+            return false;
+        }
+        let oldest = now().saturating_sub(LIFETIME.as_secs());
+        self.numbers.retain(|_, when| *when >= oldest);
+        has(self)
     }
 
     /// Reads what was added since. A line that was not written whole says nothing.
@@ -155,7 +195,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("http/ended");
         let mut ended = Ended::open(&path).expect("a file");
-        assert!(ended.insert([1; 16]).expect("written") && !ended.insert([1; 16]).expect("written"));
+        assert_eq!(ended.insert([1; 16]).expect("written"), End::Ended);
+        assert_eq!(ended.insert([1; 16]).expect("written"), End::WasNotThere);
         drop(ended);
         let old = line(&[2; 16], now() - LIFETIME.as_secs() - 60);
         private::options()
@@ -170,12 +211,28 @@ mod tests {
     }
 
     #[test]
+    fn one_principal_ends_so_many_sessions_and_no_more() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut ended = Ended { most: 2, ..Ended::open(&folder.path().join("http/ended")).expect("a file") };
+        let mut end = |of: u8, own: u8| {
+            let mut number = [own; 16];
+            number[..OF_PRINCIPAL].fill(of);
+            ended.insert(number).expect("written")
+        };
+        assert_eq!([end(1, 1), end(1, 2)], [End::Ended; 2]);
+        assert_eq!((end(1, 3), end(1, 1), end(2, 1)), (End::TooMany, End::WasNotThere, End::Ended));
+        ended.numbers.values_mut().for_each(|when| *when = 0);
+        assert_eq!(ended.insert([1; 16]).expect("written"), End::Ended, "the others are too old");
+    }
+
+    #[test]
     fn two_processes_know_what_either_ended() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("http/ended");
         let (mut one, mut two) = (Ended::open(&path).expect("a file"), Ended::open(&path).expect("a file"));
-        assert!(one.insert([1; 16]).expect("written") && two.contains(&[1; 16]));
-        assert!(!two.insert([1; 16]).expect("written") && two.insert([2; 16]).expect("written"));
+        assert!(one.insert([1; 16]).expect("written") == End::Ended && two.contains(&[1; 16]));
+        assert_eq!(two.insert([1; 16]).expect("written"), End::WasNotThere);
+        assert_eq!(two.insert([2; 16]).expect("written"), End::Ended);
         assert!(one.contains(&[2; 16]) && !one.contains(&[3; 16]));
         // A line that is half there is read when it is whole.
         let whole = line(&[3; 16], now());
@@ -193,7 +250,11 @@ mod tests {
         // A third one replaces the file, since an old one is in it.
         write(&line(&[4; 16], now() - LIFETIME.as_secs() - 60));
         let mut three = Ended::open(&path).expect("a file");
-        assert!(one.insert([5; 16]).expect("written") && three.contains(&[5; 16]) && two.contains(&[5; 16]));
+        assert!(
+            one.insert([5; 16]).expect("written") == End::Ended
+                && three.contains(&[5; 16])
+                && two.contains(&[5; 16])
+        );
         assert!(three.contains(&[1; 16]) && three.contains(&[3; 16]) && !three.contains(&[4; 16]));
     }
 }

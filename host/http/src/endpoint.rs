@@ -8,12 +8,11 @@ use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use parking_lot::Mutex;
-use scorpiox_access::Principal;
 use scorpiox_seal::Secret;
 use tokio::runtime::Handle;
 
 use crate::answer::{self, Answer};
-use crate::callers::{Callers, Shown, Unknown};
+use crate::callers::{Callers, Known, Shown, Unknown};
 use crate::challenge::{self, Challenge};
 use crate::cors;
 use crate::peers::Peers;
@@ -92,15 +91,15 @@ impl Endpoint {
     async fn admitted(self: &Arc<Self>, parts: &Parts, body: Incoming, peer: IpAddr) -> Answer {
         let (path, headers) = (parts.uri.path(), &parts.headers);
         let peer = admission::peer(headers, peer, &self.options.doors);
-        let principal = match self.principal(headers, path, peer).await {
-            Ok(principal) => principal,
+        let Known { principal, until } = match self.known(headers, path, peer).await {
+            Ok(known) => known,
             Err(refused) => return refused,
         };
         let Some(served) = self.served.at(path, &principal) else {
             tracing::info!("{} of {peer} asks for {path}, which is not there for it", principal.name);
             return not_here();
         };
-        let caller = Caller { principal, served };
+        let caller = Caller { principal, until, served };
         match parts.method {
             Method::POST => post::answer(self, &caller, headers, body).await,
             Method::GET => get::answer(self, &caller, headers).await,
@@ -109,14 +108,9 @@ impl Endpoint {
     }
 
     /// Who sends a request. Nothing that others of its address showed is held against a token that is good.
-    async fn principal(
-        &self,
-        headers: &HeaderMap,
-        path: &str,
-        peer: IpAddr,
-    ) -> Result<Arc<Principal>, Answer> {
+    async fn known(&self, headers: &HeaderMap, path: &str, peer: IpAddr) -> Result<Known, Answer> {
         let found = match self.callers.shown(headers) {
-            Shown::Known(principal) => return Ok(principal),
+            Shown::Known(known) => return Ok(known),
             Shown::Token(token) => self.callers.identify(token).await,
             Shown::Nothing => Err(Unknown::Missing),
         };

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 
+use crate::ended::now;
 use crate::stream::{Next, Stream};
 
 /// Proxies and clients take a connection for dead that is silent for longer.
@@ -29,9 +30,11 @@ pub(crate) struct Events {
     /// The stream's number, with which ids begin that a client can resume by; none where it cannot.
     ids: Option<u64>,
     silence: Pin<Box<Sleep>>,
+    /// When its reader has to show who it is again.
+    until: Option<Pin<Box<Sleep>>>,
     /// Dropped when nobody reads any more.
     #[allow(dead_code, reason = "it is there to be dropped")]
-    held: Option<Box<dyn Any + Send + Sync>>,
+    held: Vec<Box<dyn Any + Send + Sync>>,
 }
 
 impl Events {
@@ -45,7 +48,8 @@ impl Events {
             first: None,
             ids: None,
             silence: Box::pin(sleep(KEEP_ALIVE)),
-            held: None,
+            until: None,
+            held: Vec::new(),
         }
     }
 
@@ -60,15 +64,28 @@ impl Events {
         self
     }
 
+    /// Ends at a time, in seconds, if there is one: what its reader showed is good no more.
+    pub(crate) fn until(mut self, until: Option<u64>) -> Self {
+        self.until = until.map(|until| Box::pin(sleep(Duration::from_secs(until.saturating_sub(now())))));
+        self
+    }
+
     /// Holds something until the client is gone or all is said.
     pub(crate) fn holding(mut self, held: impl Any + Send + Sync) -> Self {
-        self.held = Some(Box::new(held));
+        self.hold(held);
         self
+    }
+
+    pub(crate) fn hold(&mut self, held: impl Any + Send + Sync) {
+        self.held.push(Box::new(held));
     }
 
     pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
+        }
+        if self.until.as_mut().is_some_and(|until| until.as_mut().poll(context).is_ready()) {
+            return Poll::Ready(None);
         }
         match self.stream.poll_next(self.reading, self.next, context) {
             Next::Event(number, line) => {

@@ -39,5 +39,5 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
     let Some(stream) = client.stream(number) else {
         return answer::refused(StatusCode::NOT_FOUND, "that stream is no longer there");
     };
-    answer::events(Events::of(stream, next).resumable(number, false).holding(client))
+    answer::events(Events::of(stream, next).resumable(number, false).until(caller.until).holding(client))
 }

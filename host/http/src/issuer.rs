@@ -97,16 +97,18 @@ impl Issuer {
         self.current.read().as_ref().is_some_and(|current| Arc::ptr_eq(&current.keys, keys))
     }
 
-    /// Whether the keys are those that there are now, as far as is known without asking for them.
-    pub(crate) fn is_current(&self) -> bool {
-        self.current.read().as_ref().is_some_and(|current| self.is_fresh(current))
+    /// Whether the keys can be used without asking for them first; beside, they are asked for where they are old.
+    pub(crate) fn is_current(self: &Arc<Self>) -> bool {
+        let current = self.current.read();
+        let Some(current) = current.as_ref() else { return false };
+        self.is_fresh(current) || self.looks_beside(current)
     }
 
     /// The keys, asked for anew where they are old.
     pub(crate) async fn keys(self: &Arc<Self>) -> Result<Arc<Keys>, String> {
         let current = self.current.read().clone();
         if let Some(current) = &current
-            && self.is_fresh(current)
+            && (self.is_fresh(current) || self.looks_beside(current))
         {
             return Ok(Arc::clone(&current.keys));
         }
@@ -126,6 +128,24 @@ impl Issuer {
         }
         let since = self.current.read().as_ref().map(|current| current.since);
         self.look(since).await.is_ok()
+    }
+
+    /// Whether keys that are old are good for now, while they are asked for: nobody waits for an issuer that is silent.
+    fn looks_beside(self: &Arc<Self>, current: &Current) -> bool {
+        if matches!(self.source, KeySource::File(_)) {
+            return false;
+        }
+        // After a long rest it is waited for what the issuer says now.
+        let is_failing = self.failing.read().is_some();
+        if !(current.since.elapsed() < FRESH_TIME * 2 || is_failing && self.is_bearable()) {
+            return false;
+        }
+        let is_free = self.looking.try_lock().is_ok_and(|looked| !was_just_now(*looked, PAUSE));
+        if is_free {
+            let (issuer, since) = (Arc::clone(self), current.since);
+            self.handle.spawn(async move { drop(issuer.look(Some(since)).await) });
+        }
+        true
     }
 
     /// Whether new keys cannot be had for no longer than that is borne.
@@ -156,7 +176,7 @@ impl Issuer {
             KeySource::File(_) => FILE_PAUSE,
             KeySource::Url(..) => PAUSE,
         };
-        if looking.is_some_and(|looked| looked.elapsed() < pause) {
+        if was_just_now(*looking, pause) {
             return Err("the keys of the issuer were asked for a moment ago".to_owned());
         }
         *looking = Some(Instant::now());
@@ -194,6 +214,10 @@ impl Issuer {
             KeySource::Url(url, fetcher) => fetch(url, fetcher).map(|keys| (keys, None)),
         }
     }
+}
+
+fn was_just_now(when: Option<Instant>, pause: Duration) -> bool {
+    when.is_some_and(|when| when.elapsed() < pause)
 }
 
 /// What decides who is let in is changed by nobody else.

@@ -1,6 +1,6 @@
 //! The transport over HTTP: many clients on one address, each with its requests and sessions.
 //!
-//! Reading order: [`listen`] takes connections, which `tls` encrypts and `patient` bounds, [`endpoint`] has what they share and takes a request through its
+//! Reading order: [`listen`] takes connections, which `tls` encrypts and `patient` bounds (`descriptors` lets there be many), [`endpoint`] has what they share and takes a request through its
 //! checks (`scorpiox-http-request` knows those of its head and its body). `callers` says who sends it, by a
 //! token or by what an `issuer` signed, `challenge` tells others how they get in, `peers` makes those wait that try too often, `cors` lets
 //! pages of a browser call. `served` has the workspaces. `post`, `get` and `end` answer by the method; `running` runs a message where there is a place (`places`), `stream` is what is said to a client on the way to its
@@ -14,6 +14,7 @@ mod answer;
 mod callers;
 mod challenge;
 mod cors;
+mod descriptors;
 mod end;
 mod ended;
 mod endpoint;

@@ -24,10 +24,11 @@ use tokio::time::{sleep, timeout};
 
 use crate::callers::Callers;
 use crate::challenge::Challenge;
+use crate::descriptors::raise_limit;
 use crate::endpoint::{Endpoint, Options, url};
 use crate::files::Files;
 use crate::issuer::Issuer;
-use crate::patient::Patient;
+use crate::patient::{Patient, Serving};
 use crate::peers::Peers;
 use crate::places::{Places, Room};
 use crate::served::AllServed;
@@ -36,8 +37,8 @@ use crate::tls::Certificate;
 
 /// Most connections at once.
 const MAX_CONNECTIONS: usize = 16_384;
-/// How long a client may take for the head of a request.
-const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long a connection may be without a request: longer than the pools of proxies keep one, so that it is they who end it.
+const IDLE_TIME: Duration = Duration::from_secs(90);
 /// Most bytes of a head, and lines in it.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 const MAX_HEADERS: usize = 64;
@@ -91,9 +92,13 @@ impl Server {
         let token = matches!(policy.http.auth.value, Auth::OwnToken).then(|| files.token_path());
         let endpoint = Arc::new(Endpoint {
             served: AllServed::new(workspaces, &policy.served),
-            sessions: Sessions::new(Seal::of(&options.secret, "sessions"), files.ended()?),
+            sessions: Sessions::new(
+                Seal::of(&options.secret, "sessions"),
+                files.ended()?,
+                callers.are_many(),
+            ),
             places: Places::new(callers.are_many()),
-            room: Room::new(),
+            room: Room::new(callers.are_many()),
             challenge: Challenge::of(&policy.http),
             callers,
             peers: Peers::default(),
@@ -101,6 +106,7 @@ impl Server {
             handle: handle.clone(),
             options,
         });
+        raise_limit();
         let (ending, is_ending) = watch::channel(false);
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let door = Door {
@@ -323,16 +329,23 @@ impl Connection {
 
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let (endpoint, peer) = (Arc::clone(&self.endpoint), self.peer);
+        let serving = Serving::default();
+        let is_serving = serving.clone();
         let service = service_fn(move |request| {
-            let endpoint = Arc::clone(&endpoint);
-            async move { Ok::<_, Infallible>(endpoint.answer(request, peer).await) }
+            let (endpoint, serving) = (Arc::clone(&endpoint), &is_serving);
+            let served = serving.begin();
+            async move {
+                let mut answer = endpoint.answer(request, peer).await;
+                answer.body_mut().hold(served);
+                Ok::<_, Infallible>(answer)
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME)
+            .header_read_timeout(IDLE_TIME)
             .max_buf_size(MAX_HEAD_BYTES)
             .max_headers(MAX_HEADERS)
-            .serve_connection(TokioIo::new(Patient::new(stream)), service);
+            .serve_connection(TokioIo::new(Patient::new(stream, serving)), service);
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {
             served = connection.as_mut() => served,

@@ -1,9 +1,11 @@
-//! A connection whose client has to take what it is sent: one that takes nothing for a while is let go, and what is held for
-//! it with it.
+//! A connection whose client has to go on: one that takes nothing of what it is sent for a while, or does not end the head of
+//! a request that it began, is let go, and what is held for it with it.
 
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -13,17 +15,47 @@ use tokio::time::{Sleep, sleep};
 /// How long a client may take nothing of what is there for it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A stream that is written to with bounded patience.
+/// How long a client may take for the head of a request, from its first byte on.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+
+/// Whether a request is being served: then what comes is its body, else the head of the next one.
+#[derive(Default, Clone)]
+pub(crate) struct Serving(Arc<AtomicBool>);
+
+/// A request that is served, until this is dropped.
+pub(crate) struct Served(Serving);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.0.store(false, Ordering::Release);
+    }
+}
+
+impl Serving {
+    pub(crate) fn begin(&self) -> Served {
+        self.0.store(true, Ordering::Release);
+        Served(self.clone())
+    }
+
+    fn is_serving(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// A stream that is read from and written to with bounded patience.
 pub(crate) struct Patient<S> {
     stream: S,
     patience: Duration,
+    serving: Serving,
+    /// Runs while a head has begun and not ended.
+    head: Option<Pin<Box<Sleep>>>,
     /// Runs while something waits to be taken.
     until: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Patient<S> {
-    pub(crate) fn new(stream: S) -> Self {
-        Self { stream, patience: PATIENCE, until: None }
+    pub(crate) fn new(stream: S, serving: Serving) -> Self {
+        Self { stream, patience: PATIENCE, serving, head: None, until: None }
     }
 
     /// What became of a write, or an error where it has waited for too long.
@@ -48,7 +80,23 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if self.serving.is_serving() {
+            self.head = None;
+            return read;
+        }
+        if read.is_ready() && buffer.filled().len() > before && self.head.is_none() {
+            self.head = Some(Box::pin(sleep(HEAD_TIME)));
+        }
+        if let (Poll::Pending, Some(head)) = (&read, &mut self.head) {
+            ready!(head.as_mut().poll(context));
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the client does not end the head of its request",
+            )));
+        }
+        read
     }
 }
 
@@ -106,7 +154,8 @@ mod tests {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let outcome = runtime.block_on(async {
             let stream = tokio::net::TcpStream::from_std(stream).expect("a stream");
-            let mut patient = Patient { patience: Duration::from_millis(300), ..Patient::new(stream) };
+            let mut patient =
+                Patient { patience: Duration::from_millis(300), ..Patient::new(stream, Serving::default()) };
             let piece = vec![0; 64 * 1024];
             let mut left = bytes;
             while left > 0 {

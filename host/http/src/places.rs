@@ -1,7 +1,7 @@
 //! How much is done at once: calls that run, and bytes of bodies that are held.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Weak};
 
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -11,8 +11,8 @@ const MAX_RUNNING: usize = 64;
 /// Calls that wait for one that runs to end.
 const MAX_WAITING: usize = 192;
 
-/// Of several principals none has more than this part of either.
-const PART: usize = 2;
+/// Of several principals none has more than this part of anything.
+pub(crate) const PART: usize = 2;
 
 /// Places for calls.
 pub(crate) struct Places {
@@ -105,33 +105,79 @@ const UNIT: usize = 1024;
 
 /// Room for bodies.
 pub(crate) struct Room {
+    all: Bytes,
+    /// What each principal may have of it that has some; none where there is one alone.
+    of: Option<Mutex<HashMap<String, Weak<Bytes>>>>,
+}
+
+/// Room for small bodies and for large ones.
+struct Bytes {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
 }
 
-impl Room {
-    pub(crate) fn new() -> Self {
-        let of = |bytes: usize| Arc::new(Semaphore::new(bytes / UNIT));
+/// Room that a body has, until it is dropped.
+pub(crate) struct Held {
+    all: OwnedSemaphorePermit,
+    part: Option<(OwnedSemaphorePermit, Arc<Bytes>)>,
+}
+
+impl Held {
+    /// What a body takes that is smaller than it could have been; the rest is free again.
+    pub(crate) fn shrunk(mut self, bytes: usize) -> Self {
+        let shrink = |room: &mut OwnedSemaphorePermit| {
+            drop(room.split(room.num_permits().saturating_sub(bytes.div_ceil(UNIT))));
+        };
+        shrink(&mut self.all);
+        self.part.iter_mut().for_each(|(part, _)| shrink(part));
+        self
+    }
+}
+
+impl Bytes {
+    fn new(part: usize) -> Self {
+        let of = |bytes: usize| Arc::new(Semaphore::new(bytes / UNIT / part));
         Self { small: of(MAX_SMALL_BYTES), large: of(MAX_LARGE_BYTES) }
     }
 
-    /// The room that a body takes which is smaller than it could have been; the rest is free again.
-    pub(crate) fn shrunk(mut room: OwnedSemaphorePermit, bytes: usize) -> OwnedSemaphorePermit {
-        drop(room.split(room.num_permits().saturating_sub(bytes.div_ceil(UNIT))));
-        room
-    }
-
-    /// Waits for room for a body of at most so many bytes, which holds it until it is dropped.
-    pub(crate) async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+    async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let room = if bytes <= SMALL { &self.small } else { &self.large };
         let units = u32::try_from(bytes.div_ceil(UNIT)).ok()?;
         Arc::clone(room).acquire_many_owned(units).await.ok()
     }
 }
 
+impl Room {
+    /// For one principal, or for several of whom none is to keep the others out.
+    pub(crate) fn new(are_many: bool) -> Self {
+        Self { all: Bytes::new(1), of: are_many.then(Mutex::default) }
+    }
+
+    /// Waits for room for a body of at most so many bytes.
+    pub(crate) async fn take(&self, principal: &str, bytes: usize) -> Option<Held> {
+        let part = match self.part_of(principal) {
+            None => None,
+            Some(part) => Some((part.take(bytes).await?, part)),
+        };
+        Some(Held { all: self.all.take(bytes).await?, part })
+    }
+
+    fn part_of(&self, principal: &str) -> Option<Arc<Bytes>> {
+        let mut of = self.of.as_ref()?.lock();
+        if let Some(part) = of.get(principal).and_then(Weak::upgrade) {
+            return Some(part);
+        }
+        of.retain(|_, part| part.strong_count() > 0);
+        let part = Arc::new(Bytes::new(PART));
+        of.insert(principal.to_owned(), Arc::downgrade(&part));
+        Some(part)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::thread;
+    use std::time::Duration;
 
     use super::*;
 
@@ -167,5 +213,20 @@ mod tests {
         });
         running.clear();
         assert!(places.taken.lock().of.is_empty());
+    }
+
+    #[tokio::test]
+    async fn one_of_several_principals_leaves_room_to_the_others() {
+        let room = Room::new(true);
+        let half = room.take("a", MAX_LARGE_BYTES / PART).await.expect("room");
+        let more = tokio::time::timeout(Duration::from_millis(50), room.take("a", SMALL + 1)).await;
+        assert!(more.is_err(), "it has its part");
+        assert!(room.take("b", MAX_LARGE_BYTES / PART).await.is_some());
+        let half = half.shrunk(UNIT);
+        assert!(room.take("a", SMALL + 1).await.is_some());
+        drop(half);
+        room.take("c", 1).await.expect("room");
+        let known = room.of.as_ref().map(|of| of.lock().len());
+        assert_eq!(known, Some(1), "those without any are forgotten");
     }
 }

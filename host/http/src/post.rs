@@ -7,6 +7,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, StatusCode};
+use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::{Params, Revision, RpcError};
 use scorpiox_rpc::frame::MAX_LINE_BYTES;
 use scorpiox_rpc::{self as rpc, Message, reply};
@@ -18,7 +19,6 @@ use crate::answer::{self, Answer};
 use crate::ended::now;
 use crate::endpoint::Endpoint;
 use crate::events::Events;
-use crate::places::Room;
 use crate::running::{self, Body};
 use crate::served::Caller;
 use crate::sessions::{Client, Found};
@@ -34,6 +34,7 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// An answer that takes longer begins as a stream: some clients give up on a connection that is silent.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+const CALL: &str = "tools/call";
 const LISTEN: &str = "subscriptions/listen";
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -47,7 +48,7 @@ pub(crate) async fn answer(
     if let Err(refusal) = admission::check_types(headers) {
         return answer::refusal(&refusal);
     }
-    let body = match read(endpoint, body).await {
+    let body = match read(endpoint, caller, body).await {
         Ok(body) => body,
         Err(refused) => return refused,
     };
@@ -65,7 +66,7 @@ pub(crate) async fn answer(
     legacy_answer(endpoint, caller, headers, &claims, body).await
 }
 
-async fn read(endpoint: &Endpoint, body: Incoming) -> Result<Body, Answer> {
+async fn read(endpoint: &Endpoint, caller: &Caller, body: Incoming) -> Result<Body, Answer> {
     let too_long = || {
         let why = format!("a message may have at most {MAX_LINE_BYTES} bytes");
         answer::refused(StatusCode::PAYLOAD_TOO_LARGE, &why)
@@ -76,7 +77,8 @@ async fn read(endpoint: &Endpoint, body: Incoming) -> Result<Body, Answer> {
     }
     let most =
         size.upper().and_then(|most| usize::try_from(most).ok()).map_or(MAX_LINE_BYTES, |most| most.max(1));
-    let Ok(Some(room)) = timeout(BODY_TIME, endpoint.room.take(most)).await else {
+    let principal = caller.principal.key();
+    let Ok(Some(room)) = timeout(BODY_TIME, endpoint.room.take(&principal, most)).await else {
         return Err(answer::refused(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many bytes are being read; repeat it later",
@@ -85,7 +87,7 @@ async fn read(endpoint: &Endpoint, body: Incoming) -> Result<Body, Answer> {
     match timeout(BODY_TIME, Limited::new(body, MAX_LINE_BYTES).collect()).await {
         Ok(Ok(body)) => {
             let bytes = body.to_bytes();
-            Ok(Body { room: Room::shrunk(room, bytes.len()), bytes })
+            Ok(Body { room: room.shrunk(bytes.len()), bytes })
         }
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(error)) => {
@@ -108,56 +110,49 @@ async fn modern_answer(
             StatusCode::OK => StatusCode::BAD_REQUEST,
             status => status,
         };
+        record_refused(endpoint, caller, claims);
         return answer::error(status, claims.id(), &error);
     }
     let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
     if let Err(error) = check_arguments(endpoint, caller, headers, claims, &body.bytes).await {
+        record_refused(endpoint, caller, claims);
         return answer::error(StatusCode::BAD_REQUEST, Some(id), &error);
     }
     // Dropped with this future, or with the answer's body.
     let once = Once(Client::new(caller, &endpoint.options.secret));
-    if let Some(refused) = denied(endpoint, &once.0, claims).await {
-        return refused;
-    }
     let stream = Stream::passing();
     if claims.method == LISTEN {
         endpoint.subscribed(&once.0, &stream);
     }
     running::run(endpoint, Arc::clone(&once.0), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
-        Beginning::Answer(line) => {
-            let status = modern::status(reply::error_code(&line, id));
-            answer::json(status, line.into())
-        }
+        Beginning::Answer(line) => match stream.denial() {
+            Some(denial) => endpoint.challenge.deny(&once.0.path, &denial, line.into()),
+            None => answer::json(modern::status(reply::error_code(&line, id)), line.into()),
+        },
         Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
-        Beginning::Events => answer::events(Events::of(stream, 0).holding(once)),
+        Beginning::Events => {
+            // A call goes on that began in time.
+            let until = caller.until.filter(|_| claims.method == LISTEN);
+            answer::events(Events::of(stream, 0).until(until).holding(once))
+        }
     }
 }
 
-/// The refusal of a call that its principal may not make. Calls in a batch are refused one by one.
-async fn denied(endpoint: &Endpoint, client: &Arc<Client>, claims: &Claims) -> Option<Answer> {
-    let name = claims.subject.clone().filter(|_| claims.method == "tools/call")?;
-    if !client.session.has_access_rules() {
-        return None;
+/// Leaves a line in the audit of a call that is refused before anything runs it.
+fn record_refused(endpoint: &Endpoint, caller: &Caller, claims: &Claims) {
+    if claims.method != CALL {
+        return;
     }
-    let asked = Arc::clone(client);
-    // Plugins are read from disk.
-    let refuse = move || {
-        // What is recorded of it is written while calls run.
-        let ticker = asked.session.ticker();
+    let client = Client::new(caller, &endpoint.options.secret);
+    let name = claims.subject.clone();
+    // The first line opens files.
+    endpoint.handle.spawn_blocking(move || {
+        // It is written while calls run.
+        let ticker = client.session.ticker();
         let _awake = ticker.begin();
-        asked.session.refuse_by_access(&name)
-    };
-    let refused = endpoint.handle.spawn_blocking(refuse).await;
-    let denial = match refused {
-        Ok(denial) => denial?,
-        Err(error) => {
-            let error = RpcError::internal(format!("the rules of access cannot be read: {error}"));
-            return Some(answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error));
-        }
-    };
-    let error = RpcError::invalid_params(denial.why);
-    Some(endpoint.challenge.insufficient(&client.path, &denial.scopes, &error, claims.id()))
+        client.session.refuse_unread(name.as_deref());
+    });
 }
 
 /// A tool may want some of its arguments in headers, too.
@@ -168,7 +163,7 @@ async fn check_arguments(
     claims: &Claims,
     body: &[u8],
 ) -> Result<(), RpcError> {
-    let name = claims.subject.clone().filter(|_| claims.method == "tools/call");
+    let name = claims.subject.clone().filter(|_| claims.method == CALL);
     // Those that came with the program want none.
     let Some(name) = name.filter(|name| caller.served.workspace.registry().get(name).is_none()) else {
         return Ok(());
@@ -214,11 +209,11 @@ async fn legacy_answer(
     }
     let client = match client_of(endpoint, caller, headers).await {
         Ok(client) => client,
-        Err((status, error)) => return answer::error(status, claims.id(), &error),
+        Err((status, error)) => {
+            record_refused(endpoint, caller, claims);
+            return answer::error(status, claims.id(), &error);
+        }
     };
-    if let Some(refused) = denied(endpoint, &client, claims).await {
-        return refused;
-    }
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         let stream = Stream::passing();
         running::run(endpoint, client, body, Arc::clone(&stream));
@@ -240,7 +235,11 @@ async fn spoken(
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             client.forget_stream(number);
-            answer::json(StatusCode::OK, line.into())
+            // Calls in a batch are refused one by one.
+            match stream.denial().filter(|_| is_request) {
+                Some(denial) => endpoint.challenge.deny(&client.path, &denial, line.into()),
+                None => answer::json(StatusCode::OK, line.into()),
+            }
         }
         Beginning::Nothing => {
             client.forget_stream(number);
@@ -266,12 +265,19 @@ async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims,
         return answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error);
     };
     let is_error = claims.id().is_some_and(|id| reply::error_code(&line, id).is_some());
-    let mut answer =
-        answer::json(if is_error { StatusCode::BAD_REQUEST } else { StatusCode::OK }, line.into());
-    if !is_error && let Some(id) = session_id(endpoint, caller, &client, &bytes) {
-        answer.headers_mut().extend(id.parse().ok().map(|id| (SESSION, id)));
+    if is_error {
+        return answer::json(StatusCode::BAD_REQUEST, line.into());
     }
+    let Some(id) = session_id(endpoint, caller, &client, &bytes).and_then(|id| id.parse().ok()) else {
+        return answer::error(StatusCode::SERVICE_UNAVAILABLE, claims.id(), &too_many_sessions());
+    };
+    let mut answer = answer::json(StatusCode::OK, line.into());
+    answer.headers_mut().insert(SESSION, id);
     answer
+}
+
+fn too_many_sessions() -> RpcError {
+    RpcError::new(BUSY, "too many sessions are open; repeat it when some have ended")
 }
 
 fn session_id(endpoint: &Endpoint, caller: &Caller, client: &Arc<Client>, body: &[u8]) -> Option<String> {
@@ -311,10 +317,13 @@ pub(crate) async fn client_of(
             let (shared, caller) = (Arc::clone(endpoint), caller.clone());
             let begin =
                 move || shared.sessions.begin_anew(number, &handshake, &caller, &shared.options.secret);
-            endpoint.handle.spawn_blocking(begin).await.map_err(|error| {
-                let error = RpcError::internal(format!("the session cannot be begun anew: {error}"));
-                (StatusCode::INTERNAL_SERVER_ERROR, error)
-            })
+            match endpoint.handle.spawn_blocking(begin).await {
+                Ok(begun) => begun.ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, too_many_sessions())),
+                Err(error) => {
+                    let error = RpcError::internal(format!("the session cannot be begun anew: {error}"));
+                    Err((StatusCode::INTERNAL_SERVER_ERROR, error))
+                }
+            }
         }
         None => {
             let error =

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use scorpiox_rpc::{Incoming, Message};
 use scorpiox_server::{Reply, Step};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::endpoint::Endpoint;
-use crate::places::Places;
+use crate::places::{Held, Places};
 use crate::sessions::Client;
 use crate::stream::Stream;
 
 /// A body that was read, and the room that it takes.
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
-    pub(crate) room: OwnedSemaphorePermit,
+    pub(crate) room: Held,
 }
 
 /// Begins to run what a body says; what comes of it is said on `stream`, which ends with the answer. A subscription

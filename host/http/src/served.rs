@@ -22,6 +22,8 @@ pub(crate) struct Served {
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) principal: Arc<Principal>,
+    /// Until when it may, in seconds; always, if there is none.
+    pub(crate) until: Option<u64>,
     pub(crate) served: Arc<Served>,
 }
 

@@ -1,6 +1,6 @@
 //! The clients: those of one request, and those of a session.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -9,8 +9,10 @@ use parking_lot::Mutex;
 use scorpiox_rpc::Incoming;
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
+use sha2::{Digest as _, Sha256};
 
-use crate::ended::{Ended, now};
+use crate::ended::{End, Ended, OF_PRINCIPAL, now};
+use crate::places::PART;
 use crate::served::Caller;
 use crate::stream::Stream;
 use scorpiox_http_request::session_id::{Handshake, Number};
@@ -131,26 +133,32 @@ pub(crate) struct Sessions {
 
 struct Held {
     clients: BTreeMap<Number, Arc<Client>>,
+    /// How many are each principal's that has some.
+    of: HashMap<String, usize>,
+    /// Most that one principal has.
+    most: usize,
     ended: Ended,
     swept: Option<Instant>,
 }
 
 impl Sessions {
-    pub(crate) fn new(seal: Seal, ended: Ended) -> Self {
-        Self { seal, states: Mutex::new(Held { clients: BTreeMap::new(), ended, swept: None }) }
+    /// For one principal, or for several of whom none is to keep the others out.
+    pub(crate) fn new(seal: Seal, ended: Ended, are_many: bool) -> Self {
+        let most = MAX_HELD / if are_many { PART } else { 1 };
+        let (clients, of) = (BTreeMap::new(), HashMap::new());
+        Self { seal, states: Mutex::new(Held { clients, of, most, ended, swept: None }) }
     }
 
-    /// Keeps a client that has shaken hands; the id of its session.
+    /// Keeps a client that has shaken hands; the id of its session. None where too many are open.
     pub(crate) fn keep(
         &self,
         caller: &Caller,
         client: &Arc<Client>,
         handshake: &Handshake,
     ) -> Option<String> {
-        let mut number = Number::default();
-        getrandom::fill(&mut number).ok()?;
+        let number = number_for(&client.principal)?;
         let id = handshake.id(&number, &self.seal, &caller.binding())?;
-        self.hold(number, Arc::clone(client));
+        self.hold(number, Arc::clone(client))?;
         Some(id)
     }
 
@@ -166,14 +174,14 @@ impl Sessions {
         Some(Found::Held(Arc::clone(client)))
     }
 
-    /// Begins a session anew, after a restart. Reads what a handshake reads.
+    /// Begins a session anew, after a restart. Reads what a handshake reads. None where too many are open.
     pub(crate) fn begin_anew(
         &self,
         number: Number,
         handshake: &Handshake,
         caller: &Caller,
         secret: &Secret,
-    ) -> Arc<Client> {
+    ) -> Option<Arc<Client>> {
         let client = Client::new(caller, secret);
         for message in [handshake.message(), READY.to_owned()] {
             let reply: scorpiox_server::Reply = client.notices.clone();
@@ -186,19 +194,19 @@ impl Sessions {
         self.hold(number, client)
     }
 
-    /// Ends the session of that id; whether there was one.
-    pub(crate) fn end(&self, caller: &Caller, id: &str) -> io::Result<bool> {
+    /// Ends the session of that id.
+    pub(crate) fn end(&self, caller: &Caller, id: &str) -> io::Result<End> {
         let Some((number, _)) = Handshake::opened(id, &self.seal, &caller.binding(), now()) else {
-            return Ok(false);
+            return Ok(End::WasNotThere);
         };
         let mut held = self.states.lock();
-        let is_new = held.ended.insert(number)?;
-        let client = held.clients.remove(&number);
+        let end = held.ended.insert(number)?;
+        let client = held.remove(&number);
         drop(held);
         if let Some(client) = client {
             client.end();
         }
-        Ok(is_new)
+        Ok(end)
     }
 
     /// All that are held.
@@ -206,11 +214,11 @@ impl Sessions {
         self.states.lock().clients.values().cloned().collect()
     }
 
-    /// Holds a client; of two that were begun for one id, the first one.
-    fn hold(&self, number: Number, client: Arc<Client>) -> Arc<Client> {
+    /// Holds a client; of two that were begun for one id, the first one. None where too many are open.
+    fn hold(&self, number: Number, client: Arc<Client>) -> Option<Arc<Client>> {
         let mut held = self.states.lock();
-        let let_go = held.sweep();
-        let client = Arc::clone(held.clients.entry(number).or_insert(client));
+        let let_go = held.sweep(&client.principal);
+        let client = held.add(number, client);
         drop(held);
         // Ending a session takes locks of its own.
         drop(let_go);
@@ -218,14 +226,52 @@ impl Sessions {
     }
 }
 
+/// A number that begins with what tells the principal: how many it ended is known by that.
+fn number_for(principal: &str) -> Option<Number> {
+    let mut number = Number::default();
+    let (of, own) = number.split_at_mut(OF_PRINCIPAL);
+    of.copy_from_slice(&Sha256::digest(principal)[..OF_PRINCIPAL]);
+    getrandom::fill(own).ok()?;
+    Some(number)
+}
+
 const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 impl Held {
-    /// Lets go of those that nobody uses.
-    fn sweep(&mut self) -> Vec<Arc<Client>> {
+    fn add(&mut self, number: Number, client: Arc<Client>) -> Option<Arc<Client>> {
+        if let Some(first) = self.clients.get(&number) {
+            return Some(Arc::clone(first));
+        }
+        if self.clients.len() >= MAX_HELD || self.count(&client.principal) >= self.most {
+            return None;
+        }
+        *self.of.entry(client.principal.clone()).or_default() += 1;
+        self.clients.insert(number, Arc::clone(&client));
+        Some(client)
+    }
+
+    fn remove(&mut self, number: &Number) -> Option<Arc<Client>> {
+        let client = self.clients.remove(number)?;
+        if let Some(count) = self.of.get_mut(&client.principal) {
+            *count -= 1;
+            if *count == 0 {
+                self.of.remove(&client.principal);
+            }
+        }
+        Some(client)
+    }
+
+    fn count(&self, principal: &str) -> usize {
+        self.of.get(principal).copied().unwrap_or_default()
+    }
+
+    /// Lets go of those that nobody uses, before one more of a principal.
+    fn sweep(&mut self, principal: &str) -> Vec<Arc<Client>> {
         let now = Instant::now();
         let is_full = self.clients.len() >= MAX_HELD;
-        if !is_full && self.swept.is_some_and(|swept| now - swept < IDLE_TIME / 10) {
+        let has_most = self.count(principal) >= self.most;
+        let makes_room = |client: &Client| is_full || has_most && client.principal == principal;
+        if !is_full && !has_most && self.swept.is_some_and(|swept| now - swept < IDLE_TIME / 10) {
             return Vec::new();
         }
         self.swept = Some(now);
@@ -233,9 +279,11 @@ impl Held {
         let idle: Vec<_> = self
             .clients
             .iter()
-            .filter(|(_, client)| is_idle(client) && (is_full || now - *client.used.lock() > IDLE_TIME))
+            .filter(|(_, client)| {
+                is_idle(client) && (makes_room(client) || now - *client.used.lock() > IDLE_TIME)
+            })
             .map(|(number, _)| *number)
             .collect();
-        idle.iter().filter_map(|number| self.clients.remove(number)).collect()
+        idle.iter().filter_map(|number| self.remove(number)).collect()
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use scorpiox_access::AccessDenial;
 use scorpiox_server::Channel;
 use tokio::time::timeout;
 
@@ -34,6 +35,8 @@ struct State {
     has_ended: bool,
     /// Only the answer was said, and nothing before it.
     is_answer_alone: bool,
+    /// What the answer refuses, where that is a matter of who asks.
+    denial: Option<AccessDenial>,
     /// The number of the first event that no reader has had.
     unread: u64,
     /// Counts readers: of two, the later one goes on.
@@ -85,6 +88,11 @@ impl Stream {
     /// Whether nothing follows.
     pub(crate) fn has_ended(&self) -> bool {
         self.state.lock().has_ended
+    }
+
+    /// Why the answer refuses a call that its principal may not make, if it does.
+    pub(crate) fn denial(&self) -> Option<AccessDenial> {
+        self.state.lock().denial.take()
     }
 
     /// The number of the first event that no reader has had.
@@ -188,5 +196,9 @@ impl Channel for Stream {
 
     fn send_later(&self, line: &[u8]) {
         self.send(line);
+    }
+
+    fn denies(&self, denial: AccessDenial) {
+        self.state.lock().denial = Some(denial);
     }
 }

@@ -54,10 +54,12 @@ const MOST_QUIET_TIMES: u32 = 10;
 #[derive(Debug, Default)]
 pub(crate) struct KnownLists {
     known: Mutex<PerList<Known>>,
+    /// What plugins had when it was looked last, and what was there of it for the client: digests of both.
+    own: Mutex<Option<(PerList<u64>, PerList<u64>)>>,
     stirred: AtomicBool,
 }
 
-/// Digests of what all plugins have of a list.
+/// Digests of what plugins have of a list for the client.
 #[derive(Debug, Default, Clone, Copy)]
 struct Known {
     /// What the client was told last.
@@ -103,6 +105,15 @@ impl KnownLists {
         })
     }
 
+    /// What of all that plugins have is there for the client, which is found out where that is not known yet.
+    pub(crate) fn own(&self, all: PerList<u64>, find: impl FnOnce() -> PerList<u64>) -> PerList<u64> {
+        let mut own = self.own.lock();
+        match *own {
+            Some((of, known)) if of == all => known,
+            _ => own.insert((all, find())).1,
+        }
+    }
+
     /// Whether the client was given a list.
     pub(crate) fn knows(&self, list: List) -> bool {
         self.lock()[list as usize].told.is_some()
@@ -118,14 +129,33 @@ impl KnownLists {
     }
 }
 
-/// A digest of the tools of plugins that are on, with the names that clients know them by.
-pub(crate) fn tools_digest(
-    workspace: &Workspace,
-    tools: &[Arc<Tool>],
+/// What plugins have.
+pub(crate) struct Offered {
+    pub(crate) tools: Vec<Arc<Tool>>,
+    /// Names of tools without their plugins'.
+    pub(crate) plain: BTreeMap<String, String>,
+    pub(crate) offerings: Vec<Arc<Offering>>,
+}
+
+impl Offered {
+    fn of(workspace: &Workspace) -> Self {
+        let (tools, offerings) = (workspace.plugins.tools(), workspace.plugins.offerings());
+        Self { tools, plain: workspace.plain_names(), offerings }
+    }
+
+    fn digests(&self) -> PerList<u64> {
+        let Self { tools, plain, offerings } = self;
+        [tools_digest(tools, plain), prompts_digest(offerings, |_| true), resources_digest(offerings)]
+    }
+}
+
+/// A digest of tools of plugins, with the names that clients know them by.
+pub(crate) fn tools_digest<'a>(
+    tools: impl IntoIterator<Item = &'a Arc<Tool>>,
     plain: &BTreeMap<String, String>,
 ) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for tool in tools.iter().filter(|tool| workspace.is_on(tool)) {
+    for tool in tools {
         if let Kind::Plugin { listed, .. } = &tool.kind {
             (listed, plain.get(&*tool.name)).hash(&mut hasher);
         }
@@ -133,32 +163,28 @@ pub(crate) fn tools_digest(
     hasher.finish()
 }
 
-/// A digest of the prompts of plugins.
-pub(crate) fn prompts_digest(offerings: &[Arc<Offering>]) -> u64 {
+/// A digest of those prompts of plugins whose names are open.
+pub(crate) fn prompts_digest(offerings: &[Arc<Offering>], is_open: impl Fn(&str) -> bool) -> u64 {
     let mut hasher = DefaultHasher::new();
     for served in offerings.iter().map(|offering| &offering.served) {
         for prompt in served.prompts() {
-            (served.full_name(prompt), served.plain_name(prompt), prompt).hash(&mut hasher);
+            let name = served.full_name(prompt);
+            if is_open(&name) {
+                (name, served.plain_name(prompt), prompt).hash(&mut hasher);
+            }
         }
     }
     hasher.finish()
 }
 
 /// A digest of the resources and templates of plugins.
-pub(crate) fn resources_digest(offerings: &[Arc<Offering>]) -> u64 {
+pub(crate) fn resources_digest<'a>(offerings: impl IntoIterator<Item = &'a Arc<Offering>>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for served in offerings.iter().map(|offering| &offering.served) {
+    for served in offerings.into_iter().map(|offering| &offering.served) {
         served.resources().for_each(|resource| resource.hash(&mut hasher));
         served.templates().for_each(|template| template.hash(&mut hasher));
     }
     hasher.finish()
-}
-
-/// Digests of all that plugins have.
-fn digests(workspace: &Workspace) -> PerList<u64> {
-    let (tools, offerings) = (workspace.plugins.tools(), workspace.plugins.offerings());
-    let tools = tools_digest(workspace, &tools, &workspace.plain_names());
-    [tools, prompts_digest(&offerings), resources_digest(&offerings)]
 }
 
 impl Workspace {
@@ -178,9 +204,9 @@ fn start(workspace: &Arc<Workspace>) -> io::Result<SyncSender<()>> {
 
 fn watch(workspace: &Workspace, bell: &Receiver<()>) {
     let mut last = None;
-    while let Some(seen) = settled(workspace, last, bell) {
+    while let Some((seen, offered)) = settled(workspace, last, bell) {
         last = Some(seen);
-        workspace.sessions().iter().for_each(|session| session.saw_lists(seen));
+        workspace.sessions().iter().for_each(|session| session.saw_lists(seen, &offered));
         if wait(bell, LOOK_TIME) == Woken::End {
             return;
         }
@@ -188,17 +214,25 @@ fn watch(workspace: &Workspace, bell: &Receiver<()>) {
 }
 
 /// What plugins have, once it stays so, or is what was seen last; nothing when the server ends.
-fn settled(workspace: &Workspace, last: Option<PerList<u64>>, bell: &Receiver<()>) -> Option<PerList<u64>> {
-    let mut seen = digests(workspace);
+fn settled(
+    workspace: &Workspace,
+    last: Option<PerList<u64>>,
+    bell: &Receiver<()>,
+) -> Option<(PerList<u64>, Offered)> {
+    let look = || {
+        let offered = Offered::of(workspace);
+        (offered.digests(), offered)
+    };
+    let mut seen = look();
     for _ in 0..MOST_QUIET_TIMES {
-        if last == Some(seen) {
+        if last == Some(seen.0) {
             break;
         }
         if wait(bell, QUIET_TIME) == Woken::End {
             return None;
         }
-        let now = digests(workspace);
-        if now == seen {
+        let now = look();
+        if now.0 == seen.0 {
             break;
         }
         seen = now;

@@ -45,6 +45,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return Err(unknown_tool(scope, &name, absence));
     };
     if let Some(denial) = scope.session.denial(&tool.name) {
+        scope.reply.denies(denial.clone());
         let absence = Absence::Denied(denial);
         absence.record(scope.session, scope.request, &name, arguments);
         return Err(unknown_tool(scope, &name, absence));
@@ -151,7 +152,11 @@ impl Absence {
         let prefix = scope::prefix(workspace, request);
         let bare = prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
         let closed = workspace.closed_by_policy(bare).filter(|_| workspace.knows(bare));
-        let not_there = || [name, bare].into_iter().find_map(|name| workspace.plugins.why_not(name));
+        // Who may not call a plugin's tools learns nothing of it.
+        let not_there = || {
+            let mut open = [name, bare].into_iter().filter(|name| session.denial(name).is_none());
+            open.find_map(|name| workspace.plugins.why_not(name))
+        };
         closed.map(Self::Closed).or_else(|| not_there().map(Self::NotThere)).unwrap_or(Self::Unknown)
     }
 

@@ -15,7 +15,7 @@ use scorpiox_store::{Message, Store};
 use super::app::{App, Ticked};
 use super::callback_clock::CallbackClock;
 use super::deliveries::Deliveries;
-use super::list_changed::PerList;
+use super::list_changed::{Offered, PerList};
 use super::plugin_watch::PluginWatch;
 use super::session::Transport;
 use scorpiox_capabilities::ask::Prompter;
@@ -58,9 +58,9 @@ pub(crate) trait Connected: Send + Sync {
     fn tell_callback(&self, message: &Message);
     /// Whether the client wants to know of changed lists.
     fn needs_news(&self) -> bool;
-    /// Tells the client, if it wants to know, which lists of plugins are others than it knows: `seen` are their
-    /// digests.
-    fn saw_lists(&self, seen: PerList<u64>);
+    /// Tells the client, if it wants to know, which lists of plugins are others than it knows: `seen` are digests of
+    /// what all `offered`.
+    fn saw_lists(&self, seen: PerList<u64>, offered: &Offered);
     /// Tells the client, if it wants to know, that a list has changed.
     fn tell_list_changed(&self, list: List);
     /// Tells the client, if it subscribed to it, that a resource has changed.

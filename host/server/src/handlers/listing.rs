@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::Workspace;
-use crate::list_changed::tools_digest;
 use crate::scope::{Answer, Scope};
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::notices;
@@ -104,7 +103,7 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
 fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
     let tools = scope.workspace().tools();
     let plain = scope.workspace().plain_names();
-    let digest = tools_digest(scope.workspace(), &tools, &plain);
+    let digest = scope.session.tools_digest(&tools, &plain);
     scope.session.list_changed.listed(notices::List::Tools, digest);
     let on = tools.iter().filter(|tool| scope.session.is_open(tool));
     // Looked up once, for all tools that depend on it.

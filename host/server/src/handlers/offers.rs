@@ -120,7 +120,9 @@ pub(super) fn no_resource(scope: &Scope<'_>, uri: &str) -> RpcError {
 
 /// Reads a resource of a plugin.
 pub(super) fn read(scope: &Scope<'_>, uri: &str) -> Answer {
-    let Some(offering) = scope.session.offering_at(uri) else { return Err(no_resource(scope, uri)) };
+    let Some(offering) = scope.session.offering_at(uri, Some(&scope.uses)) else {
+        return Err(no_resource(scope, uri));
+    };
     note(scope, &offering);
     let client = Client::of(scope, "resources/read", uri, Unmarked::Taken)?;
     let component = &offering.component;
@@ -245,7 +247,7 @@ fn completions(
 /// `resources/subscribe`, in the revisions that have it.
 pub(crate) fn subscribe(scope: &Scope<'_>) -> Answer {
     let uri = scope.request.params.required::<Text<'_>>("uri", "a resource's address")?.0.into_owned();
-    if scope.session.offering_at(&uri).is_none() {
+    if scope.session.offering_at(&uri, None).is_none() {
         return Err(no_resource(scope, &uri));
     }
     scope.session.watched.add(uri).map_err(RpcError::invalid_request)?;

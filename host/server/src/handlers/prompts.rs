@@ -12,7 +12,6 @@ use serde_json::json;
 use super::offers;
 use crate::client::{Client, Unmarked};
 use crate::component_call::Invocation;
-use crate::list_changed::prompts_digest;
 use crate::scope::{Answer, Scope};
 use crate::tool_call;
 use crate::workspace::UNBOUND_CHARS;
@@ -54,7 +53,7 @@ enum Listed {
 pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     let revision = scope.request.revision;
     let offerings = scope.session.offerings();
-    scope.session.list_changed.listed(List::Prompts, prompts_digest(&offerings));
+    scope.session.list_changed.listed(List::Prompts, scope.session.prompts_digest(&offerings));
     let skills = skills(scope)?;
     let names: BTreeSet<_> = skills.iter().map(|skill| skill.name.clone()).collect();
     let of_skills = skills.into_iter().filter(|skill| skill.for_people).map(|skill| {

@@ -5,7 +5,7 @@ use scorpiox_store::Message;
 use serde_json::json;
 
 use super::Session;
-use crate::list_changed::{LISTS, PerList, notification};
+use crate::list_changed::{LISTS, Offered, PerList, notification};
 use crate::subscriptions::RESOURCE_UPDATED;
 use crate::workspace::Connected;
 use scorpiox_capabilities::notices::List;
@@ -42,7 +42,8 @@ impl Connected for Session {
         self.takes_notifications() && self.list_changed.knows_a_list() || self.subscriptions.want_any()
     }
 
-    fn saw_lists(&self, seen: PerList<u64>) {
+    fn saw_lists(&self, seen: PerList<u64>, offered: &Offered) {
+        let seen = self.list_changed.own(seen, || self.digests(offered));
         let takes_all = self.takes_notifications();
         let wanted = LISTS.map(|list| takes_all || self.subscriptions.want(list));
         let news = self.list_changed.saw(seen, wanted);

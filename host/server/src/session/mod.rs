@@ -22,8 +22,9 @@ use super::inflight::InFlight;
 use super::list_changed::KnownLists;
 use super::outgoing::Outgoing;
 use super::reply::Reply;
-use super::request::Request;
+use super::request::{CALL, Request};
 use super::subscriptions::Subscriptions;
+use super::tool_call::INVALID;
 use super::workspace::Workspace;
 pub use facts::Facts;
 use names::Names;
@@ -184,6 +185,12 @@ impl Session {
     ) {
         let client = request.and_then(|request| self.client_name(request));
         self.workspace.records.refuse(client, name, arguments, why, uses);
+    }
+
+    /// Records a call that its transport refuses: nothing of it but the name is looked at.
+    pub fn refuse_unread(&self, name: Option<&str>) {
+        let uses = Uses::default();
+        self.workspace.records.refuse(self.names.known(), name.unwrap_or(CALL), None, INVALID, &uses);
     }
 
     /// Whether results of built-in tools carry data beside their text.
