@@ -110,12 +110,12 @@ async fn modern_answer(
             StatusCode::OK => StatusCode::BAD_REQUEST,
             status => status,
         };
-        record_refused(endpoint, caller, claims);
+        record_refused(endpoint, caller, claims).await;
         return answer::error(status, claims.id(), &error);
     }
     let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
     if let Err(error) = check_arguments(endpoint, caller, headers, claims, &body.bytes).await {
-        record_refused(endpoint, caller, claims);
+        record_refused(endpoint, caller, claims).await;
         return answer::error(StatusCode::BAD_REQUEST, Some(id), &error);
     }
     // Dropped with this future, or with the answer's body.
@@ -140,19 +140,22 @@ async fn modern_answer(
 }
 
 /// Leaves a line in the audit of a call that is refused before anything runs it.
-fn record_refused(endpoint: &Endpoint, caller: &Caller, claims: &Claims) {
+async fn record_refused(endpoint: &Endpoint, caller: &Caller, claims: &Claims) {
     if claims.method != CALL {
         return;
     }
     let client = Client::new(caller, &endpoint.options.secret);
     let name = claims.subject.clone();
     // The first line opens files.
-    endpoint.handle.spawn_blocking(move || {
+    let recorded = endpoint.handle.spawn_blocking(move || {
         // It is written while calls run.
         let ticker = client.session.ticker();
         let _awake = ticker.begin();
         client.session.refuse_unread(name.as_deref());
     });
+    if let Err(error) = recorded.await {
+        tracing::error!("a refused call is not recorded: {error}");
+    }
 }
 
 /// A tool may want some of its arguments in headers, too.
@@ -210,7 +213,7 @@ async fn legacy_answer(
     let client = match client_of(endpoint, caller, headers).await {
         Ok(client) => client,
         Err((status, error)) => {
-            record_refused(endpoint, caller, claims);
+            record_refused(endpoint, caller, claims).await;
             return answer::error(status, claims.id(), &error);
         }
     };

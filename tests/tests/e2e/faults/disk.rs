@@ -4,11 +4,13 @@
 //! size of files and an unprivileged user stand in; each test says which way it went.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, getuid, prlimit};
+use scorpiox_tests::http::HttpServer;
 use scorpiox_tests::program::{binary, unwrapped};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
@@ -192,6 +194,49 @@ fn a_disk_that_is_full_from_the_start_is_named_and_freed_space_is_used_without_a
         assert!(server.wait().0.success());
         assert_eq!(stored(&database(&disk.own_home())).tasks, kept, "{free} bytes free");
     }
+}
+
+#[test]
+fn a_full_disk_lets_no_session_end_that_would_come_back_and_loses_none() {
+    let Disk::Small { mount, ballast } = Disk::new(800 * 1024) else {
+        eprintln!("full disk over HTTP: not tried, since no file system can be mounted");
+        return;
+    };
+    let own_home = mount.path().join("own");
+    let program = Program::new().with("SCORPIOX_HOME", own_home.to_str().expect("UTF-8"));
+    let start = |program: &Program| {
+        let mut server = program.serve_http(0);
+        server.token = fs::read_to_string(own_home.join("http/token")).expect("a token").trim().to_owned();
+        server
+    };
+    let server = start(&program);
+    let session = server.session("2025-11-25", json!({}));
+    let call = |server: &HttpServer, text: &str| {
+        let params = json!({ "name": "TaskManager", "arguments": { "action": "create", "text": text } });
+        server.ask(&server.in_session(&session, 1, "tools/call", &params))
+    };
+    assert_eq!(call(&server, "before").json()["result"]["isError"], json!(false));
+    // What is left is taken, to the last byte.
+    let mut rest = fs::File::create(mount.path().join("rest")).expect("a file");
+    while rest.write(&[0; 4096]).is_ok_and(|written| written > 0) {}
+    let end = server.in_session(&session, 2, "ping", &json!({})).method("DELETE").body("");
+    let refused = server.ask(&end);
+    assert!(refused.status == 500 && refused.body.contains("could not be written"), "{refused:?}");
+    let list = server.in_session(&session, 3, "tools/list", &json!({}));
+    assert_eq!(server.ask(&list).status, 200, "it goes on");
+    let other = server.session("2025-11-25", json!({}));
+    assert!(!other.is_empty(), "a session needs no disk");
+    drop(server);
+    // Another start needs no space, either.
+    let server = start(&program);
+    assert_eq!(server.ask(&server.in_session(&session, 4, "tools/list", &json!({}))).status, 200);
+    let refused = call(&server, &"more ".repeat(400)).json();
+    assert!(refused["result"]["isError"] == true || refused["error"].is_object(), "{refused}");
+    fs::remove_file(mount.path().join("rest")).expect("it is there");
+    fs::remove_file(&ballast).expect("it is there");
+    assert_eq!(call(&server, "after").json()["result"]["isError"], json!(false));
+    let end = server.in_session(&session, 5, "ping", &json!({})).method("DELETE").body("");
+    assert_eq!((server.ask(&end).status, server.ask(&end).status), (204, 404));
 }
 
 /// A home that cannot be written, and how to run the program there.

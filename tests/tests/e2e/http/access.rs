@@ -1,5 +1,6 @@
 //! Tokens with names, and what each may call.
 
+use crate::plugins::{guest, install, source};
 use scorpiox_tests::Program;
 use scorpiox_tests::http::Response;
 use serde_json::{Value, json};
@@ -300,4 +301,72 @@ fn the_rule_that_decides_about_a_principal_is_explained() {
     let (code, said) = why(&["Bash", "--as", "bob"]);
     assert!(code == Some(1) && said.contains("scopes run"), "{said}");
     assert_eq!(why(&["Bash", "--as", "bob", "--scope", "run"]).0, Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_refused_call_is_recorded_with_the_client_and_whatever_it_was_called() {
+    let program = program(RULES).with("TOOL_PREFIX", "mine-");
+    let mut server = program.serve_http(0);
+    let info = json!({ "io.modelcontextprotocol/clientInfo": { "name": "tester", "version": "7" } });
+    let call = |name: &str| json!({ "name": name, "arguments": { "command": "true" }, "_meta": info });
+    for name in ["Bash", "mine-Bash"] {
+        let refused = server.shown(BOB).modern("tools/call", call(name));
+        assert_eq!(refused.status, 403, "{refused:?}");
+        let challenge = refused.header("www-authenticate").unwrap_or_default();
+        assert!(challenge.contains("scope=\"run\""), "{name}: {challenge}");
+    }
+    // Refused before anything runs it: a header that says something else, and a session that is none.
+    let other = server.modern("tools/call", call("TaskManager")).with("Mcp-Name", "PlanMode");
+    assert_eq!(server.shown(ANN).ask(other).status, 400);
+    let without = server.in_session("none", 1, "tools/call", &json!({ "name": "TaskManager" }));
+    assert_eq!(server.shown(BOB).ask(without).status, 404);
+    server.end();
+    let log = audit(&program);
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let by_rule: Vec<_> = lines.iter().filter(|line| line["fault"] == "policy").collect();
+    assert!(
+        by_rule.len() == 2 && by_rule.iter().all(|line| line["client"].to_string().contains("tester")),
+        "{lines:?}"
+    );
+    let unread: Vec<_> = lines.iter().filter(|line| line["fault"] == "bad-request").collect();
+    let who: Vec<_> = unread.iter().map(|line| (&line["tool"], &line["principal"])).collect();
+    assert_eq!(who, [(&json!("TaskManager"), &json!("ann")), (&json!("TaskManager"), &json!("bob"))]);
+}
+
+#[test]
+fn what_a_principal_may_not_have_is_no_news_to_it() {
+    let rules = "[access.ann]\nprincipals = [\"ann\"]\nallow = [\"*\"]\n\
+                 [access.all]\nallow = [\"TaskManager\", \"SetCallback\"]\n";
+    let program = program(rules);
+    let component = std::fs::read(guest("kinds")).expect("the component");
+    let source = source(&program, "kinds", "", &component);
+    let server = program.serve_http(0);
+    let opened = [ANN, BOB].map(|token| {
+        let asker = server.shown(token);
+        let id = initialized(&asker.ask(server.post(&initialize("2025-11-25"))));
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        asker.ask(server.post(&ready).with("Mcp-Session-Id", &id));
+        assert_eq!(asker.ask(server.in_session(&id, 1, "tools/list", &json!({}))).status, 200);
+        let mut listening = server.connect();
+        let listen = server.listen(&id).with("Authorization", &format!("Bearer {token}"));
+        listening.send(&listen.bytes());
+        assert_eq!(listening.head().status, 200);
+        listening
+    });
+    let [mut ann, mut bob] = opened;
+    install(&program, &source);
+    let told = ann.message().expect("a message");
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+    // The next word that both get is of a callback.
+    let timer = json!({ "action": "set", "message": "tea", "delay_seconds": 1, "repeat_count": 1 });
+    server.shown(BOB).text("SetCallback", timer);
+    let told = bob.message().expect("a message");
+    assert!(told.to_string().contains("tea"), "{told}");
+    // Nor does it learn of one that waits for approval.
+    let (status, _, said) = program.run(&["plugin", "deny", "kinds"]);
+    assert!(status.success(), "{said}");
+    let why = |token: &str| server.shown(token).modern("tools/call", json!({ "name": "kinds.sum" })).body;
+    assert!(why(ANN).contains("denied by the user"), "{}", why(ANN));
+    assert!(why(BOB).contains("is not known"), "{}", why(BOB));
 }

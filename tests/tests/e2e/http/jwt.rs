@@ -257,3 +257,32 @@ fn without_keys_nobody_is_let_in() {
     let (status, _, said) = broken.run(&["serve", "--http", "127.0.0.1:0"]);
     assert!(!status.success() && said.contains("/nowhere/jwks.json"), "{said}");
 }
+
+#[test]
+fn what_is_listened_to_ends_with_the_token() {
+    let key = Key::new("one");
+    let program = Program::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = dunce::canonicalize(folder.path()).expect("a folder").join("jwks.json");
+    std::fs::write(&path, Key::set(&[&key])).expect("written");
+    let policy = format!(
+        "version = 1\n[http]\nurl = \"{URL}\"\n[http.auth]\nkind = \"jwt\"\nissuer = \"{ISSUER}\"\naudiences = [\"{URL}\"]\njwks_file = {}\n\
+         clock_skew = 0\n",
+        json!(path)
+    );
+    program.put("home/.scorpiox/policy.toml", policy);
+    let server = program.serve_http(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_secs();
+    let token = key.token(|claims| claims["exp"] = json!(now + 3));
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    let listen =
+        server.modern("subscriptions/listen", listen).with("Authorization", &format!("Bearer {token}"));
+    let mut listening = server.connect();
+    listening.send(&listen.bytes());
+    assert_eq!(listening.head().status, 200);
+    let begun = Instant::now();
+    while listening.event().is_some() {}
+    let took = begun.elapsed();
+    assert!((Duration::from_millis(500)..Duration::from_secs(10)).contains(&took), "{took:?}");
+    assert_eq!(server.shown(&token).modern("server/discover", json!({})).status, 401);
+}

@@ -103,3 +103,31 @@ fn a_folder_that_is_not_there_is_said_at_the_start() {
     let (status, _, said) = program.run(&["serve", "--http", "127.0.0.1:0"]);
     assert!(!status.success() && said.contains("/nowhere/web") && said.contains("[workspace.web]"), "{said}");
 }
+
+#[cfg(unix)]
+#[test]
+fn commands_and_callbacks_of_one_workspace_are_not_there_in_another() {
+    let program = program();
+    let server = program.serve_http(0);
+    let at = |path: &str, tool: &str, arguments: Value| call(&server, BOB, path, tool, arguments).1;
+    let started = at("/w/web/mcp", "BackgroundBash", json!({ "command": "pwd; sleep 600" }));
+    assert!(started.contains("task 1"), "{started}");
+    let timer = json!({ "action": "set", "message": "of web", "delay_seconds": 600, "repeat_count": 1 });
+    at("/w/web/mcp", "SetCallback", timer);
+    for (path, is_there) in [("/w/web/mcp", true), ("/w/docs/mcp", false)] {
+        let listed = at(path, "ListBgTasks", json!({}));
+        assert_eq!(listed.contains("sleep 600"), is_there, "{path}: {listed}");
+        let callbacks = at(path, "SetCallback", json!({ "action": "list" }));
+        assert_eq!(callbacks.contains("of web"), is_there, "{path}: {callbacks}");
+    }
+    for tool in ["ReadBgOutput", "KillBgTask"] {
+        let answer = at("/w/docs/mcp", tool, json!({ "task_id": 1 }));
+        assert!(answer.contains("no task 1") || answer.contains("no background tasks"), "{tool}: {answer}");
+    }
+    // A number that both have is of each one's own.
+    assert!(at("/w/docs/mcp", "BackgroundBash", json!({ "command": "pwd; sleep 601" })).contains("task 1"));
+    let read = at("/w/docs/mcp", "ReadBgOutput", json!({ "task_id": 1 }));
+    assert!(read.contains("docs") && !read.contains("/web"), "{read}");
+    at("/w/docs/mcp", "KillBgTask", json!({ "task_id": 1 }));
+    assert!(at("/w/web/mcp", "ListBgTasks", json!({})).contains("running"));
+}
