@@ -1,4 +1,4 @@
-//! Threads that have a name.
+//! Threads that have a name, and what they do while they wait.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
@@ -20,4 +20,10 @@ pub fn start_small<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     Builder::new().name(name.into()).stack_size(SMALL_STACK).spawn(body)
+}
+
+/// Waits for something that takes its time. A thread of an async runtime gives its other tasks to another one meanwhile:
+/// among them may be what is waited for, or what ends the wait.
+pub fn wait<T>(waiting: impl FnOnce() -> T) -> T {
+    tokio::task::block_in_place(waiting)
 }

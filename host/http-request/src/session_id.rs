@@ -104,8 +104,12 @@ impl Handshake {
         let content = seal.open(id, &bound_to.each_ref().map(String::as_str))?;
         let (number, handshake) = content.split_first_chunk::<NUMBER_BYTES>()?;
         let handshake: Self = serde_json::from_slice(handshake).ok()?;
-        let age = now.saturating_sub(handshake.begun);
-        (age < LIFETIME.as_secs()).then_some((*number, handshake))
+        (now < handshake.until()).then_some((*number, handshake))
+    }
+
+    /// Until when an id is good, in seconds.
+    pub fn until(&self) -> u64 {
+        self.begun.saturating_add(LIFETIME.as_secs())
     }
 }
 

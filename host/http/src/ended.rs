@@ -1,7 +1,7 @@
 //! Sessions that their clients ended: ids that are sealed, and good no more.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,6 +29,8 @@ pub(crate) struct Ended {
     numbers: BTreeMap<Number, u64>,
     path: PathBuf,
     file: File,
+    /// What tells it from one that takes its place.
+    identity: (u64, u64),
     /// How long the file was when it was read last.
     seen: u64,
     /// Where its last line began then: that may not have been whole.
@@ -51,17 +53,18 @@ impl Ended {
             Err(error) => return Err(error),
         }
         let file = opened(path)?;
+        let identity = identity(&file.metadata()?);
         let mut ended = Self {
             numbers: BTreeMap::new(),
             path: path.to_owned(),
             file,
+            identity,
             seen: 0,
             from: 0,
             most: MAX_OF_PRINCIPAL,
         };
         // Nobody adds to a file that is about to be replaced.
-        ended.file.lock()?;
-        ended.read_news()?;
+        ended.lock_newest(File::lock)?;
         let oldest = now().saturating_sub(LIFETIME.as_secs());
         let all = ended.numbers.len();
         ended.numbers.retain(|_, when| *when >= oldest);
@@ -73,7 +76,7 @@ impl Ended {
             match private::write(path, lines) {
                 // Windows refuses while another server has it open: the file stays as long as it is.
                 Err(error) => tracing::debug!("{}: {error}", path.display()),
-                Ok(()) => ended.reopen_if_replaced()?,
+                Ok(()) => ended.read_news()?,
             }
         }
         ended.file.unlock()?;
@@ -82,7 +85,7 @@ impl Ended {
 
     /// Whether one has ended, here or in another process. What cannot be read may say so: then it has.
     pub(crate) fn contains(&mut self, number: &Number) -> bool {
-        let read = self.reopen_if_replaced().and_then(|()| self.read_news());
+        let read = self.read_news();
         if let Err(error) = &read {
             tracing::error!("ended sessions cannot be read: {}: {error}", self.path.display());
         }
@@ -91,13 +94,8 @@ impl Ended {
 
     /// Adds one. It is there after a restart, too, when this has returned.
     pub(crate) fn insert(&mut self, number: Number) -> io::Result<End> {
-        self.file.lock_shared()?;
-        // Another process may have replaced it before.
-        while self.is_replaced()? {
-            self.reopen_if_replaced()?;
-            self.file.lock_shared()?;
-        }
-        let added = self.read_news().and_then(|()| {
+        self.lock_newest(File::lock_shared)?;
+        let added = (|| {
             if self.numbers.contains_key(&number) {
                 return Ok(End::WasNotThere);
             }
@@ -108,9 +106,25 @@ impl Ended {
             self.file.write_all(line(&number, when).as_bytes())?;
             self.numbers.insert(number, when);
             Ok(End::Ended)
-        });
+        })();
         self.file.unlock()?;
         added
+    }
+
+    /// Locks the file that has the name now, whose news are read then.
+    fn lock_newest(&mut self, lock: fn(&File) -> io::Result<()>) -> io::Result<()> {
+        loop {
+            lock(&self.file)?;
+            let locked = self.identity;
+            if let Err(error) = self.read_news() {
+                self.file.unlock()?;
+                return Err(error);
+            }
+            // Another process may have replaced it before.
+            if self.identity == locked {
+                return Ok(());
+            }
+        }
     }
 
     /// Whether there is no room for one more of its principal.
@@ -127,9 +141,17 @@ impl Ended {
         has(self)
     }
 
-    /// Reads what was added since. A line that was not written whole says nothing.
+    /// Reads what was added since, here or to another file that has its name now. A line that was not written whole says
+    /// nothing.
     fn read_news(&mut self) -> io::Result<()> {
-        let length = self.file.metadata()?.len();
+        // One look says both: the system gives the number of a file that is open to no other.
+        let about = self.path.metadata()?;
+        if identity(&about) != self.identity {
+            self.file = opened(&self.path)?;
+            self.identity = identity(&self.file.metadata()?);
+            (self.seen, self.from) = (0, 0);
+        }
+        let length = about.len();
         if length == self.seen {
             return Ok(());
         }
@@ -141,29 +163,19 @@ impl Ended {
         (self.seen, self.from) = (length, self.from + last as u64);
         Ok(())
     }
+}
 
-    fn reopen_if_replaced(&mut self) -> io::Result<()> {
-        if self.is_replaced()? {
-            self.file = opened(&self.path)?;
-            (self.seen, self.from) = (0, 0);
-        }
-        Ok(())
-    }
+/// What tells a file from others.
+#[cfg(unix)]
+fn identity(about: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (about.dev(), about.ino())
+}
 
-    /// Whether another file has its name.
-    #[cfg(unix)]
-    fn is_replaced(&self) -> io::Result<bool> {
-        use std::os::unix::fs::MetadataExt as _;
-        let (named, open) = (self.path.metadata()?, self.file.metadata()?);
-        Ok((named.dev(), named.ino()) != (open.dev(), open.ino()))
-    }
-
-    /// A file that is open cannot be replaced.
-    #[cfg(windows)]
-    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "as on other systems")]
-    fn is_replaced(&self) -> io::Result<bool> {
-        Ok(false)
-    }
+/// A file that is open cannot be replaced.
+#[cfg(windows)]
+fn identity(_: &Metadata) -> (u64, u64) {
+    (0, 0)
 }
 
 fn opened(path: &Path) -> io::Result<File> {

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -18,7 +20,7 @@ use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::Workspace;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Handle;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
@@ -35,6 +37,8 @@ use crate::served::AllServed;
 use crate::sessions::Sessions;
 use crate::tls::Certificate;
 
+/// Most threads that look after connections.
+const MAX_THREADS: usize = 8;
 /// Most connections at once.
 const MAX_CONNECTIONS: usize = 16_384;
 /// How long a connection may be without a request: longer than the pools of proxies keep one, so that it is they who end it.
@@ -56,7 +60,7 @@ pub struct Server {
     address: SocketAddr,
     token: Option<PathBuf>,
     is_secure: bool,
-    handle: Handle,
+    runtime: Runtime,
     ending: watch::Sender<bool>,
     connections: Arc<Semaphore>,
 }
@@ -78,7 +82,13 @@ impl Server {
         let fetching = first.app().async_runtime();
         let callers = Callers::of(&policy.http, &files, |jwt| Issuer::new(jwt, fetching))?;
         let certificate = policy.http.tls.as_ref().map(|tls| Certificate::read(&tls.value)).transpose()?;
-        let handle = first.app().async_handle().map_err(io::Error::other)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS))
+            .thread_name("http")
+            .enable_all()
+            .build()
+            .map_err(|error| io::Error::new(error.kind(), format!("no threads can be started: {error}")))?;
+        let handle = runtime.handle().clone();
         let listener = std::net::TcpListener::bind(address).map_err(|error| {
             io::Error::new(error.kind(), format!("{address} cannot be listened on: {error}"))
         })?;
@@ -117,7 +127,7 @@ impl Server {
         };
         let is_secure = door.certificate.is_some();
         handle.spawn(take(listener, door, is_ending));
-        Ok(Self { endpoint, address, token, is_secure, handle, ending, connections })
+        Ok(Self { endpoint, address, token, is_secure, runtime, ending, connections })
     }
 
     /// Where the token is that clients show, if the program made it.
@@ -144,7 +154,7 @@ impl Server {
             let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
             timeout(patience, self.connections.acquire_many(all)).await.is_ok()
         };
-        if !self.handle.block_on(all_gone) {
+        if !self.runtime.block_on(all_gone) {
             self.endpoint.sessions.all().iter().for_each(|client| client.session.stop_calls());
         }
         self.endpoint.sessions.all().iter().for_each(|client| client.end());

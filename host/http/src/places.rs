@@ -61,26 +61,40 @@ impl Places {
         }
     }
 
+    /// A place that is free.
+    pub(crate) fn try_enter<'a>(&'a self, principal: &'a str) -> Option<Place<'a>> {
+        let mut taken = self.taken.lock();
+        // Nobody overtakes those who wait.
+        let is_free = taken.waiting == 0 && !self.is_full(&taken, principal);
+        is_free.then(|| self.take(&mut taken, principal))
+    }
+
+    fn is_full(&self, taken: &Taken, principal: &str) -> bool {
+        taken.running >= MAX_RUNNING || taken.of(principal)[0] >= self.most[0]
+    }
+
+    fn take<'a>(&'a self, taken: &mut Taken, principal: &'a str) -> Place<'a> {
+        taken.running += 1;
+        taken.change(principal, |[running, _]| *running += 1);
+        Place { places: self, principal }
+    }
+
     /// Waits for a place; none where too many wait already.
     pub(crate) fn enter<'a>(&'a self, principal: &'a str) -> Option<Place<'a>> {
-        let [most_running, most_waiting] = self.most;
-        let is_full = |taken: &Taken| taken.running >= MAX_RUNNING || taken.of(principal)[0] >= most_running;
         let mut taken = self.taken.lock();
-        if is_full(&taken) {
-            if taken.waiting >= MAX_WAITING || taken.of(principal)[1] >= most_waiting {
+        if self.is_full(&taken, principal) {
+            if taken.waiting >= MAX_WAITING || taken.of(principal)[1] >= self.most[1] {
                 return None;
             }
             taken.waiting += 1;
             taken.change(principal, |[_, waiting]| *waiting += 1);
-            while is_full(&taken) {
+            while self.is_full(&taken, principal) {
                 self.freed.wait(&mut taken);
             }
             taken.waiting -= 1;
             taken.change(principal, |[_, waiting]| *waiting -= 1);
         }
-        taken.running += 1;
-        taken.change(principal, |[running, _]| *running += 1);
-        Some(Place { places: self, principal })
+        Some(self.take(&mut taken, principal))
     }
 }
 
@@ -192,10 +206,10 @@ mod tests {
             while places.taken.lock().waiting < MAX_WAITING {
                 thread::yield_now();
             }
-            assert!(places.enter("a").is_none());
+            assert!(places.enter("a").is_none() && places.try_enter("a").is_none());
             running.pop();
         });
-        assert!(places.enter("a").is_some());
+        assert!(places.try_enter("a").is_some());
     }
 
     #[test]

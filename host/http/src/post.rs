@@ -34,7 +34,7 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// An answer that takes longer begins as a stream: some clients give up on a connection that is silent.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-const CALL: &str = "tools/call";
+pub(crate) const CALL: &str = "tools/call";
 const LISTEN: &str = "subscriptions/listen";
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -124,10 +124,10 @@ async fn modern_answer(
     if claims.method == LISTEN {
         endpoint.subscribed(&once.0, &stream);
     }
-    running::run(endpoint, Arc::clone(&once.0), body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&once.0), Some(claims), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => match stream.denial() {
-            Some(denial) => endpoint.challenge.deny(&once.0.path, &denial, line.into()),
+            Some(denial) => endpoint.challenge.deny(&once.0.path(), &denial, line.into()),
             None => answer::json(modern::status(reply::error_code(&line, id)), line.into()),
         },
         Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
@@ -219,7 +219,7 @@ async fn legacy_answer(
     };
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         let stream = Stream::passing();
-        running::run(endpoint, client, body, Arc::clone(&stream));
+        running::run(endpoint, client, None, body, Arc::clone(&stream));
         return answer::empty(StatusCode::ACCEPTED);
     }
     spoken(endpoint, client, Some(claims), body).await
@@ -234,13 +234,13 @@ async fn spoken(
 ) -> Answer {
     let is_request = claims.is_some_and(|claims| claims.id().is_some());
     let (number, stream) = client.keep_stream();
-    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&client), claims, body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             client.forget_stream(number);
             // Calls in a batch are refused one by one.
             match stream.denial().filter(|_| is_request) {
-                Some(denial) => endpoint.challenge.deny(&client.path, &denial, line.into()),
+                Some(denial) => endpoint.challenge.deny(&client.path(), &denial, line.into()),
                 None => answer::json(StatusCode::OK, line.into()),
             }
         }
@@ -262,7 +262,7 @@ async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims,
     let client = Client::new(caller, &endpoint.options.secret);
     let stream = Stream::passing();
     let bytes = body.bytes.clone();
-    running::run(endpoint, Arc::clone(&client), body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&client), None, body, Arc::clone(&stream));
     let Beginning::Answer(line) = stream.beginning(BODY_TIME).await else {
         let error = RpcError::internal("the handshake took too long");
         return answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error);
@@ -317,9 +317,9 @@ pub(crate) async fn client_of(
     match endpoint.sessions.find(caller, id) {
         Some(Found::Held(client)) => Ok(client),
         Some(Found::Away(number, handshake)) => {
-            let (shared, caller) = (Arc::clone(endpoint), caller.clone());
+            let (shared, caller, id) = (Arc::clone(endpoint), caller.clone(), id.to_owned());
             let begin =
-                move || shared.sessions.begin_anew(number, &handshake, &caller, &shared.options.secret);
+                move || shared.sessions.begin_anew(number, &handshake, &id, &caller, &shared.options.secret);
             match endpoint.handle.spawn_blocking(begin).await {
                 Ok(begun) => begun.ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, too_many_sessions())),
                 Err(error) => {

@@ -43,6 +43,12 @@ impl Caller {
         [self.served.name.clone(), json!([self.principal.key(), scopes, groups]).to_string()]
     }
 
+    /// Whether what is bound to the one is the other's.
+    pub(crate) fn is_bound_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.served, &other.served)
+            && (Arc::ptr_eq(&self.principal, &other.principal) || self.principal == other.principal)
+    }
+
     /// The seal of what this one carries along.
     pub(crate) fn states(&self, secret: &Secret) -> Arc<Seal> {
         let (workspace, principal) = (&self.served.name, self.principal.key());

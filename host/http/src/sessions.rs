@@ -27,8 +27,7 @@ const MAX_STREAMS: usize = 16;
 /// One client, as long as this server knows of it.
 pub(crate) struct Client {
     pub(crate) session: Arc<Session>,
-    /// The path that it is served at.
-    pub(crate) path: String,
+    caller: Caller,
     /// What tells who uses it from others.
     pub(crate) principal: String,
     /// What it is told unasked.
@@ -61,13 +60,18 @@ impl Client {
             session.carried_by(client.clone());
             Self {
                 session,
-                path: caller.served.path(),
+                caller: caller.clone(),
                 principal: caller.principal.key(),
                 notices,
                 streams: Mutex::default(),
                 used: Mutex::new(Instant::now()),
             }
         })
+    }
+
+    /// The path that it is served at.
+    pub(crate) fn path(&self) -> String {
+        self.caller.served.path()
     }
 
     /// A stream for an answer, with its number, that can be read again.
@@ -131,8 +135,18 @@ pub(crate) struct Sessions {
     states: Mutex<Held>,
 }
 
+/// A client, by an id that was found to be good.
+struct Kept {
+    client: Arc<Client>,
+    id: Arc<str>,
+    /// Until when the id is good, in seconds.
+    until: u64,
+}
+
 struct Held {
-    clients: BTreeMap<Number, Arc<Client>>,
+    clients: BTreeMap<Number, Kept>,
+    /// Those clients by the texts of their ids, which are opened once.
+    numbers: HashMap<Arc<str>, Number>,
     /// How many are each principal's that has some.
     of: HashMap<String, usize>,
     /// Most that one principal has.
@@ -145,8 +159,8 @@ impl Sessions {
     /// For one principal, or for several of whom none is to keep the others out.
     pub(crate) fn new(seal: Seal, ended: Ended, are_many: bool) -> Self {
         let most = MAX_HELD / if are_many { PART } else { 1 };
-        let (clients, of) = (BTreeMap::new(), HashMap::new());
-        Self { seal, states: Mutex::new(Held { clients, of, most, ended, swept: None }) }
+        let (clients, numbers, of) = (BTreeMap::new(), HashMap::new(), HashMap::new());
+        Self { seal, states: Mutex::new(Held { clients, numbers, of, most, ended, swept: None }) }
     }
 
     /// Keeps a client that has shaken hands; the id of its session. None where too many are open.
@@ -158,20 +172,37 @@ impl Sessions {
     ) -> Option<String> {
         let number = number_for(&client.principal)?;
         let id = handshake.id(&number, &self.seal, &caller.binding())?;
-        self.hold(number, Arc::clone(client))?;
+        let kept = Kept { client: Arc::clone(client), id: id.as_str().into(), until: handshake.until() };
+        self.hold(number, kept)?;
         Some(id)
     }
 
     /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was.
     pub(crate) fn find(&self, caller: &Caller, id: &str) -> Option<Found> {
+        if let Some(client) = self.known(caller, id) {
+            return client.map(Found::Held);
+        }
         let (number, handshake) = Handshake::opened(id, &self.seal, &caller.binding(), now())?;
         let mut held = self.states.lock();
         if held.ended.contains(&number) {
             return None;
         }
-        let Some(client) = held.clients.get(&number) else { return Some(Found::Away(number, handshake)) };
-        *client.used.lock() = Instant::now();
-        Some(Found::Held(Arc::clone(client)))
+        Some(match held.used(&number) {
+            Some(client) => Found::Held(client),
+            None => Found::Away(number, handshake),
+        })
+    }
+
+    /// The client of an id that was opened before, for the same caller; nothing in it where it is good no more.
+    fn known(&self, caller: &Caller, id: &str) -> Option<Option<Arc<Client>>> {
+        let mut held = self.states.lock();
+        let number = *held.numbers.get(id)?;
+        let kept = held.clients.get(&number)?;
+        if !kept.client.caller.is_bound_as(caller) {
+            return None;
+        }
+        let is_good = now() < kept.until && !held.ended.contains(&number);
+        Some(if is_good { held.used(&number) } else { None })
     }
 
     /// Begins a session anew, after a restart. Reads what a handshake reads. None where too many are open.
@@ -179,6 +210,7 @@ impl Sessions {
         &self,
         number: Number,
         handshake: &Handshake,
+        id: &str,
         caller: &Caller,
         secret: &Secret,
     ) -> Option<Arc<Client>> {
@@ -191,7 +223,7 @@ impl Sessions {
                 tracing::debug!("a handshake is no work");
             }
         }
-        self.hold(number, client)
+        self.hold(number, Kept { client, id: id.into(), until: handshake.until() })
     }
 
     /// Ends the session of that id.
@@ -211,14 +243,14 @@ impl Sessions {
 
     /// All that are held.
     pub(crate) fn all(&self) -> Vec<Arc<Client>> {
-        self.states.lock().clients.values().cloned().collect()
+        self.states.lock().clients.values().map(|kept| Arc::clone(&kept.client)).collect()
     }
 
     /// Holds a client; of two that were begun for one id, the first one. None where too many are open.
-    fn hold(&self, number: Number, client: Arc<Client>) -> Option<Arc<Client>> {
+    fn hold(&self, number: Number, kept: Kept) -> Option<Arc<Client>> {
         let mut held = self.states.lock();
-        let let_go = held.sweep(&client.principal);
-        let client = held.add(number, client);
+        let let_go = held.sweep(&kept.client.principal);
+        let client = held.add(number, kept);
         drop(held);
         // Ending a session takes locks of its own.
         drop(let_go);
@@ -238,20 +270,30 @@ fn number_for(principal: &str) -> Option<Number> {
 const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 impl Held {
-    fn add(&mut self, number: Number, client: Arc<Client>) -> Option<Arc<Client>> {
-        if let Some(first) = self.clients.get(&number) {
-            return Some(Arc::clone(first));
+    /// The client of a number, which is used now.
+    fn used(&mut self, number: &Number) -> Option<Arc<Client>> {
+        let client = &self.clients.get(number)?.client;
+        *client.used.lock() = Instant::now();
+        Some(Arc::clone(client))
+    }
+
+    fn add(&mut self, number: Number, kept: Kept) -> Option<Arc<Client>> {
+        if let Some(first) = self.used(&number) {
+            return Some(first);
         }
+        let client = Arc::clone(&kept.client);
         if self.clients.len() >= MAX_HELD || self.count(&client.principal) >= self.most {
             return None;
         }
         *self.of.entry(client.principal.clone()).or_default() += 1;
-        self.clients.insert(number, Arc::clone(&client));
+        self.numbers.insert(Arc::clone(&kept.id), number);
+        self.clients.insert(number, kept);
         Some(client)
     }
 
     fn remove(&mut self, number: &Number) -> Option<Arc<Client>> {
-        let client = self.clients.remove(number)?;
+        let Kept { client, id, .. } = self.clients.remove(number)?;
+        self.numbers.remove(&id);
         if let Some(count) = self.of.get_mut(&client.principal) {
             *count -= 1;
             if *count == 0 {
@@ -279,7 +321,7 @@ impl Held {
         let idle: Vec<_> = self
             .clients
             .iter()
-            .filter(|(_, client)| {
+            .filter(|(_, Kept { client, .. })| {
                 is_idle(client) && (makes_room(client) || now - *client.used.lock() > IDLE_TIME)
             })
             .map(|(number, _)| *number)

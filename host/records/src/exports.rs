@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use scorpiox_audit::{Authorities, Export, ExportError, LogServer, Named, Target};
+use scorpiox_executor::threads;
 use scorpiox_operator::Operator;
 use scorpiox_paths::{account_id, account_name};
 use scorpiox_policy::{AuditPolicy, Export as Wanted, Sourced};
@@ -71,7 +72,7 @@ impl Audit {
 
     /// Waits until every place has all lines that were written.
     pub(super) fn ensure_exports(&self) -> Result<(), ExportError> {
-        self.exports.iter().try_for_each(Export::ensure)
+        threads::wait(|| self.exports.iter().try_for_each(Export::ensure))
     }
 
     /// Sends what there is, for a bounded time. What is left is for the next server.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use scorpiox_capabilities::setup::SessionId;
-use scorpiox_executor::Cancel;
+use scorpiox_executor::{Cancel, threads};
 use scorpiox_wasi::secrets::Secrets;
 use tokio::runtime::Handle;
 use wasmtime::Store;
@@ -240,7 +240,7 @@ impl Slot {
             if let Some(reason) = cancel.reason() {
                 return Err(Fault::Cancelled(reason));
             }
-            self.free.wait_for(&mut state, 10 * TICK);
+            threads::wait(|| self.free.wait_for(&mut state, 10 * TICK));
         }
         state.is_taken = true;
         let mut ended = state.end_if_idle(Instant::now());

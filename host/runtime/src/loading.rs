@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use parking_lot::{Condvar, Mutex};
-use scorpiox_executor::Cancel;
+use scorpiox_executor::{Cancel, threads};
 
 use super::Fault;
 use super::ticker::TICK;
@@ -48,7 +48,7 @@ impl<T> Once<T> {
             if let Some(reason) = cancel.reason() {
                 return Err(Fault::Cancelled(reason));
             }
-            self.free.wait_for(&mut busy, 10 * TICK);
+            threads::wait(|| self.free.wait_for(&mut busy, 10 * TICK));
         }
         *busy = true;
         Ok(Turn(self))

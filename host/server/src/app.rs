@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use scorpiox_executor::{AsyncRuntime, Handle};
+use scorpiox_executor::AsyncRuntime;
 
 use scorpiox_runtime::{Beat, Runtime, Ticker};
 use scorpiox_tools::Registry;
@@ -46,12 +46,7 @@ impl App {
         })
     }
 
-    /// What looks after connections and timers; its thread starts with the first need.
-    pub fn async_handle(&self) -> Result<Handle, String> {
-        self.asynchronous.handle().cloned()
-    }
-
-    /// The same, for who starts it only when it is needed.
+    /// What looks after requests to the web and timers; its thread starts with the first need.
     pub fn async_runtime(&self) -> Arc<AsyncRuntime> {
         Arc::clone(&self.asynchronous)
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use scorpiox_executor::Cancel;
+use scorpiox_executor::{Cancel, threads};
 
 use super::StoreError;
 
@@ -39,7 +39,7 @@ pub(crate) fn retry_while_locked<T>(
             on_wait();
         }
         let wait = WAITS_MS[tries.min(WAITS_MS.len() - 1)];
-        std::thread::sleep(Duration::from_millis(wait));
+        threads::wait(|| std::thread::sleep(Duration::from_millis(wait)));
     }
     Err(StoreError::Busy(MAX_WAIT.as_secs()))
 }
@@ -123,7 +123,7 @@ impl Writers {
                 // A turn may come meanwhile, so the next thing is to look.
                 MutexGuard::unlocked(&mut queue, &mut *on_wait);
             } else {
-                own.woken.wait_for(&mut queue, LOOK);
+                threads::wait(|| own.woken.wait_for(&mut queue, LOOK));
             }
         }
         Err(StoreError::Busy(MAX_WAIT.as_secs()))

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use scorpiox_ask::Questions;
 use scorpiox_audit::Uses;
+use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_capabilities::contents::RichContent;
 use scorpiox_executor::Cancel;
@@ -62,6 +63,19 @@ pub enum Kind {
     },
     /// In the host.
     Native(Arc<dyn NativeTool>),
+}
+
+impl Tool {
+    /// Whether a call of it is over in a moment: it is this program's own, asks nobody, and works on its own data alone.
+    pub fn is_brief(&self) -> bool {
+        use Capability::{Bounds, Clock, Store, Timer};
+        match &self.kind {
+            Kind::Wasm { component, .. } => {
+                component.grants.iter().all(|grant| [Store, Clock, Bounds, Timer].contains(grant))
+            }
+            Kind::Plugin { .. } | Kind::Native(_) => false,
+        }
+    }
 }
 
 /// A tool that the host itself implements, on top of capabilities.

@@ -81,6 +81,11 @@ impl Pool {
         Ok(connection)
     }
 
+    /// Whether what is kept has to be on the disk before the next thing is done.
+    pub(super) fn waits_for_disk(&self) -> bool {
+        matches!(self.durability, Durability::Power)
+    }
+
     fn prepare(&self, connection: &Connection) -> Result<(), StoreError> {
         let synchronous = match self.durability {
             Durability::Process => "NORMAL",

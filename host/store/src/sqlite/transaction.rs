@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection};
+use scorpiox_executor::threads;
 
 use super::pool::Pool;
 use super::seen::Seen;
@@ -57,7 +58,8 @@ impl SqliteTransaction {
 
     /// Keeps what it changed.
     pub(super) fn end(&mut self) -> Result<(), StoreError> {
-        self.statement("COMMIT")?.execute([]).map_err(|e| self.pool.error(&e))?;
+        let commit = || self.statement("COMMIT")?.execute([]).map_err(|e| self.pool.error(&e));
+        if self.pool.waits_for_disk() { threads::wait(commit) } else { commit() }?;
         if let Some(connection) = self.connection.take() {
             self.pool.give_back(connection);
         }
