@@ -14,7 +14,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.message import Message
 from email.parser import BytesParser
@@ -154,8 +154,8 @@ class Connection:
         self._client.close()
         self._server.close()
 
-    def _pump(self, source: socket.socket, sink: socket.socket, read) -> None:  # type: ignore[no-untyped-def]
-        stream = io.BufferedReader(Tap(source, sink))
+    def _pump(self, source: socket.socket, sink: socket.socket, read: Callable[[io.BufferedReader], None]) -> None:
+        stream: io.BufferedReader = io.BufferedReader(Tap(source, sink))
         with contextlib.suppress(ValueError, queue.Empty):
             read(stream)
         # What is not understood is handed on all the same.

@@ -73,7 +73,11 @@ class Session:
         self._furnish(site)
         client.prepare(self.place)
         self.transport = TRANSPORTS[transport](self, self._lines if relay else None)
-        file = self.transport.enter()
+        try:
+            file = self.transport.enter()
+        except AssertionError:
+            self.end()
+            raise
         if late:
             file.write_text(file.read_text().replace('"alwaysLoad": true', '"alwaysLoad": false'))
 

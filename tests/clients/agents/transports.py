@@ -129,6 +129,7 @@ class Http(Transport):
                 start_new_session=True,
             )
         if not processes.wait_for(lambda: SERVING.search(out.read_text()) or server.poll() is not None, PATIENCE):
+            processes.sweep(self._home)
             raise AssertionError(f"the server does not serve after {PATIENCE} s")
         serving = SERVING.search(out.read_text())
         if not serving:
