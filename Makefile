@@ -53,9 +53,10 @@ check: build test-components ## Before a commit: format, clippy, dependencies, t
 conformance: build test-components ## Run the protocol's official conformance suite against the program
 	@tests/conformance/run.sh $(BINARY)
 
-# Not part of `make test`: the agents are 2 GB of packages. CLIENT=codex runs one.
+# Not part of `make test`: the agents are 2 GB of packages. Each starts the server, and is given one over HTTP.
+# CLIENT=codex runs one, TRANSPORT=http one way.
 test-agents: build test-components ## Run the agents that people use against the program (CLIENT=codex: one)
-	@tests/clients/agents/run.sh $(BINARY) $(if $(CLIENT),--client $(CLIENT))
+	@tests/clients/agents/run.sh $(BINARY) $(if $(CLIENT),--client $(CLIENT)) $(if $(TRANSPORT),--transport $(TRANSPORT))
 
 # Not part of `make test`: it downloads and builds what others wrote. PEER=ripgrep runs one.
 test-peers: build ## Run programs that others wrote as plugins (PEER=ripgrep: one)

@@ -23,24 +23,29 @@ def wait_for(what: Callable[[], object], seconds: float) -> bool:
     return True
 
 
+def pause(seconds: float) -> None:
+    time.sleep(seconds)
+
+
 def with_word(word: str) -> list[int]:
     """The processes that have a word among their arguments."""
     return [pid for pid in pids() if word.encode() in read(pid, "cmdline").split(b"\0")]
 
 
-def sweep(home: Path) -> None:
-    """Ends every process of a run, daemons too: those whose HOME is the run's own folder."""
+def of(home: Path) -> list[int]:
+    """Every process of a run, daemons too: those whose HOME is the run's own folder."""
     mark = f"HOME={home}".encode()
+    return [pid for pid in pids() if mark in read(pid, "environ").split(b"\0")]
 
-    def left() -> list[int]:
-        return [pid for pid in pids() if mark in read(pid, "environ").split(b"\0")]
 
+def sweep(home: Path) -> None:
+    """Ends every process of a run."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
-        for pid in left():
+        for pid in of(home):
             # It may end by itself meanwhile.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, sign)
-        if wait_for(lambda: not left(), 3):
+        if wait_for(lambda: not of(home), 3):
             return
 
 

@@ -1,4 +1,4 @@
-"""Plays the scenes to the agents: run.py BINARY [--client NAME] [--scene NAME] [--keep FOLDER]
+"""Plays the scenes to the agents: run.py BINARY [--client NAME] [--scene NAME] [--transport NAME] [--keep FOLDER]
 
 Prints a line for each step: `ok`; `cannot`, with the reason, where a client is known not to be able, which
 is measured again; or `FAIL`.
@@ -10,7 +10,8 @@ import argparse
 import json
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,13 @@ from scenes.play import Outcome, Play
 from scripted.model import Model
 from session import Session
 from site_of_tests import Site
+from transports import TRANSPORTS
 
 # Longest time of one scene, in seconds.
 PATIENCE = 180
+
+# How many scenes play at once of those that do not wait.
+AT_ONCE = 1
 
 
 class Recorder:
@@ -36,16 +41,31 @@ class Recorder:
         self._file.write(json.dumps({"path": path, "body": body}) + "\n")
 
 
-def play(client: Client, scene: Scene, binary: Path, base: Path) -> list[Outcome]:
-    """One scene to one agent."""
+@dataclass(frozen=True)
+class Part:
+    """One scene to one agent over one transport."""
+
+    client: Client
+    transport: str
+    scene: Scene
+
+    def folder(self) -> str:
+        return f"{self.client.name}-{self.transport}-{self.scene.name}"
+
+
+def play(part: Part, binary: Path, base: Path) -> list[Outcome]:
+    """What came of each step."""
+    client, scene = part.client, part.scene
     base.mkdir(parents=True)
     acted = scene.acted(client)
     site = Site()
-    script = Play(client, acted.steps, site)
+    script = Play(client, part.transport, acted.steps, site)
     model = Model(acted.names or client, script, Recorder(base / "requests.jsonl"))
     session = None
     try:
-        session = Session(client, binary, base, model.url, site, relay=scene.relay, late=scene.late)
+        session = Session(
+            client, binary, base, model.url, site, transport=part.transport, relay=scene.relay, late=scene.late
+        )
         script.begin(session, model)
         if acted.person:
             return [script.of_person(acted.what, acted.person)]
@@ -63,36 +83,27 @@ def play(client: Client, scene: Scene, binary: Path, base: Path) -> list[Outcome
     return outcomes
 
 
-def tell(client: Client, scene: Scene, outcomes: list[Outcome]) -> None:
+def tell(part: Part, outcomes: list[Outcome]) -> None:
+    of = f"{part.client.name:<9} {part.transport:<5} {part.scene.name:<10}"
     for outcome in outcomes:
         why = f": {outcome.why}" if outcome.why else ""
-        print(f"{outcome.status:<6} {client.name:<9} {scene.name:<10} {outcome.what}{why}", flush=True)
+        print(f"{outcome.status:<6} {of} {outcome.what}{why}", flush=True)
 
 
-def play_all(clients: list[Client], scenes: list[Scene], binary: Path, base: Path) -> list[Outcome]:
-    """Scenes that mostly wait play beside the others, which play one after the other."""
+def play_all(parts: list[Part], binary: Path, base: Path) -> list[Outcome]:
+    """Scenes that mostly wait play beside the others."""
 
-    def folder(client: Client, scene: Scene) -> Path:
-        return base / f"{client.name}-{scene.name}"
+    def begin(pool: ThreadPoolExecutor, part: Part) -> tuple[Part, Future[list[Outcome]]]:
+        return part, pool.submit(play, part, binary, base / part.folder())
 
     found = []
-    with ThreadPoolExecutor(len(CLIENTS)) as pool:
-        waiting = [
-            (client, scene, pool.submit(play, client, scene, binary, folder(client, scene)))
-            for scene in scenes
-            for client in clients
-            if scene.waits and scene.is_for(client)
-        ]
-        for client in clients:
-            print(f"       {client.name} {client.version()}", flush=True)
-            for scene in scenes:
-                if not scene.waits and scene.is_for(client):
-                    found.append((client, scene, play(client, scene, binary, folder(client, scene))))
-                    tell(*found[-1])
-        for client, scene, future in waiting:
-            found.append((client, scene, future.result()))
-            tell(*found[-1])
-    return [outcome for _, _, outcomes in found for outcome in outcomes]
+    with ThreadPoolExecutor(AT_ONCE) as pool, ThreadPoolExecutor(len(CLIENTS)) as beside:
+        waiting = [begin(beside, part) for part in parts if part.scene.waits]
+        begun = [begin(pool, part) for part in parts if not part.scene.waits] + waiting
+        for part, future in begun:
+            found += future.result()
+            tell(part, future.result())
+    return found
 
 
 def main() -> int:
@@ -101,12 +112,23 @@ def main() -> int:
     parser.add_argument("--client", choices=[client.name for client in CLIENTS])
     parser.add_argument("--scene", choices=[scene.name for scene in SCENES])
     parser.add_argument("--keep", type=Path, help="keep the folders of the runs there")
+    parser.add_argument("--transport", choices=[*TRANSPORTS])
     chosen = parser.parse_args()
-    clients = [client for client in CLIENTS if chosen.client in (None, client.name)]
-    scenes = [scene for scene in SCENES if chosen.scene in (None, scene.name)]
+    parts = [
+        Part(client.over(transport), transport, scene)
+        for client in CLIENTS
+        for transport in TRANSPORTS
+        for scene in SCENES
+        if chosen.client in (None, client.name)
+        and chosen.transport in (None, transport)
+        and chosen.scene in (None, scene.name)
+        and scene.plays(client, transport)
+    ]
+    for client in {part.client.name: part.client for part in parts}.values():
+        print(f"       {client.name} {client.version()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="agents-", ignore_cleanup_errors=True) as scratch:
         base = (chosen.keep or Path(scratch)).resolve()
-        outcomes = play_all(clients, scenes, chosen.binary.resolve(), base)
+        outcomes = play_all(parts, chosen.binary.resolve(), base)
     count = {status: sum(outcome.status == status for outcome in outcomes) for status in ("ok", "cannot", "FAIL")}
     print(f"agents: {count['ok']} passed, {count['cannot']} that the client cannot, {count['FAIL']} failed")
     return count["FAIL"] > 0 or count["ok"] == 0

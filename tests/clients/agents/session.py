@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,7 @@ import processes
 from agents.client import Client, Place
 from screen import Screen
 from site_of_tests import Site
-
-HERE = Path(__file__).resolve().parent
+from transports import TRANSPORTS
 
 # Every engine that is asked without a key, but the one that the site plays.
 ENGINES = ("duckduckgo", "brave", "startpage", "bing", "mojeek", "qwant", "yahoo", "yep", "mwmbl", "wikipedia")
@@ -33,6 +30,9 @@ base_url = "{url}/engine"
 """
 
 SKILL = "---\nname: hello\ndescription: Says hello to somebody\n---\nSay HELLO-SKILL-BODY to $ARGUMENTS.\n"
+# The revision in which a client that closes the connection of a call takes the call back.
+WITHOUT_SESSIONS = "2026-07-28"
+
 # More than the description of InvokeSkill can describe, so that SearchSkills is listed.
 MORE_SKILLS = 100
 
@@ -54,7 +54,16 @@ class Session:
     """Folders and processes of one run, below `base`."""
 
     def __init__(
-        self, client: Client, binary: Path, base: Path, url: str, site: Site, *, relay: bool, late: bool
+        self,
+        client: Client,
+        binary: Path,
+        base: Path,
+        url: str,
+        site: Site,
+        *,
+        transport: str,
+        relay: bool,
+        late: bool,
     ) -> None:
         self.client, self.binary, self.base = client, binary, base
         self.home, self.workspace = base / "home", base / "workspace"
@@ -63,7 +72,14 @@ class Session:
         self.workspace.mkdir(parents=True)
         self._furnish(site)
         client.prepare(self.place)
-        self._enter(relay, late)
+        self.transport = TRANSPORTS[transport](self, self._lines if relay else None)
+        try:
+            file = self.transport.enter()
+        except AssertionError:
+            self.end()
+            raise
+        if late:
+            file.write_text(file.read_text().replace('"alwaysLoad": true', '"alwaysLoad": false'))
 
     def _furnish(self, site: Site) -> None:
         policy = POLICY.format(url=site.url)
@@ -78,22 +94,6 @@ class Session:
             skill = self.workspace / ".scorpiox/skills" / name / "SKILL.md"
             skill.parent.mkdir(parents=True)
             skill.write_text(text)
-
-    def _enter(self, relay: bool, late: bool) -> None:
-        """Has the program write its entry, as a person would, and puts the relay in front of it."""
-        done = self.program("config", self.client.config, "--write")
-        if done.returncode != 0:
-            raise AssertionError(f"config {self.client.config} --write: {done.stderr}")
-        file = Path(done.stdout.split(" (before")[0].split(" ", 1)[1].strip())
-        if late:
-            file.write_text(file.read_text().replace('"alwaysLoad": true', '"alwaysLoad": false'))
-        if not relay:
-            return
-        front = self.base / "server"
-        words = [sys.executable, str(HERE / "relay.py"), str(self._lines), str(self.binary)]
-        front.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
-        front.chmod(0o755)
-        file.write_text(file.read_text().replace(str(self.binary), str(front)))
 
     def environment(self) -> dict[str, str]:
         own = {"HOME": str(self.home), "PATH": os.environ["PATH"], "SHELL": "/bin/bash", "DO_NOT_TRACK": "1"}
@@ -130,7 +130,7 @@ class Session:
             except subprocess.TimeoutExpired:
                 return f"stopped after {seconds:.0f} s"
             finally:
-                self.end()
+                self.end_agent()
                 agent.wait()
 
     def on_screen(self) -> Screen:
@@ -139,20 +139,29 @@ class Session:
         environment = self.environment() | {"TERM": "xterm-256color"}
         return Screen(command, environment, self.workspace, self.base)
 
-    def end(self) -> None:
+    def end_agent(self) -> None:
+        """Ends the agent, with what it started."""
         processes.sweep(self.home)
+
+    def end(self) -> None:
+        self.end_agent()
+        self.transport.end()
 
     def said(self) -> str:
         """The end of what the agent printed, for a failure."""
         ends = [
             (self.base / name).read_text(errors="replace")[-800:]
-            for name in ("out", "err")
+            for name in ("out", "err", "server-err")
             if (self.base / name).exists()
         ]
         return "\n".join(ends)
 
     def messages(self, who: str) -> list[dict[str, Any]]:
         """What the client or the server said so far."""
+        return [message for _, message in self._said(who)]
+
+    def _said(self, who: str) -> list[tuple[str, dict[str, Any]]]:
+        """The same, each with the session that it belongs to: two of one client number their requests alike."""
         if not self._lines.exists():
             return []
         lines = [json.loads(line) for line in self._lines.read_text().splitlines() if line.endswith("}")]
@@ -162,7 +171,7 @@ class Session:
                 message = json.loads(line["line"]) if line["who"] == who else None
             except ValueError:
                 continue
-            found += [message] if isinstance(message, dict) else []
+            found += [(line.get("session", ""), message)] if isinstance(message, dict) else []
         return found
 
     def revision(self) -> str:
@@ -178,16 +187,21 @@ class Session:
     def cancelled(self) -> list[Any]:
         """The requests that the client took back."""
         said = self.messages("client")
-        return [
+        told = [
             message["params"]["requestId"] for message in said if message.get("method") == "notifications/cancelled"
         ]
+        if self.revision() == WITHOUT_SESSIONS:
+            left = self.messages("left")
+            told += [message["id"] for message in left if message.get("method") == "tools/call"]
+        return told
 
     def served(self) -> list[Served]:
         """The finished calls, in their order."""
-        answers = {m["id"]: m["result"] for m in self.messages("server") if "result" in m}
+        answers = {(session, m["id"]): m["result"] for session, m in self._said("server") if "result" in m}
         found = []
-        for message in self.messages("client"):
-            result = answers.get(message.get("id"), {}) if message.get("method") == "tools/call" else {}
+        for session, message in self._said("client"):
+            called = message.get("method") == "tools/call"
+            result = answers.get((session, message.get("id")), {}) if called else {}
             if "content" in result:
                 # Some clients are told the names with a prefix.
                 found.append(served(message["params"]["name"].removeprefix("scorpiox_"), result))

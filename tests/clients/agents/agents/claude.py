@@ -16,6 +16,7 @@ class Claude(Client):
     name = "claude"
     package = "@anthropic-ai/claude-code"
     config = "claude-code"
+    own_file = ".claude.json"
     revision = "2026-07-28"
     finder = "ToolSearch"
     limit = 48_000

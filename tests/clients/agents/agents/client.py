@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import platform
 from abc import ABC, abstractmethod
@@ -59,6 +60,8 @@ class Client(ABC):
     package: str
     # What `config` of the program calls it.
     config: str
+    # Below the home folder: where the person puts an entry whose file `config` does not name.
+    own_file: str = ""
     # The revision that it speaks with this server.
     revision: str
     # The longest result in characters that passes whole, and of single tools that say so in `_meta`.
@@ -71,13 +74,23 @@ class Client(ABC):
     finder: str = ""
     # Whether it waits for a call of 70 seconds: as it asks for progress, or as its entry says.
     waits: bool = True
-    # What a person does at the screen to allow a command.
+    # What a person does at the screen until a command runs.
     allowing: Typed = ()
     # What a person does to cancel, and whether the server is told.
     cancelling: Typed = (("", ("Escape",)),)
     tells_of_cancel: bool = True
+    # Whether what runs ends with the client: as it ends its calls then, or the server.
+    ends_calls: bool = True
     # How a person answers a form with its first choice. Empty where there are no forms.
     answering: Typed = ()
+    # Which of all these are otherwise over HTTP.
+    over_http: ClassVar[dict[str, Any]] = {}
+
+    def over(self, transport: str) -> Client:
+        """The client as it is over a transport."""
+        same = copy.copy(self)
+        same.__dict__.update(self.over_http if transport == "http" else {})
+        return same
 
     @abstractmethod
     def program(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import ClassVar
 
 from agents.client import GO, KEY, Client, Place, Sent, script, texts
 from scripted.talk import Result
@@ -31,6 +32,8 @@ class Continue(Client):
     limit = 200_000
     tells_of_cancel = False
     waits = False
+    over_http: ClassVar = {"ends_calls": False}
+    allowing = (("- scorpiox", (GO, "Enter")),)
 
     def program(self) -> list[str]:
         return script("@continuedev/cli/dist/cn.js")
@@ -39,10 +42,11 @@ class Continue(Client):
         place.put(".continue/config.yaml", SETTINGS.format(url=place.model, key=KEY))
 
     def arguments(self, place: Place) -> list[str]:
-        return ["-p", *self.screen(place)]
+        return ["-p", GO, *self.screen(place)]
 
     def screen(self, place: Place) -> list[str]:
-        return [GO, "--auto", "--config", str(place.home / ".continue/config.yaml")]
+        # Without the prompt, which it takes before it has connected to servers at an address.
+        return ["--auto", "--config", str(place.home / ".continue/config.yaml")]
 
     def environment(self, place: Place) -> dict[str, str]:
         return {"CONTINUE_TELEMETRY_ENABLED": "0", "CONTINUE_CLI_ENABLE_TELEMETRY": "0"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import ClassVar
 
 from agents.client import GO, KEY, Client, Place, Sent, images, script, texts
 from scripted.talk import Result
@@ -24,7 +25,7 @@ class Gemini(Client):
     revision = "2025-06-18"
     limit = 40_000
     tells_of_cancel = False
-    folder = ".gemini"
+    over_http: ClassVar = {"ends_calls": False}
 
     def program(self) -> list[str]:
         return script("@google/gemini-cli/bundle/gemini.js")

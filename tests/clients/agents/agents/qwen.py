@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from agents.client import GO, KEY, Client, Place, Sent, images, script, texts
 from agents.gemini import OF_IMAGE, error_of
 from scripted.talk import Result
@@ -14,6 +16,7 @@ class Qwen(Client):
     revision = "2025-11-25"
     finder = "tool_search"
     limit = 25_000
+    over_http: ClassVar = {"tells_of_cancel": False, "ends_calls": False}
 
     def program(self) -> list[str]:
         return script("@qwen-code/qwen-code/cli.js")

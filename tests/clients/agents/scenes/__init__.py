@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agents.client import Client
-from scenes import changes, configured, question, search, slow, tools
+from scenes import changes, configured, question, restart, search, slow, tools
 from scenes.cancel import Cancel
 from scenes.step import Step
 from scripted.model import Names
@@ -34,7 +34,12 @@ class Scene:
     late: bool = False
     # Whether most of its time is waiting.
     waits: bool = False
+    # The transports that it says something of.
+    over: tuple[str, ...] = ("stdio", "http")
     is_for: Callable[[Client], bool] = lambda client: True
+
+    def plays(self, client: Client, transport: str) -> bool:
+        return transport in self.over and self.is_for(client)
 
 
 def cancelled(client: Client) -> Acted:
@@ -47,12 +52,15 @@ def of(steps: list[Step]) -> Callable[[Client], Acted]:
 
 
 SCENES = [
-    Scene("configured", of(configured.STEPS), relay=False),
+    # Over HTTP, `restart` is the one that nothing stands between.
+    Scene("configured", of(configured.STEPS), relay=False, over=("stdio",)),
     Scene("tools", of(tools.STEPS)),
     Scene(
         "search",
         lambda client: Acted(search.STEPS, names=search.ByWords(client)),
         late=True,
+        # What a client lists at once, and finds, does not depend on how the list came.
+        over=("stdio",),
         is_for=lambda client: bool(client.finder),
     ),
     Scene("changes", of(changes.STEPS)),
@@ -62,5 +70,7 @@ SCENES = [
         lambda client: Acted(question.STEPS, "a question that the person answers", question.person),
         is_for=lambda client: bool(client.answering),
     ),
+    # A server over standard input and output is its client's: nobody else starts it.
+    Scene("restart", of(restart.STEPS), relay=False, over=("http",)),
     Scene("slow", lambda client: Acted(slow.WAITED if client.waits else slow.GONE_ON), waits=True),
 ]

@@ -11,6 +11,8 @@ from session import Session
 # How long a cancel may take to reach the server, or must not have come, in seconds.
 SOON = 5
 
+NOT_TOLD = "does not tell the server, so the command runs on; it {}"
+
 
 class Cancel:
     """A command that would run for five minutes, and the end of it."""
@@ -40,7 +42,13 @@ class Cancel:
                 raise Failed(f"the server was {'told' if told else 'not told'}:\n{screen.text()}")
             if told and not processes.wait_for(lambda: not self.runs(), SOON):
                 raise Failed("the server was told, and the command runs on")
+        # The screen is closed, and a client may say so to the server.
+        processes.wait_for(lambda: not processes.of(session.home), SOON)
+        session.end_agent()
+        ended = processes.wait_for(lambda: not self.runs(), SOON)
+        if ended != client.ends_calls:
+            raise Failed(f"the client is gone, and the command {'has ended' if ended else 'runs on'}")
         session.end()
         if not processes.wait_for(lambda: not self.runs(), SOON):
-            raise Failed("the client is gone, and the command runs on")
-        return "" if told else "does not tell the server, so the command runs on; it ends with the client"
+            raise Failed("the server is gone, and the command runs on")
+        return "" if told else NOT_TOLD.format("ends with the client" if ended else "outlives the client")

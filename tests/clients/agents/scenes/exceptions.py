@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agents.client import Sent
+from scenes.restart import AWAY
 from scenes.step import Failed, Stage, same, short
 from session import Served
 
@@ -40,6 +41,14 @@ def keeps_the_image(stage: Stage, sent: Sent, served: Served | None) -> None:
         raise Failed(f"the model was sent {len(sent.images)} images and {short(sent.text)}")
 
 
+def given_up(stage: Stage, sent: Sent, served: Served | None) -> None:
+    """The client has no tools of the server any more, and says so."""
+    if "MCP tool catalog changed" not in sent.text and "does not exist" not in sent.text:
+        raise Failed(f"the client does call: {short(sent.text)}")
+
+
+GIVES_UP = "knows no tools of a server any more that was away"
+
 IMAGE = ("tools", "an image")
 NEW_TOOL = ("changes", "a tool that is new")
 
@@ -51,4 +60,10 @@ EXCEPTIONS: dict[tuple[str, str, str], Cannot] = {
     ("qwen", *NEW_TOOL): Cannot("lists tools once a conversation", unknown_to_the_client),
     ("continue", *NEW_TOOL): Cannot("lists tools once a conversation", unknown_to_the_client),
     ("cline", *NEW_TOOL): Cannot("lists tools once a conversation", unknown_to_the_client),
+}
+
+# The same, over HTTP alone.
+OVER_HTTP: dict[tuple[str, str, str], Cannot] = {
+    ("copilot", "restart", f"a call after the server was away for {AWAY} s"): Cannot(GIVES_UP, given_up),
+    ("copilot", "restart", "the task is there"): Cannot(GIVES_UP, given_up),
 }

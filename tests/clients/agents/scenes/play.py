@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.client import Client, Sent
-from scenes.exceptions import EXCEPTIONS
+from scenes.exceptions import EXCEPTIONS, OVER_HTTP
 from scenes.step import MANY, Failed, Stage, Step, check
 from scripted.model import Model
 from session import Served, Session
@@ -26,8 +26,8 @@ class Outcome:
 class Play:
     """Decides on the calls, for the scripted model."""
 
-    def __init__(self, client: Client, steps: list[Step], site: Site) -> None:
-        self.client, self.site = client, site
+    def __init__(self, client: Client, transport: str, steps: list[Step], site: Site) -> None:
+        self.client, self.transport, self.site = client, transport, site
         self.stage: Stage | None = None
         # The step of each call so far.
         self.given: list[Step] = []
@@ -75,10 +75,12 @@ class Play:
         assert self.stage is not None
         served = self.stage.session.served() if relay else []
         found = [self._revision()] if relay else []
-        for step, result in zip(self.given, self.stage.model.results):
+        # A step that is repeated is judged by its last call.
+        ahead = [*self.given[1:], None]
+        for step, following, result in zip(self.given, ahead, self.stage.model.results):
             mine = served.pop(0) if served and served[0].tool == step.tool else None
             sent = self.client.unwrap(result)
-            if not step.until or step.until in sent.text or self.given[-1] is step:
+            if following is not step:
                 found.append(self._outcome(scene, step, sent, mine, relay))
         missing = self.given[len(self.stage.model.results) :] + self._ahead
         found += [Outcome("FAIL", step.what, "the model was sent no result") for step in missing]
@@ -93,7 +95,9 @@ class Play:
     def _outcome(self, scene: str, step: Step, sent: Sent, served: Served | None, relay: bool) -> Outcome:
         stage = self.stage
         assert stage is not None
-        exception = EXCEPTIONS.get((self.client.name, scene, step.what))
+        of = (self.client.name, scene, step.what)
+        exception = OVER_HTTP.get(of) if self.transport == "http" else None
+        exception = exception or EXCEPTIONS.get(of)
         try:
             if exception:
                 exception.instead(stage, sent, served)

@@ -1,0 +1,153 @@
+"""How the agent of a run reaches the server: it starts it, or is given its address."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import processes
+from relay_http import Relay
+
+if TYPE_CHECKING:
+    from session import Session
+
+HERE = Path(__file__).resolve().parent
+
+# What the server prints when it can be reached.
+SERVING = re.compile(r" at http://127\.0\.0\.1:(\d+)/mcp;")
+
+# Longest time for it to begin or to end, in seconds.
+PATIENCE = 20
+
+
+class Transport(ABC):
+    """The one of a run, with what it needs."""
+
+    name: ClassVar[str]
+
+    def __init__(self, session: Session, log: Path | None) -> None:
+        self.session = session
+        # Where what passes is kept, if it is.
+        self.log = log
+
+    @abstractmethod
+    def enter(self) -> Path:
+        """Puts the program's own entry into the client's file; which that is."""
+
+    def restart(self, how: signal.Signals, pause: float) -> None:
+        """Ends the server, and starts it again some seconds later."""
+        raise AssertionError(f"nobody but the client can start a server over {self.name} again")
+
+    def end(self) -> None:
+        """Ends what the run started beside the agent."""
+
+
+class Stdio(Transport):
+    """The agent starts the server, which ends with it."""
+
+    name = "stdio"
+
+    def enter(self) -> Path:
+        session = self.session
+        done = session.program("config", session.client.config, "--write")
+        if done.returncode != 0:
+            raise AssertionError(f"config {session.client.config} --write: {done.stderr}")
+        file = Path(done.stdout.split(" (before")[0].split(" ", 1)[1].strip())
+        if self.log:
+            file.write_text(file.read_text().replace(str(session.binary), str(self._front(self.log))))
+        return file
+
+    def _front(self, log: Path) -> Path:
+        """A program that starts the server behind the relay."""
+        front = self.session.base / "server"
+        words = [sys.executable, str(HERE / "relay.py"), str(log), str(self.session.binary)]
+        front.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        front.chmod(0o755)
+        return front
+
+
+class Http(Transport):
+    """A server that runs by itself, at an address; the agent shows it the token."""
+
+    name = "http"
+
+    def __init__(self, session: Session, log: Path | None) -> None:
+        super().__init__(session, log)
+        # Not the agent's, by which its processes are found.
+        self._home = session.base / "server"
+        self._home.mkdir()
+        self._server, self._port = self._start(0)
+        self._relay = Relay(self._port, log) if log else None
+
+    def enter(self) -> Path:
+        """As the person does who is told where to put the entry."""
+        session = self.session
+        address = self._relay.address if self._relay else f"127.0.0.1:{self._port}"
+        done = session.program("config", session.client.config, "--http", address)
+        if done.returncode != 0:
+            raise AssertionError(f"config {session.client.config} --http: {done.stderr}")
+        named = re.match(r"Put this into (/\S+),", done.stderr)
+        file = Path(named[1]) if named else session.home / session.client.own_file
+        put_in(file, done.stdout)
+        return file
+
+    def restart(self, how: signal.Signals, pause: float) -> None:
+        self._server.send_signal(how)
+        self._server.wait(PATIENCE)
+        # The client may call meanwhile.
+        processes.pause(pause)
+        self._server, _ = self._start(self._port)
+
+    def end(self) -> None:
+        if self._relay:
+            self._relay.close()
+        processes.sweep(self._home)
+        self._server.wait(PATIENCE)
+
+    def _start(self, port: int) -> tuple[subprocess.Popen[bytes], int]:
+        """A server, and the port that it serves at."""
+        session = self.session
+        environment = {"HOME": str(self._home), "SCORPIOX_HOME": str(session.home / ".scorpiox")}
+        environment |= {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "SCORPIOX_LOG": "info"}
+        out, err = session.base / "served", session.base / "server-err"
+        with open(out, "wb") as said, open(err, "ab") as noted:
+            server = subprocess.Popen(
+                [str(session.binary), "serve", "--http", f"127.0.0.1:{port}"],
+                env=environment,
+                cwd=session.workspace,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=noted,
+                start_new_session=True,
+            )
+        if not processes.wait_for(lambda: SERVING.search(out.read_text()) or server.poll() is not None, PATIENCE):
+            processes.sweep(self._home)
+            raise AssertionError(f"the server does not serve after {PATIENCE} s")
+        serving = SERVING.search(out.read_text())
+        if not serving:
+            raise AssertionError(f"the server does not serve: {err.read_text()}")
+        return server, int(serving[1])
+
+
+def put_in(file: Path, entry: str) -> None:
+    """Adds an entry to a client's file, in the file's own format."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    there = file.read_text() if file.exists() else ""
+    if file.suffix == ".json":
+        settings: dict[str, Any] = json.loads(there or "{}")
+        for name, value in json.loads(entry).items():
+            settings[name] = settings.get(name, {}) | value
+        file.write_text(json.dumps(settings, indent=2))
+    else:
+        file.write_text(f"{there}\n{entry}")
+
+
+TRANSPORTS: dict[str, type[Transport]] = {transport.name: transport for transport in (Stdio, Http)}
