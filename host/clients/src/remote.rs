@@ -42,7 +42,8 @@ pub fn remote_snippet(client: Client, remote: &Remote) -> Option<String> {
                 header.unwrap_or_default()
             ));
         }
-        Client::ClaudeCode | Client::VsCode => json!({ "type": "http", "url": url }),
+        Client::ClaudeCode => json!({ "type": "http", "url": url, "alwaysLoad": true }),
+        Client::VsCode => json!({ "type": "http", "url": url }),
         Client::Copilot => json!({ "type": "http", "url": url, "tools": ["*"] }),
         Client::Cursor | Client::Zed => json!({ "url": url }),
         Client::Gemini | Client::Qwen => json!({ "httpUrl": url }),

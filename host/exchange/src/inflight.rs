@@ -28,6 +28,8 @@ struct Call {
     cancel: Cancel,
     /// When it is to end, done or not.
     until: Option<Instant>,
+    /// Nothing works on it: it is open until something happens.
+    stays_open: bool,
 }
 
 /// The right to answer one request.
@@ -54,7 +56,7 @@ impl InFlight {
         if calls.stopping {
             cancel.set(Reason::Shutdown);
         }
-        calls.by_id.insert(key.clone(), Call { cancel: cancel.clone(), until: None });
+        calls.by_id.insert(key.clone(), Call { cancel: cancel.clone(), until: None, stays_open: false });
         Some(Ticket { key, cancel, since: Instant::now(), answered: OnceLock::new() })
     }
 
@@ -75,6 +77,18 @@ impl InFlight {
             call.cancel.set(Reason::Client);
         }
         found.is_some()
+    }
+
+    /// Nothing works on a request any more, which stays open.
+    pub fn keep_open(&self, ticket: &Ticket) {
+        if let Some(call) = self.lock().by_id.get_mut(&ticket.key) {
+            call.stays_open = true;
+        }
+    }
+
+    /// Whether nothing is worked on.
+    pub fn is_idle(&self) -> bool {
+        self.lock().by_id.values().all(|call| call.stays_open)
     }
 
     /// Bounds how long a request is worked on; see [`Self::end_overdue`].

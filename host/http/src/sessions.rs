@@ -118,7 +118,7 @@ impl Drop for Client {
 
 impl Transport for Client {
     fn is_idle(&self) -> bool {
-        self.session.is_quiet()
+        self.session.is_idle()
     }
 }
 

@@ -21,6 +21,8 @@ use scorpiox_tools::Kind;
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How often to look whether the calls in flight have ended, once a timer is due.
 const WHILE_BUSY: Duration = Duration::from_millis(20);
+/// A timer that is due for this time waits no longer: with many clients there is always a call in flight.
+const MAX_WAIT_MS: u64 = 60_000;
 /// A timer whose component failed is tried again after this time.
 const TRY_AGAIN_MS: u64 = 60_000;
 
@@ -52,7 +54,9 @@ impl Workspace {
             drop(transaction);
             let now = now_millis();
             match next {
-                Some(timer) if timer.due <= now && !self.is_idle() => return Ok(WHILE_BUSY),
+                Some(timer) if (timer.due..timer.due + MAX_WAIT_MS).contains(&now) && !self.is_idle() => {
+                    return Ok(WHILE_BUSY);
+                }
                 Some(timer) if timer.due <= now => self.fire_next()?,
                 Some(timer) => return Ok(LOOK_AGAIN.min(Duration::from_millis(timer.due - now))),
                 None => return Ok(LOOK_AGAIN),

@@ -91,6 +91,7 @@ impl Session {
     fn listen<'a>(&self, request: &Request<'a>, ticket: Ticket, reply: &Reply) -> Step<'a> {
         let id = &request.id;
         let serves = |uri: &str| self.offering_at(uri, None).is_some();
+        self.inflight.keep_open(&ticket);
         let opened = match Wanted::of(&request.params, serves) {
             Ok(wanted) => self.subscriptions.open(id, wanted, ticket, reply),
             Err(error) => Err((ticket, error)),

@@ -227,6 +227,11 @@ impl Session {
         self.inflight.is_empty()
     }
 
+    /// Whether no request of it is worked on: subscriptions only wait.
+    pub fn is_idle(&self) -> bool {
+        self.inflight.is_idle()
+    }
+
     /// Stops all calls: the session ends.
     pub fn stop_calls(&self) {
         self.inflight.stop_all();

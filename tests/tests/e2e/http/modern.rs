@@ -1,6 +1,6 @@
 //! The revision without a handshake: each request stands for itself.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use scorpiox_tests::Program;
 use scorpiox_tests::http::HttpServer;
@@ -152,4 +152,24 @@ fn a_question_is_answered_after_a_restart() {
     params["requestState"] = json!(format!("{}A", params["requestState"].as_str().expect("a state")));
     let refused = server.ask(&server.modern("tools/call", params));
     assert_eq!((refused.status, refused.code()), (400, -32602));
+}
+
+#[test]
+fn a_callback_fires_while_a_client_listens() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    let mut listening = server.connect();
+    listening.send(&server.modern("subscriptions/listen", listen).bytes());
+    assert_eq!(listening.head().status, 200);
+    assert!(listening.message().is_some(), "it is acknowledged");
+    let call = |name: &str, arguments: Value| {
+        server.ask(&server.modern("tools/call", json!({ "name": name, "arguments": arguments }))).body
+    };
+    call("SetCallback", json!({ "action": "set", "message": "tea", "delay_seconds": 1, "repeat_count": 1 }));
+    let begun = Instant::now();
+    while !call("PlanMode", json!({ "action": "status" })).contains("tea") {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nothing fires");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
 }
