@@ -1,6 +1,7 @@
-//! What is valid, and perhaps not what was meant: names that nobody has.
+//! What is valid, and perhaps not what was meant: names that nobody has, workspaces that are not apart.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use scorpiox_rules::{NamePattern, Source};
 use scorpiox_text::nearest;
@@ -71,13 +72,14 @@ impl Known {
     }
 }
 
-/// Names in rules and workspaces that no token of the policy has.
+/// Names in rules and workspaces that no token of the policy has, and workspaces that share files.
 pub fn notes(
     http: &HttpPolicy,
     access: &AccessPolicy,
     served: &BTreeMap<String, ServedWorkspace>,
 ) -> Vec<Note> {
-    let Some(known) = Known::of(http) else { return Vec::new() };
+    let mut notes = nested(served);
+    let Some(known) = Known::of(http) else { return notes };
     let of_rules = access.rules.iter().flat_map(|(name, rule)| {
         let who = (rule.principals.as_deref(), rule.groups.as_deref());
         known.of_table(&format!("access.{name}"), rule.source, who, &rule.scopes)
@@ -86,5 +88,26 @@ pub fn notes(
         let who = (workspace.principals.as_deref(), workspace.groups.as_deref());
         known.of_table(&format!("workspace.{name}"), workspace.source, who, &BTreeSet::new())
     });
-    of_rules.chain(of_workspaces).collect()
+    notes.extend(of_rules.chain(of_workspaces));
+    notes
+}
+
+/// Workspaces of which one lies in the other: whoever may run commands in the outer one has the files of both.
+fn nested(served: &BTreeMap<String, ServedWorkspace>) -> Vec<Note> {
+    let folders: Vec<_> = served
+        .iter()
+        .filter_map(|(name, served)| Some((name, Path::new(served.path.as_ref()?), served)))
+        .collect();
+    let mut notes = Vec::new();
+    for (name, folder, inner) in &folders {
+        for (other, outside, _) in &folders {
+            // Of two for one folder it is said once.
+            if name != other && folder.starts_with(outside) && (folder != outside || name > other) {
+                let after =
+                    format!(" lies in that of [workspace.{other}]: commands there reach what is here");
+                notes.push((format!("the folder of [workspace.{name}]"), inner.source, after));
+            }
+        }
+    }
+    notes
 }

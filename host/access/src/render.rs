@@ -103,11 +103,13 @@ fn who(page: &mut Page, principals: Option<&[NamePattern]>, groups: Option<&[Str
 }
 
 /// The table that lets in whoever shows a token: what a person writes into the policy.
-pub fn token_table(name: &str, sha256: &str, scopes: &[String]) -> String {
+pub fn token_table(name: &str, sha256: &str, scopes: &[String], groups: &[String]) -> String {
     let mut table = format!("[http.auth.tokens.{}]\nsha256 = \"{sha256}\"\n", quote(name));
-    if !scopes.is_empty() {
-        let scopes: Vec<_> = scopes.iter().map(|scope| quote(scope)).collect();
-        table.extend(["scopes = [", &scopes.join(", "), "]\n"]);
+    for (member, words) in [("scopes", scopes), ("groups", groups)] {
+        if !words.is_empty() {
+            let words: Vec<_> = words.iter().map(|word| quote(word)).collect();
+            table.extend([member, " = [", &words.join(", "), "]\n"]);
+        }
     }
     table
 }

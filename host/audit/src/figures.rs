@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::Outcome;
 use crate::histogram::Histogram;
 
-/// Tools that are told apart. Plugins may come and go while a server runs.
-const MAX_TOOLS: usize = 256;
+/// Tools, and principals, that are told apart. Plugins may come and go while a server runs, and so may people.
+const MAX_NAMES: usize = 256;
 /// The name of all others.
 const OTHERS: &str = "(others)";
 
@@ -19,6 +19,8 @@ const OTHERS: &str = "(others)";
 pub struct Called<'a> {
     /// The tool.
     pub tool: &'a str,
+    /// Who called over HTTP.
+    pub principal: Option<&'a str>,
     /// How it ended.
     pub outcome: Outcome,
     /// How long it took.
@@ -29,7 +31,10 @@ pub struct Called<'a> {
 
 /// The counts of a server.
 #[derive(Debug, Default)]
-pub struct Figures(Mutex<HashMap<String, Counts>>);
+pub struct Figures {
+    tools: Mutex<HashMap<String, Counts>>,
+    principals: Mutex<HashMap<String, Counts>>,
+}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -67,26 +72,73 @@ pub struct ToolFigures {
     pub peak_memory_bytes: u64,
 }
 
+/// What is told of a principal.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PrincipalFigures {
+    /// Its name, after the address of who vouches for that.
+    pub principal: String,
+    /// Calls that ended, however.
+    pub calls: u64,
+    /// Those that ended with an error or were stopped.
+    pub errors: u64,
+    /// Those that the client, or the end of the server, took back.
+    pub cancelled: u64,
+    /// Those that did not run.
+    pub refused: u64,
+}
+
 impl Figures {
     /// Counts a call.
     pub fn add(&self, called: &Called<'_>) {
-        let mut tools = self.0.lock();
-        // Looked up before a name is made for it, since almost always it is there.
-        if let Some(counts) = tools.get_mut(called.tool) {
-            return counts.add(called);
+        count(&mut self.tools.lock(), called.tool, called);
+        if let Some(principal) = called.principal {
+            count(&mut self.principals.lock(), principal, called);
         }
-        let name = if tools.len() < MAX_TOOLS { called.tool } else { OTHERS };
-        tools.entry(name.to_owned()).or_default().add(called);
+    }
+
+    /// Counts a call of which nothing but its principal is told: it names no tool.
+    pub fn add_unknown(&self, called: &Called<'_>) {
+        if let Some(principal) = called.principal {
+            count(&mut self.principals.lock(), principal, called);
+        }
     }
 
     /// All of it, in the order of names.
     pub fn tools(&self) -> Vec<ToolFigures> {
-        let tools = self.0.lock();
+        let tools = self.tools.lock();
         let mut told: Vec<_> = tools.iter().map(|(tool, counts)| counts.told(tool)).collect();
         drop(tools);
         told.sort_unstable_by(|a, b| a.tool.cmp(&b.tool));
         told
     }
+
+    /// The same for who called over HTTP.
+    pub fn principals(&self) -> Vec<PrincipalFigures> {
+        let principals = self.principals.lock();
+        let mut told: Vec<_> = principals
+            .iter()
+            .map(|(principal, &Counts { calls, errors, cancelled, refused, .. })| PrincipalFigures {
+                principal: principal.replace('\n', " "),
+                calls,
+                errors,
+                cancelled,
+                refused,
+            })
+            .collect();
+        drop(principals);
+        told.sort_unstable_by(|a, b| a.principal.cmp(&b.principal));
+        told
+    }
+}
+
+fn count(all: &mut HashMap<String, Counts>, name: &str, called: &Called<'_>) {
+    // Looked up before a name is made for it, since almost always it is there.
+    if let Some(counts) = all.get_mut(name) {
+        return counts.add(called);
+    }
+    let name = if all.len() < MAX_NAMES { name } else { OTHERS };
+    all.entry(name.to_owned()).or_default().add(called);
 }
 
 impl Counts {
@@ -132,7 +184,14 @@ mod tests {
     use super::*;
 
     fn call(figures: &Figures, tool: &str, outcome: Outcome, millis: u64) {
-        figures.add(&Called { tool, outcome, duration: Duration::from_millis(millis), memory: millis });
+        let principal = (tool == "b").then_some("https://login.example.com\nann");
+        figures.add(&Called {
+            tool,
+            principal,
+            outcome,
+            duration: Duration::from_millis(millis),
+            memory: millis,
+        });
     }
 
     #[test]
@@ -150,16 +209,18 @@ mod tests {
         assert_eq!((b.calls, b.errors, b.cancelled, b.refused), (5, 2, 1, 1));
         assert!((b.p50_ms / 10.0 - 1.0).abs() < 0.05 && (b.max_ms - 30.0).abs() < 0.001, "{b:?}");
         assert_eq!(b.peak_memory_bytes, 999);
+        let [ann] = &figures.principals()[..] else { panic!("{:?}", figures.principals()) };
+        assert_eq!((ann.principal.as_str(), ann.calls, ann.refused), ("https://login.example.com ann", 5, 1));
     }
 
     #[test]
     fn tools_are_bounded() {
         let figures = Figures::default();
-        for index in 0..MAX_TOOLS + 10 {
+        for index in 0..MAX_NAMES + 10 {
             call(&figures, &format!("tool{index}"), Outcome::Ok, 1);
         }
         let told = figures.tools();
-        assert_eq!(told.len(), MAX_TOOLS + 1);
-        assert_eq!(told.iter().map(|tool| tool.calls).sum::<u64>(), MAX_TOOLS as u64 + 10);
+        assert_eq!(told.len(), MAX_NAMES + 1);
+        assert_eq!(told.iter().map(|tool| tool.calls).sum::<u64>(), MAX_NAMES as u64 + 10);
     }
 }

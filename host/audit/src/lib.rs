@@ -40,7 +40,7 @@ mod verify;
 pub use copy::{Begins, Breaks, Chain, Copied, Copies, LineHash, verify_copy};
 pub use entry::{ClientName, Entry, NOT_RECORDED, Origin, Outcome, Recorder};
 pub use export::{Authorities, Export, ExportError, LogServer, Named, Target, Tell};
-pub use figures::{Called, Figures, ToolFigures};
+pub use figures::{Called, Figures, PrincipalFigures, ToolFigures};
 pub use filter::{Filter, Glob, rule_named};
 pub use log::{Bounds, Log, LogError};
 pub use read::{Record, Use};

@@ -34,6 +34,8 @@ pub struct Record {
     pub client: Option<Client>,
     /// Who used that client, over HTTP; empty over standard input and output.
     pub principal: String,
+    /// Who vouches for that; empty where the server does itself.
+    pub issuer: String,
     /// What was called; empty in a line that tells of lost ones.
     pub tool: String,
     /// Which component ran.

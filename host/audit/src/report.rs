@@ -43,6 +43,8 @@ pub struct Report {
     pub times: Option<(String, String)>,
     /// Calls of each tool.
     pub tools: BTreeMap<String, Ended>,
+    /// Calls of each principal over HTTP, as far as there are any.
+    pub principals: BTreeMap<String, Ended>,
     /// Uses that each rule decided.
     pub rules: BTreeMap<String, Decided>,
     /// Uses of each host and folder.
@@ -79,16 +81,15 @@ impl Report {
             None => self.times = Some((time.clone(), time.clone())),
         }
         let denied: u64 = record.denied().map(times).sum();
-        let ended = entry(&mut self.tools, record.tool.clone(), OTHERS.to_owned());
-        ended.calls += 1;
-        ended.denied += denied + record.more_denied;
-        *match record.outcome.as_str() {
-            "error" => &mut ended.error,
-            "cancelled" => &mut ended.cancelled,
-            "refused" => &mut ended.refused,
-            "fault" => &mut ended.fault,
-            _ => &mut ended.ok,
-        } += 1;
+        let denied = denied + record.more_denied;
+        entry(&mut self.tools, record.tool.clone(), OTHERS.to_owned()).add(&record.outcome, denied);
+        if !record.principal.is_empty() {
+            let who = match &*record.issuer {
+                "" => record.principal.clone(),
+                issuer => format!("{} ({issuer})", record.principal),
+            };
+            entry(&mut self.principals, who, OTHERS.to_owned()).add(&record.outcome, denied);
+        }
         self.left_out.0 += record.more_uses;
         self.left_out.1 += record.more_denied;
         let user = match (&*record.user, record.uid) {
@@ -116,6 +117,20 @@ impl Report {
     /// All calls.
     pub fn calls(&self) -> u64 {
         self.tools.values().map(|ended| ended.calls).sum()
+    }
+}
+
+impl Ended {
+    fn add(&mut self, outcome: &str, denied: u64) {
+        self.calls += 1;
+        self.denied += denied;
+        *match outcome {
+            "error" => &mut self.error,
+            "cancelled" => &mut self.cancelled,
+            "refused" => &mut self.refused,
+            "fault" => &mut self.fault,
+            _ => &mut self.ok,
+        } += 1;
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::figures::ToolFigures;
+use crate::figures::{PrincipalFigures, ToolFigures};
 use crate::files::{make_folder, open_private};
 use crate::system::{Share, try_lock};
 
@@ -29,6 +29,9 @@ pub struct Posted {
     pub server: Server,
     /// Its tools, as far as they were called.
     pub tools: Vec<ToolFigures>,
+    /// Who called over HTTP.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub principals: Vec<PrincipalFigures>,
 }
 
 /// A server.

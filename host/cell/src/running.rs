@@ -104,7 +104,8 @@ impl Running {
     }
 
     fn report(&self) -> Result<Outcome, CellError> {
-        match self.receive()?.0 {
+        let received = packet::receive(self.control.as_fd(), true).map_err(CellError::helper)?;
+        match received.ok_or(CellError::Gone)?.0 {
             Event::Done(outcome) => Ok(outcome),
             Event::Failed(fault) => Err(fault.into()),
             Event::Started | Event::Listening => Err(CellError::helper("an unexpected report")),

@@ -22,6 +22,12 @@ pub enum CellError {
     /// The helper cannot be started or does not answer.
     #[error("the sandbox helper failed: {0}")]
     Helper(String),
+    /// The helper is gone in the middle of a command.
+    #[error(
+        "the command was stopped before its end: what supervises it was killed, as it is when the server ends, and the command \
+         with it"
+    )]
+    Gone,
     /// A worker cannot be started or seen to.
     #[error("no separate process can be started: {0}")]
     Worker(String),
@@ -50,7 +56,7 @@ impl CellError {
     /// Whether the same might work now.
     pub fn is_worth_repeating(&self) -> bool {
         match self {
-            Self::Helper(_) | Self::Worker(_) => true,
+            Self::Helper(_) | Self::Worker(_) | Self::Gone => true,
             Self::Fault(fault) => fault.changed,
             Self::NoSandbox => false,
         }

@@ -35,4 +35,4 @@ mod tls;
 
 pub use callers::sha256;
 pub use endpoint::url;
-pub use listen::Server;
+pub use listen::{Server, check_policy};

@@ -183,6 +183,18 @@ fn check(address: SocketAddr, http: &HttpPolicy) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether all that the policy names can be used, wherever it is served: certificates, keys, and where they are.
+pub fn check_policy(workspaces: &[(String, Arc<Workspace>)]) -> io::Result<()> {
+    let (_, first) = workspaces.first().ok_or_else(|| io::Error::other("there is nothing to serve"))?;
+    let policy = first.operator().policy().map_err(io::Error::other)?;
+    check_files(&policy.http, workspaces)?;
+    if let Auth::Jwt(jwt) = &policy.http.auth.value {
+        Issuer::new(jwt, first.app().async_runtime())?;
+    }
+    policy.http.tls.as_ref().map(|tls| Certificate::read(&tls.value)).transpose()?;
+    Ok(())
+}
+
 /// What decides who is let in, and what the server is known by, is nothing for commands to change.
 fn check_files(http: &HttpPolicy, workspaces: &[(String, Arc<Workspace>)]) -> io::Result<()> {
     let keys = match &http.auth.value {

@@ -116,8 +116,12 @@ impl<'a> Recording<'a> {
         let duration = self.begun.elapsed();
         let records = self.records;
         let (tool, memory) = (self.subject.name(), self.uses.memory());
-        if !matches!(self.subject, Subject::Unknown { .. }) {
-            records.figures.add(&Called { tool, outcome, duration, memory });
+        let principal = self.client.as_deref().and_then(|client| client.principal.as_deref());
+        let called = Called { tool, principal, outcome, duration, memory };
+        if matches!(self.subject, Subject::Unknown { .. }) {
+            records.figures.add_unknown(&called);
+        } else {
+            records.figures.add(&called);
         }
         records.unposted.is_there.store(true, Ordering::Release);
         let Some(audit) = records.audit() else { return Ok(()) };

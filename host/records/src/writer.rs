@@ -73,7 +73,7 @@ impl Records {
             posted: time::now(),
             rss_bytes: resident(),
         };
-        Posted { server, tools: self.figures.tools() }
+        Posted { server, tools: self.figures.tools(), principals: self.figures.principals() }
     }
 
     /// Writes the last lines, and takes down what was posted: the server ends.

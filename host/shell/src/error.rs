@@ -72,7 +72,7 @@ pub enum ShellError {
         error: std::io::Error,
     },
     /// The sandbox failed.
-    #[error("the command was not run: {0}")]
+    #[error("{before}{0}", before = not_run(.0))]
     Cell(#[from] CellError),
     /// Too many background tasks run.
     #[error(
@@ -111,6 +111,11 @@ impl std::fmt::Display for NoTier {
     }
 }
 
+/// What is said of a command that never began.
+fn not_run(error: &CellError) -> &'static str {
+    if matches!(error, CellError::Gone) { "" } else { "the command was not run: " }
+}
+
 impl ShellError {
     /// Whether the same might work now: the workspace changed, or the helper died.
     pub(super) fn is_worth_repeating(&self) -> bool {
@@ -146,7 +151,7 @@ impl ShellError {
 
     /// Whether the cell cannot be used any more.
     pub(super) fn is_dead_cell(&self) -> bool {
-        matches!(self, Self::Cell(CellError::Helper(_)))
+        matches!(self, Self::Cell(CellError::Helper(_) | CellError::Gone))
     }
 
     pub(super) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {

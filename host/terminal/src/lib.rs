@@ -4,6 +4,7 @@
 //! What is said to them is the business of the commands.
 
 mod io;
+mod report;
 mod secret;
 mod shown;
 mod table;
@@ -11,6 +12,7 @@ mod typed;
 mod working;
 
 pub use io::{ask, can_ask, complain, is_unread, print};
+pub use report::{Detail, Report};
 pub use secret::read_secret;
 pub use shown::{Shown, columns, fitted, one_line, rows, visible, width, wrapped};
 pub use table::Table;

@@ -267,7 +267,9 @@ fn row(record: &Record, with_user: bool) -> [String; 6] {
         .map_or(String::new(), |client| format!("{} {}", client.name, client.version).trim().to_owned());
     let client = match record.principal.as_str() {
         "" => client,
-        principal => format!("{client} for {principal}"),
+        // First, since what follows may be cut off.
+        principal if client.is_empty() => principal.to_owned(),
+        principal => format!("{principal} with {client}"),
     };
     let client = if with_user { format!("{}: {client}", user(record)) } else { client };
     let outcome = match &record.fault {

@@ -2,9 +2,9 @@
 
 mod plugins;
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use scorpiox_cell::{CellError, Tier};
 use scorpiox_executor::Cancel;
@@ -12,7 +12,7 @@ use scorpiox_home::private;
 use scorpiox_policy::{MANAGED_FILE, kept_from_others};
 use scorpiox_store::Mode;
 use scorpiox_terminal as terminal;
-use scorpiox_terminal::{Shown, columns, wrapped};
+use scorpiox_terminal::{Detail, Report, Shown};
 use scorpiox_web::Fetcher;
 
 use super::environment::Environment;
@@ -26,85 +26,35 @@ use scorpiox_shell::{Shell, ShellError};
 use scorpiox_skills::report::{Finding, findings};
 use scorpiox_tools::Kind;
 
-/// How much is said.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
-    /// Everything that was looked at.
-    All,
-    /// What has to be fixed.
-    Failures,
-}
-
-/// What was found, and whether anything has to be fixed.
-struct Report {
-    text: String,
-    detail: Detail,
-    checks: u32,
-    failures: u32,
-}
-
-/// Columns in front of what is said.
-const INDENT: usize = 8;
-
-impl Report {
-    fn section(&mut self, title: &str) {
-        if self.detail == Detail::Failures {
-            return;
-        }
-        let gap = if self.text.is_empty() { "" } else { "\n" };
-        let _ = writeln!(self.text, "{gap}{title}");
-    }
-
-    fn good(&mut self, line: impl std::fmt::Display) {
-        self.checks += 1;
-        if self.detail == Detail::All {
-            self.row("ok", line);
-        }
-    }
-
-    fn note(&mut self, line: impl std::fmt::Display) {
-        if self.detail == Detail::All {
-            self.row("note", line);
-        }
-    }
-
-    fn bad(&mut self, line: impl std::fmt::Display) {
-        self.checks += 1;
-        self.failures += 1;
-        self.row("FAIL", line);
-    }
-
-    /// What does not fit on a row follows below.
-    fn row(&mut self, mark: &str, line: impl std::fmt::Display) {
-        // A line feed in a name would begin what looks like another row.
-        let line = line.to_string().replace('\n', " ");
-        for (index, piece) in wrapped(&line, columns() - INDENT).into_iter().enumerate() {
-            let mark = if index == 0 { mark } else { "" };
-            let _ = writeln!(self.text, "  {mark:<6}{piece}");
-        }
-    }
-}
-
 pub(super) fn run(environment: &Environment, detail: Detail) -> ExitCode {
     let workspace = environment.open();
-    let mut report = Report { text: String::new(), detail, checks: 0, failures: 0 };
+    let mut report = Report::new(detail);
     installation(&mut report, environment);
     tools(&mut report, &workspace);
     shell(&mut report, &workspace);
     web(&mut report, &workspace);
     questions(&mut report, &workspace);
+    serving(&mut report, environment, &workspace);
     store(&mut report, &workspace);
     audit(&mut report, &workspace);
     settings(&mut report, environment);
     skills(&mut report, &workspace);
-    let verdict = match report.failures {
-        0 if detail == Detail::Failures => format!("{} checks: everything works.\n", report.checks),
-        0 => "\nEverything works.\n".to_owned(),
-        1 => "\n1 thing has to be fixed (FAIL above).\n".to_owned(),
-        n => format!("\n{n} things have to be fixed (FAIL above).\n"),
-    };
-    terminal::print(&Shown::text(&(report.text + &verdict)));
-    if report.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let (told, works) = report.end();
+    terminal::print(&Shown::text(&told));
+    if works { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What `serve --http` would refuse, where the policy is about it.
+fn serving(report: &mut Report, environment: &Environment, workspace: &Arc<Workspace>) {
+    let Ok(policy) = workspace.operator().policy() else { return };
+    if !policy.http.is_set() && policy.served.is_empty() {
+        return;
+    }
+    report.section("Over HTTP");
+    match environment.check_served(workspace) {
+        Ok(count) => report.good(format_args!("what the policy names is there, workspaces: {count}")),
+        Err(error) => report.bad(format_args!("serve --http would refuse to start: {error:#}")),
+    }
 }
 
 fn installation(report: &mut Report, environment: &Environment) {

@@ -129,6 +129,13 @@ impl Environment {
         Ok(served)
     }
 
+    /// Whether what the policy says of serving over HTTP can be done, and for how many workspaces.
+    pub(super) fn check_served(&self, own: &Arc<Workspace>) -> Result<usize> {
+        let served = self.served(own)?;
+        scorpiox_http::check_policy(&served)?;
+        Ok(served.len())
+    }
+
     /// The same for another folder.
     fn at(&self, folder: &Path) -> Result<Self> {
         anyhow::ensure!(folder.is_dir(), "{} is no folder", folder.display());

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -19,8 +20,8 @@ const WINDOW: Duration = Duration::from_secs(10);
 const MAX_LINE_BYTES: usize = 4096;
 
 /// Starts the log. `SCORPIOX_LOG`, else `RUST_LOG`, says what is logged; else warnings are, and with
-/// `guests` what components print.
-pub(super) fn start(guests: bool) {
+/// `guests` what components print. Lines of a service have the time; clients give it to those of servers that they start.
+pub(super) fn start(guests: bool, is_service: bool) {
     let filter =
         ["SCORPIOX_LOG", "RUST_LOG"].iter().find_map(|name| unfilled::variable(name)?.into_string().ok());
     let parsed = filter.as_deref().map(str::parse::<Targets>);
@@ -30,11 +31,9 @@ pub(super) fn start(guests: bool) {
         Some(Ok(targets)) => targets.clone(),
         _ => fallback,
     };
-    let layer = tracing_subscriber::fmt::layer()
-        .with_writer(Limited::default())
-        .with_ansi(false)
-        .with_target(false)
-        .without_time();
+    let layer =
+        tracing_subscriber::fmt::layer().with_writer(Limited::default()).with_ansi(false).with_target(false);
+    let layer = if is_service { layer.boxed() } else { layer.without_time().boxed() };
     let _ = tracing_subscriber::registry().with(layer).with(targets).try_init();
     if let (Some(Err(error)), Some(filter)) = (parsed, filter) {
         tracing::warn!("the log filter {filter:?} is not usable: {error}");

@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use environment::{Environment, Named};
+use scorpiox_terminal::Detail;
 
 /// An MCP server whose tools run in WebAssembly sandboxes.
 ///
@@ -83,6 +84,9 @@ enum Command {
         /// What it is good for, if rules of the policy ask for that; can be given several times
         #[arg(long)]
         scope: Vec<String>,
+        /// A group that its owner is in; can be given several times
+        #[arg(long)]
+        group: Vec<String>,
     },
     /// Check the installation: components, plugins, store, settings, skills
     Doctor,
@@ -180,7 +184,8 @@ pub fn main() -> ExitCode {
     };
     // Who tries a plugin wants to see what it prints.
     let tries = matches!(&cli.command, Some(Command::Plugin { command }) if command.is_trial());
-    logging::start(tries);
+    let is_service = matches!(&cli.command, Some(Command::Serve { .. }));
+    logging::start(tries, is_service);
     // Needs nothing of a project.
     #[cfg(unix)]
     if let Some(Command::Ask { request, answer }) = &cli.command {
@@ -189,7 +194,7 @@ pub fn main() -> ExitCode {
     match &cli.command {
         Some(Command::Completions { shell }) => return finish(reference::completions(*shell)),
         Some(Command::Man { out }) => return finish(reference::man(out.as_deref())),
-        Some(Command::Token { name, scope }) => return finish(token::run(name, scope)),
+        Some(Command::Token { name, scope, group }) => return finish(token::run(name, scope, group)),
         _ => {}
     }
     // What was recorded of a folder is asked for also when the folder is gone.
@@ -200,8 +205,8 @@ pub fn main() -> ExitCode {
     let outcome = environment.and_then(|environment| match cli.command {
         None => serve::run(&environment),
         Some(Command::Serve { http }) => serve_http::run(&environment, http),
-        Some(Command::Doctor) => Ok(doctor::run(&environment, doctor::Detail::All)),
-        Some(Command::SelfTest) => Ok(doctor::run(&environment, doctor::Detail::Failures)),
+        Some(Command::Doctor) => Ok(doctor::run(&environment, Detail::All)),
+        Some(Command::SelfTest) => Ok(doctor::run(&environment, Detail::Failures)),
         Some(Command::Tools) => Ok(tools::run(&environment)),
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Search { query }) => search::run(&environment, &query),
@@ -214,7 +219,7 @@ pub fn main() -> ExitCode {
         Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
         #[cfg(unix)]
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),
-        Some(Command::Token { name, scope }) => token::run(&name, &scope),
+        Some(Command::Token { name, scope, group }) => token::run(&name, &scope, &group),
         Some(Command::Completions { shell }) => reference::completions(shell),
         Some(Command::Man { out }) => reference::man(out.as_deref()),
     });

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use scorpiox_audit::{Posted, ToolFigures, posted, time};
+use scorpiox_audit::{Posted, PrincipalFigures, ToolFigures, posted, time};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Table;
 use scorpiox_terminal::{Shown, columns, wrapped};
@@ -69,6 +69,11 @@ fn as_text(servers: &[Posted]) -> String {
         );
         let rows: Vec<_> = posted.tools.iter().map(row).collect();
         text.push_str(&table.render(&rows));
+        if !posted.principals.is_empty() {
+            let mut table = Table::new(["  principal", "calls", "errors", "cancelled", "refused"], &[0]);
+            let rows: Vec<_> = posted.principals.iter().map(principal_row).collect();
+            text.push_str(&table.render(&rows));
+        }
     }
     if text.is_empty() {
         text.push_str("no server is running\n");
@@ -83,6 +88,12 @@ fn row(figures: &ToolFigures) -> [String; 10] {
     let tool = format!("  {}", escaped(&figures.tool));
     let [calls, errors, cancelled, refused] = [calls, errors, cancelled, refused].map(u64::to_string);
     [tool, calls, errors, cancelled, refused, p50, p90, p99, max, memory]
+}
+
+fn principal_row(figures: &PrincipalFigures) -> [String; 5] {
+    let PrincipalFigures { principal, calls, errors, cancelled, refused } = figures;
+    let [calls, errors, cancelled, refused] = [calls, errors, cancelled, refused].map(u64::to_string);
+    [format!("  {}", escaped(principal)), calls, errors, cancelled, refused]
 }
 
 fn uptime(posted: &Posted) -> Duration {

@@ -10,9 +10,9 @@ use scorpiox_policy::Policy;
 use scorpiox_terminal::{self as terminal, Shown};
 
 /// Prints a new token, and what to write into the policy. Nothing is kept of it.
-pub(super) fn run(name: &str, scopes: &[String]) -> Result<ExitCode> {
+pub(super) fn run(name: &str, scopes: &[String], groups: &[String]) -> Result<ExitCode> {
     let token = new_token()?;
-    let lines = token_table(name, &sha256(&token), scopes);
+    let lines = token_table(name, &sha256(&token), scopes, groups);
     // A name or a scope that the policy does not take is said now.
     let text = format!("version = 1\n[http.auth]\nkind = \"token\"\n{lines}");
     Policy::parse(&text, std::path::Path::new("policy.toml"))

@@ -64,10 +64,16 @@ fn told(report: &Report, damaged: u64, rows: usize) -> String {
     if report.calls() == 0 {
         return text;
     }
-    let tools = sorted(report.tools.iter().map(|(tool, ended)| (ended.calls, tool_row(tool, ended))));
-    let tool =
-        Table::new(["tool", "calls", "ok", "errors", "cancelled", "refused", "stopped", "denied"], &[0]);
-    section(&mut text, "By tool", tool, tools, rows);
+    for (title, what, ended) in
+        [("By tool", "tool", &report.tools), ("By principal", "principal", &report.principals)]
+    {
+        let ended = sorted(ended.iter().map(|(name, ended)| (ended.calls, ended_row(name, ended))));
+        let table =
+            Table::new([what, "calls", "ok", "errors", "cancelled", "refused", "stopped", "denied"], &[0]);
+        if !ended.is_empty() {
+            section(&mut text, title, table, ended, rows);
+        }
+    }
     let rules = report.rules.iter().map(|(rule, Decided { allowed, denied })| {
         (allowed + denied, [shown(rule), allowed.to_string(), denied.to_string()])
     });
@@ -125,11 +131,11 @@ fn most(named: impl Iterator<Item = (u64, String)>) -> String {
     if told.is_empty() { "not recorded".to_owned() } else { told.join(", ") }
 }
 
-fn tool_row(tool: &str, ended: &Ended) -> [String; 8] {
+fn ended_row(name: &str, ended: &Ended) -> [String; 8] {
     let Ended { calls, ok, error, cancelled, refused, fault, denied } = *ended;
     let [calls, ok, error, cancelled, refused, fault, denied] =
         [calls, ok, error, cancelled, refused, fault, denied].map(|count| count.to_string());
-    [shown(tool), calls, ok, error, cancelled, refused, fault, denied]
+    [shown(name), calls, ok, error, cancelled, refused, fault, denied]
 }
 
 fn name((capability, what): &Used) -> String {

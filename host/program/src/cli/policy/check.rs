@@ -52,6 +52,13 @@ fn in_use(environment: &Environment) -> Result<Option<Vec<Note>>> {
         terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
     }
     let mut notes = notes(environment, &shell, &loaded.policy);
+    if loaded.policy.http.is_set() || !loaded.policy.served.is_empty() {
+        let refused = environment.check_served(&environment.open()).err().into_iter();
+        notes.extend(refused.map(|error| {
+            let before = format!("serve --http would refuse to start: {error:#}");
+            Note { before, rule: None, after: String::new() }
+        }));
+    }
     if loaded.is_managed {
         let kept = kept_from_others(Path::new(MANAGED_FILE)).into_iter();
         notes.extend(kept.map(|why| Note { before: why, rule: None, after: String::new() }));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use scorpiox_access::Principal;
+use scorpiox_access::{HttpPolicy, Principal};
 use scorpiox_policy::{
     Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Verdict, WebVerdict,
 };
@@ -52,6 +52,11 @@ impl<'a> Judge<'a> {
         // From a folder that is closed nothing is asked for.
         let names = if closed.is_some() { Names::AsWritten } else { names };
         Ok(Self { environment, shell, policy, names, closed, principal: None })
+    }
+
+    /// What the policy says of serving over HTTP: who its tokens are for.
+    pub(super) fn http(&self) -> &HttpPolicy {
+        &self.policy.http
     }
 
     /// The decision; `profile` is that of commands.

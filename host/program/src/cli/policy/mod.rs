@@ -79,7 +79,7 @@ pub(super) enum PolicyCommand {
 }
 
 /// Who calls a tool over HTTP.
-#[derive(Default, Args)]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Caller {
     /// Of a tool or a workspace: whether this principal may use it over HTTP
     #[arg(long = "as", value_name = "PRINCIPAL")]

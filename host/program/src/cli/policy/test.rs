@@ -11,7 +11,7 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
 use super::judge::{Judge, Names};
-use super::{What, shell, shell_under, word};
+use super::{Caller, What, shell, shell_under, word};
 use crate::cli::environment::Environment;
 use scorpiox_shell::DEFAULT_PROFILE;
 
@@ -22,7 +22,10 @@ Each line of the file is a case; `#` begins a comment:
   deny host git.example.com:22 as build
   allow url https://docs.example.com/
   deny tool AskUserQuestion
-`as PROFILE` is for read, write and host. Host names are not looked up.";
+  deny tool Bash as ci
+  allow workspace /srv/web as ann group web scope run
+`as PROFILE` is for read, write and host; `as PRINCIPAL`, with further groups and scopes, is for tool
+and workspace. Host names are not looked up.";
 
 /// A line of the file.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,6 +34,8 @@ struct Case<'a> {
     what: What,
     subject: &'a str,
     profile: &'a str,
+    /// The principal, with further groups and scopes.
+    caller: Option<Caller>,
 }
 
 pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>) -> Result<ExitCode> {
@@ -42,7 +47,7 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
             shell_under(environment, Loaded::of(Policy::load(other)?))
         }
     };
-    let judge = Judge::new(environment, &shell, Names::AsWritten)?;
+    let mut judge = Judge::new(environment, &shell, Names::AsWritten)?;
     if let Some(found) = &environment.workspace.instead_of {
         terminal::complain(&format!(
             "scorpiox-code: {} is not a project, so that relative paths are those of {}; run it in a project's folder, or \
@@ -55,6 +60,7 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
         let at = || format!("{} line {number}", file.display());
         let Some(case) = Case::parse(line).map_err(|why| anyhow!("{}: {why}", at()))? else { continue };
+        judge.principal = case.caller.as_ref().and_then(|caller| caller.principal(judge.http()));
         let verdict = judge.verdict(case.what, case.subject, case.profile).with_context(at)?;
         cases += 1;
         if verdict.allowed != case.allowed {
@@ -98,14 +104,35 @@ impl<'a> Case<'a> {
             Some((subject, profile)) if is_of_commands => (subject.trim(), profile.trim()),
             _ => (rest, DEFAULT_PROFILE),
         };
+        let (subject, caller) = match rest.rsplit_once(" as ") {
+            Some((subject, who)) if matches!(what, What::Tool | What::Workspace) => {
+                (subject.trim(), Some(caller(who)?))
+            }
+            _ => (subject, None),
+        };
         if is_of_commands && rest.ends_with(" as") {
             return Err("names no profile after `as`".to_owned());
         }
         if subject.is_empty() {
             return Err(format!("says nothing to {kind}"));
         }
-        Ok(Some(Self { allowed, what, subject, profile }))
+        Ok(Some(Self { allowed, what, subject, profile, caller }))
     }
+}
+
+/// A principal: its name, and then words by two, such as `group ops`.
+fn caller(who: &str) -> Result<Caller, String> {
+    let mut words = who.split_whitespace().map(str::to_owned);
+    let mut caller = Caller { name: words.next(), ..Caller::default() };
+    while let Some(kind) = words.next() {
+        let word = words.next().ok_or_else(|| format!("names no {kind} after `{kind}`"))?;
+        match kind.as_str() {
+            "group" => caller.group.push(word),
+            "scope" => caller.scope.push(word),
+            other => return Err(format!("{other:?} is neither `group` nor `scope`")),
+        }
+    }
+    Ok(caller)
 }
 
 /// The first word, and what follows it.
@@ -123,7 +150,13 @@ mod tests {
         assert_eq!(Case::parse("  # note"), Ok(None));
         assert_eq!(
             Case::parse("deny  read  a file as build "),
-            Ok(Some(Case { allowed: false, what: What::Read, subject: "a file", profile: "build" }))
+            Ok(Some(Case {
+                allowed: false,
+                what: What::Read,
+                subject: "a file",
+                profile: "build",
+                caller: None
+            }))
         );
         assert_eq!(
             Case::parse("allow url https://example.com/ as x"),
@@ -131,13 +164,31 @@ mod tests {
                 allowed: true,
                 what: What::Url,
                 subject: "https://example.com/ as x",
-                profile: DEFAULT_PROFILE
+                profile: DEFAULT_PROFILE,
+                caller: None
+            }))
+        );
+        let who = Caller {
+            name: Some("ann".to_owned()),
+            group: vec!["web".to_owned()],
+            scope: vec!["run".to_owned()],
+        };
+        assert_eq!(
+            Case::parse("deny tool Bash as ann group web scope run"),
+            Ok(Some(Case {
+                allowed: false,
+                what: What::Tool,
+                subject: "Bash",
+                profile: DEFAULT_PROFILE,
+                caller: Some(who)
             }))
         );
         for (line, says) in [
             ("permit read x", "\"permit\""),
             ("allow command x", "\"command\""),
             ("allow read", "nothing to read"),
+            ("deny tool Bash as ann role x", "\"role\""),
+            ("deny tool Bash as ann group", "no group"),
         ] {
             assert!(Case::parse(line).expect_err("refused").contains(says), "{line}");
         }
