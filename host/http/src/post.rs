@@ -321,7 +321,7 @@ pub(crate) async fn client_of(
             let begin =
                 move || shared.sessions.begin_anew(number, &handshake, &id, &caller, &shared.options.secret);
             match endpoint.handle.spawn_blocking(begin).await {
-                Ok(begun) => begun.ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, too_many_sessions())),
+                Ok(held) => held.ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, too_many_sessions())),
                 Err(error) => {
                     let error = RpcError::internal(format!("the session cannot be begun anew: {error}"));
                     Err((StatusCode::INTERNAL_SERVER_ERROR, error))

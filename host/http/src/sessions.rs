@@ -180,7 +180,7 @@ impl Sessions {
     /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was.
     pub(crate) fn find(&self, caller: &Caller, id: &str) -> Option<Found> {
         if let Some(client) = self.known(caller, id) {
-            return client.map(Found::Held);
+            return Some(Found::Held(client));
         }
         let (number, handshake) = Handshake::opened(id, &self.seal, &caller.binding(), now())?;
         let mut held = self.states.lock();
@@ -193,16 +193,16 @@ impl Sessions {
         })
     }
 
-    /// The client of an id that was opened before, for the same caller; nothing in it where it is good no more.
-    fn known(&self, caller: &Caller, id: &str) -> Option<Option<Arc<Client>>> {
+    /// The client of an id that was opened before, for the same caller, and is good.
+    fn known(&self, caller: &Caller, id: &str) -> Option<Arc<Client>> {
         let mut held = self.states.lock();
         let number = *held.numbers.get(id)?;
         let kept = held.clients.get(&number)?;
-        if !kept.client.caller.is_bound_as(caller) {
+        let is_good = kept.client.caller.is_bound_as(caller) && now() < kept.until;
+        if !is_good || held.ended.contains(&number) {
             return None;
         }
-        let is_good = now() < kept.until && !held.ended.contains(&number);
-        Some(if is_good { held.used(&number) } else { None })
+        held.used(&number)
     }
 
     /// Begins a session anew, after a restart. Reads what a handshake reads. None where too many are open.

@@ -370,3 +370,50 @@ fn what_a_principal_may_not_have_is_no_news_to_it() {
     assert!(why(ANN).contains("denied by the user"), "{}", why(ANN));
     assert!(why(BOB).contains("is not known"), "{}", why(BOB));
 }
+
+#[cfg(unix)]
+#[test]
+fn calls_are_counted_by_principal() {
+    let program = program(RULES);
+    let mut server = program.serve_http(0);
+    let list = json!({ "action": "list", "query": "" });
+    server.shown(ANN).text("TaskManager", list.clone());
+    server.shown(BOB).text("TaskManager", list);
+    server.shown(BOB).modern("tools/call", json!({ "name": "Bash", "arguments": { "command": "true" } }));
+    let begun = std::time::Instant::now();
+    // Figures are posted now and then.
+    let posted = loop {
+        let (_, out, _) = program.run(&["stats", "--json"]);
+        let posted: Value = serde_json::from_str(&out).expect("JSON");
+        let principals = posted["servers"][0]["principals"].clone();
+        if principals[1]["refused"] == 1 || begun.elapsed() > std::time::Duration::from_secs(20) {
+            break principals;
+        }
+    };
+    let of = |index: usize| [&posted[index]["principal"], &posted[index]["calls"], &posted[index]["refused"]];
+    assert_eq!(of(0), [&json!("ann"), &json!(1), &json!(0)], "{posted}");
+    assert_eq!(of(1), [&json!("bob"), &json!(2), &json!(1)], "{posted}");
+    server.end();
+    let (_, report, _) = program.run(&["audit", "report"]);
+    let section = report.split("By principal").nth(1).unwrap_or_else(|| panic!("{report}"));
+    assert!(section.lines().any(|line| line.starts_with("bob ") && line.contains(" 2 ")), "{report}");
+}
+
+#[test]
+fn what_would_be_refused_at_the_start_is_said_before() {
+    let program = program(
+        "[http.tls]\ncertificate = \"/nowhere/c.pem\"\nkey = \"/nowhere/k.pem\"\n[workspace.a]\npath = \"/\"\n[workspace.b]\npath = \"/tmp\"\n",
+    );
+    let (_, checked, _) = program.run(&["policy", "check"]);
+    assert!(checked.contains("/nowhere/c.pem") || checked.contains("cannot be served"), "{checked}");
+    assert!(
+        checked.contains("[workspace.b]") && checked.contains("lies in that of [workspace.a]"),
+        "{checked}"
+    );
+    let (status, looked, _) = program.run(&["doctor"]);
+    assert!(!status.success() && looked.contains("serve --http would refuse to start"), "{looked}");
+    let cases = "allow tool Bash as ann\nallow tool TaskManager as bob\nallow tool Bash as bob scope run\n";
+    program.put("workspace/cases", cases);
+    let (status, told, error) = program.run(&["policy", "test", "cases"]);
+    assert!(status.success(), "{told}{error}");
+}
