@@ -172,7 +172,7 @@ mod tests {
 
     fn of(pid: u32) -> Posted {
         let tools = vec![ToolFigures { tool: "a".to_owned(), calls: 3, ..ToolFigures::default() }];
-        Posted { server: Server { pid, ..Server::default() }, tools }
+        Posted { server: Server { pid, ..Server::default() }, tools, principals: Vec::new() }
     }
 
     #[test]
