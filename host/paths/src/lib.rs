@@ -23,6 +23,7 @@ pub mod programs;
 mod resolve;
 mod stamp;
 mod trail;
+mod without_links;
 
 pub use account::{account_home, account_id, account_name};
 pub use folder::{Folder, Identity, Kind, open_file};
@@ -34,3 +35,4 @@ pub use owner::{users_can_change, users_can_exchange_in};
 pub use resolve::{Resolver, Unresolved, Writable, resolve};
 pub use stamp::{FINE_STEP, Stamp};
 pub use trail::{Lost, Trail};
+pub use without_links::without_links;

@@ -158,7 +158,7 @@ impl Why<'_> {
         let at_home = path.strip_prefix("~/").zip(self.environment.home.as_ref());
         let asked = at_home
             .map_or_else(|| self.environment.workspace.path.join(path), |(path, home)| home.join(path));
-        let resolved = crate::cli::policy::resolve(&asked);
+        let resolved = scorpiox_paths::without_links(&asked);
         let site = self.operator.site();
         let roots = self.approved.present(&site.workspace);
         let about = |what: &str, write: bool| {

@@ -18,6 +18,7 @@ use scorpiox_web::Router;
 use super::{What, plugins};
 use crate::cli::environment::Environment;
 use scorpiox_operator::Operator;
+use scorpiox_paths::without_links;
 use scorpiox_shell::{PRIVATE_KEY, Shell};
 use scorpiox_tools::plugins::Plugins;
 
@@ -128,7 +129,7 @@ impl<'a> Judge<'a> {
 
     fn path(&self, profile: &Profile, subject: &str, access: Access) -> Result<Verdict> {
         let path = self.asked(subject);
-        let (places, resolved) = (self.shell.operator().places()?, resolve(&path));
+        let (places, resolved) = (self.shell.operator().places()?, without_links(&path));
         let verdict = if resolved.symlink_metadata().is_ok() {
             profile.why_existing(&resolved, access, &places)
         } else {
@@ -264,7 +265,7 @@ impl<'a> Judge<'a> {
     fn file(&self, subject: &str) -> Result<Verdict> {
         let places = self.shell.operator().places()?;
         let files = &self.policy.files;
-        let checked = files.check(&resolve(&self.asked(subject)), &places);
+        let checked = files.check(&without_links(&self.asked(subject)), &places);
         Ok(said(
             checked.map_err(|denial| denial.to_string()).map(|folder| {
                 format!("`read` of [files] ({}) covers {}", files.read_origin, folder.display())
@@ -273,9 +274,9 @@ impl<'a> Judge<'a> {
     }
 
     fn workspace(&self, subject: &str) -> Result<Verdict> {
-        let (workspaces, path) = (&self.policy.workspaces, resolve(&self.asked(subject)));
+        let (workspaces, path) = (&self.policy.workspaces, without_links(&self.asked(subject)));
         let served = self.policy.served.iter().filter(|(_, served)| {
-            served.path.as_ref().is_some_and(|folder| resolve(Path::new(folder)) == path)
+            served.path.as_ref().is_some_and(|folder| without_links(Path::new(folder)) == path)
         });
         for (name, served) in served {
             let closed = self.principal.as_ref().filter(|who| !served.admits(who));
@@ -318,23 +319,5 @@ fn split_port(subject: &str) -> Result<(&str, u16)> {
             Ok((name, port.parse().with_context(|| format!("{port:?} is not a port"))?))
         }
         _ => Ok((subject, 443)),
-    }
-}
-
-/// The path without links, as far as it exists.
-pub(in crate::cli) fn resolve(path: &Path) -> PathBuf {
-    let mut rest = Vec::new();
-    let mut existing = path;
-    loop {
-        if let Ok(found) = dunce::canonicalize(existing) {
-            return rest.iter().rev().fold(found, |path, name| path.join(name));
-        }
-        match (existing.parent(), existing.file_name()) {
-            (Some(parent), Some(name)) => {
-                rest.push(name);
-                existing = parent;
-            }
-            _ => return path.to_owned(),
-        }
     }
 }

@@ -24,7 +24,6 @@ use super::environment::Environment;
 use scorpiox_shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell};
 
 pub(super) use init::Example;
-pub(super) use judge::resolve;
 use judge::{Judge, Names};
 
 #[derive(Subcommand)]
