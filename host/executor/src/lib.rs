@@ -6,6 +6,7 @@
 #[cfg(unix)]
 mod bell;
 mod cancel;
+pub mod lookout;
 mod runtime;
 pub mod threads;
 

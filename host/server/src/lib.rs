@@ -19,7 +19,6 @@ mod handlers;
 mod list_changed;
 mod messages;
 mod plan_notes;
-mod plugin_watch;
 mod rendering;
 mod request;
 mod scope;

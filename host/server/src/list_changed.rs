@@ -20,9 +20,9 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+use scorpiox_executor::lookout::{Woken, bell, wait};
 use scorpiox_executor::threads;
 
-use super::plugin_watch::{Woken, bell, wait};
 use super::workspace::Workspace;
 use scorpiox_capabilities::notices::List;
 use scorpiox_tools::plugins::Offering;
@@ -191,7 +191,9 @@ impl Workspace {
     /// Lets the plugins be watched, where somebody wants to know of changes and can have missed something.
     pub(crate) fn follow_plugins(self: &Arc<Self>) {
         let is_wanted = || self.sessions().iter().any(|session| session.needs_news());
-        self.plugin_watch.wake(is_wanted, || start(self));
+        if let Err(error) = self.plugin_watch.wake(is_wanted, || start(self)) {
+            tracing::error!("changed lists are not told: {error}");
+        }
     }
 }
 

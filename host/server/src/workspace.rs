@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_audit::Uses;
 use scorpiox_executor::Cancel;
+use scorpiox_executor::lookout::Lookout;
 use scorpiox_operator::{Operator, Site, SkillFolders, WorkspaceFolder};
 use scorpiox_policy::Refusal;
 use scorpiox_settings::Settings;
@@ -16,7 +17,6 @@ use super::app::{App, Ticked};
 use super::callback_clock::CallbackClock;
 use super::deliveries::Deliveries;
 use super::list_changed::{Offered, PerList};
-use super::plugin_watch::PluginWatch;
 use super::session::Transport;
 use scorpiox_capabilities::ask::Prompter;
 use scorpiox_capabilities::files::Files;
@@ -79,7 +79,7 @@ pub struct Workspace {
     pub(crate) callbacks: Arc<CallbackClock>,
     pub(crate) listing: ListingCache,
     pub(crate) records: Arc<Records>,
-    pub(super) plugin_watch: PluginWatch,
+    pub(super) plugin_watch: Lookout,
     operator: Arc<Operator>,
     shell: Arc<Shell>,
     web: Arc<Web>,
@@ -122,7 +122,7 @@ impl Workspace {
                 let workspace = workspace.clone();
                 move || Some(Weak::upgrade(&workspace)?.fire_callbacks())
             }),
-            plugin_watch: PluginWatch::default(),
+            plugin_watch: Lookout::default(),
             sessions: Mutex::default(),
             ticked: Mutex::default(),
             folder,

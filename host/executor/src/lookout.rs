@@ -1,4 +1,4 @@
-//! The bell of the thread that looks for changed plugins.
+//! A thread that looks whether something has changed: now and then, and when it is told to.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// The thread that waits for changes. It starts when it is first needed.
+/// The thread that looks. It starts when it is first needed.
 #[derive(Debug, Default)]
-pub(crate) struct PluginWatch(Mutex<Bell>);
+pub struct Lookout(Mutex<Bell>);
 
 #[derive(Debug, Default)]
 enum Bell {
@@ -19,39 +19,36 @@ enum Bell {
     Gone,
 }
 
-impl PluginWatch {
-    /// Lets the thread look; starts it where that `is_wanted`.
-    pub(crate) fn wake(
+impl Lookout {
+    /// Lets the thread look; starts it where that `is_wanted`. One that cannot be started is an error once.
+    pub fn wake(
         &self,
         is_wanted: impl FnOnce() -> bool,
         start: impl FnOnce() -> io::Result<SyncSender<()>>,
-    ) {
+    ) -> io::Result<()> {
         let mut bell = self.0.lock();
         match &mut *bell {
             // Rung already and not heard yet, it is heard all the same.
             Bell::Made(ringer) => drop(ringer.try_send(())),
             Bell::Unmade if is_wanted() => {
-                *bell = start().map_or_else(
-                    |error| {
-                        tracing::error!("changed lists of tools are not told: {error}");
-                        Bell::Gone
-                    },
-                    Bell::Made,
-                );
+                // It is not tried again.
+                *bell = Bell::Gone;
+                *bell = Bell::Made(start()?);
             }
             Bell::Unmade | Bell::Gone => {}
         }
+        Ok(())
     }
 
     /// Ends the thread.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         *self.0.lock() = Bell::Gone;
     }
 }
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Woken {
+pub enum Woken {
     /// The bell rang, or the time is over.
     Look,
     /// Whoever rings the bell has dropped it.
@@ -59,12 +56,12 @@ pub(crate) enum Woken {
 }
 
 /// A bell, and who rings it.
-pub(crate) fn bell() -> (SyncSender<()>, Receiver<()>) {
+pub fn bell() -> (SyncSender<()>, Receiver<()>) {
     sync_channel(1)
 }
 
 /// Waits for a time, or until the bell rings.
-pub(crate) fn wait(bell: &Receiver<()>, time: Duration) -> Woken {
+pub fn wait(bell: &Receiver<()>, time: Duration) -> Woken {
     match bell.recv_timeout(time) {
         Ok(()) | Err(RecvTimeoutError::Timeout) => Woken::Look,
         Err(RecvTimeoutError::Disconnected) => Woken::End,
