@@ -234,7 +234,9 @@ mod tests {
         assert_eq!([end(1, 1), end(1, 2)], [End::Ended; 2]);
         assert_eq!((end(1, 3), end(1, 1), end(2, 1)), (End::TooMany, End::WasNotThere, End::Ended));
         ended.numbers.values_mut().for_each(|when| *when = 0);
-        assert_eq!(ended.insert([1; 16]).expect("written"), End::Ended, "the others are too old");
+        let mut another = [4; 16];
+        another[..OF_PRINCIPAL].fill(1);
+        assert_eq!(ended.insert(another).expect("written"), End::Ended, "the others are too old");
     }
 
     #[test]
