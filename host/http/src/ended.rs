@@ -1,15 +1,19 @@
 //! Sessions that their clients ended: ids that are sealed, and good no more.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use scorpiox_home::private;
 
 use scorpiox_http_request::session_id::{LIFETIME, Number};
 
+/// How long the lock of the file is waited for, and how often it is looked whether it is free.
+const LOCK_TIME: Duration = Duration::from_millis(500);
+const LOOK_TIME: Duration = Duration::from_millis(2);
 /// Bytes of a number that are the same for all of one principal.
 pub(crate) const OF_PRINCIPAL: usize = 4;
 /// Most sessions that one principal may have ended, as long as their ids would be good.
@@ -64,7 +68,7 @@ impl Ended {
             most: MAX_OF_PRINCIPAL,
         };
         // Nobody adds to a file that is about to be replaced.
-        ended.lock_newest(File::lock)?;
+        ended.lock_newest(File::try_lock)?;
         let oldest = now().saturating_sub(LIFETIME.as_secs());
         let all = ended.numbers.len();
         ended.numbers.retain(|_, when| *when >= oldest);
@@ -94,7 +98,7 @@ impl Ended {
 
     /// Adds one. It is there after a restart, too, when this has returned.
     pub(crate) fn insert(&mut self, number: Number) -> io::Result<End> {
-        self.lock_newest(File::lock_shared)?;
+        self.lock_newest(File::try_lock_shared)?;
         let added = (|| {
             if self.numbers.contains_key(&number) {
                 return Ok(End::WasNotThere);
@@ -112,9 +116,9 @@ impl Ended {
     }
 
     /// Locks the file that has the name now, whose news are read then.
-    fn lock_newest(&mut self, lock: fn(&File) -> io::Result<()>) -> io::Result<()> {
+    fn lock_newest(&mut self, lock: fn(&File) -> Result<(), TryLockError>) -> io::Result<()> {
         loop {
-            lock(&self.file)?;
+            within(LOCK_TIME, || lock(&self.file))?;
             let locked = self.identity;
             if let Err(error) = self.read_news() {
                 self.file.unlock()?;
@@ -178,6 +182,21 @@ fn identity(_: &Metadata) -> (u64, u64) {
     (0, 0)
 }
 
+/// Locks a file as soon as nobody else has it, for so long: who holds it for ever keeps nobody waiting.
+fn within(time: Duration, lock: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
+    let until = Instant::now() + time;
+    loop {
+        match lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(LOOK_TIME),
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds the file"));
+            }
+        }
+    }
+}
+
 fn opened(path: &Path) -> io::Result<File> {
     private::options().read(true).append(true).open(path)
 }
@@ -237,6 +256,20 @@ mod tests {
         let mut another = [4; 16];
         another[..OF_PRINCIPAL].fill(1);
         assert_eq!(ended.insert(another).expect("written"), End::Ended, "the others are too old");
+    }
+
+    #[test]
+    fn who_holds_the_file_for_ever_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("http/ended");
+        let mut ended = Ended::open(&path).expect("a file");
+        let holder = opened(&path).expect("a file");
+        holder.lock().expect("a lock");
+        let begun = Instant::now();
+        assert_eq!(ended.insert([1; 16]).expect_err("it is held").kind(), io::ErrorKind::TimedOut);
+        assert!(begun.elapsed() < Duration::from_secs(10) && !ended.contains(&[1; 16]));
+        holder.unlock().expect("free");
+        assert_eq!(ended.insert([1; 16]).expect("written"), End::Ended);
     }
 
     #[test]
