@@ -1,6 +1,6 @@
 //! The files of the transport: the token, the secret, and the sessions that ended.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -78,9 +78,20 @@ fn read_or_make(path: &Path, make: impl Fn(&Secret) -> String) -> io::Result<Str
         Err(error) => return Err(with_path(error)),
     }
     let text = make(&scorpiox_seal::secret().map_err(io::Error::other)?);
-    private::write(path, |file| file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")))
-        .map_err(with_path)?;
-    // Of two processes that make one at once, one stays.
+    let write = |path: &Path| {
+        private::write(path, |file| file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")))
+    };
+    // Of two processes that make one at once, the first one's stays: a name is given to one file alone.
+    let draft = path.with_extension(std::process::id().to_string());
+    write(&draft).map_err(with_path)?;
+    let named = fs::hard_link(&draft, path);
+    fs::remove_file(&draft).map_err(with_path)?;
+    match named {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        // There are file systems without such names.
+        Err(_) => write(path).map_err(with_path)?,
+    }
     private::open(path).and_then(read).map_err(with_path)
 }
 
