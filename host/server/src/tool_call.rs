@@ -47,7 +47,8 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     if let Some(denial) = scope.session.denial(&tool.name) {
         scope.reply.denies(denial.clone());
         let absence = Absence::Denied(denial);
-        absence.record(scope.session, scope.request, &name, arguments);
+        // By its own name, whatever the client calls it.
+        absence.record(scope.session, scope.request, &tool.name, arguments);
         return Err(unknown_tool(scope, &name, absence));
     }
     let arguments = arguments.unwrap_or("{}");
