@@ -49,7 +49,7 @@ scripts/need.sh haproxy haproxy
 [ -e "$(rustc --print sysroot)/lib/rustlib/wasm32-wasip2" ] || rustup target add wasm32-wasip2
 # Most of these tests wait: for time to pass, for processes, for screens. The others measure how
 # long something takes, and have the machine to themselves.
-measuring=(faults:: bulk:: shell::output::)
+measuring=(faults:: bulk:: shell::output:: plugins::many::)
 (cd tests && cargo test --quiet --tests -- --test-threads $((3 * $(nproc))) "${measuring[@]/#/--skip=}")
 
 section "tool logic, natively, and the fuzz targets, which were built meanwhile"
