@@ -155,6 +155,12 @@ impl Connection {
         String::from_utf8_lossy(&rest).into_owned()
     }
 
+    /// Whether the server closes the connection within some time.
+    pub fn is_closed_within(&mut self, time: Duration) -> bool {
+        self.0.get_ref().set_read_timeout(Some(time)).expect("a time");
+        self.0.read_to_end(&mut Vec::new()).is_ok()
+    }
+
     /// The head of an answer.
     pub fn head(&mut self) -> Response {
         let status = self.line();

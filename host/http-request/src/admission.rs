@@ -37,8 +37,21 @@ impl Refusal {
 
 /// Whether a request may come in at all; the page that sends it, if one does.
 pub fn admit(parts: &Parts, options: &Doors) -> Result<Option<HeaderValue>, Refusal> {
+    check_coding(&parts.headers)?;
     check_host(parts, options)?;
     check_origin(&parts.headers, options)
+}
+
+/// A body that comes in chunks is in nothing else: what is coded in other ways is read in other ways by programs before
+/// this one.
+fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
+    if !headers.contains_key(header::TRANSFER_ENCODING) {
+        return Ok(());
+    }
+    match only(headers, &header::TRANSFER_ENCODING) {
+        Some(coding) if coding.trim().eq_ignore_ascii_case("chunked") => Ok(()),
+        _ => Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "a body is sent as it is, or as chunked alone")),
+    }
 }
 
 /// Where a request comes from: what proxies say who were declared, of the last one before them.

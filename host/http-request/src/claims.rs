@@ -33,9 +33,18 @@ pub enum Kind {
     Response,
 }
 
+/// A request whose parameters are none.
+#[derive(Debug)]
+pub struct Unread {
+    /// What was read of it.
+    pub claims: Claims,
+    /// What is wrong with it.
+    pub error: RpcError,
+}
+
 impl Claims {
-    /// Reads a message; an error where its parameters are none.
-    pub fn of(message: Message<'_>) -> Result<Self, (Id<'static>, RpcError)> {
+    /// Reads a message.
+    pub fn of(message: Message<'_>) -> Result<Self, Box<Unread>> {
         let (kind, method, params) = match message {
             Message::Request { id, method, params } => (Kind::Request(id.into_owned()), method, params),
             Message::Notification { method, params } => (Kind::Notification, method, params),
@@ -46,10 +55,8 @@ impl Claims {
         match claims.read(params) {
             Ok(()) => Ok(claims),
             // Nothing answers a notification.
-            Err(error) => match claims.kind {
-                Kind::Request(id) => Err((id, error)),
-                _ => Ok(claims),
-            },
+            Err(_) if claims.id().is_none() => Ok(claims),
+            Err(error) => Err(Box::new(Unread { claims, error })),
         }
     }
 

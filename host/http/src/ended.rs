@@ -68,7 +68,7 @@ impl Ended {
             most: MAX_OF_PRINCIPAL,
         };
         // Nobody adds to a file that is about to be replaced.
-        ended.lock_newest(File::try_lock)?;
+        patiently(|| ended.lock_newest(File::try_lock))?;
         let oldest = now().saturating_sub(LIFETIME.as_secs());
         let all = ended.numbers.len();
         ended.numbers.retain(|_, when| *when >= oldest);
@@ -96,8 +96,9 @@ impl Ended {
         read.is_err() || self.numbers.contains_key(number)
     }
 
-    /// Adds one. It is there after a restart, too, when this has returned.
-    pub(crate) fn insert(&mut self, number: Number) -> io::Result<End> {
+    /// Adds one. It is there after a restart, too, when this has returned. [`io::ErrorKind::WouldBlock`] says that
+    /// another process holds the file.
+    pub(crate) fn try_insert(&mut self, number: Number) -> io::Result<End> {
         self.lock_newest(File::try_lock_shared)?;
         let added = (|| {
             if self.numbers.contains_key(&number) {
@@ -118,7 +119,7 @@ impl Ended {
     /// Locks the file that has the name now, whose news are read then.
     fn lock_newest(&mut self, lock: fn(&File) -> Result<(), TryLockError>) -> io::Result<()> {
         loop {
-            within(LOCK_TIME, || lock(&self.file))?;
+            lock(&self.file)?;
             let locked = self.identity;
             if let Err(error) = self.read_news() {
                 self.file.unlock()?;
@@ -182,17 +183,19 @@ fn identity(_: &Metadata) -> (u64, u64) {
     (0, 0)
 }
 
-/// Locks a file as soon as nobody else has it, for so long: who holds it for ever keeps nobody waiting.
-fn within(time: Duration, lock: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
-    let until = Instant::now() + time;
+/// Tries again as long as another process holds the file, but for half a second at most: who holds it for ever keeps
+/// nobody waiting.
+pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let until = Instant::now() + LOCK_TIME;
     loop {
-        match lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(LOOK_TIME),
-            Err(TryLockError::WouldBlock) => {
+        match attempt() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < until => {
+                thread::sleep(LOOK_TIME);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds the file"));
             }
+            done => return done,
         }
     }
 }
@@ -226,8 +229,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("http/ended");
         let mut ended = Ended::open(&path).expect("a file");
-        assert_eq!(ended.insert([1; 16]).expect("written"), End::Ended);
-        assert_eq!(ended.insert([1; 16]).expect("written"), End::WasNotThere);
+        assert_eq!(ended.try_insert([1; 16]).expect("written"), End::Ended);
+        assert_eq!(ended.try_insert([1; 16]).expect("written"), End::WasNotThere);
         drop(ended);
         let old = line(&[2; 16], now() - LIFETIME.as_secs() - 60);
         private::options()
@@ -237,7 +240,7 @@ mod tests {
             .expect("written");
         let mut ended = Ended::open(&path).expect("a file");
         assert!(ended.contains(&[1; 16]) && !ended.contains(&[2; 16]) && !ended.contains(&[3; 16]));
-        ended.insert([3; 16]).expect("written");
+        ended.try_insert([3; 16]).expect("written");
         assert!(Ended::open(&path).expect("a file").contains(&[3; 16]));
     }
 
@@ -248,14 +251,14 @@ mod tests {
         let mut end = |of: u8, own: u8| {
             let mut number = [own; 16];
             number[..OF_PRINCIPAL].fill(of);
-            ended.insert(number).expect("written")
+            ended.try_insert(number).expect("written")
         };
         assert_eq!([end(1, 1), end(1, 2)], [End::Ended; 2]);
         assert_eq!((end(1, 3), end(1, 1), end(2, 1)), (End::TooMany, End::WasNotThere, End::Ended));
         ended.numbers.values_mut().for_each(|when| *when = 0);
         let mut another = [4; 16];
         another[..OF_PRINCIPAL].fill(1);
-        assert_eq!(ended.insert(another).expect("written"), End::Ended, "the others are too old");
+        assert_eq!(ended.try_insert(another).expect("written"), End::Ended, "the others are too old");
     }
 
     #[test]
@@ -266,10 +269,13 @@ mod tests {
         let holder = opened(&path).expect("a file");
         holder.lock().expect("a lock");
         let begun = Instant::now();
-        assert_eq!(ended.insert([1; 16]).expect_err("it is held").kind(), io::ErrorKind::TimedOut);
+        assert_eq!(
+            patiently(|| ended.try_insert([1; 16])).expect_err("it is held").kind(),
+            io::ErrorKind::TimedOut
+        );
         assert!(begun.elapsed() < Duration::from_secs(10) && !ended.contains(&[1; 16]));
         holder.unlock().expect("free");
-        assert_eq!(ended.insert([1; 16]).expect("written"), End::Ended);
+        assert_eq!(ended.try_insert([1; 16]).expect("written"), End::Ended);
     }
 
     #[test]
@@ -277,9 +283,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("http/ended");
         let (mut one, mut two) = (Ended::open(&path).expect("a file"), Ended::open(&path).expect("a file"));
-        assert!(one.insert([1; 16]).expect("written") == End::Ended && two.contains(&[1; 16]));
-        assert_eq!(two.insert([1; 16]).expect("written"), End::WasNotThere);
-        assert_eq!(two.insert([2; 16]).expect("written"), End::Ended);
+        assert!(one.try_insert([1; 16]).expect("written") == End::Ended && two.contains(&[1; 16]));
+        assert_eq!(two.try_insert([1; 16]).expect("written"), End::WasNotThere);
+        assert_eq!(two.try_insert([2; 16]).expect("written"), End::Ended);
         assert!(one.contains(&[2; 16]) && !one.contains(&[3; 16]));
         // A line that is half there is read when it is whole.
         let whole = line(&[3; 16], now());
@@ -298,7 +304,7 @@ mod tests {
         write(&line(&[4; 16], now() - LIFETIME.as_secs() - 60));
         let mut three = Ended::open(&path).expect("a file");
         assert!(
-            one.insert([5; 16]).expect("written") == End::Ended
+            one.try_insert([5; 16]).expect("written") == End::Ended
                 && three.contains(&[5; 16])
                 && two.contains(&[5; 16])
         );

@@ -277,3 +277,57 @@ fn only_to(url: &str) -> Result<WebPolicy, String> {
         ..scorpiox_policy::Policy::builtin().web
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// An issuer that takes connections and says nothing, whose keys are so old.
+    fn silent(age: Duration) -> (Arc<Issuer>, TcpListener) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("a mode");
+        let url = format!("http://{}/keys", listener.local_addr().expect("an address"));
+        let jwt = Jwt {
+            issuer: "https://id.example.com".to_owned(),
+            audiences: vec!["https://mcp.example.com".to_owned()],
+            keys: KeysFrom::Url(url),
+            algorithms: Vec::new(),
+            clock_skew: 0,
+            scopes: BTreeSet::new(),
+            groups_claim: None,
+        };
+        let issuer = Issuer::new(&jwt, Arc::default()).expect("an issuer");
+        issuer.take(Keys::parse(br#"{"keys":[]}"#).expect("keys"), None);
+        issuer.current.write().as_mut().expect("keys").since = Instant::now().checked_sub(age).expect("a time");
+        (issuer, listener)
+    }
+
+    /// Whether it is asked within some seconds.
+    fn is_asked(listener: &TcpListener, within: Duration) -> bool {
+        let until = Instant::now() + within;
+        while Instant::now() < until {
+            if listener.accept().is_ok() {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        false
+    }
+
+    #[test]
+    fn keys_that_are_old_are_asked_for_while_they_are_used() {
+        let (issuer, listener) = silent(FRESH_TIME / 2);
+        assert!(issuer.is_current() && !is_asked(&listener, Duration::from_millis(200)));
+        let (issuer, listener) = silent(FRESH_TIME + Duration::from_mins(1));
+        let begun = Instant::now();
+        assert!(issuer.is_current() && begun.elapsed() < Duration::from_secs(5), "nobody waits");
+        assert!(is_asked(&listener, Duration::from_secs(10)));
+        assert!(issuer.is_current() && !is_asked(&listener, Duration::from_millis(200)), "once is enough");
+        let (issuer, _listener) = silent(FRESH_TIME * 2);
+        assert!(!issuer.is_current(), "after a long rest it is waited for");
+    }
+}

@@ -1,6 +1,5 @@
 //! Connections: taken, served, and let go in the end.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -35,6 +34,7 @@ use crate::peers::Peers;
 use crate::places::{Places, Room};
 use crate::served::AllServed;
 use crate::sessions::Sessions;
+use crate::shares::Shares;
 use crate::tls::Certificate;
 
 /// Most threads that look after connections.
@@ -123,7 +123,7 @@ impl Server {
             endpoint: Arc::clone(&endpoint),
             certificate: certificate.map(Arc::new),
             connections: Arc::clone(&connections),
-            of_peers: Arc::default(),
+            of_peers: Arc::new(Mutex::new(Shares::new(MAX_CONNECTIONS, MAX_OF_PEER))),
         };
         let is_secure = door.certificate.is_some();
         handle.spawn(take(listener, door, is_ending));
@@ -253,7 +253,7 @@ struct Door {
 }
 
 /// How many connections each peer has.
-type OfPeers = Arc<Mutex<HashMap<IpAddr, usize>>>;
+type OfPeers = Arc<Mutex<Shares<IpAddr>>>;
 
 impl Door {
     /// Whether a peer may connect once more; it counts until that is dropped.
@@ -266,13 +266,8 @@ impl Door {
         if is_proxy || peer.is_loopback() {
             return Some(Counted(None));
         }
-        let mut of_peers = self.of_peers.lock();
-        let count = of_peers.entry(peer).or_default();
-        if *count >= MAX_OF_PEER {
-            return None;
-        }
-        *count += 1;
-        Some(Counted(Some((Arc::clone(&self.of_peers), peer))))
+        let has_one = self.of_peers.lock().take(peer);
+        has_one.then(|| Counted(Some((Arc::clone(&self.of_peers), peer))))
     }
 }
 
@@ -282,13 +277,7 @@ struct Counted(Option<(OfPeers, IpAddr)>);
 impl Drop for Counted {
     fn drop(&mut self) {
         let Some((of_peers, peer)) = &self.0 else { return };
-        let mut of_peers = of_peers.lock();
-        if let Some(count) = of_peers.get_mut(peer) {
-            *count -= 1;
-            if *count == 0 {
-                of_peers.remove(peer);
-            }
-        }
+        of_peers.lock().give_back(peer);
     }
 }
 

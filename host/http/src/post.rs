@@ -57,7 +57,10 @@ pub(crate) async fn answer(
         Ok(rpc::Incoming::Batch(_)) => return batch(endpoint, caller, headers, body).await,
         Ok(rpc::Incoming::Single(message)) => match Claims::of(message) {
             Ok(claims) => claims,
-            Err((id, error)) => return answer::error(StatusCode::BAD_REQUEST, Some(&id), &error),
+            Err(unread) => {
+                record_refused(endpoint, caller, [&unread.claims]).await;
+                return answer::error(StatusCode::BAD_REQUEST, unread.claims.id(), &unread.error);
+            }
         },
     };
     if modern::is_meant(headers, &claims) {
@@ -110,12 +113,12 @@ async fn modern_answer(
             StatusCode::OK => StatusCode::BAD_REQUEST,
             status => status,
         };
-        record_refused(endpoint, caller, claims).await;
+        record_refused(endpoint, caller, [claims]).await;
         return answer::error(status, claims.id(), &error);
     }
     let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
     if let Err(error) = check_arguments(endpoint, caller, headers, claims, &body.bytes).await {
-        record_refused(endpoint, caller, claims).await;
+        record_refused(endpoint, caller, [claims]).await;
         return answer::error(StatusCode::BAD_REQUEST, Some(id), &error);
     }
     // Dropped with this future, or with the answer's body.
@@ -139,19 +142,26 @@ async fn modern_answer(
     }
 }
 
-/// Leaves a line in the audit of a call that is refused before anything runs it.
-async fn record_refused(endpoint: &Endpoint, caller: &Caller, claims: &Claims) {
-    if claims.method != CALL {
+/// Leaves a line in the audit for each call of messages that are refused before anything runs them.
+async fn record_refused<'a>(
+    endpoint: &Endpoint,
+    caller: &Caller,
+    messages: impl IntoIterator<Item = &'a Claims>,
+) {
+    let calls = messages.into_iter().filter(|claims| claims.method == CALL);
+    let names: Vec<_> = calls.map(|claims| claims.subject.clone()).collect();
+    if names.is_empty() {
         return;
     }
     let client = Client::new(caller, &endpoint.options.secret);
-    let name = claims.subject.clone();
     // The first line opens files.
     let recorded = endpoint.handle.spawn_blocking(move || {
         // It is written while calls run.
         let ticker = client.session.ticker();
         let _awake = ticker.begin();
-        client.session.refuse_unread(name.as_deref());
+        for name in &names {
+            client.session.refuse_unread(name.as_deref());
+        }
     });
     if let Err(error) = recorded.await {
         tracing::error!("a refused call is not recorded: {error}");
@@ -213,7 +223,7 @@ async fn legacy_answer(
     let client = match client_of(endpoint, caller, headers).await {
         Ok(client) => client,
         Err((status, error)) => {
-            record_refused(endpoint, caller, claims).await;
+            record_refused(endpoint, caller, [claims]).await;
             return answer::error(status, claims.id(), &error);
         }
     };
@@ -338,12 +348,18 @@ pub(crate) async fn client_of(
 
 /// Several messages in one, in the one revision that has such.
 async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, body: Body) -> Answer {
-    let client = match client_of(endpoint, caller, headers).await {
-        Ok(client) => client,
-        Err((status, error)) => return answer::error(status, None, &error),
+    let refused = match client_of(endpoint, caller, headers).await {
+        Ok(client) if client.session.takes_batches() => return spoken(endpoint, client, None, body).await,
+        Ok(_) => answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone"),
+        Err((status, error)) => answer::error(status, None, &error),
     };
-    if !client.session.takes_batches() {
-        return answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone");
-    }
-    spoken(endpoint, client, None, body).await
+    record_refused(endpoint, caller, &members(&body.bytes)).await;
+    refused
+}
+
+/// What the members of a batch say of themselves, as far as they can be read.
+fn members(body: &[u8]) -> Vec<Claims> {
+    let Ok(rpc::Incoming::Batch(batch)) = rpc::Incoming::parse(body) else { return Vec::new() };
+    let read = batch.0.iter().filter_map(|member| Message::parse(member.get()).ok());
+    read.map(|message| Claims::of(message).unwrap_or_else(|unread| unread.claims)).collect()
 }

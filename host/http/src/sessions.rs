@@ -11,9 +11,10 @@ use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
 use sha2::{Digest as _, Sha256};
 
-use crate::ended::{End, Ended, OF_PRINCIPAL, now};
+use crate::ended::{self, End, Ended, OF_PRINCIPAL, now};
 use crate::places::PART;
 use crate::served::Caller;
+use crate::shares::Shares;
 use crate::stream::Stream;
 use scorpiox_http_request::session_id::{Handshake, Number};
 
@@ -147,10 +148,8 @@ struct Held {
     clients: BTreeMap<Number, Kept>,
     /// Those clients by the texts of their ids, which are opened once.
     numbers: HashMap<Arc<str>, Number>,
-    /// How many are each principal's that has some.
-    of: HashMap<String, usize>,
-    /// Most that one principal has.
-    most: usize,
+    /// How many are each principal's.
+    shares: Shares<String>,
     ended: Ended,
     swept: Option<Instant>,
 }
@@ -158,9 +157,9 @@ struct Held {
 impl Sessions {
     /// For one principal, or for several of whom none is to keep the others out.
     pub(crate) fn new(seal: Seal, ended: Ended, are_many: bool) -> Self {
-        let most = MAX_HELD / if are_many { PART } else { 1 };
-        let (clients, numbers, of) = (BTreeMap::new(), HashMap::new(), HashMap::new());
-        Self { seal, states: Mutex::new(Held { clients, numbers, of, most, ended, swept: None }) }
+        let shares = Shares::new(MAX_HELD, MAX_HELD / if are_many { PART } else { 1 });
+        let (clients, numbers) = (BTreeMap::new(), HashMap::new());
+        Self { seal, states: Mutex::new(Held { clients, numbers, shares, ended, swept: None }) }
     }
 
     /// Keeps a client that has shaken hands; the id of its session. None where too many are open.
@@ -231,10 +230,12 @@ impl Sessions {
         let Some((number, _)) = Handshake::opened(id, &self.seal, &caller.binding(), now()) else {
             return Ok(End::WasNotThere);
         };
-        let mut held = self.states.lock();
-        let end = held.ended.insert(number)?;
-        let client = held.remove(&number);
-        drop(held);
+        // Between two tries others are served.
+        let (end, client) = ended::patiently(|| {
+            let mut held = self.states.lock();
+            let end = held.ended.try_insert(number)?;
+            Ok((end, held.remove(&number)))
+        })?;
         if let Some(client) = client {
             client.end();
         }
@@ -282,10 +283,9 @@ impl Held {
             return Some(first);
         }
         let client = Arc::clone(&kept.client);
-        if self.clients.len() >= MAX_HELD || self.count(&client.principal) >= self.most {
+        if !self.shares.take(client.principal.clone()) {
             return None;
         }
-        *self.of.entry(client.principal.clone()).or_default() += 1;
         self.numbers.insert(Arc::clone(&kept.id), number);
         self.clients.insert(number, kept);
         Some(client)
@@ -294,24 +294,14 @@ impl Held {
     fn remove(&mut self, number: &Number) -> Option<Arc<Client>> {
         let Kept { client, id, .. } = self.clients.remove(number)?;
         self.numbers.remove(&id);
-        if let Some(count) = self.of.get_mut(&client.principal) {
-            *count -= 1;
-            if *count == 0 {
-                self.of.remove(&client.principal);
-            }
-        }
+        self.shares.give_back(&client.principal);
         Some(client)
-    }
-
-    fn count(&self, principal: &str) -> usize {
-        self.of.get(principal).copied().unwrap_or_default()
     }
 
     /// Lets go of those that nobody uses, before one more of a principal.
     fn sweep(&mut self, principal: &str) -> Vec<Arc<Client>> {
         let now = Instant::now();
-        let is_full = self.clients.len() >= MAX_HELD;
-        let has_most = self.count(principal) >= self.most;
+        let (is_full, has_most) = (self.shares.is_full(), self.shares.has_most(principal));
         let makes_room = |client: &Client| is_full || has_most && client.principal == principal;
         if !is_full && !has_most && self.swept.is_some_and(|swept| now - swept < IDLE_TIME / 10) {
             return Vec::new();

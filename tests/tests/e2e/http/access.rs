@@ -321,6 +321,12 @@ fn a_refused_call_is_recorded_with_the_client_and_whatever_it_was_called() {
     assert_eq!(server.shown(ANN).ask(other).status, 400);
     let without = server.in_session("none", 1, "tools/call", &json!({ "name": "TaskManager" }));
     assert_eq!(server.shown(BOB).ask(without).status, 404);
+    let one = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ReadDocs"}}"#;
+    let batch = server.in_session("none", 1, "ping", &json!({})).body(format!("[{one}, 1, {one}]"));
+    assert_eq!(server.shown(BOB).ask(batch).status, 404);
+    let none = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#;
+    let none = server.modern("tools/call", json!({})).body(none);
+    assert_eq!(server.shown(ANN).ask(none).status, 400);
     server.end();
     let log = audit(&program);
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -331,8 +337,16 @@ fn a_refused_call_is_recorded_with_the_client_and_whatever_it_was_called() {
         "{lines:?}"
     );
     let unread: Vec<_> = lines.iter().filter(|line| line["fault"] == "bad-request").collect();
-    let who: Vec<_> = unread.iter().map(|line| (&line["tool"], &line["principal"])).collect();
-    assert_eq!(who, [(&json!("TaskManager"), &json!("ann")), (&json!("TaskManager"), &json!("bob"))]);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let who: Vec<_> = unread.iter().map(|line| [&line["tool"], &line["principal"]].map(text)).collect();
+    let expected = [
+        ["TaskManager", "ann"],
+        ["TaskManager", "bob"],
+        ["ReadDocs", "bob"],
+        ["ReadDocs", "bob"],
+        ["tools/call", "ann"],
+    ];
+    assert_eq!(who, expected);
 }
 
 #[test]

@@ -58,7 +58,24 @@ fn requests_that_can_be_read_in_two_ways_are_refused() {
         assert!((400..500).contains(&answered.status) || answered.status == 0, "{what}: {answered:?}");
         assert!(!rest.contains("HTTP/1.1"), "{what}: a second answer: {rest}");
     }
+    // What is packed besides is unpacked by nobody here.
+    let packed = good.clone().with("Transfer-Encoding", "gzip, chunked").body("");
+    assert_eq!(server.ask(&packed).status, 501);
     is_well(&server);
+}
+
+/// A connection over which nothing comes is closed in time, also one that was of use.
+#[test]
+fn a_connection_that_rests_is_closed() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let good = server.modern("server/discover", json!({})).bytes();
+    let mut connection = server.connect();
+    connection.send(&good);
+    assert_eq!(connection.head().status, 200);
+    let begun = Instant::now();
+    assert!(connection.is_closed_within(Duration::from_mins(2)));
+    assert!(begun.elapsed() > Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
 #[test]
