@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use scorpiox_document::Problem;
 use scorpiox_paths::{Trail, open_file};
 
+#[cfg(unix)]
 use crate::load::quoted;
 use crate::load::read_whole;
-#[cfg(unix)]
-use scorpiox_document::Problem;
 
 /// The file's text; `None` where there is none. What cannot be looked at is a problem: it may be there.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
