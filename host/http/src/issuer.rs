@@ -302,7 +302,8 @@ mod tests {
         };
         let issuer = Issuer::new(&jwt, Arc::default()).expect("an issuer");
         issuer.take(Keys::parse(br#"{"keys":[]}"#).expect("keys"), None);
-        issuer.current.write().as_mut().expect("keys").since = Instant::now().checked_sub(age).expect("a time");
+        issuer.current.write().as_mut().expect("keys").since =
+            Instant::now().checked_sub(age).expect("a time");
         (issuer, listener)
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The crates of `host/`, from the bottom. Each may use those of the layers before its own, and none beside it.
 const LAYERS: [&[&str]; 18] = [
-    &["anatomy", "bed", "macos", "windows"],
+    &["anatomy", "bed", "macos", "postgres-bed", "windows"],
     &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "seal", "text"],
     &["minisign", "proxy", "transcript"],
     &[
@@ -36,6 +36,7 @@ const LAYERS: [&[&str]; 18] = [
         "jwt",
         "package",
         "policy",
+        "postgres",
         "store-conformance",
     ],
     &["operator", "web"],

@@ -39,6 +39,15 @@ pub enum StoreError {
     /// A key or a value is over its limit.
     #[error("{0}")]
     TooLarge(String),
+    /// What stores it cannot be reached. Nothing was kept.
+    #[error("the database cannot be reached: {0}")]
+    Unreachable(String),
+    /// What stores it became unreachable at the moment of the commit.
+    #[error(
+        "the database became unreachable while this was being kept, so that it is not known whether it was; look before you \
+         repeat it ({0})"
+    )]
+    InDoubt(String),
     /// Anything else, in the words of what is below.
     #[error("{0}")]
     Other(String),

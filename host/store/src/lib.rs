@@ -16,12 +16,12 @@
 
 mod changes;
 mod error;
+pub mod implementing;
 mod lazy;
 mod memory;
 mod sqlite;
 mod store;
 mod transaction;
-mod wait;
 
 pub use changes::{Changes, poll_every};
 pub use error::StoreError;

@@ -194,7 +194,11 @@ pub trait Transaction: Debug + Send {
 }
 
 /// Whether a key and a value are within their limits.
-pub(crate) fn check_sizes(key: &str, value: &[u8]) -> Result<(), StoreError> {
+///
+/// # Errors
+///
+/// [`StoreError::TooLarge`], as [`Transaction::set`] says.
+pub fn check_sizes(key: &str, value: &[u8]) -> Result<(), StoreError> {
     if key.is_empty() || key.len() > MAX_KEY_BYTES {
         let why = format!("a key must have 1 to {MAX_KEY_BYTES} bytes, but has {}", key.len());
         return Err(StoreError::TooLarge(why));

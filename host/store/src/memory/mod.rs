@@ -13,7 +13,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_executor::Cancel;
 
-use crate::wait::retry_while_locked;
+use crate::implementing::retry_while_locked;
 use crate::{Changes, Mode, Store, StoreError, Transaction, poll_every};
 use state::State;
 use transaction::MemoryTransaction;

@@ -2,9 +2,9 @@
 
 use rusqlite::params;
 
-use super::seen::Seen;
 use super::transaction::SqliteTransaction;
 use crate::StoreError;
+use crate::implementing::Seen;
 
 /// Where a namespace has something.
 const TABLES: [&str; 3] = ["kv", "timer", "message"];

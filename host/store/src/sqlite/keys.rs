@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::transaction::SqliteTransaction;
 use crate::StoreError;
-use crate::transaction::check_sizes;
+use crate::implementing::check_sizes;
 
 pub(super) fn get(
     transaction: &mut SqliteTransaction,

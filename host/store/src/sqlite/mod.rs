@@ -13,7 +13,6 @@ mod messages;
 mod operations;
 mod pool;
 mod scan;
-mod seen;
 mod timers;
 mod transaction;
 mod usage;
@@ -24,7 +23,7 @@ use std::sync::Arc;
 
 use scorpiox_executor::Cancel;
 
-use crate::wait::retry_while_locked;
+use crate::implementing::retry_while_locked;
 use crate::{Changes, Mode, Store, StoreError, Transaction};
 use changes::SqliteChanges;
 use pool::Pool;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::Durability;
 use super::create::{self, FORMAT};
-use crate::wait::Writers;
+use crate::implementing::Writers;
 use crate::{Mode, StoreError};
 
 /// Connections that are kept open while nothing uses them.

@@ -6,30 +6,18 @@ use rusqlite::{CachedStatement, Connection};
 use scorpiox_executor::threads;
 
 use super::pool::Pool;
-use super::seen::Seen;
 use crate::StoreError;
-use crate::wait::Turn;
+use crate::implementing::{Seen, Turn, Usages};
 
 #[derive(Debug)]
 pub(super) struct SqliteTransaction {
     /// Taken when it ends.
     connection: Option<Connection>,
     pub(super) pool: Arc<Pool>,
-    /// Of namespaces of which it changed the size.
-    pub(super) usages: Vec<Usage>,
+    pub(super) usages: Usages,
     pub(super) seen: Seen,
     /// Goes after the connection is given back, so that the next writer finds the lock free.
     _turn: Option<Turn>,
-}
-
-/// How much a namespace uses, and used before this transaction, in bytes.
-#[derive(Debug)]
-pub(super) struct Usage {
-    pub(super) namespace: String,
-    pub(super) before: i64,
-    pub(super) now: i64,
-    /// What it may use.
-    pub(super) quota: u64,
 }
 
 impl SqliteTransaction {
@@ -38,7 +26,7 @@ impl SqliteTransaction {
         Self {
             connection: Some(connection),
             pool: Arc::clone(pool),
-            usages: Vec::new(),
+            usages: Usages::default(),
             seen: Seen::default(),
             _turn: turn,
         }

@@ -2,45 +2,25 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::transaction::{SqliteTransaction, Usage};
+use super::transaction::SqliteTransaction;
 use crate::StoreError;
-
-impl Usage {
-    /// Whether this transaction has made it exceed the quota.
-    fn is_over(&self) -> bool {
-        self.now > self.before && u64::try_from(self.now).is_ok_and(|now| now > self.quota)
-    }
-}
+use crate::implementing::Usage;
 
 impl SqliteTransaction {
     /// Counts by how much a namespace grew or shrank.
     pub(super) fn grow(&mut self, namespace: &str, by: i64, quota: u64) -> Result<(), StoreError> {
-        if by == 0 {
-            return Ok(());
-        }
-        let usage = self.usage(namespace)?;
-        usage.now += by;
-        usage.quota = usage.quota.min(quota);
-        if by > 0 && u64::try_from(usage.now).is_ok_and(|now| now > quota) {
-            return Err(StoreError::Quota(quota));
-        }
-        Ok(())
+        let mut usages = std::mem::take(&mut self.usages);
+        let grown = usages.grow(namespace, by, quota, || self.stored_usage(namespace));
+        self.usages = usages;
+        grown
     }
 
     /// Notes that a namespace has no keys any more.
     pub(super) fn forget_usage(&mut self, namespace: &str) -> Result<(), StoreError> {
-        self.usage(namespace)?.now = 0;
-        Ok(())
-    }
-
-    fn usage(&mut self, namespace: &str) -> Result<&mut Usage, StoreError> {
-        let known = self.usages.iter().position(|usage| usage.namespace == namespace);
-        let at = known.unwrap_or(self.usages.len());
-        if known.is_none() {
-            let before = self.stored_usage(namespace)?;
-            self.usages.push(Usage { namespace: namespace.to_owned(), before, now: before, quota: u64::MAX });
-        }
-        Ok(&mut self.usages[at])
+        let mut usages = std::mem::take(&mut self.usages);
+        let forgotten = usages.forget(namespace, || self.stored_usage(namespace));
+        self.usages = usages;
+        forgotten
     }
 
     fn stored_usage(&self, namespace: &str) -> Result<i64, StoreError> {
@@ -52,16 +32,7 @@ impl SqliteTransaction {
     }
 
     pub(super) fn store_usages(&mut self) -> Result<(), StoreError> {
-        for usage in std::mem::take(&mut self.usages) {
-            if usage.is_over() {
-                // Who goes on after it was told so keeps nothing.
-                return Err(StoreError::Quota(usage.quota));
-            }
-            if usage.now != usage.before {
-                self.store_usage(&usage)?;
-            }
-        }
-        Ok(())
+        self.usages.changed()?.iter().try_for_each(|usage| self.store_usage(usage))
     }
 
     fn store_usage(&self, usage: &Usage) -> Result<(), StoreError> {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use scorpiox_executor::{Cancel, threads};
 
-use super::StoreError;
+use crate::StoreError;
 
 /// How long a call waits for other writers before it gives up.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -18,7 +18,11 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 const WAITS_MS: [u64; 6] = [1, 1, 2, 5, 10, 25];
 
 /// Repeats `attempt` while it fails with a conflict, as [`Store::begin`](crate::Store::begin) says.
-pub(crate) fn retry_while_locked<T>(
+///
+/// # Errors
+///
+/// [`StoreError::Cancelled`] and [`StoreError::Busy`] while it waits; others are those of the attempt.
+pub fn retry_while_locked<T>(
     cancel: &Cancel,
     on_wait: &mut dyn FnMut(),
     mut attempt: impl FnMut() -> Result<T, StoreError>,
@@ -54,7 +58,7 @@ const PATIENCE: Duration = Duration::from_millis(5);
 /// Who of this process writes. Those who wait get it in their order, while who only tries again can be
 /// overtaken until it gives up.
 #[derive(Default)]
-pub(crate) struct Writers(Arc<Mutex<Queue>>);
+pub struct Writers(Arc<Mutex<Queue>>);
 
 #[derive(Default)]
 struct Queue {
@@ -71,7 +75,7 @@ struct Waiter {
 }
 
 /// The right to write, before all others of this process.
-pub(crate) struct Turn(Arc<Mutex<Queue>>);
+pub struct Turn(Arc<Mutex<Queue>>);
 
 impl Debug for Writers {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -87,7 +91,11 @@ impl Debug for Turn {
 
 impl Writers {
     /// Waits for a turn, as [`Store::begin`](crate::Store::begin) says.
-    pub(crate) fn turn(&self, cancel: &Cancel, on_wait: &mut dyn FnMut()) -> Result<Turn, StoreError> {
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Cancelled`] and [`StoreError::Busy`].
+    pub fn turn(&self, cancel: &Cancel, on_wait: &mut dyn FnMut()) -> Result<Turn, StoreError> {
         let mut queue = self.0.lock();
         if !queue.is_taken {
             queue.is_taken = true;
@@ -130,7 +138,7 @@ impl Writers {
     }
 
     /// A turn, if nobody has it.
-    pub(crate) fn try_turn(&self) -> Option<Turn> {
+    pub fn try_turn(&self) -> Option<Turn> {
         let mut queue = self.0.lock();
         let is_free = !std::mem::replace(&mut queue.is_taken, true);
         is_free.then(|| Turn(Arc::clone(&self.0)))

@@ -3,7 +3,7 @@
 /// Keys that this transaction read or wrote last, with the lengths of their values. Who writes a key has mostly
 /// just read it, and then one statement is enough to write it and to know what that costs of the quota.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub struct Seen {
     /// Whose keys they are.
     namespace: String,
     keys: Vec<(String, Option<usize>)>,
@@ -13,7 +13,8 @@ pub(super) struct Seen {
 const MAX_KEYS: usize = 8;
 
 impl Seen {
-    pub(super) fn note(&mut self, namespace: &str, key: &str, length: Option<usize>) {
+    /// Remembers the length of the value at `key`, or that there is none.
+    pub fn note(&mut self, namespace: &str, key: &str, length: Option<usize>) {
         if self.namespace != namespace {
             *self = Self { namespace: namespace.to_owned(), keys: Vec::new() };
         }
@@ -28,7 +29,7 @@ impl Seen {
     }
 
     /// The length of the value at `key`, where it was seen; `None` also when it was absent.
-    pub(super) fn length(&self, namespace: &str, key: &str) -> Option<usize> {
+    pub fn length(&self, namespace: &str, key: &str) -> Option<usize> {
         if self.namespace != namespace {
             return None;
         }

@@ -1,0 +1,39 @@
+//! Learning of commits by the number that each of them raises.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use scorpiox_executor::Cancel;
+use scorpiox_store::{Changes, StoreError, poll_every};
+
+use crate::store::Inner;
+
+/// How often to ask during a wait.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) struct PostgresChanges {
+    workspace: Arc<Inner>,
+    last: Option<i64>,
+}
+
+impl PostgresChanges {
+    pub(crate) fn new(workspace: Arc<Inner>) -> Result<Self, StoreError> {
+        let last = workspace.version()?;
+        Ok(Self { workspace, last })
+    }
+}
+
+impl Changes for PostgresChanges {
+    fn changed(&mut self) -> Result<bool, StoreError> {
+        let now = self.workspace.version()?;
+        // It has a row before it has anything else.
+        let is_same = |last: Option<i64>| last.unwrap_or_default() == now.unwrap_or_default();
+        Ok(!is_same(mem::replace(&mut self.last, now)))
+    }
+
+    fn wait(&mut self, at_most: Duration, cancel: &Cancel) -> Result<bool, StoreError> {
+        poll_every(INTERVAL, at_most, cancel, || self.changed())
+    }
+}

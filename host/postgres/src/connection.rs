@@ -1,0 +1,260 @@
+//! One connection, used by one thread at a time.
+
+use std::collections::HashMap;
+use std::fmt::{self, Debug, Formatter};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use scorpiox_executor::threads;
+use scorpiox_store::StoreError;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Error, NoTls, Row, Statement};
+
+use crate::address::{Address, Encryption};
+use crate::error::store_error;
+use crate::tls;
+
+/// How long an answer is waited for. Each statement takes a moment; locks are not waited for that long.
+const ANSWER_TIME: Duration = Duration::from_secs(30);
+
+/// What a statement is given.
+pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// A value that a statement is given which is sent, and not waited for.
+pub(crate) type Owned = Box<dyn ToSql + Sync + Send>;
+
+/// What was sent, and its answer when that comes.
+type Answer = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+
+/// A connection to a database.
+pub(crate) struct Connection {
+    client: Arc<Client>,
+    line: Line,
+    /// By their texts.
+    statements: HashMap<&'static str, Statement>,
+    /// What was sent and not looked at since, the oldest first.
+    sent: Vec<Answer>,
+    location: Arc<str>,
+    is_broken: bool,
+}
+
+/// What carries messages to and fro, while somebody waits.
+struct Line {
+    /// Ends when the connection does.
+    messages: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Taken when it ends.
+    runtime: Option<Runtime>,
+}
+
+impl Connection {
+    /// Connects.
+    pub(crate) fn open(address: &Address, location: &Arc<str>) -> Result<Self, StoreError> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime
+            .map_err(|error| StoreError::Other(format!("there is no room for a connection: {error}")))?;
+        let told = |error: &Error| store_error(error, location);
+        let config = &address.config;
+        let connected = threads::wait(|| {
+            runtime.block_on(async {
+                match &address.encryption {
+                    Encryption::None => {
+                        let (client, messages) = config.connect(NoTls).await.map_err(|error| told(&error))?;
+                        Ok((client, carried(messages)))
+                    }
+                    Encryption::Verified(authorities) => {
+                        let tls = tls::connector(authorities.as_deref())?;
+                        let (client, messages) = config.connect(tls).await.map_err(|error| told(&error))?;
+                        Ok((client, carried(messages)))
+                    }
+                }
+            })
+        });
+        let (client, messages) = connected?;
+        Ok(Self {
+            client: Arc::new(client),
+            line: Line { messages, runtime: Some(runtime) },
+            statements: HashMap::new(),
+            sent: Vec::new(),
+            location: Arc::clone(location),
+            is_broken: false,
+        })
+    }
+
+    /// Whether the other side has hung up, as far as that is known without asking it.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.is_broken || self.line.glance() || self.client.is_closed()
+    }
+
+    /// Whether nothing more can be done with it.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// Runs a statement; its rows.
+    pub(crate) fn rows(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let statement = self.statement(sql)?;
+        let client = Arc::clone(&self.client);
+        self.answered(client.query(&statement, params))
+    }
+
+    /// Runs a statement that gives at most one row.
+    pub(crate) fn row(&mut self, sql: &'static str, params: Params<'_>) -> Result<Option<Row>, StoreError> {
+        let statement = self.statement(sql)?;
+        let client = Arc::clone(&self.client);
+        self.answered(client.query_opt(&statement, params))
+    }
+
+    /// Runs a statement; how many rows it changed.
+    pub(crate) fn change(&mut self, sql: &'static str, params: Params<'_>) -> Result<u64, StoreError> {
+        let statement = self.statement(sql)?;
+        let client = Arc::clone(&self.client);
+        self.answered(client.execute(&statement, params))
+    }
+
+    /// Runs statements that have no parameters and whose rows nobody wants.
+    pub(crate) fn run(&mut self, sql: &str) -> Result<(), StoreError> {
+        let client = Arc::clone(&self.client);
+        self.answered(client.batch_execute(sql))
+    }
+
+    /// Sends such statements. What becomes of them is known with the next answer.
+    pub(crate) fn send(&mut self, sql: &'static str) {
+        let client = Arc::clone(&self.client);
+        self.queue(Box::pin(async move { client.batch_execute(sql).await }));
+    }
+
+    /// Sends a statement. What becomes of it is known with the next answer.
+    pub(crate) fn send_change(&mut self, sql: &'static str, params: Vec<Owned>) -> Result<(), StoreError> {
+        let statement = self.statement(sql)?;
+        let client = Arc::clone(&self.client);
+        self.queue(Box::pin(async move {
+            let params: Vec<&(dyn ToSql + Sync)> =
+                params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect();
+            client.execute(&statement, &params).await.map(drop)
+        }));
+        Ok(())
+    }
+
+    /// Sends such statements as the last ones of a transaction: nobody waits for what becomes of them.
+    pub(crate) fn leave(&mut self, sql: &'static str) {
+        self.send(sql);
+        self.sent.clear();
+        self.is_broken |= self.line.glance();
+    }
+
+    /// The statement of a text, which the server is told once.
+    fn statement(&mut self, sql: &'static str) -> Result<Statement, StoreError> {
+        if let Some(known) = self.statements.get(sql) {
+            return Ok(known.clone());
+        }
+        let client = Arc::clone(&self.client);
+        let statement = self.answered(client.prepare(sql))?;
+        self.statements.insert(sql, statement.clone());
+        Ok(statement)
+    }
+
+    /// Puts something behind all that was sent.
+    fn queue(&mut self, mut answer: Answer) {
+        // The first look sends it.
+        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => self.sent.push(answer),
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(error)) => self.sent.push(Box::pin(async move { Err(error) })),
+        }
+    }
+
+    /// Waits for an answer, and for those of all that was sent before. The first error is the one that counts: others
+    /// follow from it.
+    fn answered<T>(&mut self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+        let sent = std::mem::take(&mut self.sent);
+        let earlier = async move {
+            for answer in sent {
+                answer.await?;
+            }
+            Ok(())
+        };
+        let both = async { tokio::join!(earlier, answer) };
+        let Some((earlier, answer)) = self.line.wait(both) else {
+            self.is_broken = true;
+            let why = format!("{}: no answer came within {} s", self.location, ANSWER_TIME.as_secs());
+            return Err(StoreError::Unreachable(why));
+        };
+        let answer = earlier.and(answer);
+        answer.map_err(|error| {
+            self.is_broken |= self.client.is_closed();
+            let error = store_error(&error, &self.location);
+            self.is_broken |= matches!(error, StoreError::Unreachable(_));
+            error
+        })
+    }
+}
+
+/// A connection's messages. How it ended is what the answers say that did not come.
+fn carried(
+    messages: impl Future<Output = Result<(), Error>> + Send + 'static,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(async move {
+        if let Err(error) = messages.await {
+            tracing::debug!("a connection to the database ended: {error}");
+        }
+        // It is looked at again and again.
+        std::future::pending::<()>().await;
+    })
+}
+
+impl Line {
+    /// Carries messages until this is done; none where that takes too long.
+    fn wait<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let runtime = self.runtime.as_ref()?;
+        let messages = &mut self.messages;
+        threads::wait(|| {
+            runtime.block_on(async {
+                let mut work = pin!(work);
+                let carried = poll_fn(|context| {
+                    // The first look sends what is asked, the second one takes what has come.
+                    for _ in 0..2 {
+                        if let Poll::Ready(done) = work.as_mut().poll(context) {
+                            return Poll::Ready(done);
+                        }
+                        let _ = messages.as_mut().poll(context);
+                    }
+                    work.as_mut().poll(context)
+                });
+                timeout(ANSWER_TIME, carried).await.ok()
+            })
+        })
+    }
+
+    /// Sends what is to be sent, and looks whether something has come; whether that was the end.
+    fn glance(&mut self) -> bool {
+        let Some(runtime) = &self.runtime else { return true };
+        let messages = &mut self.messages;
+        threads::wait(|| {
+            runtime.block_on(poll_fn(|context| {
+                let _ = messages.as_mut().poll(context);
+                Poll::Ready(())
+            }));
+        });
+        false
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // Nothing runs on it, and it may be dropped where nobody may wait.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Debug for Connection {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "Connection({})", self.location)
+    }
+}

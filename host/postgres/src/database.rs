@@ -1,0 +1,109 @@
+//! A database, and the workspaces in it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use scorpiox_executor::{Cancel, threads};
+use scorpiox_store::StoreError;
+
+use crate::address::Address;
+use crate::format;
+use crate::pool::{Lease, Pool};
+use crate::store::PostgresStore;
+
+/// How a database is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Most connections of this process.
+    pub connections: usize,
+    /// Whether its tables are made, or brought to this program's format, where that has to be.
+    pub migrates: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { connections: 16, migrates: true }
+    }
+}
+
+/// A database, which all workspaces of a process share. Making the value connects to nothing.
+#[derive(Debug)]
+pub struct Database {
+    pub(crate) pool: Arc<Pool>,
+    options: Options,
+    /// Its tables are there, in this program's format.
+    is_ready: AtomicBool,
+    /// Held by who makes sure of that.
+    checking: Mutex<()>,
+}
+
+impl Database {
+    /// The database at an address.
+    pub fn new(address: Address, options: Options) -> Arc<Self> {
+        let pool = Pool::new(address, options.connections);
+        Arc::new(Self { pool, options, is_ready: AtomicBool::new(false), checking: Mutex::default() })
+    }
+
+    /// A workspace in it, by a name that is the same for all who share it.
+    pub fn workspace(self: &Arc<Self>, name: &str) -> PostgresStore {
+        PostgresStore::new(Arc::clone(self), name)
+    }
+
+    /// Where it is, without the password.
+    pub fn location(&self) -> &str {
+        &self.pool.location
+    }
+
+    /// The format of its tables; none where there are none.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting, and of reading.
+    pub fn format(&self) -> Result<Option<i32>, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+        format::found(&mut lease)
+    }
+
+    /// Makes its tables, or brings them to this program's format; whether that was to be done.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Newer`] where a newer program made them, and those of connecting and writing.
+    pub fn migrate(&self) -> Result<bool, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+        format::migrate(&mut lease, &self.pool.location)
+    }
+
+    /// Makes sure, once, that the tables are what this program knows.
+    pub(crate) fn ready(&self, lease: &mut Lease) -> Result<(), StoreError> {
+        if self.is_ready.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let _checking = threads::wait(|| self.checking.lock());
+        if self.is_ready.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match format::found(lease)? {
+            Some(format::FORMAT) => {}
+            _ if self.options.migrates => {
+                format::migrate(lease, &self.pool.location)?;
+            }
+            found => return Err(format::refusal(found, &self.pool.location)),
+        }
+        self.is_ready.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Whether the tables are there, without making them.
+    pub(crate) fn is_there(&self, lease: &mut Lease) -> Result<bool, StoreError> {
+        if self.is_ready.load(Ordering::Acquire) {
+            return Ok(true);
+        }
+        match format::found(lease)? {
+            None => Ok(false),
+            Some(found) if found > format::FORMAT => Err(format::refusal(Some(found), &self.pool.location)),
+            Some(_) => Ok(true),
+        }
+    }
+}

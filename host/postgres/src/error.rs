@@ -1,0 +1,60 @@
+//! What PostgreSQL and the network report, in the words of a store.
+
+use std::error::Error as _;
+
+use scorpiox_store::StoreError;
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
+
+/// What an error of the driver means. `location` is where the database is.
+pub(crate) fn store_error(error: &Error, location: &str) -> StoreError {
+    let Some(told) = error.as_db_error() else {
+        return StoreError::Unreachable(format!("{location}: {}", whole(error)));
+    };
+    let code = told.code();
+    let message = format!("{location}: {}", told.message());
+    if [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED]
+        .contains(code)
+    {
+        StoreError::Conflict
+    } else if *code == SqlState::DISK_FULL {
+        StoreError::Full
+    } else if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(code) {
+        StoreError::Damaged(message)
+    } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
+        StoreError::Unreachable(format!(
+            "{location} takes no writes: it is a standby, or was set to be read only"
+        ))
+    } else if is_going_away(code) {
+        StoreError::Unreachable(message)
+    } else {
+        StoreError::Other(message)
+    }
+}
+
+/// Whether the server says that it ends, begins, or has no room: it may be back soon.
+fn is_going_away(code: &SqlState) -> bool {
+    [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+    ]
+    .contains(code)
+        || code.code().starts_with("08")
+}
+
+/// An error with what is below it: the driver's own words say only where it was noticed.
+fn whole(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut below = error.source();
+    while let Some(cause) = below {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        below = cause.source();
+    }
+    text
+}

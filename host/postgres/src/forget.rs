@@ -1,0 +1,25 @@
+//! Everything of one namespace.
+
+use scorpiox_store::StoreError;
+use scorpiox_store::implementing::Seen;
+
+use crate::transaction::PostgresTransaction;
+
+/// Takes away what a namespace has, in each table.
+const DELETE: [&str; 3] = [
+    "DELETE FROM scorpiox_code.entry WHERE workspace = $1 AND namespace = $2",
+    "DELETE FROM scorpiox_code.timer WHERE workspace = $1 AND namespace = $2",
+    "DELETE FROM scorpiox_code.message WHERE workspace = $1 AND namespace = $2",
+];
+
+pub(crate) fn forget(transaction: &mut PostgresTransaction, namespace: &str) -> Result<bool, StoreError> {
+    let workspace = transaction.workspace;
+    let mut deleted = 0;
+    for sql in DELETE {
+        deleted += transaction.write(sql, &[&workspace, &namespace.as_bytes()])?;
+    }
+    transaction.forget_usage(namespace)?;
+    // What was seen of it is no more.
+    transaction.seen = Seen::default();
+    Ok(deleted > 0)
+}

@@ -1,0 +1,85 @@
+//! Keys and values.
+
+use scorpiox_store::StoreError;
+use scorpiox_store::implementing::check_sizes;
+
+use crate::transaction::PostgresTransaction;
+
+pub(crate) fn get(
+    transaction: &mut PostgresTransaction,
+    namespace: &str,
+    key: &str,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let workspace = transaction.workspace;
+    let row = transaction.row(
+        "SELECT value FROM scorpiox_code.entry WHERE workspace = $1 AND namespace = $2 AND key = $3",
+        &[&workspace, &namespace.as_bytes(), &key.as_bytes()],
+    )?;
+    let value: Option<Vec<u8>> = row.map(|row| row.get(0));
+    transaction.seen.note(namespace, key, value.as_ref().map(Vec::len));
+    Ok(value)
+}
+
+pub(crate) fn set(
+    transaction: &mut PostgresTransaction,
+    namespace: &str,
+    key: &str,
+    value: &[u8],
+    quota: u64,
+) -> Result<(), StoreError> {
+    check_sizes(key, value)?;
+    let workspace = transaction.workspace;
+    let grown = if let Some(before) = transaction.seen.length(namespace, key) {
+        transaction.send(
+            "UPDATE scorpiox_code.entry SET value = $4 WHERE workspace = $1 AND namespace = $2 AND key = $3",
+            vec![
+                Box::new(workspace),
+                Box::new(namespace.as_bytes().to_vec()),
+                Box::new(key.as_bytes().to_vec()),
+                Box::new(value.to_vec()),
+            ],
+        )?;
+        signed(value.len()) - signed(before)
+    } else {
+        // All parts see what was there before.
+        let row = transaction.write_row(
+            "WITH before AS (
+                 SELECT octet_length(value)::bigint AS length FROM scorpiox_code.entry
+                 WHERE workspace = $1 AND namespace = $2 AND key = $3
+             )
+             INSERT INTO scorpiox_code.entry (workspace, namespace, key, value) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (workspace, namespace, key) DO UPDATE SET value = excluded.value
+             RETURNING (SELECT length FROM before)",
+            &[&workspace, &namespace.as_bytes(), &key.as_bytes(), &value],
+        )?;
+        let before: Option<i64> = row.and_then(|row| row.get(0));
+        before.map_or_else(|| signed(key.len() + value.len()), |before| signed(value.len()) - before)
+    };
+    transaction.seen.note(namespace, key, Some(value.len()));
+    transaction.grow(namespace, grown, quota)
+}
+
+pub(crate) fn delete(
+    transaction: &mut PostgresTransaction,
+    namespace: &str,
+    key: &str,
+) -> Result<(), StoreError> {
+    let before = match transaction.seen.length(namespace, key) {
+        Some(before) => before,
+        None => match get(transaction, namespace, key)? {
+            Some(value) => value.len(),
+            None => return Ok(()),
+        },
+    };
+    let workspace = transaction.workspace;
+    transaction.send(
+        "DELETE FROM scorpiox_code.entry WHERE workspace = $1 AND namespace = $2 AND key = $3",
+        vec![Box::new(workspace), Box::new(namespace.as_bytes().to_vec()), Box::new(key.as_bytes().to_vec())],
+    )?;
+    transaction.seen.note(namespace, key, None);
+    transaction.grow(namespace, -signed(key.len() + before), u64::MAX)
+}
+
+fn signed(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,38 @@
+//! What workspaces keep, in a PostgreSQL database: the servers of any number of machines use it at once.
+//!
+//! [`PostgresStore`] is a [`Store`](scorpiox_store::Store), whose documentation says what holds. How it comes about:
+//!
+//! - A *writer* holds the lock of its workspace's row, which PostgreSQL lets go of with the transaction, however that
+//!   ends. Others wait for it, or are told of a conflict.
+//! - A transaction that reads first is `REPEATABLE READ`: its snapshot is PostgreSQL's. Each commit that wrote changes
+//!   the workspace's row, so that the lock is refused to who read an older state. A writer from the start is `READ
+//!   COMMITTED`: nobody else writes, so that nothing changes under it.
+//! - What the guest need not wait for is sent and not waited for: the beginning, writes whose effect on the quota is
+//!   known, the end of what only read. A commit is one round trip.
+//! - A connection is used by the thread that waits for its answer: no other has to be woken.
+//!
+//! All processes of a [`Database`] share a bounded number of connections each. Whose password it is, and where it comes
+//! from, is the business of who opens it.
+
+mod address;
+mod changes;
+mod connection;
+mod database;
+mod error;
+mod forget;
+mod format;
+mod keys;
+mod messages;
+mod operations;
+mod pool;
+mod scan;
+mod store;
+mod timers;
+mod tls;
+mod transaction;
+mod usage;
+
+pub use address::{Address, AddressError};
+pub use database::{Database, Options};
+pub use format::FORMAT;
+pub use store::PostgresStore;

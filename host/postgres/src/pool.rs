@@ -1,0 +1,158 @@
+//! The connections of a process: so many and no more.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use scorpiox_executor::{Cancel, threads};
+use scorpiox_store::StoreError;
+
+use crate::address::Address;
+use crate::connection::Connection;
+
+/// How long a free connection is waited for.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+/// How often who waits looks whether its call was cancelled.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// Connections to one database.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    address: Address,
+    pub(crate) location: Arc<str>,
+    most: usize,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Those that nothing uses, the last one used last.
+    idle: Vec<Connection>,
+    /// How many there are, with those in use.
+    open: usize,
+}
+
+/// A connection in use, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pool: Arc<Pool>,
+    /// Taken when it ends.
+    connection: Option<Connection>,
+}
+
+impl Pool {
+    pub(crate) fn new(address: Address, most: usize) -> Arc<Self> {
+        let location = address.to_string().into();
+        Arc::new(Self {
+            address,
+            location,
+            most: most.max(1),
+            state: Mutex::default(),
+            freed: Condvar::new(),
+        })
+    }
+
+    /// A connection that is free, or a new one. Waits while all are in use.
+    ///
+    /// `on_wait` is told when that takes longer than some 50 ms.
+    pub(crate) fn lease(
+        self: &Arc<Self>,
+        cancel: &Cancel,
+        on_wait: &mut dyn FnMut(),
+    ) -> Result<Lease, StoreError> {
+        let start = Instant::now();
+        let mut state = self.state.lock();
+        for looks in 0.. {
+            if let Some(lease) = self.try_lease_locked(&mut state) {
+                drop(state);
+                return lease.ready();
+            }
+            if cancel.is_set() {
+                return Err(StoreError::Cancelled);
+            }
+            if start.elapsed() > MAX_WAIT {
+                break;
+            }
+            if looks == 2 {
+                parking_lot::MutexGuard::unlocked(&mut state, &mut *on_wait);
+            } else {
+                threads::wait(|| self.freed.wait_for(&mut state, LOOK));
+            }
+        }
+        Err(StoreError::Busy(MAX_WAIT.as_secs()))
+    }
+
+    /// The same, but a conflict where that would wait.
+    pub(crate) fn try_lease(self: &Arc<Self>) -> Result<Lease, StoreError> {
+        let lease = self.try_lease_locked(&mut self.state.lock());
+        lease.ok_or(StoreError::Conflict)?.ready()
+    }
+
+    /// A place for a connection, with the connection if one is idle.
+    fn try_lease_locked(self: &Arc<Self>, state: &mut State) -> Option<Lease> {
+        let connection = state.idle.pop();
+        if connection.is_none() {
+            if state.open >= self.most {
+                return None;
+            }
+            state.open += 1;
+        }
+        Some(Lease { pool: Arc::clone(self), connection })
+    }
+
+    /// Closes the connections that nothing uses: what ended one has mostly ended all.
+    pub(crate) fn close_idle(&self) {
+        let mut state = self.state.lock();
+        let idle = std::mem::take(&mut state.idle);
+        state.open -= idle.len();
+        drop(state);
+        drop(idle);
+    }
+}
+
+impl Lease {
+    /// Connects where there is no connection yet, or one that has ended.
+    fn ready(mut self) -> Result<Self, StoreError> {
+        if self.connection.as_mut().is_some_and(Connection::has_ended) {
+            self.connection = None;
+            self.pool.close_idle();
+        }
+        if self.connection.is_none() {
+            self.connection = Some(Connection::open(&self.pool.address, &self.pool.location)?);
+        }
+        Ok(self)
+    }
+}
+
+impl Deref for Lease {
+    type Target = Connection;
+
+    #[allow(clippy::expect_used)] // it is there until it is dropped
+    fn deref(&self) -> &Connection {
+        self.connection.as_ref().expect("a connection")
+    }
+}
+
+impl DerefMut for Lease {
+    #[allow(clippy::expect_used)] // it is there until it is dropped
+    fn deref_mut(&mut self) -> &mut Connection {
+        self.connection.as_mut().expect("a connection")
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut state = self.pool.state.lock();
+        match self.connection.take() {
+            Some(connection) if !connection.is_broken() => state.idle.push(connection),
+            broken => {
+                state.open -= 1;
+                drop(state);
+                drop(broken);
+            }
+        }
+        self.pool.freed.notify_one();
+    }
+}

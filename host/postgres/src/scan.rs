@@ -1,0 +1,106 @@
+//! Reading keys in order.
+
+use scorpiox_store::{Entry, MAX_SCAN_BYTES, MAX_SCAN_ENTRIES, Order, StoreError};
+use tokio_postgres::Row;
+
+use crate::transaction::PostgresTransaction;
+
+/// Rows that are asked for at once: those of one answer are all in memory.
+const MOST_ROWS: i64 = 256;
+
+pub(crate) fn scan(
+    transaction: &mut PostgresTransaction,
+    namespace: &str,
+    prefix: &str,
+    after: Option<&str>,
+    limit: u32,
+    order: Order,
+) -> Result<Vec<Entry>, StoreError> {
+    let limit = limit.min(MAX_SCAN_ENTRIES);
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut bytes = 0;
+    while entries.len() < limit as usize && bytes < MAX_SCAN_BYTES {
+        let left = i64::from(limit) - i64::try_from(entries.len()).unwrap_or(i64::MAX);
+        let last = entries.last().map(|entry| entry.key.clone());
+        let after = last.as_deref().or(after);
+        let rows = page(transaction, namespace, prefix, after, left.min(MOST_ROWS), order)?;
+        let is_end = rows.len() < usize::try_from(left.min(MOST_ROWS)).unwrap_or_default();
+        for row in rows {
+            let entry = entry(&row)?;
+            bytes += entry.key.len() + entry.value.len();
+            entries.push(entry);
+            if bytes >= MAX_SCAN_BYTES {
+                break;
+            }
+        }
+        if is_end {
+            break;
+        }
+    }
+    Ok(entries)
+}
+
+/// The rows that come next, of which the server gives no more than a scan may have.
+fn page(
+    transaction: &mut PostgresTransaction,
+    namespace: &str,
+    prefix: &str,
+    after: Option<&str>,
+    limit: i64,
+    order: Order,
+) -> Result<Vec<Row>, StoreError> {
+    let sql = match order {
+        Order::Ascending => {
+            "SELECT key, value FROM (
+                 SELECT key, value, sum(octet_length(key) + octet_length(value)) OVER (ORDER BY key) - octet_length(value) - octet_length(key) AS before
+                 FROM (
+                     SELECT key, value FROM scorpiox_code.entry
+                     WHERE workspace = $1 AND namespace = $2 AND key >= $3 AND ($4::bytea IS NULL OR key < $4)
+                         AND ($5::bytea IS NULL OR key > $5)
+                     ORDER BY key LIMIT $6
+                 ) AS page
+             ) AS counted WHERE before < $7 ORDER BY key"
+        }
+        Order::Descending => {
+            "SELECT key, value FROM (
+                 SELECT key, value, sum(octet_length(key) + octet_length(value)) OVER (ORDER BY key DESC) - octet_length(value) - octet_length(key) AS before
+                 FROM (
+                     SELECT key, value FROM scorpiox_code.entry
+                     WHERE workspace = $1 AND namespace = $2 AND key >= $3 AND ($4::bytea IS NULL OR key < $4)
+                         AND ($5::bytea IS NULL OR key < $5)
+                     ORDER BY key DESC LIMIT $6
+                 ) AS page
+             ) AS counted WHERE before < $7 ORDER BY key DESC"
+        }
+    };
+    let workspace = transaction.workspace;
+    let end = end_of_prefix(prefix);
+    let most = i64::try_from(MAX_SCAN_BYTES).unwrap_or(i64::MAX);
+    transaction.rows(
+        sql,
+        &[
+            &workspace,
+            &namespace.as_bytes(),
+            &prefix.as_bytes(),
+            &end,
+            &after.map(str::as_bytes),
+            &limit,
+            &most,
+        ],
+    )
+}
+
+fn entry(row: &Row) -> Result<Entry, StoreError> {
+    let key = String::from_utf8(row.get(0));
+    let key = key.map_err(|error| StoreError::Damaged(format!("a key ({error})")))?;
+    Ok(Entry { key, value: row.get(1) })
+}
+
+/// The smallest bytes that sort after every key with `prefix`; none where nothing does.
+fn end_of_prefix(prefix: &str) -> Option<Vec<u8>> {
+    let mut end = prefix.as_bytes().to_vec();
+    // No byte of UTF-8 is the largest one.
+    let last = end.last_mut()?;
+    *last = last.checked_add(1)?;
+    Some(end)
+}

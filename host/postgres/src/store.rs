@@ -1,0 +1,196 @@
+//! One workspace of a database.
+
+use std::mem;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use scorpiox_executor::{Cancel, threads};
+use scorpiox_store::implementing::{Turn, Writers, retry_while_locked};
+use scorpiox_store::{Changes, Mode, Store, StoreError, Transaction};
+
+use crate::changes::PostgresChanges;
+use crate::database::Database;
+use crate::pool::Lease;
+use crate::transaction::PostgresTransaction;
+
+/// How long a database is waited for that cannot be reached: it may be starting again, or another one takes over.
+const AWAY_TIME: Duration = Duration::from_secs(10);
+/// Between two tries to reach it.
+const AWAY_PAUSE: Duration = Duration::from_millis(200);
+
+/// The state of one workspace, in a database. Making the value connects to nothing.
+#[derive(Debug)]
+pub struct PostgresStore {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// What its transactions share.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) database: Arc<Database>,
+    pub(crate) name: String,
+    /// By which its rows are found, once that is known. It stays.
+    id: OnceLock<i64>,
+    /// Who of this process writes.
+    writers: Writers,
+}
+
+impl PostgresStore {
+    pub(crate) fn new(database: Arc<Database>, name: &str) -> Self {
+        let (id, writers) = (OnceLock::new(), Writers::default());
+        Self { inner: Arc::new(Inner { database, name: name.to_owned(), id, writers }) }
+    }
+}
+
+impl Inner {
+    /// The number of the workspace, which gets one where it was never used.
+    fn id(&self, lease: &mut Lease) -> Result<i64, StoreError> {
+        if let Some(id) = self.id.get() {
+            return Ok(*id);
+        }
+        self.database.ready(lease)?;
+        let id = if let Some(id) = self.known_id(lease)? {
+            id
+        } else {
+            lease.change(
+                "INSERT INTO scorpiox_code.workspace (name) VALUES ($1) ON CONFLICT DO NOTHING",
+                &[&self.name],
+            )?;
+            let made = self.known_id(lease)?;
+            made.ok_or_else(|| StoreError::Other(format!("the workspace {} was taken away", self.name)))?
+        };
+        Ok(*self.id.get_or_init(|| id))
+    }
+
+    fn known_id(&self, lease: &mut Lease) -> Result<Option<i64>, StoreError> {
+        let row = lease.row("SELECT id FROM scorpiox_code.workspace WHERE name = $1", &[&self.name])?;
+        Ok(row.map(|row| row.get(0)))
+    }
+
+    /// How often the workspace was changed; none where it was never used. Creates nothing.
+    pub(crate) fn version(&self) -> Result<Option<i64>, StoreError> {
+        let lease = &mut self.database.pool.lease(&Cancel::default(), &mut || ())?;
+        if !self.database.is_there(lease)? {
+            return Ok(None);
+        }
+        let row = lease.row("SELECT version FROM scorpiox_code.workspace WHERE name = $1", &[&self.name])?;
+        Ok(row.map(|row| row.get(0)))
+    }
+
+    /// A connection, with the number of the workspace.
+    fn open(&self, lease: Lease) -> Result<(Lease, i64), StoreError> {
+        let mut lease = lease;
+        let id = self.id(&mut lease)?;
+        Ok((lease, id))
+    }
+}
+
+impl PostgresStore {
+    fn begun(
+        &self,
+        mode: Mode,
+        lease: Lease,
+        turn: &mut Option<Turn>,
+        patience: Patience,
+    ) -> Result<Box<dyn Transaction>, StoreError> {
+        let (lease, id) = self.inner.open(lease)?;
+        let mut transaction = PostgresTransaction::new(Arc::clone(&self.inner), lease, id);
+        if mode == Mode::Write {
+            transaction.become_writer(patience)?;
+            transaction.keep_turn(turn.take());
+        }
+        Ok(Box::new(transaction))
+    }
+}
+
+/// Whether a lock that another process holds is waited for, for a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    None,
+    Moment,
+}
+
+impl Store for PostgresStore {
+    fn location(&self) -> String {
+        format!("{} (workspace {})", self.inner.database.location(), self.inner.name)
+    }
+
+    fn exists(&self) -> bool {
+        self.inner.id.get().is_some() || self.inner.version().is_ok_and(|version| version.is_some())
+    }
+
+    fn is_absent(&self) -> Result<bool, StoreError> {
+        Ok(self.inner.id.get().is_none() && self.inner.version()?.is_none())
+    }
+
+    fn begin(
+        &self,
+        mode: Mode,
+        cancel: &Cancel,
+        on_wait: &mut dyn FnMut(),
+    ) -> Result<Box<dyn Transaction>, StoreError> {
+        let mut is_told = false;
+        let on_wait = &mut || {
+            if !mem::replace(&mut is_told, true) {
+                on_wait();
+            }
+        };
+        // The turn comes before the connection, so that those who wait for one keep no connection from others.
+        let mut turn = match mode {
+            Mode::Write => Some(self.inner.writers.turn(cancel, on_wait)?),
+            Mode::ReadFirst => None,
+        };
+        let start = Instant::now();
+        loop {
+            let begun = match self.inner.database.pool.lease(cancel, on_wait) {
+                Ok(lease) => self.begun_patiently(mode, lease, &mut turn, cancel, on_wait),
+                Err(error) => Err(error),
+            };
+            match begun {
+                Err(StoreError::Unreachable(_)) if start.elapsed() < AWAY_TIME => {
+                    self.inner.database.pool.close_idle();
+                    on_wait();
+                    threads::wait(|| cancel.wait(AWAY_PAUSE));
+                    if cancel.is_set() {
+                        return Err(StoreError::Cancelled);
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn try_begin(&self, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
+        let mut turn = match mode {
+            Mode::Write => Some(self.inner.writers.try_turn().ok_or(StoreError::Conflict)?),
+            Mode::ReadFirst => None,
+        };
+        let lease = self.inner.database.pool.try_lease()?;
+        self.begun(mode, lease, &mut turn, Patience::None)
+    }
+
+    fn changes(&self) -> Result<Box<dyn Changes>, StoreError> {
+        Ok(Box::new(PostgresChanges::new(Arc::clone(&self.inner))?))
+    }
+}
+
+impl PostgresStore {
+    /// Begins on a connection, and waits while another process writes.
+    fn begun_patiently(
+        &self,
+        mode: Mode,
+        lease: Lease,
+        turn: &mut Option<Turn>,
+        cancel: &Cancel,
+        on_wait: &mut dyn FnMut(),
+    ) -> Result<Box<dyn Transaction>, StoreError> {
+        let mut lease = Some(lease);
+        retry_while_locked(cancel, on_wait, || {
+            let lease = match lease.take() {
+                Some(lease) => lease,
+                None => self.inner.database.pool.lease(cancel, &mut || ())?,
+            };
+            self.begun(mode, lease, turn, Patience::Moment)
+        })
+    }
+}

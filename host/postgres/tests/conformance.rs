@@ -1,0 +1,19 @@
+//! PostgreSQL does what the traits say.
+#![cfg(unix)]
+
+mod common;
+
+use std::sync::Arc;
+
+use scorpiox_store::Store;
+use scorpiox_store_conformance::Fixture;
+
+use common::database;
+
+fn fixture() -> impl Fixture {
+    let address = common::server().database();
+    // Each opens it as another process does: with connections of its own.
+    move |workspace: &str| -> Arc<dyn Store> { Arc::new(database(&address).workspace(workspace)) }
+}
+
+scorpiox_store_conformance::conformance_tests!(fixture());
