@@ -34,6 +34,7 @@ make --no-print-directory build test-components
 section "the host: in memory, and attacks on the sandbox in every tier"
 scripts/need.sh bwrap bubblewrap
 scripts/need.sh curl curl
+scripts/need.sh pg_ctlcluster postgresql
 # The compiler by itself: together with the others cargo would build a wasmtime that both compiles and runs.
 cargo test --quiet --release -p scorpiox-compiler
 # Without `--all-targets`, which would build examples as tests: some are programs that tests start.

@@ -35,6 +35,7 @@ mod rules;
 mod search;
 mod seen;
 mod shell;
+mod store;
 mod tools;
 mod web;
 mod why;
@@ -70,6 +71,7 @@ pub use scorpiox_rules::{
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
+pub use store::{DatabasePolicy, StorePolicy};
 pub use tools::ToolsPolicy;
 pub use web::{Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
 pub use why::Verdict;
@@ -98,6 +100,8 @@ pub struct Policy {
     pub workspaces: WorkspacesPolicy,
     /// `[audit]`: what is recorded of calls.
     pub audit: AuditPolicy,
+    /// `[store]`: where what tools keep is.
+    pub store: StorePolicy,
     /// `[http]`: how the server may be reached over HTTP.
     pub http: HttpPolicy,
     /// `[access.NAME]`: which tools a principal may call.
@@ -120,6 +124,7 @@ impl Policy {
             plugins: PluginsPolicy::builtin(),
             workspaces: WorkspacesPolicy::builtin(),
             audit: AuditPolicy::builtin(),
+            store: StorePolicy::default(),
             http: HttpPolicy::builtin(),
             access: AccessPolicy::default(),
             served: BTreeMap::new(),

@@ -32,6 +32,8 @@ impl Policy {
             tools: rules(&self.tools, &by.tools, NamePattern::meet),
             plugins: plugins(&self.plugins, &by.plugins),
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
+            // Where it is kept is not the person's to say, once it is decided.
+            store: if self.store.source.is_some() { &self.store } else { &by.store }.clone(),
             // Who is let in, and where, is not the person's to say, once it is decided.
             http: if self.http.is_set() { &self.http } else { &by.http }.clone(),
             served: if self.served.is_empty() { &by.served } else { &self.served }.clone(),

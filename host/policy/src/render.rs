@@ -12,6 +12,7 @@ use crate::profile::{Network, Profile};
 use crate::rules::Rules;
 use crate::search::EnginePolicy;
 use crate::shell::ShellPolicy;
+use crate::store::StorePolicy;
 use crate::web::WebPolicy;
 
 /// Text for `policy show`. It reads as a policy.toml with the same meaning.
@@ -55,6 +56,7 @@ pub fn render(policy: &Policy) -> String {
         page.list("allow", &allow, policy.workspaces.origin);
     }
     audit(&mut page, &policy.audit);
+    store(&mut page, &policy.store);
     render_http(&mut page, &policy.http);
     render_access(&mut page, &policy.access);
     for (name, workspace) in &policy.served {
@@ -152,6 +154,22 @@ fn audit(page: &mut Page, audit: &AuditPolicy) {
     if let Some(ca) = &audit.export_ca {
         page.line(&format!("export_ca = {}", quote(&ca.value)), ca.source);
     }
+}
+
+fn store(page: &mut Page, store: &StorePolicy) {
+    let Some(source) = store.source else { return };
+    page.header("store", source);
+    let Some(database) = &store.database else {
+        page.line("kind = \"sqlite\"", source);
+        return;
+    };
+    page.line("kind = \"postgres\"", source);
+    page.line(&format!("address = {}", quote(&database.address.value)), database.address.source);
+    if let Some(path) = &database.password_file {
+        page.line(&format!("password_file = {}", quote(&path.value)), path.source);
+    }
+    page.line(&format!("connections = {}", database.connections.value), database.connections.source);
+    page.line(&format!("migrate = {}", database.migrate.value), database.migrate.source);
 }
 
 fn shell(page: &mut Page, shell: &ShellPolicy) {

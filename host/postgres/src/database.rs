@@ -75,6 +75,42 @@ impl Database {
         format::migrate(&mut lease, &self.pool.location)
     }
 
+    /// The names of all workspaces in it, in the order of their bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting, and of reading.
+    pub fn workspaces(&self) -> Result<Vec<String>, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+        if !self.is_there(&mut lease)? {
+            return Ok(Vec::new());
+        }
+        let rows = lease.rows("SELECT name FROM scorpiox_code.workspace ORDER BY name COLLATE \"C\"", &[])?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    /// Workspaces of which the sum of what is used is not what is there: with the namespace, that sum, and what it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting, and of reading.
+    pub fn miscounted(&self) -> Result<Vec<(String, String, i64, i64)>, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+        let rows = lease.rows(
+            "SELECT w.name, convert_from(coalesce(u.namespace, e.namespace), 'UTF8'), coalesce(u.bytes, 0),
+                 coalesce(e.bytes, 0)
+             FROM scorpiox_code.usage AS u
+             FULL JOIN (
+                 SELECT workspace, namespace, sum(octet_length(key) + octet_length(value))::bigint AS bytes
+                 FROM scorpiox_code.entry GROUP BY workspace, namespace
+             ) AS e ON e.workspace = u.workspace AND e.namespace = u.namespace
+             JOIN scorpiox_code.workspace AS w ON w.id = coalesce(u.workspace, e.workspace)
+             WHERE coalesce(u.bytes, 0) <> coalesce(e.bytes, 0) ORDER BY 1, 2",
+            &[],
+        )?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2), row.get(3))).collect())
+    }
+
     /// Makes sure, once, that the tables are what this program knows.
     pub(crate) fn ready(&self, lease: &mut Lease) -> Result<(), StoreError> {
         if self.is_ready.load(Ordering::Acquire) {

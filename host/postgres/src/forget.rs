@@ -1,4 +1,4 @@
-//! Everything of one namespace.
+//! Everything of one namespace, and which there are.
 
 use scorpiox_store::StoreError;
 use scorpiox_store::implementing::Seen;
@@ -22,4 +22,18 @@ pub(crate) fn forget(transaction: &mut PostgresTransaction, namespace: &str) -> 
     // What was seen of it is no more.
     transaction.seen = Seen::default();
     Ok(deleted > 0)
+}
+
+pub(crate) fn namespaces(transaction: &mut PostgresTransaction) -> Result<Vec<String>, StoreError> {
+    let workspace = transaction.workspace;
+    let rows = transaction.rows(
+        "SELECT namespace FROM scorpiox_code.entry WHERE workspace = $1
+         UNION SELECT namespace FROM scorpiox_code.timer WHERE workspace = $1
+         UNION SELECT namespace FROM scorpiox_code.message WHERE workspace = $1 ORDER BY 1",
+        &[&workspace],
+    )?;
+    let name = |row: &tokio_postgres::Row| {
+        String::from_utf8(row.get(0)).map_err(|error| StoreError::Damaged(format!("a namespace ({error})")))
+    };
+    rows.iter().map(name).collect()
 }

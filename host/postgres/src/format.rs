@@ -53,8 +53,13 @@ const MIGRATIONS: [&str; 1] = [
 
 /// The format of the tables; none where there are none.
 pub(crate) fn found(connection: &mut Connection) -> Result<Option<i32>, StoreError> {
-    let table = connection.row("SELECT to_regclass('scorpiox_code.format') IS NOT NULL", &[])?;
-    if !table.is_some_and(|row| row.get(0)) {
+    // As a table is read, and not by `to_regclass`: that may remember what was not there when the transaction began.
+    let table = connection.row(
+        "SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+         WHERE n.nspname = 'scorpiox_code' AND c.relname = 'format'",
+        &[],
+    )?;
+    if table.is_none() {
         return Ok(None);
     }
     let row = connection.row("SELECT max(format) FROM scorpiox_code.format", &[])?;

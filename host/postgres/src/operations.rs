@@ -48,6 +48,10 @@ impl Transaction for PostgresTransaction {
         timers::next(self)
     }
 
+    fn timers(&mut self, namespace: &str) -> Result<Vec<Timer>, StoreError> {
+        timers::of(self, namespace)
+    }
+
     fn add_message(
         &mut self,
         namespace: &str,
@@ -72,6 +76,10 @@ impl Transaction for PostgresTransaction {
         cost: &dyn Fn(&Message) -> usize,
     ) -> Result<Vec<Message>, StoreError> {
         messages::take(self, room, cost)
+    }
+
+    fn namespaces(&mut self) -> Result<Vec<String>, StoreError> {
+        forget::namespaces(self)
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreError> {

@@ -1,6 +1,7 @@
 //! Timers that are armed.
 
 use scorpiox_store::{StoreError, Timer};
+use tokio_postgres::Row;
 
 use crate::transaction::PostgresTransaction;
 
@@ -52,6 +53,21 @@ pub(crate) fn disarm(
         "DELETE FROM scorpiox_code.timer WHERE workspace = $1 AND namespace = $2 AND id = $3",
         vec![Box::new(workspace), Box::new(namespace.as_bytes().to_vec()), Box::new(i64::from(id))],
     )
+}
+
+/// The timers of a namespace, by their ids.
+pub(crate) fn of(transaction: &mut PostgresTransaction, namespace: &str) -> Result<Vec<Timer>, StoreError> {
+    let workspace = transaction.workspace;
+    let rows = transaction.rows(
+        "SELECT id, due FROM scorpiox_code.timer WHERE workspace = $1 AND namespace = $2 ORDER BY id",
+        &[&workspace, &namespace.as_bytes()],
+    )?;
+    let timer = |row: &Row| Timer {
+        namespace: namespace.to_owned(),
+        id: u32::try_from(row.get::<_, i64>(0)).unwrap_or_default(),
+        due: row.get::<_, i64>(1).unsigned_abs(),
+    };
+    Ok(rows.iter().map(timer).collect())
 }
 
 pub(crate) fn next(transaction: &mut PostgresTransaction) -> Result<Option<Timer>, StoreError> {

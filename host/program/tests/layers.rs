@@ -25,7 +25,7 @@ const LAYERS: [&[&str]; 18] = [
         "terminal",
         "worker",
     ],
-    &["document"],
+    &["auditing", "document"],
     &["access"],
     &[
         "clients",
@@ -40,7 +40,7 @@ const LAYERS: [&[&str]; 18] = [
         "store-conformance",
     ],
     &["operator", "web"],
-    &["registry", "shell"],
+    &["registry", "shell", "state"],
     &["capabilities"],
     &["wasi"],
     &["runtime"],

@@ -35,6 +35,6 @@ pub use rendering::ToolResult;
 pub use scorpiox_exchange::{Channel, Progress, Reply, Ticket};
 pub use session::Transport;
 pub use session::{Audience, Session, SessionOptions};
-pub use workspace::{Workspace, WorkspaceOptions};
+pub use workspace::{OpenStore, Workspace, WorkspaceOptions};
 
 use scorpiox_exchange::{inflight, outgoing, progress, reply, request_state, rounds};

@@ -36,6 +36,9 @@ const OVERDUE_TICKS: u64 = 64;
 /// Room for what a person asks for, which no client cuts.
 pub(super) const UNBOUND_CHARS: usize = 256 * 1024;
 
+/// Gives what keeps what tools store, as the operator decides.
+pub type OpenStore = Box<dyn FnOnce(&Arc<Operator>) -> Arc<dyn Store>>;
+
 /// What is opened as a [`Workspace`].
 pub struct WorkspaceOptions {
     /// The folder that is worked on.
@@ -43,7 +46,7 @@ pub struct WorkspaceOptions {
     /// The settings cascade, as it is for this folder.
     pub settings: Arc<Settings>,
     /// Where its tools keep what they store.
-    pub store: Arc<dyn Store>,
+    pub store: OpenStore,
     /// What the operator decides about.
     pub site: Site,
 }
@@ -114,8 +117,8 @@ impl Workspace {
             prompter: Arc::new(Prompter::new(Arc::clone(&operator))),
             records: Records::new(Arc::clone(&shell), &folder.path),
             shell,
+            store: store(&operator),
             operator,
-            store,
             skills,
             deliveries: Deliveries::default(),
             callbacks: CallbackClock::new({

@@ -83,3 +83,24 @@ pub(super) fn what_was_forgotten_can_be_set_again(fixture: &dyn Fixture) {
     transaction.commit().expect("commit");
     assert_eq!(write(&store).get(TOOL, "k"), Ok(Some(b"new".to_vec())));
 }
+
+pub(super) fn a_namespace_is_there_as_long_as_it_has_something(fixture: &dyn Fixture) {
+    let store = fixture.open("w");
+    let mut transaction = write(&store);
+    assert_eq!(transaction.namespaces(), Ok(vec![]));
+    transaction.set("\u{e000}", "k", b"v", ANY).expect("set");
+    transaction.set("b", "k", b"v", ANY).expect("set");
+    transaction.arm("a", 1, 5).expect("arm");
+    transaction.arm("b", 1, 5).expect("arm");
+    transaction.add_message("c", 1, 0, "m").expect("add");
+    let all = ["a", "b", "c", "\u{e000}"].map(str::to_owned);
+    assert_eq!(transaction.namespaces(), Ok(all.to_vec()));
+    transaction.commit().expect("commit");
+    let mut transaction = write(&fixture.open("w"));
+    assert_eq!(transaction.namespaces(), Ok(all.to_vec()));
+    transaction.delete("\u{e000}", "k").expect("delete");
+    transaction.disarm("a", 1).expect("disarm");
+    transaction.take_messages(9, &|_| 1).expect("take");
+    transaction.delete("b", "k").expect("delete");
+    assert_eq!(transaction.namespaces(), Ok(vec!["b".to_owned()]));
+}

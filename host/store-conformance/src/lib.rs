@@ -137,6 +137,7 @@ macro_rules! conformance_tests {
                 a_timer_is_postponed_only_if_it_is_the_one_that_was_seen
                 due_times_are_any_number
                 a_timer_is_fired_once
+                timers_of_a_namespace_come_by_their_ids
             }
             messages {
                 a_message_is_what_was_added
@@ -153,6 +154,7 @@ macro_rules! conformance_tests {
                 forgetting_says_whether_there_was_anything
                 forgetting_frees_the_quota
                 what_was_forgotten_can_be_set_again
+                a_namespace_is_there_as_long_as_it_has_something
             }
             changes {
                 a_commit_of_another_is_told

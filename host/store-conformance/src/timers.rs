@@ -127,3 +127,15 @@ pub(super) fn a_timer_is_fired_once(fixture: &dyn Fixture) {
     fired.sort_unstable();
     assert_eq!(fired, (0..TIMERS).collect::<Vec<_>>());
 }
+
+pub(super) fn timers_of_a_namespace_come_by_their_ids(fixture: &dyn Fixture) {
+    let store = fixture.open("w");
+    let mut transaction = write(&store);
+    for (namespace, id, due) in [(TOOL, u32::MAX, 1), (TOOL, 2, 9), ("other", 1, 5), (TOOL, 3, u64::MAX)] {
+        transaction.arm(namespace, id, due).expect("arm");
+    }
+    let found = transaction.timers(TOOL).expect("timers");
+    let shown: Vec<_> = found.iter().map(|timer| (timer.namespace.as_str(), timer.id, timer.due)).collect();
+    assert_eq!(shown, [(TOOL, 2, 9), (TOOL, 3, i64::MAX as u64), (TOOL, u32::MAX, 1)]);
+    assert_eq!(transaction.timers("absent"), Ok(vec![]));
+}

@@ -15,6 +15,7 @@
 //! above it, and which workspace a caller may open that of the server.
 
 mod changes;
+mod copy;
 mod error;
 pub mod implementing;
 mod lazy;
@@ -24,6 +25,7 @@ mod store;
 mod transaction;
 
 pub use changes::{Changes, poll_every};
+pub use copy::{Contents, copy, difference};
 pub use error::StoreError;
 pub use lazy::LazyTransaction;
 pub use memory::MemoryStore;

@@ -157,6 +157,9 @@ pub trait Transaction: Debug + Send {
     /// commits has fired it: nobody else did or will.
     fn next_timer(&mut self) -> Result<Option<Timer>, StoreError>;
 
+    /// The timers of a namespace, by their ids.
+    fn timers(&mut self, namespace: &str) -> Result<Vec<Timer>, StoreError>;
+
     /// Adds a message and gives its sequence number, larger than those of all messages that were ever committed
     /// in the workspace. Of all that were added, the last [`MAX_KEPT_MESSAGES`] are kept until they are taken;
     /// older ones are dropped.
@@ -184,6 +187,9 @@ pub trait Transaction: Debug + Send {
         room: usize,
         cost: &dyn Fn(&Message) -> usize,
     ) -> Result<Vec<Message>, StoreError>;
+
+    /// All namespaces that have something, in the order of their bytes. Reads the whole workspace.
+    fn namespaces(&mut self) -> Result<Vec<String>, StoreError>;
 
     /// Keeps what was written, all or nothing.
     ///

@@ -23,6 +23,8 @@ mod seen;
 mod shell;
 mod skills;
 mod smoke;
+#[cfg(unix)]
+mod store;
 mod taskmanager;
 #[cfg(unix)]
 mod terminal;

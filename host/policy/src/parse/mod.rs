@@ -8,6 +8,7 @@ mod plugins;
 mod profile;
 mod registries;
 mod shell;
+mod store;
 mod tools;
 mod unit;
 mod variable;
@@ -46,6 +47,7 @@ const KEYS: &[&str] = &[
     "plugins",
     "workspaces",
     "audit",
+    "store",
     "http",
     "access",
     "workspace",
@@ -94,6 +96,9 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     }
     if let Some(entry) = top.get("audit") {
         audit::read(&entry.section("[audit]")?, &mut policy.audit)?;
+    }
+    if let Some(entry) = top.get("store") {
+        store::read(&entry, &mut policy.store)?;
     }
     if let Some(entry) = top.get("http") {
         read_http(&entry, &mut policy.http)?;

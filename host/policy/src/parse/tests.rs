@@ -11,6 +11,7 @@ fn parse(text: &str) -> Result<Policy, Problem> {
 
 mod http;
 mod profile;
+mod store;
 
 /// The message for a file that begins with the version on line 1.
 #[track_caller]
@@ -85,7 +86,7 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     says(
         "[shel]",
         "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `min_version`, \
-         `shell`, `web`, `files`, `search`, `tools`, `plugins`, `workspaces`, `audit`, `http`, `access`, `workspace`, `grant`",
+         `shell`, `web`, `files`, `search`, `tools`, `plugins`, `workspaces`, `audit`, `store`, `http`, `access`, `workspace`, `grant`",
     );
     profile_says(
         "network = { mode = 'off', host = [] }",

@@ -240,7 +240,12 @@ fn store(report: &mut Report, workspace: &Workspace) {
     let path = workspace.store().location();
     // Written for a try, and rolled back.
     let tried = workspace.store().begin(Mode::Write, &Cancel::default(), &mut || {});
-    match tried.and_then(|mut transaction| transaction.arm("doctor", 0, 0)) {
+    let tried = tried.and_then(|mut transaction| {
+        transaction.arm("doctor", 0, 0)?;
+        // Whoever reads what was written waits for it.
+        transaction.timers("doctor")
+    });
+    match tried.map(drop) {
         Ok(()) => report.good(format_args!("{path} can be read and written")),
         Err(error) => report.bad(error),
     }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use scorpiox_access::DEFAULT_WORKSPACE;
 use scorpiox_operator::worked_on::others;
-use scorpiox_operator::{Site, SkillFolders, Sources, WorkspaceFolder};
+use scorpiox_operator::{Operator, Site, SkillFolders, Sources, WorkspaceFolder};
 use scorpiox_paths::{Trail, account_home, others_can_change_at};
 use scorpiox_policy::MANAGED_FILE;
 use scorpiox_settings::{Locations, Settings};
-use scorpiox_store::{Durability, SqliteStore};
+use scorpiox_state::{ChosenStore, Databases, Kept, PasswordFrom};
+use scorpiox_store::Durability;
 
 use scorpiox_clients::unfilled;
 use scorpiox_server::{App, Workspace, WorkspaceOptions};
@@ -24,6 +25,8 @@ pub(super) struct Environment {
     pub(super) own_home: PathBuf,
     pub(super) workspace: WorkspaceFolder,
     pub(super) durability: Durability,
+    /// Those of the policies of all workspaces that this process serves.
+    pub(super) databases: Arc<Databases>,
     pub(super) settings: Arc<Settings>,
     pub(super) registry: Arc<Registry>,
     /// Whether nothing is allowed without a policy that holds for all users of the machine.
@@ -43,11 +46,13 @@ pub(super) struct Named {
     pub(super) workspace: Option<PathBuf>,
     /// Whether nothing is allowed without a policy that holds for all users of the machine.
     pub(super) is_managed_required: bool,
+    /// Those that are used already.
+    pub(super) databases: Option<Arc<Databases>>,
 }
 
 impl Environment {
     pub(super) fn read(named: Named) -> Result<Self> {
-        let Named { home: named_home, workspace, is_managed_required } = named;
+        let Named { home: named_home, workspace, is_managed_required, databases } = named;
         // Paths are compared with it, and those pass through no links.
         let home = home()?.filter(|home| !home.as_os_str().is_empty()).map(resolved);
         let (own_home, links) = own_home(home.as_ref(), named_home.as_deref())?;
@@ -80,6 +85,7 @@ impl Environment {
             own_home,
             workspace,
             durability: durability()?,
+            databases: databases.unwrap_or_else(|| Databases::new(password())),
             settings,
             registry,
             is_managed_required,
@@ -143,17 +149,27 @@ impl Environment {
             home: Some(self.own_home.clone()),
             workspace: Some(folder.to_owned()),
             is_managed_required: self.is_managed_required,
+            databases: Some(Arc::clone(&self.databases)),
         })
     }
 
     fn open_in(&self, app: &Arc<App>) -> Arc<Workspace> {
-        let state = state_folder(&self.own_home).join(self.workspace.state_file_name());
+        let file = state_folder(&self.own_home).join(self.workspace.state_file_name());
+        let (databases, durability) = (Arc::clone(&self.databases), self.durability);
         app.open(WorkspaceOptions {
             folder: self.workspace.clone(),
             settings: Arc::clone(&self.settings),
-            store: Arc::new(SqliteStore::new(state, self.durability)),
+            store: Box::new(move |operator| {
+                Arc::new(ChosenStore::new(Arc::clone(operator), databases, file, durability))
+            }),
             site: self.site(),
         })
+    }
+
+    /// All that is kept of workspaces.
+    pub(super) fn kept(&self) -> Result<Kept> {
+        let operator = Operator::new(self.site());
+        Ok(Kept::new(&operator, &self.databases, state_folder(&self.own_home), self.durability)?)
     }
 
     /// What the operator decides about.
@@ -176,7 +192,7 @@ impl Environment {
 }
 
 /// Where what tools store is.
-pub(super) fn state_folder(own_home: &Path) -> PathBuf {
+fn state_folder(own_home: &Path) -> PathBuf {
     own_home.join("state")
 }
 
@@ -248,6 +264,14 @@ fn refuse_others(own_home: &Path) -> Result<()> {
 /// Where a folder is.
 fn resolved(path: PathBuf) -> PathBuf {
     dunce::canonicalize(&path).unwrap_or(path)
+}
+
+/// Where the password of a database is that the policy names no file for.
+fn password() -> PasswordFrom {
+    PasswordFrom {
+        value: env::var("SCORPIOX_STORE_PASSWORD").ok(),
+        file: path("SCORPIOX_STORE_PASSWORD_FILE"),
+    }
 }
 
 fn durability() -> Result<Durability> {

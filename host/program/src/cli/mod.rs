@@ -2,7 +2,6 @@
 
 #[cfg(unix)]
 mod ask;
-mod audit;
 mod call;
 mod config;
 mod doctor;
@@ -16,6 +15,7 @@ mod serve;
 mod serve_http;
 mod skills;
 mod stats;
+mod store;
 mod token;
 mod tools;
 mod uninstall;
@@ -116,12 +116,17 @@ enum Command {
         command: policy::PolicyCommand,
     },
     /// Show what tools did, one line for each call
-    Audit(Box<audit::AuditArguments>),
+    Audit(Box<scorpiox_auditing::AuditArguments>),
     /// Show how often the tools of running servers were called, and how long the calls took
     Stats {
         /// Print the figures as JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Look after what tools keep: in files, or in the database of `[store]` in policy.toml
+    Store {
+        #[command(subcommand)]
+        command: store::StoreCommand,
     },
     /// Install plugins, and decide what they may touch
     Plugin {
@@ -201,7 +206,8 @@ pub fn main() -> ExitCode {
     let is_asked_for = matches!(cli.command, Some(Command::Audit(_)));
     let workspace = cli.workspace.clone().filter(|_| !is_asked_for);
     let is_managed_required = matches!(cli.managed, Some(Managed::Required));
-    let environment = Environment::read(Named { home: cli.home, workspace, is_managed_required });
+    let environment =
+        Environment::read(Named { home: cli.home, workspace, is_managed_required, databases: None });
     let outcome = environment.and_then(|environment| match cli.command {
         None => serve::run(&environment),
         Some(Command::Serve { http }) => serve_http::run(&environment, http),
@@ -211,7 +217,11 @@ pub fn main() -> ExitCode {
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Search { query }) => search::run(&environment, &query),
         Some(Command::Policy { command }) => Ok(policy::run(&environment, command)),
-        Some(Command::Audit(arguments)) => audit::run(&environment, &arguments, cli.workspace.as_deref()),
+        Some(Command::Audit(arguments)) => {
+            let folder = scorpiox_records::audit_folder(&environment.own_home);
+            scorpiox_auditing::run(&folder, &arguments, cli.workspace.as_deref())
+        }
+        Some(Command::Store { command }) => store::run(&environment, &command),
         Some(Command::Stats { json }) => stats::run(&environment, json),
         Some(Command::Plugin { command }) => plugin::run(&environment, command),
         Some(Command::Skills { command }) => skills::run(&environment, command),

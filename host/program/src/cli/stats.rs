@@ -13,8 +13,8 @@ use scorpiox_text::line::escaped;
 use scorpiox_transcript::human_duration;
 use serde_json::{Value, json};
 
-use super::audit::{mib, millis};
 use super::environment::Environment;
+use scorpiox_auditing::{mib, millis};
 use scorpiox_records::run_folder;
 
 pub(super) fn run(environment: &Environment, is_json: bool) -> Result<ExitCode> {

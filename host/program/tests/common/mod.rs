@@ -99,7 +99,7 @@ pub fn workspace(app: &Arc<App>, folder: &Path, name: &str) -> Arc<Workspace> {
     app.open(WorkspaceOptions {
         folder: WorkspaceFolder { path, instead_of: None },
         settings: Arc::new(Settings::load(&locations, none, &[])),
-        store: Arc::new(MemoryStore::new()),
+        store: Box::new(|_| Arc::new(MemoryStore::new())),
         site: site(folder, name),
     })
 }

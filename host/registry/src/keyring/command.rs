@@ -7,7 +7,9 @@ use scorpiox_cell::program::{Answered, Task, ask};
 use scorpiox_paths::programs::check_own;
 use scorpiox_text::line;
 
-use super::{MAX_PASSWORD_BYTES, Reader, one_password};
+use scorpiox_operator::{MAX_PASSWORD_BYTES, one_password};
+
+use super::Reader;
 
 /// Longest time: one that has to ask its own server, or the person, needs some seconds.
 const MAX_TIME: Duration = Duration::from_mins(1);

@@ -9,19 +9,15 @@
 
 mod command;
 mod docker;
-mod file;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use scorpiox_operator::Operator;
+use scorpiox_operator::{MAX_PASSWORD_BYTES, Operator, one_password, read_secret, written_path};
 use scorpiox_paths::Writable;
 use scorpiox_policy::{CredentialsFrom, RegistryLogin, Sourced};
 
 use crate::credentials::{Credentials, Keyring};
-
-/// Longest password, in bytes. Tokens of cloud registries have three kilobytes.
-const MAX_PASSWORD_BYTES: usize = 16 * 1024;
 
 /// What the policy names, for the person at this command line.
 pub struct OperatorKeyring<'a> {
@@ -75,23 +71,16 @@ impl Reader<'_> {
 
     /// A path of the policy's as it is here.
     fn place(&self, written: &str) -> Result<PathBuf, String> {
-        match (written.strip_prefix("~/"), &self.home) {
-            (None, _) => Ok(PathBuf::from(written)),
-            (Some(inside), Some(home)) => Ok(home.join(inside)),
-            (Some(_), None) => Err("the home folder is not known".to_owned()),
-        }
+        written_path(written, self.home.as_deref())
     }
-}
 
-/// The password in what a file or a program has: one line.
-fn one_password(bytes: Vec<u8>) -> Result<String, String> {
-    let text = String::from_utf8(bytes).map_err(|_| "the password is no UTF-8".to_owned())?;
-    let line = text.strip_suffix('\n').unwrap_or(&text);
-    let line = line.strip_suffix('\r').unwrap_or(line);
-    match line {
-        "" => Err("there is no password in it".to_owned()),
-        line if line.contains('\n') => Err("it has more than one line, and a password is one".to_owned()),
-        line => Ok(line.to_owned()),
+    fn password_in(&self, path: &str) -> Result<String, String> {
+        one_password(self.secret(&self.place(path)?, MAX_PASSWORD_BYTES)?)
+    }
+
+    /// A file that this person, or the system's owner, alone can read and write, and no command.
+    fn secret(&self, path: &Path, most: usize) -> Result<Vec<u8>, String> {
+        read_secret(path, &self.writable, most)
     }
 }
 

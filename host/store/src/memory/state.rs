@@ -1,6 +1,6 @@
 //! All that a workspace has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Entry, MAX_KEPT_MESSAGES, MAX_SCAN_BYTES, MAX_SCAN_ENTRIES, Message, Order, Timer};
 
@@ -88,6 +88,18 @@ impl State {
     pub(super) fn next_timer(&self) -> Option<Timer> {
         let first = self.timers.iter().min_by_key(|(timer, due)| (**due, *timer));
         first.map(|((namespace, id), due)| Timer { namespace: namespace.clone(), id: *id, due: *due })
+    }
+
+    pub(super) fn timers(&self, namespace: &str) -> impl Iterator<Item = Timer> {
+        let own = self.timers.iter().filter(move |((of, _), _)| of == namespace);
+        own.map(|((of, id), due)| Timer { namespace: of.clone(), id: *id, due: *due })
+    }
+
+    pub(super) fn namespaces(&self) -> BTreeSet<&str> {
+        let of_values = self.values.keys().map(|(of, _)| of);
+        let of_timers = self.timers.keys().map(|(of, _)| of);
+        let of_messages = self.messages.values().map(|(of, _)| of);
+        of_values.chain(of_timers).chain(of_messages).map(String::as_str).collect()
     }
 
     pub(super) fn add_message(&mut self, namespace: &str, timer: u32, fired_at: u64, text: &str) -> u64 {

@@ -145,6 +145,10 @@ impl Transaction for MemoryTransaction {
         Ok(self.state().next_timer())
     }
 
+    fn timers(&mut self, namespace: &str) -> Result<Vec<Timer>, StoreError> {
+        Ok(self.state().timers(namespace).collect())
+    }
+
     fn add_message(
         &mut self,
         namespace: &str,
@@ -185,6 +189,10 @@ impl Transaction for MemoryTransaction {
             taken.iter().map(|message| message.sequence).for_each(|taken| state.remove_message(taken));
         }
         Ok(taken)
+    }
+
+    fn namespaces(&mut self) -> Result<Vec<String>, StoreError> {
+        Ok(self.state().namespaces().into_iter().map(str::to_owned).collect())
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreError> {

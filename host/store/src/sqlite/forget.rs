@@ -1,4 +1,4 @@
-//! Everything of one namespace.
+//! Everything of one namespace, and which there are.
 
 use rusqlite::params;
 
@@ -21,4 +21,12 @@ pub(super) fn forget(transaction: &mut SqliteTransaction, namespace: &str) -> Re
     // What was seen of it is no more.
     transaction.seen = Seen::default();
     Ok(deleted > 0)
+}
+
+pub(super) fn namespaces(transaction: &SqliteTransaction) -> Result<Vec<String>, StoreError> {
+    let mut statement = transaction.statement(
+        "SELECT namespace FROM kv UNION SELECT namespace FROM timer UNION SELECT namespace FROM message ORDER BY 1",
+    )?;
+    let rows = statement.query_map([], |row| row.get(0)).map_err(|e| transaction.pool.error(&e))?;
+    rows.collect::<Result<_, _>>().map_err(|e| transaction.pool.error(&e))
 }

@@ -5,6 +5,7 @@
 //! conflict, too.)
 
 mod changes;
+mod check;
 mod create;
 mod error;
 mod forget;
@@ -52,6 +53,16 @@ impl SqliteStore {
     /// The store in the file `path`, which is created when it is first used.
     pub fn new(path: PathBuf, durability: Durability) -> Self {
         Self { pool: Arc::new(Pool::new(path, durability)) }
+    }
+
+    /// What is wrong with the file: what SQLite finds, and namespaces that use something else than was counted.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read.
+    pub fn problems(&self) -> Result<Vec<String>, StoreError> {
+        let connection = self.pool.open()?;
+        check::problems(&connection).map_err(|error| self.pool.error(&error))
     }
 
     /// The file.

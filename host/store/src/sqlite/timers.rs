@@ -36,6 +36,18 @@ pub(super) fn disarm(transaction: &SqliteTransaction, namespace: &str, id: u32) 
         .map_err(|e| transaction.pool.error(&e))
 }
 
+/// The timers of a namespace, by their ids.
+pub(super) fn of(transaction: &SqliteTransaction, namespace: &str) -> Result<Vec<Timer>, StoreError> {
+    let timer = |row: &rusqlite::Row<'_>| {
+        let due = row.get::<_, i64>(1)?.unsigned_abs();
+        Ok(Timer { namespace: namespace.to_owned(), id: row.get(0)?, due })
+    };
+    let mut statement =
+        transaction.statement("SELECT id, due FROM timer WHERE namespace = ?1 ORDER BY id")?;
+    let rows = statement.query_map(params![namespace], timer).map_err(|e| transaction.pool.error(&e))?;
+    rows.collect::<Result<_, _>>().map_err(|e| transaction.pool.error(&e))
+}
+
 pub(super) fn next(transaction: &SqliteTransaction) -> Result<Option<Timer>, StoreError> {
     let timer = |row: &rusqlite::Row<'_>| {
         Ok(Timer { namespace: row.get(0)?, id: row.get(1)?, due: row.get::<_, i64>(2)?.unsigned_abs() })

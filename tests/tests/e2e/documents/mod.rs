@@ -40,6 +40,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/plugins.md", "nothing is at these addresses"),
     ("docs/skills.md", "it installs a target of Rust's"),
     ("docs/skills.md", "it needs a key of minisign's"),
+    ("docs/team.md", "it needs a database"),
     ("docs/troubleshooting.md", "it searches the web"),
 ];
 
@@ -106,6 +107,11 @@ fn sandbox() {
 }
 
 #[test]
+fn team() {
+    runs("docs/team.md", "");
+}
+
+#[test]
 fn security() {
     runs("docs/security.md", "");
 }
@@ -154,6 +160,7 @@ fn every_document_is_run() {
         "sandbox",
         "security",
         "skills",
+        "team",
         "troubleshooting",
     ];
     assert_eq!(pages(), run.map(|name| format!("docs/{name}.md")));

@@ -10,7 +10,7 @@ use scorpiox_audit::{APPROVAL, BUILT_IN, Outcome, Uses};
 use scorpiox_executor::Cancel;
 use scorpiox_plugin::{Approval, Decision, Decisions, Installed, PluginFolder, PluginName, Record, Secrets};
 use scorpiox_policy::{Approve, Policy, Refusal, Source};
-use scorpiox_store::{Mode, SqliteStore, Store};
+use scorpiox_store::Mode;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, wrapped};
 use serde_json::value::RawValue;
@@ -18,7 +18,6 @@ use serde_json::value::RawValue;
 use scorpiox_install::{Beside, Look, is_still};
 
 use crate::cli::environment::Environment;
-use crate::cli::environment::state_folder;
 use scorpiox_operator::Operator;
 use scorpiox_records::{NO_POLICY, NOT_APPROVED, Records};
 use scorpiox_shell::Shell;
@@ -454,17 +453,11 @@ pub(super) fn remove(environment: &Environment, name: &PluginName, purge: bool) 
 
 /// Deletes what a plugin stored; in how many workspaces it had something.
 fn forget_data(environment: &Environment, name: &PluginName) -> Result<usize> {
-    let folder = state_folder(&environment.own_home);
     let mut had_some = 0;
-    for entry in fs::read_dir(&folder).into_iter().flatten() {
-        let path = entry?.path();
-        if path.extension().is_none_or(|extension| extension != "db") {
-            continue;
-        }
-        let database = SqliteStore::new(path.clone(), environment.durability);
-        let mut transaction = database
+    for store in environment.kept()?.everywhere()? {
+        let mut transaction = store
             .begin(Mode::Write, &Cancel::default(), &mut || {})
-            .with_context(|| format!("{} cannot be opened", path.display()))?;
+            .with_context(|| format!("{} cannot be opened", store.location()))?;
         had_some += usize::from(transaction.forget(&namespace(name))?);
         transaction.commit()?;
     }

@@ -22,10 +22,8 @@ use scorpiox_terminal::Table;
 use scorpiox_text::line::escaped;
 use scorpiox_text::nearest;
 
-use super::environment::Environment;
 use chosen::Chosen;
 use scorpiox_audit::read::left_out;
-use scorpiox_records::audit_folder;
 
 /// Lines that are shown when nobody says how many.
 const SHOWN: usize = 100;
@@ -36,9 +34,10 @@ const MAX_NAMES: usize = 1000;
 /// Denied uses that a line of the table names.
 const MAX_DENIED: usize = 3;
 
+/// What is asked.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(super) struct AuditArguments {
+pub struct AuditArguments {
     #[command(subcommand)]
     command: Option<AuditCommand>,
     #[command(flatten)]
@@ -69,17 +68,16 @@ enum AuditCommand {
     Report(report::ReportArguments),
 }
 
-/// Shows the lines; those of one workspace, where somebody names it.
-pub(super) fn run(
-    environment: &Environment,
-    arguments: &AuditArguments,
-    workspace: Option<&Path>,
-) -> Result<ExitCode> {
-    let folder = audit_folder(&environment.own_home);
+/// Shows the lines of the audit in a folder; those of one workspace, where somebody names it.
+///
+/// # Errors
+///
+/// Files that cannot be read.
+pub fn run(folder: &Path, arguments: &AuditArguments, workspace: Option<&Path>) -> Result<ExitCode> {
     match &arguments.command {
         Some(AuditCommand::Verify { file: Some(file), from }) => return verify::run_copy(file, from),
-        Some(AuditCommand::Verify { file: None, .. }) => return verify::run(&folder),
-        Some(AuditCommand::Report(report)) => return report::run(&folder, report, workspace.map(resolved)),
+        Some(AuditCommand::Verify { file: None, .. }) => return verify::run(folder),
+        Some(AuditCommand::Report(report)) => return report::run(folder, report, workspace.map(resolved)),
         None => {}
     }
     let failed = || format!("{} cannot be read", folder.display());
@@ -89,7 +87,7 @@ pub(super) fn run(
         show.finish();
         return Ok(ExitCode::SUCCESS);
     }
-    let mut reader = Reader::new(&folder);
+    let mut reader = Reader::new(folder);
     while let Some(line) = reader.next().with_context(failed)? {
         show.take(line);
     }
@@ -302,7 +300,7 @@ fn denied(record: &Record) -> String {
 }
 
 /// A time for people.
-pub(super) fn millis(millis: f64) -> String {
+pub fn millis(millis: f64) -> String {
     match millis {
         ms if ms < 10.0 => format!("{ms:.3} ms"),
         ms if ms < 10_000.0 => format!("{ms:.0} ms"),
@@ -312,6 +310,6 @@ pub(super) fn millis(millis: f64) -> String {
 
 /// A size for people.
 #[allow(clippy::cast_precision_loss)] // rounded anyway
-pub(super) fn mib(bytes: u64) -> String {
+pub fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
 }

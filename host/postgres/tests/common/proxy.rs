@@ -1,0 +1,91 @@
+//! What stands between a client and its database, and cuts the line at a chosen place.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+
+/// Where the line is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Cut {
+    /// Before a commit reaches the server.
+    BeforeCommit = 1,
+    /// After a commit has reached the server: its answer comes to nobody.
+    AfterCommit = 2,
+}
+
+/// No place where it is cut.
+const NOWHERE: u8 = 0;
+
+/// A proxy, as long as this lives.
+pub(crate) struct Proxy {
+    port: u16,
+    cut: Arc<AtomicU8>,
+}
+
+impl Proxy {
+    pub(crate) fn before(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let cut = Arc::new(AtomicU8::new(NOWHERE));
+        let shared = Arc::clone(&cut);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let server = TcpStream::connect(("127.0.0.1", server)).expect("a server");
+                let back = (server.try_clone().expect("a socket"), client.try_clone().expect("a socket"));
+                let cut = Arc::clone(&shared);
+                thread::spawn(move || forward(client, server, &cut));
+                thread::spawn(move || copy(back.0, back.1));
+            }
+        });
+        Self { port, cut }
+    }
+
+    /// Where the next line is cut that comes by there. Others are not.
+    pub(crate) fn cut(&self, cut: Cut) {
+        self.cut.store(cut as u8, Ordering::SeqCst);
+    }
+
+    /// The address of a database, by way of this.
+    pub(crate) fn address(&self, address: &str, server: u16) -> String {
+        address.replace(&format!(":{server}/"), &format!(":{}/", self.port))
+    }
+}
+
+/// From the client to the server.
+fn forward(mut client: TcpStream, mut server: TcpStream, cut: &AtomicU8) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = client.read(&mut buffer) {
+        let is_commit = buffer[..read].windows(7).any(|bytes| bytes == b"COMMIT\0");
+        let at = |place: Cut| {
+            is_commit
+                && cut.compare_exchange(place as u8, NOWHERE, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+        };
+        if at(Cut::BeforeCommit) {
+            break;
+        }
+        if at(Cut::AfterCommit) {
+            let _ = client.shutdown(Shutdown::Both);
+            let _ = server.write_all(&buffer[..read]);
+            break;
+        }
+        if server.write_all(&buffer[..read]).is_err() {
+            break;
+        }
+    }
+    let _ = client.shutdown(Shutdown::Both);
+    let _ = server.shutdown(Shutdown::Both);
+}
+
+fn copy(mut from: TcpStream, mut to: TcpStream) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        if to.write_all(&buffer[..read]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+    let _ = from.shutdown(Shutdown::Both);
+}

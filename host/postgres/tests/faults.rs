@@ -1,0 +1,231 @@
+//! What happens when the database, the network or another program does.
+#![cfg(unix)]
+
+mod common;
+#[path = "common/proxy.rs"]
+mod proxy;
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scorpiox_executor::{Cancel, Reason};
+use scorpiox_postgres::{Address, Database, FORMAT, Options};
+use scorpiox_postgres_bed::Postgres;
+use scorpiox_store::{Mode, Store, StoreError, Transaction};
+
+use common::{database, server};
+use proxy::{Cut, Proxy};
+
+const TOOL: &str = "tool";
+const ANY: u64 = u64::MAX;
+/// Longer than what has to come takes.
+const LONG: Duration = Duration::from_secs(30);
+
+fn begin(store: &dyn Store, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
+    store.begin(mode, &Cancel::default(), &mut || ())
+}
+
+fn put(store: &dyn Store, key: &str, value: &[u8]) -> Result<(), StoreError> {
+    let mut transaction = begin(store, Mode::Write)?;
+    transaction.set(TOOL, key, value, ANY)?;
+    transaction.commit()
+}
+
+fn value(store: &dyn Store, key: &str) -> Option<Vec<u8>> {
+    begin(store, Mode::ReadFirst).expect("a transaction").get(TOOL, key).expect("a value")
+}
+
+/// The name of a database in its address.
+fn name(address: &str) -> &str {
+    address.rsplit('/').next().expect("a name")
+}
+
+#[test]
+fn a_database_that_starts_again_is_used_again() {
+    let mut server = Postgres::start();
+    let address = server.database();
+    let store = database(&address).workspace("w");
+    for (at, kill) in [true, false].into_iter().enumerate() {
+        put(&store, "k", &[u8::try_from(at).expect("small")]).expect("kept");
+        let mut open = begin(&store, Mode::Write).expect("a writer");
+        open.set(TOOL, "k", b"lost", ANY).expect("set");
+        if kill {
+            server.kill();
+        } else {
+            server.end();
+        }
+        let refused = open.commit().expect_err("it is gone");
+        assert!(matches!(refused, StoreError::Unreachable(_) | StoreError::InDoubt(_)), "{refused:?}");
+        let begun = Instant::now();
+        let cancel = Cancel::default();
+        thread::scope(|scope| {
+            // Who begins meanwhile waits for it.
+            let waiting = scope.spawn(|| store.begin(Mode::Write, &cancel, &mut || ()).map(drop));
+            server.begin();
+            assert_eq!(waiting.join().expect("no panic"), Ok(()));
+        });
+        assert!(begun.elapsed() < LONG);
+        assert_eq!(value(&store, "k"), Some(vec![u8::try_from(at).expect("small")]));
+    }
+}
+
+#[test]
+fn a_database_that_stays_away_is_said_to_be() {
+    let mut server = Postgres::start();
+    let address = server.database();
+    let store = database(&address).workspace("w");
+    put(&store, "k", b"v").expect("kept");
+    server.kill();
+    let begun = Instant::now();
+    let refused = begin(&store, Mode::Write).map(drop).expect_err("it is gone");
+    let told = refused.to_string();
+    assert!(
+        told.contains("cannot be reached") && told.contains("127.0.0.1") && !told.contains("pass"),
+        "{told}"
+    );
+    assert!(begun.elapsed() > Duration::from_secs(5) && begun.elapsed() < LONG, "{:?}", begun.elapsed());
+    // Nobody has to wait for it.
+    let cancel = Cancel::default();
+    let begun = Instant::now();
+    let refused = store.begin(Mode::Write, &cancel, &mut || cancel.set(Reason::Client)).map(drop);
+    assert_eq!(refused, Err(StoreError::Cancelled));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(!store.exists() || store.is_absent() == Ok(false));
+}
+
+#[test]
+fn who_loses_the_connection_keeps_nothing_and_the_next_one_goes_on() {
+    let address = server().database();
+    let store = database(&address).workspace("w");
+    put(&store, "k", b"v").expect("kept");
+    for mode in [Mode::Write, Mode::ReadFirst] {
+        let mut open = begin(&store, mode).expect("a transaction");
+        open.set(TOOL, "k", b"lost", ANY).expect("set");
+        let ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() \
+                     AND pid <> pg_backend_pid()";
+        server().psql(name(&address), ended).expect("ended");
+        let refused = open.get(TOOL, "k").expect_err("it is gone");
+        assert!(matches!(refused, StoreError::Unreachable(_)), "{refused:?}");
+        assert!(open.set(TOOL, "k", b"again", ANY).is_err() && open.commit().is_err());
+        assert_eq!(value(&store, "k").as_deref(), Some(&b"v"[..]));
+        put(&store, "k", b"v").expect("kept");
+    }
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_known_to_be_kept_or_not() {
+    let proxy = Proxy::before(server().port());
+    let address = server().database();
+    let store = database(&proxy.address(&address, server().port())).workspace("w");
+    put(&store, "k", b"0").expect("kept");
+    for at in 0..3u8 {
+        proxy.cut(Cut::AfterCommit);
+        put(&store, "k", &[at]).expect("it was kept, and that was found out");
+        assert_eq!(value(&store, "k"), Some(vec![at]));
+        proxy.cut(Cut::BeforeCommit);
+        let refused = put(&store, "k", b"lost").expect_err("it was not kept");
+        assert!(
+            matches!(&refused, StoreError::Unreachable(why) if why.contains("nothing was kept")),
+            "{refused:?}"
+        );
+        assert_eq!(value(&store, "k"), Some(vec![at]));
+    }
+}
+
+#[test]
+fn no_more_connections_are_made_than_are_allowed_and_who_waits_can_give_up() {
+    let address = server().database();
+    let options = Options { connections: 2, ..Options::default() };
+    let database = Database::new(Address::parse(&address).expect("an address"), options);
+    let stores = ["a", "b", "c"].map(|name| database.workspace(name));
+    let held: Vec<_> = stores[..2].iter().map(|store| begin(store, Mode::Write).expect("a writer")).collect();
+    assert_eq!(stores[2].try_begin(Mode::ReadFirst).map(drop), Err(StoreError::Conflict));
+    let cancel = Cancel::default();
+    let mut told = 0;
+    let refused = stores[2].begin(Mode::ReadFirst, &cancel, &mut || {
+        told += 1;
+        cancel.set(Reason::Client);
+    });
+    assert_eq!((refused.map(drop), told), (Err(StoreError::Cancelled), 1));
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| begin(&stores[2], Mode::Write).map(drop));
+        drop(held);
+        assert_eq!(waiting.join().expect("no panic"), Ok(()));
+    });
+    let count = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = '{}'", name(&address));
+    assert!(["1", "2"].contains(&server().psql("postgres", &count).expect("a number").trim()));
+}
+
+#[test]
+fn tables_are_made_once_whoever_begins_and_newer_ones_are_left_alone() {
+    let address = server().database();
+    thread::scope(|scope| {
+        let all: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| put(&database(&address).workspace("w"), "k", b"v"))).collect();
+        for one in all {
+            assert_eq!(one.join().expect("no panic"), Ok(()));
+        }
+    });
+    let database_name = name(&address);
+    let formats =
+        server().psql(database_name, "SELECT count(*) FROM scorpiox_code.format").expect("a number");
+    assert_eq!(formats.trim(), FORMAT.to_string());
+    let newer = "INSERT INTO scorpiox_code.format (format) VALUES (1000)";
+    server().psql(database_name, newer).expect("written");
+    let store = database(&address).workspace("w");
+    let refused = begin(&store, Mode::ReadFirst).map(drop).expect_err("newer");
+    assert!(matches!(refused, StoreError::Newer { found: 1000, .. }), "{refused:?}");
+    assert!(store.is_absent().is_err() && !store.exists());
+}
+
+#[test]
+fn who_may_not_make_tables_is_told_how_they_are_made() {
+    let address = server().database();
+    let options = Options { migrates: false, ..Options::default() };
+    let open = || Database::new(Address::parse(&address).expect("an address"), options);
+    let store = open().workspace("w");
+    assert_eq!(store.is_absent(), Ok(true));
+    let refused = begin(&store, Mode::ReadFirst).map(drop).expect_err("no tables");
+    assert!(refused.to_string().contains("store migrate"), "{refused}");
+    let database = open();
+    assert_eq!((database.format(), database.migrate(), database.migrate()), (Ok(None), Ok(true), Ok(false)));
+    put(&open().workspace("w"), "k", b"v").expect("kept");
+}
+
+#[test]
+fn a_wrong_password_and_a_wrong_name_are_said() {
+    let address = server().database();
+    let wrong = |from: &str, to: &str| {
+        let store = database(&address.replace(from, to)).workspace("w");
+        let refused = begin(&store, Mode::ReadFirst).map(drop).expect_err("refused").to_string();
+        assert!(!refused.contains("pass%20word") && !refused.contains("guess"), "{refused}");
+        refused
+    };
+    assert!(wrong("pass%20word", "guess").contains("password authentication failed"));
+    assert!(wrong(&format!("/{}", name(&address)), "/nothing").contains("does not exist"));
+}
+
+/// What others have read or locked at the server by hand is in nobody's way for ever.
+#[test]
+fn a_lock_that_nobody_lets_go_of_is_waited_for_for_ten_seconds() {
+    let address = server().database();
+    let store: Arc<dyn Store> = Arc::new(database(&address).workspace("w"));
+    put(&*store, "k", b"v").expect("kept");
+    thread::scope(|scope| {
+        let holder = scope.spawn(|| {
+            let lock = "BEGIN; SELECT id FROM scorpiox_code.workspace FOR UPDATE; SELECT pg_sleep(14)";
+            server().psql(name(&address), lock).map(drop)
+        });
+        let until = Instant::now() + LONG;
+        while store.try_begin(Mode::Write).is_ok() && Instant::now() < until {
+            thread::yield_now();
+        }
+        let begun = Instant::now();
+        assert_eq!(begin(&*store, Mode::Write).map(drop), Err(StoreError::Busy(10)));
+        assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
+        assert_eq!(value(&*store, "k").as_deref(), Some(&b"v"[..]), "readers do not wait");
+        holder.join().expect("no panic").expect("it ends");
+    });
+    put(&*store, "k", b"w").expect("kept");
+}

@@ -1,0 +1,127 @@
+//! `scorpiox-code store`: what tools keep, and where it is.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Subcommand, ValueEnum};
+use scorpiox_state::Kept;
+use scorpiox_store::{Contents, Store, copy};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+
+use super::environment::Environment;
+
+#[derive(Subcommand)]
+pub(super) enum StoreCommand {
+    /// Make the tables of the database, or bring them to what this version needs
+    Migrate,
+    /// Show where all is and how much, and look whether it is whole; exit with code 1 if it is not
+    Check,
+    /// Copy what tools keep to the database or back to files, and compare both row by row
+    Copy {
+        /// Where to
+        #[arg(long, value_name = "PLACE")]
+        to: Place,
+        /// Copy all workspaces, and not this one alone
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+/// Where things are kept.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Place {
+    /// The database of `[store]` in policy.toml
+    Database,
+    /// Files in the program's own folder
+    Files,
+}
+
+const NO_DATABASE: &str =
+    "policy.toml names no database: write a table [store] with `kind = \"postgres\"` and its `address`";
+
+pub(super) fn run(environment: &Environment, command: &StoreCommand) -> Result<ExitCode> {
+    let kept = environment.kept()?;
+    let own = environment.workspace.name();
+    match command {
+        StoreCommand::Migrate => migrate(&kept)?,
+        StoreCommand::Check => return check(&kept, &own),
+        StoreCommand::Copy { to, all: false } => copy_all(&kept, *to, vec![own])?,
+        StoreCommand::Copy { to: Place::Database, .. } => copy_all(&kept, Place::Database, kept.in_files()?)?,
+        StoreCommand::Copy { to: Place::Files, .. } => copy_all(&kept, Place::Files, kept.in_database()?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(text: &str) {
+    terminal::print(&Shown::line(text));
+}
+
+fn migrate(kept: &Kept) -> Result<()> {
+    let Some(database) = kept.database() else { bail!(NO_DATABASE) };
+    let when = if database.migrate()? { "now" } else { "already" };
+    say(&format!("{} has format {} {when}.", database.location(), scorpiox_postgres::FORMAT));
+    Ok(())
+}
+
+fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
+    let mut problems = Vec::new();
+    let line = |name: &str, store: &dyn Store| -> Result<String> {
+        let own = if name == own { " (this workspace)" } else { "" };
+        Ok(format!("{name}{own}: {}", shown(&Contents::of(store)?)))
+    };
+    if let Some(database) = kept.database() {
+        let format = database.format()?;
+        let told = format.map_or("no tables yet".to_owned(), |format| format!("format {format}"));
+        say(&format!("Tools keep what they store in {} ({told}).", database.location()));
+        for name in kept.in_database()? {
+            say(&line(&name, &*kept.row(&name).context(NO_DATABASE)?)?);
+        }
+        if format.is_some() {
+            problems.extend(database.miscounted()?.into_iter().map(|(name, namespace, counted, used)| {
+                format!("{name}: {namespace} uses {used} bytes, and {counted} were counted")
+            }));
+        }
+    }
+    let files = kept.in_files()?;
+    match (kept.database(), files.is_empty()) {
+        (None, _) => say("Tools keep what they store in files of this machine."),
+        (Some(_), false) => say("Files of before, which nothing uses now:"),
+        (Some(_), true) => {}
+    }
+    for name in files {
+        let store = kept.file(&name);
+        say(&line(&name, &store)?);
+        problems
+            .extend(store.problems()?.into_iter().map(|problem| format!("{}: {problem}", store.location())));
+    }
+    for problem in &problems {
+        say(problem);
+    }
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn shown(contents: &Contents) -> String {
+    let Contents { entries, bytes, timers, messages, .. } = contents;
+    format!("{entries} keys with {bytes} bytes, {timers} timers, {messages} messages")
+}
+
+fn copy_all(kept: &Kept, to: Place, names: Vec<String>) -> Result<()> {
+    if kept.database().is_none() {
+        bail!(NO_DATABASE);
+    }
+    for name in names {
+        let (file, row) = (kept.file(&name), kept.row(&name).context(NO_DATABASE)?);
+        let (from, target): (&dyn Store, &dyn Store) = match to {
+            Place::Database => (&file, &*row),
+            Place::Files => (&*row, &file),
+        };
+        if from.is_absent()? {
+            say(&format!("{name}: there is nothing in {}", from.location()));
+            continue;
+        }
+        let copied = copy(from, target).with_context(|| format!("{name} was not copied"))?;
+        say(&format!("{name}: {} copied to {}, and compared", shown(&copied), target.location()));
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! The store of one workspace, wherever it is.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use scorpiox_executor::Cancel;
+use scorpiox_operator::Operator;
+use scorpiox_store::{Changes, Durability, Mode, SqliteStore, Store, StoreError, Transaction};
+
+use crate::Databases;
+
+/// What a workspace keeps, where the policy says. Making the value reads nothing.
+#[derive(Debug)]
+pub struct ChosenStore {
+    operator: Arc<Operator>,
+    databases: Arc<Databases>,
+    /// The file, where it is one.
+    file: PathBuf,
+    durability: Durability,
+    chosen: OnceLock<Arc<dyn Store>>,
+}
+
+impl ChosenStore {
+    /// The store of the workspace whose file would be this one. In a database it has the name of the file, without its
+    /// end: a workspace is the same for all servers that have it at the same path.
+    pub fn new(
+        operator: Arc<Operator>,
+        databases: Arc<Databases>,
+        file: PathBuf,
+        durability: Durability,
+    ) -> Self {
+        Self { operator, databases, file, durability, chosen: OnceLock::new() }
+    }
+
+    fn chosen(&self) -> Result<&dyn Store, StoreError> {
+        if let Some(store) = self.chosen.get() {
+            return Ok(&**store);
+        }
+        let store: Arc<dyn Store> = match self.databases.chosen(&self.operator)? {
+            None => Arc::new(SqliteStore::new(self.file.clone(), self.durability)),
+            Some(database) => Arc::new(database.workspace(&self.name())),
+        };
+        Ok(&**self.chosen.get_or_init(|| store))
+    }
+
+    fn name(&self) -> String {
+        self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+impl Store for ChosenStore {
+    fn location(&self) -> String {
+        match self.chosen() {
+            Ok(store) => store.location(),
+            Err(error) => format!("unknown ({error})"),
+        }
+    }
+
+    fn exists(&self) -> bool {
+        self.chosen().is_ok_and(Store::exists)
+    }
+
+    fn is_absent(&self) -> Result<bool, StoreError> {
+        self.chosen()?.is_absent()
+    }
+
+    fn begin(
+        &self,
+        mode: Mode,
+        cancel: &Cancel,
+        on_wait: &mut dyn FnMut(),
+    ) -> Result<Box<dyn Transaction>, StoreError> {
+        self.chosen()?.begin(mode, cancel, on_wait)
+    }
+
+    fn try_begin(&self, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
+        self.chosen()?.try_begin(mode)
+    }
+
+    fn changes(&self) -> Result<Box<dyn Changes>, StoreError> {
+        self.chosen()?.changes()
+    }
+}

@@ -1,0 +1,73 @@
+//! The databases that a process uses.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use scorpiox_operator::{MAX_PASSWORD_BYTES, Operator, one_password, read_secret, written_path};
+use scorpiox_policy::DatabasePolicy;
+use scorpiox_postgres::{Address, Database, Options};
+use scorpiox_store::StoreError;
+
+/// Where a password is that the policy names no file for.
+#[derive(Debug, Clone, Default)]
+pub struct PasswordFrom {
+    /// The password itself, as a variable has it.
+    pub value: Option<String>,
+    /// A file with it.
+    pub file: Option<PathBuf>,
+}
+
+/// The databases of a process, each with its connections.
+#[derive(Debug, Default)]
+pub struct Databases {
+    password: PasswordFrom,
+    opened: Mutex<Vec<(DatabasePolicy, Arc<Database>)>>,
+}
+
+impl Databases {
+    /// With a password that the policy does not name.
+    pub fn new(password: PasswordFrom) -> Arc<Self> {
+        Arc::new(Self { password, opened: Mutex::default() })
+    }
+
+    /// The database of the operator's policy; none where files of this machine are used.
+    ///
+    /// # Errors
+    ///
+    /// A policy that cannot be used, an address that is none, and a password that cannot be read.
+    pub fn chosen(&self, operator: &Operator) -> Result<Option<Arc<Database>>, StoreError> {
+        let policy = operator.policy().map_err(|error| StoreError::Other(error.to_string()))?;
+        let Some(wanted) = &policy.store.database else { return Ok(None) };
+        let mut opened = self.opened.lock();
+        if let Some((_, database)) = opened.iter().find(|(policy, _)| policy == wanted) {
+            return Ok(Some(Arc::clone(database)));
+        }
+        let told = |why: String| {
+            StoreError::Other(format!("[store] of the policy ({}): {why}", wanted.address.source))
+        };
+        let mut address = Address::parse(&wanted.address.value).map_err(|error| told(error.to_string()))?;
+        if let Some(password) = self.password(operator, wanted).map_err(told)? {
+            address = address.with_password(password.as_bytes());
+        }
+        let options = Options { connections: wanted.connections.value, migrates: wanted.migrate.value };
+        let database = Database::new(address, options);
+        opened.push((wanted.clone(), Arc::clone(&database)));
+        Ok(Some(database))
+    }
+
+    /// The password: of the policy's file, else of a variable, else of the file that a variable names.
+    fn password(&self, operator: &Operator, wanted: &DatabasePolicy) -> Result<Option<String>, String> {
+        let site = operator.site();
+        let file = match (&wanted.password_file, &self.password) {
+            (Some(path), _) => written_path(&path.value, site.home.as_deref())?,
+            (None, PasswordFrom { value: Some(password), .. }) => return Ok(Some(password.clone())),
+            (None, PasswordFrom { file: Some(path), .. }) => path.clone(),
+            (None, _) => return Ok(None),
+        };
+        let writable = operator.writable().map_err(|error| error.to_string())?;
+        let told = |why: String| format!("the password of the database: {why}");
+        let bytes = read_secret(&file, &writable, MAX_PASSWORD_BYTES).map_err(told)?;
+        one_password(bytes).map(Some).map_err(|why| told(format!("{}: {why}", file.display())))
+    }
+}

@@ -1,0 +1,124 @@
+//! What tools keep, in a PostgreSQL database: the same tools, by any server that has the workspace at the same path.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_tests::Program;
+use serde_json::json;
+
+/// A program whose tools keep what they store in a database of this server.
+fn program(server: &Postgres) -> Program {
+    let program = Program::new();
+    use_database(&program, &server.database());
+    program
+}
+
+/// Writes the policy, with the password in a file of its own.
+fn use_database(program: &Program, address: &str) {
+    let address = address.replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
+    let file = program.put("home/database-password", format!("{PASSWORD}\n"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("a mode");
+    let store = format!(
+        "[store]\nkind = \"postgres\"\naddress = \"{address}\"\npassword_file = \"~/database-password\"\n"
+    );
+    program.put("home/.scorpiox/policy.toml", format!("version = 1\n{store}"));
+}
+
+fn add(program: &Program, title: &str) {
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let said = server.text("TaskManager", json!({ "action": "create", "text": title }));
+    assert!(said.contains(title), "{said}");
+}
+
+fn listed(program: &Program) -> String {
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    server.text("TaskManager", json!({ "action": "list" }))
+}
+
+#[test]
+fn tools_keep_what_they_store_in_the_database_and_nothing_on_disk() {
+    let server = Postgres::start();
+    let program = program(&server);
+    add(&program, "water the plants");
+    assert!(listed(&program).contains("water the plants"));
+    assert!(!program.home().join(".scorpiox/state").exists(), "no file is made");
+    let (status, said, errors) = program.run(&["store", "check"]);
+    assert!(status.success() && errors.is_empty(), "{said}{errors}");
+    assert!(
+        said.contains("(format 1)") && said.contains("(this workspace)") && !said.contains(PASSWORD),
+        "{said}"
+    );
+    // The tables hold what is counted.
+    let broken = "UPDATE scorpiox_code.usage SET bytes = bytes + 1";
+    server.psql("test0", broken).expect("changed");
+    let (status, said, _) = program.run(&["store", "check"]);
+    assert!(!status.success() && said.contains("were counted"), "{said}");
+}
+
+#[test]
+fn a_workspace_is_copied_to_the_database_and_back_and_nothing_is_overwritten() {
+    let server = Postgres::start();
+    let program = Program::new();
+    add(&program, "from a file");
+    use_database(&program, &server.database());
+    assert!(!listed(&program).contains("from a file"));
+    let (status, said, errors) = program.run(&["store", "copy", "--to", "database"]);
+    assert!(status.success() && said.contains("and compared"), "{said}{errors}");
+    assert!(listed(&program).contains("from a file"));
+    add(&program, "from the database");
+    let (status, said, errors) = program.run(&["store", "copy", "--to", "database", "--all"]);
+    assert!(!status.success() && errors.contains("has something already"), "{said}{errors}");
+    // Back, into a folder that has none.
+    let state = program.home().join(".scorpiox/state");
+    fs::rename(&state, state.with_file_name("state-of-before")).expect("moved");
+    let (status, said, errors) = program.run(&["store", "copy", "--to", "files", "--all"]);
+    assert!(status.success() && said.contains("and compared"), "{said}{errors}");
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[store]\nkind = \"sqlite\"\n");
+    let all = listed(&program);
+    assert!(all.contains("from a file") && all.contains("from the database"), "{all}");
+}
+
+#[test]
+fn a_database_that_cannot_be_used_is_said_with_its_place_and_no_password() {
+    let server = Postgres::start();
+    let program = program(&server);
+    let said_by = |program: &Program| {
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        let answer = server.call("TaskManager", json!({ "action": "list" })).to_string();
+        assert!(!answer.contains(PASSWORD) && answer.contains("isError"), "{answer}");
+        answer
+    };
+    let file = program.home().join("database-password");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("a mode");
+    assert!(said_by(&program).contains("let nobody but you read it"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("a mode");
+    fs::write(&file, "guess").expect("written");
+    assert!(said_by(&program).contains("password authentication failed"));
+    fs::remove_file(&file).expect("gone");
+    assert!(said_by(&program).contains("database-password"));
+    let (status, _, errors) = program.run(&["store", "check"]);
+    assert!(!status.success() && errors.contains("line 4"), "{errors}");
+}
+
+/// Two servers with folders of their own, as on two machines.
+#[test]
+fn servers_of_two_machines_see_what_either_does() {
+    let server = Postgres::start();
+    let one = program(&server);
+    let mut first = one.start();
+    first.initialize("2025-11-25");
+    let mut second = one.start();
+    second.initialize("2025-11-25");
+    for at in 0..20 {
+        let (add, list) = if at % 2 == 0 { (&mut first, &mut second) } else { (&mut second, &mut first) };
+        add.text("TaskManager", json!({ "action": "create", "text": format!("task {at}") }));
+        let listed = list.text("TaskManager", json!({ "action": "list" }));
+        assert!(listed.contains(&format!("task {at}")), "{listed}");
+    }
+    first.text("PlanMode", json!({ "action": "enter", "goal": "look first" }));
+    assert!(second.text("PlanMode", json!({ "action": "status" })).contains("look first"));
+}
