@@ -13,6 +13,8 @@ use crate::ended::Ended;
 
 /// How a token begins, so that people and scanners of secrets know one.
 const PREFIX: &str = "scorpiox_";
+/// Shortest token of somebody's own.
+const LEAST_CHARS: usize = 16;
 /// Longest file of a token that is read, in bytes.
 const MAX_TOKEN_BYTES: u64 = 1024;
 
@@ -36,9 +38,11 @@ impl Files {
     pub fn token(&self) -> io::Result<String> {
         let path = self.token_path();
         let token = read_or_make(&path, shown)?.trim().to_owned();
-        if token.len() < PREFIX.len() + 16 {
+        let is_one = token.bytes().all(|byte| byte.is_ascii_graphic());
+        if token.len() < LEAST_CHARS || !is_one {
             return Err(io::Error::other(format!(
-                "{} has no token of at least 16 characters",
+                "{} has no token: it is one line of at least {LEAST_CHARS} characters of ASCII without blanks; remove the file for \
+                 a new one",
                 path.display()
             )));
         }

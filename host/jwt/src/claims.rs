@@ -9,6 +9,9 @@ use crate::token::JwtError;
 
 /// Longest name of a subject, in bytes: longer ones name nobody.
 const MAX_SUBJECT_BYTES: usize = 255;
+/// Audiences that an error names, and characters of each.
+const MAX_SHOWN: usize = 3;
+const MAX_SHOWN_CHARS: usize = 200;
 /// Most groups and scopes that are read.
 const MAX_WORDS: usize = 1000;
 
@@ -43,11 +46,13 @@ pub struct Claims {
 impl Claims {
     pub(crate) fn read(payload: &Object, expected: &Expected<'_>) -> Result<Self, JwtError> {
         if payload.text("iss") != Some(expected.issuer) {
-            return Err(JwtError::Issuer);
+            return Err(JwtError::Issuer(
+                payload.text("iss").unwrap_or_default().chars().take(MAX_SHOWN_CHARS).collect(),
+            ));
         }
         let audiences = words(payload, "aud", |text| vec![text])?;
         if !audiences.iter().any(|audience| expected.audiences.contains(audience)) {
-            return Err(JwtError::Audience);
+            return Err(JwtError::Audience(shown(audiences.iter().map(String::as_str))));
         }
         let expires = time(payload, "exp")?.ok_or(JwtError::Missing("exp"))?;
         if expires.saturating_add(expected.clock_skew) <= expected.now {
@@ -72,6 +77,13 @@ impl Claims {
         };
         Ok(Self { subject: subject.to_owned(), scopes, groups, expires })
     }
+}
+
+/// What a token says in the place of what it should, for who looks for the reason.
+fn shown<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let some = texts.into_iter().take(MAX_SHOWN);
+    let some: Vec<String> = some.map(|text| text.chars().take(MAX_SHOWN_CHARS).collect()).collect();
+    format!("{some:?}")
 }
 
 /// A claim that is a text or a list of texts.

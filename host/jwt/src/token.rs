@@ -32,11 +32,11 @@ pub enum JwtError {
     #[error("the signature of the token is not its issuer's")]
     Signature,
     /// Somebody else made it.
-    #[error("the token is of another issuer")]
-    Issuer,
+    #[error("the token is of another issuer: its `iss` is {0:?}")]
+    Issuer(String),
     /// It is for somebody else.
-    #[error("the token was issued for another server: none of the accepted audiences is in its `aud`")]
-    Audience,
+    #[error("the token was issued for another server: its `aud` is {0}, and none of that is accepted")]
+    Audience(String),
     /// Its time is over.
     #[error("the token has expired")]
     Expired,

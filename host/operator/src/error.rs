@@ -15,8 +15,8 @@ pub enum OperatorError {
     NotAWorkspace(Refusal),
     /// The policy was changed after it was read.
     #[error(
-        "All tools are refused: the policy was changed after this server read it; start the server again (most clients \
-         have a command that reconnects), so that the new one holds"
+        "All tools are refused: the policy was changed after this server read it; start the server again, so that the new \
+         one holds (most clients have a command that reconnects; a server over HTTP is started again by whoever runs it)"
     )]
     Outdated,
     /// A profile that the policy does not have.

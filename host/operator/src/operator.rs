@@ -71,7 +71,13 @@ impl Operator {
         let mut looked = self.looked.lock();
         let is_due = looked.is_none_or(|(when, _)| when.elapsed() >= LOOK_TIME);
         if is_due {
-            *looked = Some((Instant::now(), loaded.is_current()));
+            let (is_current, was) = (loaded.is_current(), looked.is_none_or(|(_, was)| was));
+            if was && !is_current {
+                tracing::warn!(
+                    "the policy was changed: every tool is refused until this server is started again"
+                );
+            }
+            *looked = Some((Instant::now(), is_current));
         }
         match *looked {
             Some((_, false)) => Err(OperatorError::Outdated),

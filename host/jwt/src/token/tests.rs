@@ -88,10 +88,14 @@ fn a_good_token_says_who_shows_it() {
 fn a_token_is_for_this_server_from_its_issuer_and_in_its_time() {
     let issuer = Issuer::new();
     let cases: [(&str, Value, JwtError); 14] = [
-        ("iss", json!("https://login.example.com/"), JwtError::Issuer),
-        ("iss", Value::Null, JwtError::Issuer),
-        ("aud", json!("API"), JwtError::Audience),
-        ("aud", json!([]), JwtError::Audience),
+        (
+            "iss",
+            json!("https://login.example.com/"),
+            JwtError::Issuer("https://login.example.com/".to_owned()),
+        ),
+        ("iss", Value::Null, JwtError::Issuer(String::new())),
+        ("aud", json!("API"), JwtError::Audience("[\"API\"]".to_owned())),
+        ("aud", json!([]), JwtError::Audience("[]".to_owned())),
         ("aud", json!(7), JwtError::Malformed("aud".to_owned())),
         ("exp", json!(NOW - 60), JwtError::Expired),
         ("exp", json!("2030"), JwtError::Malformed("exp".to_owned())),

@@ -24,6 +24,12 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     let how = server
         .token()
         .map_or_else(String::new, |token| format!("; clients show the token in {}", token.display()));
+    if let Some(found) = &environment.workspace.instead_of {
+        tracing::warn!(
+            "{} cannot be worked on; start the server in a project's folder, or name one with --workspace",
+            found.display()
+        );
+    }
     let folder = environment.workspace.path.display();
     scorpiox_terminal::print(&Shown::line(&format!("serving {folder} at {}{how}", server.url())));
     let _ = bell.read(&mut [0]);

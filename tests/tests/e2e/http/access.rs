@@ -1,6 +1,9 @@
 //! Tokens with names, and what each may call.
 
 use crate::plugins::{guest, install, source};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
+
 use scorpiox_tests::Program;
 use scorpiox_tests::http::Response;
 use serde_json::{Value, json};
@@ -436,4 +439,21 @@ fn what_would_be_refused_at_the_start_is_said_before() {
     program.put("workspace/cases", cases);
     let (status, told, error) = program.run(&["policy", "test", "cases"]);
     assert!(status.success(), "{told}{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_token_of_ones_own_has_sixteen_characters_and_no_blank() {
+    for (token, is_good) in
+        [("0123456789abcde", false), ("0123456789abcdef", true), ("0123456789 abcdefgh", false)]
+    {
+        let program = Program::new();
+        let file = program.put("home/.scorpiox/http/token", format!("{token}\n"));
+        std::fs::set_permissions(file.parent().expect("a folder"), PermissionsExt::from_mode(0o700))
+            .expect("a mode");
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("a mode");
+        let (status, said, errors) = program.run(&["config", "claude-code", "--http", "127.0.0.1:7300"]);
+        assert_eq!(status.success() && said.contains(token), is_good, "{token}: {said}{errors}");
+        assert!(is_good || errors.contains("at least 16 characters"), "{errors}");
+    }
 }

@@ -137,3 +137,20 @@ fn commands_and_callbacks_of_one_workspace_are_not_there_in_another() {
     at("/w/docs/mcp", "KillBgTask", json!({ "task_id": 1 }));
     assert!(at("/w/web/mcp", "ListBgTasks", json!({})).contains("running"));
 }
+
+#[test]
+fn who_asks_the_policy_is_told_what_the_server_does() {
+    let program = program();
+    for (folder, who, is_open) in [
+        ("workspace", "ann", true),
+        ("workspace", "bob", false),
+        ("docs", "bob", true),
+        ("docs", "ann", false),
+    ] {
+        let path = dunce::canonicalize(program.home().join("..").join(folder)).expect("a folder");
+        let path = path.to_str().expect("UTF-8");
+        let (status, said, _) = program.run(&["policy", "why", "workspace", path, "--as", who]);
+        assert_eq!(status.success(), is_open, "{folder} as {who}: {said}");
+        assert!(said.contains("[workspace."), "{folder} as {who}: {said}");
+    }
+}

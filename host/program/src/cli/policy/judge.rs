@@ -275,14 +275,23 @@ impl<'a> Judge<'a> {
 
     fn workspace(&self, subject: &str) -> Result<Verdict> {
         let (workspaces, path) = (&self.policy.workspaces, without_links(&self.asked(subject)));
+        // One without a path is where the server is started.
+        let own = &self.shell.operator().site().workspace;
         let served = self.policy.served.iter().filter(|(_, served)| {
-            served.path.as_ref().is_some_and(|folder| without_links(Path::new(folder)) == path)
+            let folder = served.path.as_ref().map_or(own.as_path(), Path::new);
+            without_links(folder) == path
         });
         for (name, served) in served {
             let closed = self.principal.as_ref().filter(|who| !served.admits(who));
             if let Some(who) = closed {
                 let why = format!("[workspace.{name}] ({}) is not for {}", served.source, who.name);
                 return Ok(Verdict::denied(why));
+            }
+            if let Some(who) = &self.principal
+                && workspaces.check(&path, &self.shell.operator().places()?).is_ok()
+            {
+                let why = format!("[workspace.{name}] ({}) is for {}", served.source, who.name);
+                return Ok(Verdict::allowed(why));
             }
         }
         Ok(said(workspaces.check(&path, &self.shell.operator().places()?).map(
