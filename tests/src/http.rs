@@ -1,9 +1,9 @@
 //! The real program, served over HTTP, and a client that says exactly what a test wants.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 #[cfg(unix)]
 use std::time::Instant;
@@ -33,18 +33,11 @@ impl Program {
 
     /// Serves over HTTP at an address.
     pub fn serve_http_at(&self, address: &str) -> HttpServer {
-        let mut command = self.command();
-        command.args(["serve", "--http", address]);
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the program starts");
-        let mut line = String::new();
-        let output = child.stdout.take().expect("a pipe");
-        BufReader::new(output).read_line(&mut line).expect("a line");
-        let address = line.split("://").nth(1).and_then(|rest| rest.split('/').next());
-        let address = address.and_then(|address| address.parse().ok()).expect("an address");
+        let mut server = HttpServer::spawn(self.command(), address);
         // There is none where the policy says otherwise who is let in.
         let token = std::fs::read_to_string(self.home().join(".scorpiox/http/token")).unwrap_or_default();
-        HttpServer { child, address, token: token.trim().to_owned() }
+        token.trim().clone_into(&mut server.token);
+        server
     }
 }
 
@@ -230,6 +223,19 @@ impl Connection {
 }
 
 impl HttpServer {
+    /// Starts a program that serves at an address, for clients without a token.
+    pub fn spawn(mut command: Command, address: &str) -> Self {
+        command.args(["serve", "--http", address]);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("a pipe");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        let address = line.split("://").nth(1).and_then(|rest| rest.split('/').next());
+        let address = address.and_then(|address| address.parse().ok()).expect("an address");
+        Self { child, address, token: String::new() }
+    }
+
     pub fn connect(&self) -> Connection {
         let stream = TcpStream::connect(self.address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time");
@@ -278,6 +284,16 @@ impl HttpServer {
         let mut connection = self.connect();
         connection.send(&request.bytes());
         connection.response()
+    }
+
+    /// Sends a request on a connection of its own; all that comes back. An error where the server goes before its end.
+    pub fn try_ask(&self, request: &Request) -> io::Result<String> {
+        let mut stream = TcpStream::connect(self.address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(&request.clone().with("Connection", "close").bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
     }
 
     /// Begins a session; its id.

@@ -17,7 +17,7 @@ const LOOK_TIME: Duration = Duration::from_millis(2);
 /// Bytes of a number that are the same for all of one principal.
 pub(crate) const OF_PRINCIPAL: usize = 4;
 /// Most sessions that one principal may have ended, as long as their ids would be good.
-const MAX_OF_PRINCIPAL: usize = 50_000;
+pub(crate) const MAX_OF_PRINCIPAL: usize = 50_000;
 
 /// What became of a session that was to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,9 +141,7 @@ impl Ended {
 
     /// Whether there is no room for one more of its principal.
     fn has_too_many(&mut self, number: &Number) -> bool {
-        let (mut first, mut last) = (*number, *number);
-        first[OF_PRINCIPAL..].fill(0);
-        last[OF_PRINCIPAL..].fill(u8::MAX);
+        let (first, last) = of_same_principal(number);
         let has = |ended: &Self| ended.numbers.range(first..=last).count() >= ended.most;
         if !has(self) {
             return false;
@@ -175,6 +173,14 @@ impl Ended {
         (self.seen, self.from) = (length, self.from + last as u64);
         Ok(())
     }
+}
+
+/// The first and the last number that one of the same principal can have.
+pub(crate) fn of_same_principal(number: &Number) -> (Number, Number) {
+    let (mut first, mut last) = (*number, *number);
+    first[OF_PRINCIPAL..].fill(0);
+    last[OF_PRINCIPAL..].fill(u8::MAX);
+    (first, last)
 }
 
 /// What tells a file from others.

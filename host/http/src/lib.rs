@@ -30,6 +30,7 @@ mod post;
 mod running;
 mod served;
 mod sessions;
+mod shared;
 mod shares;
 mod stream;
 mod tls;

@@ -15,6 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use scorpiox_access::{Auth, HttpPolicy, KeysFrom};
 use scorpiox_http_request::admission::Doors;
+use scorpiox_postgres::Database;
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::Workspace;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -34,6 +35,7 @@ use crate::peers::Peers;
 use crate::places::{Places, Room};
 use crate::served::AllServed;
 use crate::sessions::Sessions;
+use crate::shared::Shared;
 use crate::shares::Shares;
 use crate::tls::Certificate;
 
@@ -66,11 +68,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Begins to serve workspaces by their names, as the policy says that holds for the first one; tokens and secrets are
-    /// in the program's own folder.
+    /// Begins to serve workspaces by their names, as the policy says that holds for the first one; tokens are in the
+    /// program's own folder, and so is what belongs to sessions, unless a database has it.
     pub fn start(
         workspaces: Vec<(String, Arc<Workspace>)>,
         own_home: &Path,
+        database: Option<Arc<Database>>,
         address: SocketAddr,
     ) -> io::Result<Self> {
         let (_, first) = workspaces.first().ok_or_else(|| io::Error::other("there is nothing to serve"))?;
@@ -98,15 +101,12 @@ impl Server {
             let _guard = handle.enter();
             TcpListener::from_std(listener)?
         };
-        let options = options(&policy.http, files.secret()?, address);
+        let (shared, secret) = Shared::open(&files, database)?;
+        let options = options(&policy.http, secret, address);
         let token = matches!(policy.http.auth.value, Auth::OwnToken).then(|| files.token_path());
         let endpoint = Arc::new(Endpoint {
             served: AllServed::new(workspaces, &policy.served),
-            sessions: Sessions::new(
-                Seal::of(&options.secret, "sessions"),
-                files.ended()?,
-                callers.are_many(),
-            ),
+            sessions: Sessions::new(Seal::of(&options.secret, "sessions"), shared, callers.are_many()),
             places: Places::new(callers.are_many()),
             room: Room::new(callers.are_many()),
             challenge: Challenge::of(&policy.http),

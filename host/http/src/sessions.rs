@@ -11,9 +11,10 @@ use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
 use sha2::{Digest as _, Sha256};
 
-use crate::ended::{self, End, Ended, OF_PRINCIPAL, now};
+use crate::ended::{End, OF_PRINCIPAL, now};
 use crate::places::PART;
 use crate::served::Caller;
+use crate::shared::Shared;
 use crate::shares::Shares;
 use crate::stream::Stream;
 use scorpiox_http_request::session_id::{Handshake, Number};
@@ -133,6 +134,8 @@ pub(crate) enum Found {
 /// The clients that shook hands.
 pub(crate) struct Sessions {
     seal: Seal,
+    /// Which have ended, here or at another server.
+    shared: Shared,
     states: Mutex<Held>,
 }
 
@@ -150,16 +153,19 @@ struct Held {
     numbers: HashMap<Arc<str>, Number>,
     /// How many are each principal's.
     shares: Shares<String>,
-    ended: Ended,
     swept: Option<Instant>,
 }
 
 impl Sessions {
     /// For one principal, or for several of whom none is to keep the others out.
-    pub(crate) fn new(seal: Seal, ended: Ended, are_many: bool) -> Self {
-        let shares = Shares::new(MAX_HELD, MAX_HELD / if are_many { PART } else { 1 });
+    pub(crate) fn new(seal: Seal, shared: Shared, are_many: bool) -> Self {
+        let of_principals = Shares::new(MAX_HELD, MAX_HELD / if are_many { PART } else { 1 });
         let (clients, numbers) = (BTreeMap::new(), HashMap::new());
-        Self { seal, states: Mutex::new(Held { clients, numbers, shares, ended, swept: None }) }
+        Self {
+            seal,
+            shared,
+            states: Mutex::new(Held { clients, numbers, shares: of_principals, swept: None }),
+        }
     }
 
     /// Keeps a client that has shaken hands; the id of its session. None where too many are open.
@@ -182,11 +188,10 @@ impl Sessions {
             return Some(Found::Held(client));
         }
         let (number, handshake) = Handshake::opened(id, &self.seal, &caller.binding(), now())?;
-        let mut held = self.states.lock();
-        if held.ended.contains(&number) {
+        if self.shared.has_ended(&number) {
             return None;
         }
-        Some(match held.used(&number) {
+        Some(match self.states.lock().used(&number) {
             Some(client) => Found::Held(client),
             None => Found::Away(number, handshake),
         })
@@ -194,14 +199,15 @@ impl Sessions {
 
     /// The client of an id that was opened before, for the same caller, and is good.
     fn known(&self, caller: &Caller, id: &str) -> Option<Arc<Client>> {
-        let mut held = self.states.lock();
+        let held = self.states.lock();
         let number = *held.numbers.get(id)?;
         let kept = held.clients.get(&number)?;
         let is_good = kept.client.caller.is_bound_as(caller) && now() < kept.until;
-        if !is_good || held.ended.contains(&number) {
+        drop(held);
+        if !is_good || self.shared.has_ended(&number) {
             return None;
         }
-        held.used(&number)
+        self.states.lock().used(&number)
     }
 
     /// Begins a session anew, after a restart. Reads what a handshake reads. None where too many are open.
@@ -230,12 +236,11 @@ impl Sessions {
         let Some((number, _)) = Handshake::opened(id, &self.seal, &caller.binding(), now()) else {
             return Ok(End::WasNotThere);
         };
-        // Between two tries others are served.
-        let (end, client) = ended::patiently(|| {
-            let mut held = self.states.lock();
-            let end = held.ended.try_insert(number)?;
-            Ok((end, held.remove(&number)))
-        })?;
+        let end = self.shared.end(number)?;
+        if end == End::TooMany {
+            return Ok(end);
+        }
+        let client = self.states.lock().remove(&number);
         if let Some(client) = client {
             client.end();
         }

@@ -118,8 +118,13 @@ impl Postgres {
     /// Kills the postmaster and all that it started, as a machine does that loses its power.
     pub fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
-        // Backends end by themselves when they see that it is gone; the next start waits for that.
+        let pid = process.id();
+        let started = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        // First of all the one that would start others.
         let _ = process.kill();
+        for started in started.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)) {
+            let _ = kill_process(started, Signal::KILL);
+        }
         let _ = process.wait();
     }
 

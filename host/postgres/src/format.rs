@@ -48,7 +48,16 @@ const MIGRATIONS: [&str; 1] = [
         fired_at  bigint NOT NULL,
         text      bytea NOT NULL,
         PRIMARY KEY (workspace, sequence)
-    );",
+    );
+    CREATE TABLE scorpiox_code.secret (
+        name  text PRIMARY KEY,
+        value bytea NOT NULL
+    );
+    CREATE TABLE scorpiox_code.ended (
+        session bytea PRIMARY KEY,
+        since   timestamptz NOT NULL DEFAULT now()
+    );
+    CREATE INDEX ended_by_time ON scorpiox_code.ended (since);",
 ];
 
 /// The format of the tables; none where there are none.

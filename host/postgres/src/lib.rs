@@ -26,6 +26,7 @@ mod messages;
 mod operations;
 mod pool;
 mod scan;
+mod shared;
 mod store;
 mod timers;
 mod tls;

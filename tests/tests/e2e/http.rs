@@ -7,6 +7,8 @@ mod jwt;
 mod modern;
 #[cfg(unix)]
 mod proxies;
+#[cfg(unix)]
+mod replicas;
 mod sessions;
 #[cfg(unix)]
 mod tls;

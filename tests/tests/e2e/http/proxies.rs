@@ -15,7 +15,7 @@ use serde_json::json;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A proxy, which is a server for its clients. Ended when dropped.
-struct Proxy(HttpServer);
+pub(super) struct Proxy(pub(super) HttpServer);
 
 impl Proxy {
     fn start(mut command: Command, address: SocketAddr, token: &str) -> Self {
@@ -47,7 +47,7 @@ impl Proxy {
     }
 
     /// haproxy, each request to the next of these.
-    fn haproxy(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
+    pub(super) fn haproxy(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
         let address = free();
         fs::create_dir_all(folder).expect("a folder");
         let mut text = format!(

@@ -1,0 +1,87 @@
+//! What servers share that use a database, beside what tools keep in workspaces.
+
+use std::time::Duration;
+
+use scorpiox_executor::Cancel;
+use scorpiox_store::StoreError;
+
+use crate::database::Database;
+use crate::pool::Lease;
+
+impl Database {
+    /// The secret of a name; `new`, if there was none.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting and writing.
+    pub fn secret(&self, name: &str, new: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let mut lease = self.used()?;
+        lease.change(
+            "INSERT INTO scorpiox_code.secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            &[&name, &new],
+        )?;
+        let row = lease.row("SELECT value FROM scorpiox_code.secret WHERE name = $1", &[&name])?;
+        row.map(|row| row.get(0))
+            .ok_or_else(|| StoreError::Other(format!("the secret {name} was taken away")))
+    }
+
+    /// Whether a session has ended, by its number.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting and reading.
+    pub fn has_ended(&self, number: &[u8]) -> Result<bool, StoreError> {
+        let row = self.used()?.row("SELECT 1 FROM scorpiox_code.ended WHERE session = $1", &[&number])?;
+        Ok(row.is_some())
+    }
+
+    /// Ends a session; whether it had not ended before. None where `most` of the numbers from `first` to `last` have ended
+    /// within the time that ids are good.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting and writing.
+    pub fn end_session(
+        &self,
+        number: &[u8],
+        (first, last): (&[u8], &[u8]),
+        most: usize,
+        good_for: Duration,
+    ) -> Result<Option<bool>, StoreError> {
+        let mut lease = self.used()?;
+        let seconds = i64::try_from(good_for.as_secs()).unwrap_or(i64::MAX);
+        // Those whose ids would be good no more.
+        lease.change(
+            "DELETE FROM scorpiox_code.ended WHERE since < now() - $1 * interval '1 second'",
+            &[&seconds_of(seconds)],
+        )?;
+        let count = lease.row(
+            "SELECT count(*) FROM (
+                 SELECT 1 FROM scorpiox_code.ended WHERE session BETWEEN $1 AND $2 LIMIT $3
+             ) AS own",
+            &[&first, &last, &i64::try_from(most).unwrap_or(i64::MAX)],
+        )?;
+        let count: i64 = count.map(|row| row.get(0)).unwrap_or_default();
+        if usize::try_from(count).is_ok_and(|count| count >= most) {
+            return Ok(None);
+        }
+        let made = lease.change(
+            "INSERT INTO scorpiox_code.ended (session) VALUES ($1) ON CONFLICT DO NOTHING",
+            &[&number],
+        )?;
+        Ok(Some(made == 1))
+    }
+
+    /// A connection to tables that are there.
+    fn used(&self) -> Result<Lease, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+        self.ready(&mut lease)?;
+        Ok(lease)
+    }
+}
+
+/// Whole seconds, as an interval is multiplied by.
+#[allow(clippy::cast_precision_loss)] // far below what loses any
+fn seconds_of(seconds: i64) -> f64 {
+    seconds as f64
+}

@@ -1,0 +1,227 @@
+//! Several servers that are one for their clients: each has a home of its own, and a database has what they share.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_tests::Program;
+use scorpiox_tests::http::HttpServer;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::proxies::Proxy;
+
+const TOKEN: &str = "token-of-the-team-0123456789";
+/// How soon the next call has to succeed after anything that befell a server.
+const RECOVERY: Duration = Duration::from_secs(20);
+
+/// Machines that use one database, and have the folder that is worked on at the same path.
+struct Team {
+    program: Program,
+    homes: Vec<PathBuf>,
+}
+
+impl Team {
+    fn new(database: &str, count: usize) -> Self {
+        let program = Program::new();
+        let address = database.replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
+        let hash: String = Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
+        let policy = format!(
+            "version = 1\n[store]\nkind = \"postgres\"\naddress = \"{address}\"\n[http.auth]\nkind = \"token\"\n\
+             [http.auth.tokens.ann]\nsha256 = \"{hash}\"\n"
+        );
+        let homes = (0..count).map(|number| {
+            let file = program.put(&format!("machine{number}/policy.toml"), &policy);
+            let home = file.parent().expect("a folder").to_owned();
+            fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).expect("a mode");
+            home
+        });
+        let homes = homes.collect();
+        Self { program, homes }
+    }
+
+    /// Starts the server of one machine; port 0 takes a free one.
+    fn start(&self, machine: usize, port: u16) -> HttpServer {
+        let mut command = self.program.command();
+        command.env("SCORPIOX_HOME", &self.homes[machine]).env("SCORPIOX_STORE_PASSWORD", PASSWORD);
+        let mut server = HttpServer::spawn(command, &format!("127.0.0.1:{port}"));
+        TOKEN.clone_into(&mut server.token);
+        server
+    }
+
+    fn all(&self) -> Vec<HttpServer> {
+        (0..self.homes.len()).map(|machine| self.start(machine, 0)).collect()
+    }
+}
+
+fn call(server: &HttpServer, session: &str, tool: &str, arguments: Value) -> (u16, String) {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let answer = server.ask(&server.in_session(session, 1, "tools/call", &params));
+    (answer.status, answer.body)
+}
+
+#[test]
+fn a_session_is_good_at_each_server_and_over_at_each_once_it_ended() {
+    let database = Postgres::start();
+    let team = Team::new(&database.database(), 3);
+    let servers = team.all();
+    let session = servers[0].session("2025-11-25", json!({}));
+    for (number, server) in servers.iter().enumerate() {
+        let text = format!("made at {number}");
+        let (status, said) =
+            call(server, &session, "TaskManager", json!({ "action": "create", "text": text }));
+        assert_eq!(status, 200, "{said}");
+    }
+    for server in &servers {
+        let (_, listed) = call(server, &session, "TaskManager", json!({ "action": "list" }));
+        assert!((0..3).all(|number| listed.contains(&format!("made at {number}"))), "{listed}");
+    }
+    let end = |server: &HttpServer| {
+        server.ask(&server.in_session(&session, 9, "ping", &json!({})).method("DELETE").body("")).status
+    };
+    assert_eq!((end(&servers[1]), end(&servers[2])), (204, 404));
+    for server in &servers {
+        assert_eq!(call(server, &session, "TaskManager", json!({ "action": "list" })).0, 404);
+    }
+    // Of another secret nobody's ids are good.
+    let other = Team::new(&database.database(), 1);
+    let alone = other.start(0, 0);
+    let session = servers[0].session("2025-11-25", json!({}));
+    assert_eq!(call(&alone, &session, "TaskManager", json!({ "action": "list" })).0, 404);
+}
+
+#[test]
+fn a_callback_of_three_servers_is_told_once() {
+    let database = Postgres::start();
+    let team = Team::new(&database.database(), 3);
+    let servers = team.all();
+    let sessions: Vec<_> = servers.iter().map(|server| server.session("2025-11-25", json!({}))).collect();
+    for number in 0..4 {
+        let message = format!("ring {number}.");
+        let arguments = json!({ "action": "set", "message": message, "delay_seconds": 1, "repeat_count": 1 });
+        let (status, said) = call(&servers[number % 3], &sessions[number % 3], "SetCallback", arguments);
+        assert!(status == 200 && !said.contains("\"isError\":true"), "{said}");
+    }
+    let mut told = Vec::new();
+    let begun = Instant::now();
+    // Some more rounds after all have come: nothing comes again.
+    let mut rounds_after = 0;
+    while rounds_after < 5 && begun.elapsed() < Duration::from_secs(60) {
+        for (server, session) in servers.iter().zip(&sessions) {
+            let (_, said) = call(server, session, "PlanMode", json!({ "action": "status" }));
+            told.extend((0..4).filter(|number| said.contains(&format!("ring {number}."))));
+        }
+        let all: BTreeSet<_> = told.iter().collect();
+        rounds_after += usize::from(all.len() == 4);
+        thread::sleep(Duration::from_millis(200));
+    }
+    told.sort_unstable();
+    assert_eq!(told, [0, 1, 2, 3]);
+}
+
+/// Makes a task through the proxy; whether that was acknowledged.
+fn is_made(proxy: &HttpServer, session: Option<&str>, name: &str) -> bool {
+    let params = json!({ "name": "TaskManager", "arguments": { "action": "create", "text": name } });
+    let request = match session {
+        Some(session) => proxy.in_session(session, 1, "tools/call", &params),
+        None => proxy.modern("tools/call", params),
+    };
+    proxy.try_ask(&request).is_ok_and(|answer| {
+        let is_whole = answer.starts_with("HTTP/1.1 200") && answer.contains("\"result\"");
+        is_whole && answer.contains(name) && !answer.contains("\"isError\":true")
+    })
+}
+
+/// Clients of both eras that make tasks, and note which were acknowledged.
+struct Load {
+    stop: AtomicBool,
+    acknowledged: Mutex<Vec<(String, Instant)>>,
+}
+
+impl Load {
+    fn client(&self, proxy: &HttpServer, client: usize, session: Option<&str>) {
+        for number in 0.. {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let name = format!("task-{client}-{number}-end");
+            if is_made(proxy, session, &name) {
+                self.acknowledged.lock().expect("no panic").push((name, Instant::now()));
+            }
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.acknowledged.lock().expect("no panic").len()
+    }
+
+    /// Waits until calls succeed again; how long that took.
+    fn recovers(&self, what: &str) -> Duration {
+        let (begun, before) = (Instant::now(), self.count());
+        while self.count() < before + 20 {
+            assert!(begun.elapsed() < RECOVERY, "{what}: no call succeeds for {RECOVERY:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let after = self.acknowledged.lock().expect("no panic")[before].1;
+        after.saturating_duration_since(begun)
+    }
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_and_nothing_happens_twice_while_all_are_killed_in_turn() {
+    let mut database = Postgres::start_with(&["fsync=on", "synchronous_commit=on"]);
+    let team = Team::new(&database.database(), 3);
+    let mut servers = team.all();
+    let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
+    let proxy = Proxy::haproxy(&team.program.home().join("haproxy"), &addresses, TOKEN);
+    let session = proxy.0.session("2025-11-25", json!({}));
+    let load = Load { stop: AtomicBool::new(false), acknowledged: Mutex::default() };
+    let mut recoveries = Vec::new();
+    thread::scope(|scope| {
+        for client in 0..4 {
+            let (load, proxy) = (&load, &proxy.0);
+            let session = (client % 2 == 0).then_some(session.as_str());
+            scope.spawn(move || load.client(proxy, client, session));
+        }
+        // What fails here must not leave the clients going on for ever.
+        let stops = StopsAtEnd(&load.stop);
+        recoveries.push(("the start", load.recovers("the start")));
+        for machine in 0..3 {
+            let port = servers[machine].address.port();
+            servers[machine].child.kill().expect("killed");
+            servers[machine].child.wait().expect("ended");
+            recoveries.push(("a killed server", load.recovers("a killed server")));
+            servers[machine] = team.start(machine, port);
+            load.recovers("a server that is back");
+        }
+        database.kill();
+        database.begin();
+        recoveries.push(("a killed database", load.recovers("a killed database")));
+        database.end();
+        database.begin();
+        recoveries.push(("a database that was ended", load.recovers("a database that was ended")));
+        drop(stops);
+    });
+    let stored =
+        database.psql("test0", "SELECT encode(value, 'escape') FROM scorpiox_code.entry").expect("rows");
+    let acknowledged = load.acknowledged.into_inner().expect("no panic");
+    for (name, _) in &acknowledged {
+        let times = stored.lines().filter(|line| line.contains(name.as_str())).count();
+        assert_eq!(times, 1, "{name}");
+    }
+    println!("{} acknowledged; recovered after {recoveries:?}", acknowledged.len());
+}
+
+struct StopsAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopsAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
