@@ -47,20 +47,39 @@ pub(crate) struct Connection {
 struct Line {
     /// Ends when the connection does.
     messages: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Taken when it ends.
-    runtime: Option<Runtime>,
+    runtime: Reactor,
+}
+
+/// What waits for the socket. Taken when it ends: nothing runs on it, and it may be dropped where nobody may wait.
+struct Reactor(Option<Runtime>);
+
+impl Reactor {
+    #[allow(clippy::expect_used)] // it is there until it is dropped
+    fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        self.0.as_ref().expect("a runtime").block_on(work)
+    }
+}
+
+impl Drop for Reactor {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Connection {
     /// Connects.
     pub(crate) fn open(address: &Address, location: &Arc<str>) -> Result<Self, StoreError> {
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
             .map_err(|error| StoreError::Other(format!("there is no room for a connection: {error}")))?;
+        let runtime = Reactor(Some(runtime));
         let told = |error: &Error| store_error(error, location);
         let config = &address.config;
         let connected = threads::wait(|| {
-            runtime.block_on(async {
+            runtime.run(async {
                 match &address.encryption {
                     Encryption::None => {
                         let (client, messages) = config.connect(NoTls).await.map_err(|error| told(&error))?;
@@ -77,7 +96,7 @@ impl Connection {
         let (client, messages) = connected?;
         Ok(Self {
             client: Arc::new(client),
-            line: Line { messages, runtime: Some(runtime) },
+            line: Line { messages, runtime },
             statements: HashMap::new(),
             sent: Vec::new(),
             location: Arc::clone(location),
@@ -87,7 +106,8 @@ impl Connection {
 
     /// Whether the other side has hung up, as far as that is known without asking it.
     pub(crate) fn has_ended(&mut self) -> bool {
-        self.is_broken || self.line.glance() || self.client.is_closed()
+        self.line.glance();
+        self.is_broken || self.client.is_closed()
     }
 
     /// Whether nothing more can be done with it.
@@ -144,7 +164,8 @@ impl Connection {
     pub(crate) fn leave(&mut self, sql: &'static str) {
         self.send(sql);
         self.sent.clear();
-        self.is_broken |= self.line.glance();
+        self.line.glance();
+        self.is_broken |= self.client.is_closed();
     }
 
     /// The statement of a text, which the server is told once.
@@ -210,10 +231,9 @@ fn carried(
 impl Line {
     /// Carries messages until this is done; none where that takes too long.
     fn wait<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
-        let runtime = self.runtime.as_ref()?;
-        let messages = &mut self.messages;
+        let (runtime, messages) = (&self.runtime, &mut self.messages);
         threads::wait(|| {
-            runtime.block_on(async {
+            runtime.run(async {
                 let mut work = pin!(work);
                 let carried = poll_fn(|context| {
                     // The first look sends what is asked, the second one takes what has come.
@@ -230,26 +250,15 @@ impl Line {
         })
     }
 
-    /// Sends what is to be sent, and looks whether something has come; whether that was the end.
-    fn glance(&mut self) -> bool {
-        let Some(runtime) = &self.runtime else { return true };
-        let messages = &mut self.messages;
+    /// Sends what is to be sent, and takes what has come.
+    fn glance(&mut self) {
+        let (runtime, messages) = (&self.runtime, &mut self.messages);
         threads::wait(|| {
-            runtime.block_on(poll_fn(|context| {
+            runtime.run(poll_fn(|context| {
                 let _ = messages.as_mut().poll(context);
                 Poll::Ready(())
             }));
         });
-        false
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        // Nothing runs on it, and it may be dropped where nobody may wait.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 

@@ -49,10 +49,19 @@ impl Team {
     /// Starts the server of one machine; port 0 takes a free one.
     fn start(&self, machine: usize, port: u16) -> HttpServer {
         let mut command = self.program.command();
-        command.env("SCORPIOX_HOME", &self.homes[machine]).env("SCORPIOX_STORE_PASSWORD", PASSWORD);
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.log()).expect("a file");
+        command
+            .env("SCORPIOX_HOME", &self.homes[machine])
+            .env("SCORPIOX_STORE_PASSWORD", PASSWORD)
+            .stderr(log);
         let mut server = HttpServer::spawn(command, &format!("127.0.0.1:{port}"));
         TOKEN.clone_into(&mut server.token);
         server
+    }
+
+    /// What all of them say on standard error.
+    fn log(&self) -> PathBuf {
+        self.program.home().join("log")
     }
 
     fn all(&self) -> Vec<HttpServer> {
@@ -161,9 +170,9 @@ impl Load {
         self.acknowledged.lock().expect("no panic").len()
     }
 
-    /// Waits until calls succeed again; how long that took.
-    fn recovers(&self, what: &str) -> Duration {
-        let (begun, before) = (Instant::now(), self.count());
+    /// Waits until calls succeed again after something that began then; how long that took.
+    fn recovers(&self, what: &str, begun: Instant) -> Duration {
+        let before = self.count();
         while self.count() < before + 20 {
             assert!(begun.elapsed() < RECOVERY, "{what}: no call succeeds for {RECOVERY:?}");
             thread::sleep(Duration::from_millis(5));
@@ -191,21 +200,23 @@ fn nothing_acknowledged_is_lost_and_nothing_happens_twice_while_all_are_killed_i
         }
         // What fails here must not leave the clients going on for ever.
         let stops = StopsAtEnd(&load.stop);
-        recoveries.push(("the start", load.recovers("the start")));
+        recoveries.push(("the start", load.recovers("the start", Instant::now())));
         for machine in 0..3 {
-            let port = servers[machine].address.port();
+            let (port, begun) = (servers[machine].address.port(), Instant::now());
             servers[machine].child.kill().expect("killed");
             servers[machine].child.wait().expect("ended");
-            recoveries.push(("a killed server", load.recovers("a killed server")));
+            recoveries.push(("a killed server", load.recovers("a killed server", begun)));
             servers[machine] = team.start(machine, port);
-            load.recovers("a server that is back");
+            load.recovers("a server that is back", Instant::now());
         }
+        let begun = Instant::now();
         database.kill();
         database.begin();
-        recoveries.push(("a killed database", load.recovers("a killed database")));
+        recoveries.push(("a killed database", load.recovers("a killed database", begun)));
+        let begun = Instant::now();
         database.end();
         database.begin();
-        recoveries.push(("a database that was ended", load.recovers("a database that was ended")));
+        recoveries.push(("a database that was ended", load.recovers("a database that was ended", begun)));
         drop(stops);
     });
     let stored =
@@ -215,6 +226,8 @@ fn nothing_acknowledged_is_lost_and_nothing_happens_twice_while_all_are_killed_i
         let times = stored.lines().filter(|line| line.contains(name.as_str())).count();
         assert_eq!(times, 1, "{name}");
     }
+    let log = fs::read_to_string(team.log()).expect("a log");
+    assert!(!log.contains("panicked"), "{log}");
     println!("{} acknowledged; recovered after {recoveries:?}", acknowledged.len());
 }
 
