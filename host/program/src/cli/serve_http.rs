@@ -20,9 +20,9 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     let (mut bell, ringer) = std::io::pipe()?;
     ring_when_told(ringer)?;
     let workspace = environment.open();
-    let served = environment.served(&workspace)?;
+    let workspaces = environment.served(&workspace)?;
     let database = environment.databases.chosen(workspace.operator())?;
-    let server = Server::start(served, &environment.own_home, database, address)?;
+    let server = Server::start(workspaces, &environment.own_home, database, address)?;
     let how = server
         .token()
         .map_or_else(String::new, |token| format!("; clients show the token in {}", token.display()));
