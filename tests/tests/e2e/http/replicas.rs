@@ -201,12 +201,12 @@ fn nothing_acknowledged_is_lost_and_nothing_happens_twice_while_all_are_killed_i
         // What fails here must not leave the clients going on for ever.
         let stops = StopsAtEnd(&load.stop);
         recoveries.push(("the start", load.recovers("the start", Instant::now())));
-        for machine in 0..3 {
-            let (port, begun) = (servers[machine].address.port(), Instant::now());
-            servers[machine].child.kill().expect("killed");
-            servers[machine].child.wait().expect("ended");
+        for (machine, server) in servers.iter_mut().enumerate() {
+            let (port, begun) = (server.address.port(), Instant::now());
+            server.child.kill().expect("killed");
+            server.child.wait().expect("ended");
             recoveries.push(("a killed server", load.recovers("a killed server", begun)));
-            servers[machine] = team.start(machine, port);
+            *server = team.start(machine, port);
             load.recovers("a server that is back", Instant::now());
         }
         let begun = Instant::now();
