@@ -26,6 +26,16 @@ use scorpiox_http_request::admission::{self, Doors};
 /// The path of the endpoint of the workspace that the server was started for, and the end of those of others.
 pub(crate) const PATH: &str = "/mcp";
 
+/// Reads where a server is to listen.
+///
+/// # Errors
+///
+/// A sentence that says what is to be written.
+pub fn listening_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write an IP address and a port, such as 127.0.0.1:7300, or [::1]:7300".to_owned())
+}
+
 /// The address of a server, as clients are given it.
 pub fn url(address: SocketAddr, is_secure: bool) -> String {
     format!("{}://{address}{PATH}", if is_secure { "https" } else { "http" })

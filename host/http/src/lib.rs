@@ -36,5 +36,5 @@ mod stream;
 mod tls;
 
 pub use callers::sha256;
-pub use endpoint::url;
+pub use endpoint::{listening_address, url};
 pub use listen::{Server, check_policy};

@@ -87,8 +87,12 @@ fn config(certificate: &Path, key: &Path) -> io::Result<Arc<ServerConfig>> {
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
         .with_no_client_auth();
-    // Also where the key is not the certificate's.
-    let mut config = builder.with_single_cert(chain, private).map_err(|error| told(certificate, &error))?;
+    let mut config = builder.with_single_cert(chain, private).map_err(|error| match error {
+        rustls::Error::InconsistentKeys(_) => {
+            told(key, &format_args!("it is not the key of the certificate in {}", certificate.display()))
+        }
+        error => told(certificate, &error),
+    })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

@@ -33,7 +33,8 @@ pub(super) struct ConfigArguments {
     #[arg(long, conflicts_with_all = ["write", "remove"])]
     link: bool,
     /// Print the entry of a server that `scorpiox-code serve --http` serves at this address, with its token
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["write", "remove", "link"])]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["write", "remove", "link"],
+        value_parser = scorpiox_http::listening_address)]
     http: Option<SocketAddr>,
     /// What to do with further members of an entry in the project's own file, such as `env`
     #[arg(long, value_name = "WHAT", requires = "write")]

@@ -74,7 +74,7 @@ enum Command {
     /// Serve clients over HTTP; without a command, one client is served over standard input and output
     Serve {
         /// Where to listen, such as 127.0.0.1:7300; port 0 takes a free one
-        #[arg(long, value_name = "ADDRESS:PORT")]
+        #[arg(long, value_name = "ADDRESS:PORT", value_parser = scorpiox_http::listening_address)]
         http: SocketAddr,
     },
     /// Make a token for a client over HTTP, and the lines of the policy that let it in
