@@ -19,7 +19,8 @@ pub(crate) fn scan(
     let limit = limit.min(MAX_SCAN_ENTRIES);
     let mut entries: Vec<Entry> = Vec::new();
     let mut bytes = 0;
-    while entries.len() < limit as usize && bytes < MAX_SCAN_BYTES {
+    // Once also where nothing is asked for: a scan takes the snapshot.
+    loop {
         let left = i64::from(limit) - i64::try_from(entries.len()).unwrap_or(i64::MAX);
         let last = entries.last().map(|entry| entry.key.clone());
         let after = last.as_deref().or(after);
@@ -33,11 +34,10 @@ pub(crate) fn scan(
                 break;
             }
         }
-        if is_end {
-            break;
+        if is_end || entries.len() >= limit as usize || bytes >= MAX_SCAN_BYTES {
+            return Ok(entries);
         }
     }
-    Ok(entries)
 }
 
 /// The rows that come next, of which the server gives no more than a scan may have.

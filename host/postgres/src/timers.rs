@@ -30,17 +30,12 @@ pub(crate) fn postpone(
     due: u64,
 ) -> Result<(), StoreError> {
     let workspace = transaction.workspace;
-    transaction.send(
+    let changed = transaction.write(
         "UPDATE scorpiox_code.timer SET due = $5
          WHERE workspace = $1 AND namespace = $2 AND id = $3 AND due = $4",
-        vec![
-            Box::new(workspace),
-            Box::new(timer.namespace.as_bytes().to_vec()),
-            Box::new(i64::from(timer.id)),
-            Box::new(signed(timer.due)),
-            Box::new(signed(due)),
-        ],
-    )
+        &[&workspace, &timer.namespace.as_bytes(), &i64::from(timer.id), &signed(timer.due), &signed(due)],
+    );
+    changed.map(drop)
 }
 
 pub(crate) fn disarm(
@@ -49,10 +44,11 @@ pub(crate) fn disarm(
     id: u32,
 ) -> Result<(), StoreError> {
     let workspace = transaction.workspace;
-    transaction.send(
+    let changed = transaction.write(
         "DELETE FROM scorpiox_code.timer WHERE workspace = $1 AND namespace = $2 AND id = $3",
-        vec![Box::new(workspace), Box::new(namespace.as_bytes().to_vec()), Box::new(i64::from(id))],
-    )
+        &[&workspace, &namespace.as_bytes(), &i64::from(id)],
+    );
+    changed.map(drop)
 }
 
 /// The timers of a namespace, by their ids.

@@ -95,19 +95,29 @@ impl PostgresTransaction {
         params: Params<'_>,
     ) -> Result<Option<Row>, StoreError> {
         self.writing()?;
+        self.note_change(true);
         self.done(|lease| lease.row(sql, params))
     }
 
-    /// Writes; how many rows changed.
+    /// Writes; how many rows changed. None is no change of the workspace.
     pub(crate) fn write(&mut self, sql: &'static str, params: Params<'_>) -> Result<u64, StoreError> {
         self.writing()?;
-        self.done(|lease| lease.change(sql, params))
+        let changed = self.done(|lease| lease.change(sql, params))?;
+        self.note_change(changed > 0);
+        Ok(changed)
     }
 
-    /// Writes what nobody has to wait for.
+    /// Writes what changes something, and what nobody has to wait for.
     pub(crate) fn send(&mut self, sql: &'static str, params: Vec<Owned>) -> Result<(), StoreError> {
         self.writing()?;
+        self.note_change(true);
         self.done(|lease| lease.send_change(sql, params))
+    }
+
+    fn note_change(&mut self, is_one: bool) {
+        if let Stage::Writes { has_changed, .. } = &mut self.stage {
+            *has_changed |= is_one;
+        }
     }
 
     /// Becomes the writer of the workspace, or finds a conflict.
@@ -151,14 +161,10 @@ impl PostgresTransaction {
 
     fn writing(&mut self) -> Result<(), StoreError> {
         match self.stage {
-            Stage::Outset | Stage::Reads => self.become_writer(Patience::None)?,
-            Stage::Writes { .. } => {}
-            Stage::Failed => return Err(ended()),
+            Stage::Outset | Stage::Reads => self.become_writer(Patience::None),
+            Stage::Writes { .. } => Ok(()),
+            Stage::Failed => Err(ended()),
         }
-        if let Stage::Writes { has_changed, .. } = &mut self.stage {
-            *has_changed = true;
-        }
-        Ok(())
     }
 
     /// Does something on the connection. An error ends the transaction, on the server and here.

@@ -7,6 +7,7 @@
 //! A crate that has an implementation calls [`conformance_tests`] in a test of its own, with an expression that
 //! makes a [`Fixture`]: see `tests/conformance.rs` of `scorpiox-store`.
 
+mod agreement;
 mod begin;
 mod changes;
 mod conflict;
@@ -23,6 +24,8 @@ use std::sync::Arc;
 use scorpiox_executor::Cancel;
 
 use scorpiox_store::{Message, Mode, Order, Store, Transaction};
+
+pub use agreement::{Opened, agrees_with_the_model};
 
 /// Where the stores of one test come from.
 pub trait Fixture: Sync {
