@@ -323,6 +323,13 @@ impl HttpServer {
         request.with("Accept", "text/event-stream").with("Mcp-Session-Id", session)
     }
 
+    /// Ends it, as Windows ends what nobody sees.
+    #[cfg(windows)]
+    pub fn end(&mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("ended");
+    }
+
     /// Tells it to end; how long that took.
     #[cfg(unix)]
     pub fn end(&mut self) -> Duration {
