@@ -424,11 +424,13 @@ fn what_would_be_refused_at_the_start_is_said_before() {
     std::fs::create_dir(outer.join("inner")).expect("a folder");
     let workspace =
         |name: &str, folder: &std::path::Path| format!("[workspace.{name}]\npath = {}\n", json!(folder));
-    let tls = "[http.tls]\ncertificate = \"/nowhere/c.pem\"\nkey = \"/nowhere/k.pem\"\n";
+    let missing = outer.join("c.pem");
+    let tls = format!("[http.tls]\ncertificate = {0}\nkey = {0}\n", json!(missing));
     let both = workspace("a", &outer) + &workspace("b", &outer.join("inner"));
     let program = program(&format!("{tls}{both}"));
     let (_, checked, _) = program.run(&["policy", "check"]);
-    assert!(checked.contains("serve --http would refuse to start: /nowhere/c.pem"), "{checked}");
+    let refused = format!("serve --http would refuse to start: {}", missing.display());
+    assert!(checked.contains(&refused), "{checked}");
     assert!(
         checked.contains("[workspace.b]") && checked.contains("lies in that of [workspace.a]"),
         "{checked}"
