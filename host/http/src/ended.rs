@@ -87,13 +87,11 @@ impl Ended {
         Ok(ended)
     }
 
-    /// Whether one has ended, here or in another process. What cannot be read may say so: then it has.
-    pub(crate) fn contains(&mut self, number: &Number) -> bool {
-        let read = self.read_news();
-        if let Err(error) = &read {
-            tracing::error!("ended sessions cannot be read: {}: {error}", self.path.display());
-        }
-        read.is_err() || self.numbers.contains_key(number)
+    /// Whether one has ended, here or in another process; an error where that cannot be read.
+    pub(crate) fn contains(&mut self, number: &Number) -> io::Result<bool> {
+        self.read_news()
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", self.path.display())))?;
+        Ok(self.numbers.contains_key(number))
     }
 
     /// Adds one. It is there after a restart, too, when this has returned. [`io::ErrorKind::WouldBlock`] says that
@@ -237,6 +235,10 @@ pub(crate) fn now() -> u64 {
 mod tests {
     use super::*;
 
+    fn has(ended: &mut Ended, number: u8) -> bool {
+        ended.contains(&[number; 16]).expect("it can be read")
+    }
+
     #[test]
     fn what_ended_stays_ended_over_a_restart_until_its_id_is_too_old() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -252,9 +254,9 @@ mod tests {
             .and_then(|mut file| write!(file, "{old}\n0123"))
             .expect("written");
         let mut ended = Ended::open(&path).expect("a file");
-        assert!(ended.contains(&[1; 16]) && !ended.contains(&[2; 16]) && !ended.contains(&[3; 16]));
+        assert!(has(&mut ended, 1) && !has(&mut ended, 2) && !has(&mut ended, 3));
         ended.try_insert([3; 16]).expect("written");
-        assert!(Ended::open(&path).expect("a file").contains(&[3; 16]));
+        assert!(has(&mut Ended::open(&path).expect("a file"), 3));
     }
 
     #[test]
@@ -286,7 +288,7 @@ mod tests {
             patiently(|| ended.try_insert([1; 16])).expect_err("it is held").kind(),
             io::ErrorKind::TimedOut
         );
-        assert!(begun.elapsed() < Duration::from_secs(10) && !ended.contains(&[1; 16]));
+        assert!(begun.elapsed() < Duration::from_secs(10) && !has(&mut ended, 1));
         drop(holder);
         assert_eq!(ended.try_insert([1; 16]).expect("written"), End::Ended);
     }
@@ -296,10 +298,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("http/ended");
         let (mut one, mut two) = (Ended::open(&path).expect("a file"), Ended::open(&path).expect("a file"));
-        assert!(one.try_insert([1; 16]).expect("written") == End::Ended && two.contains(&[1; 16]));
+        assert!(one.try_insert([1; 16]).expect("written") == End::Ended && has(&mut two, 1));
         assert_eq!(two.try_insert([1; 16]).expect("written"), End::WasNotThere);
         assert_eq!(two.try_insert([2; 16]).expect("written"), End::Ended);
-        assert!(one.contains(&[2; 16]) && !one.contains(&[3; 16]));
+        assert!(has(&mut one, 2) && !has(&mut one, 3));
         // A line that is half there is read when it is whole.
         let whole = line(&[3; 16], now());
         let write = |text: &str| {
@@ -310,21 +312,15 @@ mod tests {
                 .expect("written");
         };
         write(&whole[..20]);
-        assert!(!one.contains(&[3; 16]));
+        assert!(!has(&mut one, 3));
         write(&whole[20..]);
-        assert!(one.contains(&[3; 16]));
+        assert!(has(&mut one, 3));
         // A third one replaces the file, since an old one is in it.
         write(&line(&[4; 16], now() - LIFETIME.as_secs() - 60));
         let mut three = Ended::open(&path).expect("a file");
         assert!(
-            one.try_insert([5; 16]).expect("written") == End::Ended
-                && three.contains(&[5; 16])
-                && two.contains(&[5; 16])
+            one.try_insert([5; 16]).expect("written") == End::Ended && has(&mut three, 5) && has(&mut two, 5)
         );
-        assert!(
-            three.contains(&[1; 16])
-                && three.contains(&[3; 16])
-                && (cfg!(windows) || !three.contains(&[4; 16]))
-        );
+        assert!(has(&mut three, 1) && has(&mut three, 3) && (cfg!(windows) || !has(&mut three, 4)));
     }
 }

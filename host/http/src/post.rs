@@ -324,7 +324,13 @@ pub(crate) async fn client_of(
         );
         return Err((StatusCode::BAD_REQUEST, error));
     };
-    match endpoint.sessions.find(caller, id) {
+    let found = endpoint.sessions.find(caller, id).map_err(|error| {
+        // A client that is told that its session is not there gives it up.
+        tracing::error!("it cannot be looked up which sessions ended: {error}");
+        let error = RpcError::new(BUSY, "sessions cannot be looked up at the moment; repeat it later");
+        (StatusCode::SERVICE_UNAVAILABLE, error)
+    })?;
+    match found {
         Some(Found::Held(client)) => Ok(client),
         Some(Found::Away(number, handshake)) => {
             let (shared, caller, id) = (Arc::clone(endpoint), caller.clone(), id.to_owned());

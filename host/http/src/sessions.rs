@@ -182,32 +182,27 @@ impl Sessions {
         Some(id)
     }
 
-    /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was.
-    pub(crate) fn find(&self, caller: &Caller, id: &str) -> Option<Found> {
-        if let Some(client) = self.known(caller, id) {
-            return Some(Found::Held(client));
+    /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was. An error where
+    /// nobody can say.
+    pub(crate) fn find(&self, caller: &Caller, id: &str) -> io::Result<Option<Found>> {
+        let opened = || Handshake::opened(id, &self.seal, &caller.binding(), now());
+        let Some(number) = self.known(caller, id).or_else(|| Some(opened()?.0)) else { return Ok(None) };
+        if self.shared.has_ended(&number)? {
+            return Ok(None);
         }
-        let (number, handshake) = Handshake::opened(id, &self.seal, &caller.binding(), now())?;
-        if self.shared.has_ended(&number) {
-            return None;
+        if let Some(client) = self.states.lock().used(&number) {
+            return Ok(Some(Found::Held(client)));
         }
-        Some(match self.states.lock().used(&number) {
-            Some(client) => Found::Held(client),
-            None => Found::Away(number, handshake),
-        })
+        Ok(opened().map(|(number, handshake)| Found::Away(number, handshake)))
     }
 
-    /// The client of an id that was opened before, for the same caller, and is good.
-    fn known(&self, caller: &Caller, id: &str) -> Option<Arc<Client>> {
+    /// The number of an id that was opened before, for the same caller, and is good.
+    fn known(&self, caller: &Caller, id: &str) -> Option<Number> {
         let held = self.states.lock();
         let number = *held.numbers.get(id)?;
         let kept = held.clients.get(&number)?;
         let is_good = kept.client.caller.is_bound_as(caller) && now() < kept.until;
-        drop(held);
-        if !is_good || self.shared.has_ended(&number) {
-            return None;
-        }
-        self.states.lock().used(&number)
+        is_good.then_some(number)
     }
 
     /// Begins a session anew, after a restart. Reads what a handshake reads. None where too many are open.

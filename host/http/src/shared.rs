@@ -32,14 +32,12 @@ impl Shared {
         Ok((Self::Database(database), secret))
     }
 
-    /// Whether a session has ended. What cannot be read may say so: then it has.
-    pub(crate) fn has_ended(&self, number: &Number) -> bool {
+    /// Whether a session has ended; an error where nobody can say, which is no answer for a client that would give its
+    /// session up.
+    pub(crate) fn has_ended(&self, number: &Number) -> io::Result<bool> {
         match self {
             Self::Files(ended) => ended.lock().contains(number),
-            Self::Database(database) => database.has_ended(number).unwrap_or_else(|error| {
-                tracing::error!("ended sessions cannot be read: {error}");
-                true
-            }),
+            Self::Database(database) => database.has_ended(number).map_err(io::Error::other),
         }
     }
 

@@ -1,5 +1,4 @@
 //! What tests of this crate share: one server, with a database for each test.
-#![allow(dead_code)] // not each test uses all of it
 
 use std::sync::{Arc, LazyLock};
 

@@ -142,6 +142,8 @@ fn is_made(proxy: &HttpServer, session: Option<&str>, name: &str) -> bool {
         None => proxy.modern("tools/call", params),
     };
     proxy.try_ask(&request).is_ok_and(|answer| {
+        // Clients give up a session that is not there, and some of them the server.
+        assert!(!answer.starts_with("HTTP/1.1 404"), "{answer}");
         let is_whole = answer.starts_with("HTTP/1.1 200") && answer.contains("\"result\"");
         is_whole && answer.contains(name) && !answer.contains("\"isError\":true")
     })
