@@ -102,6 +102,8 @@ fn a_database_that_cannot_be_used_is_said_with_its_place_and_no_password() {
     assert!(said_by(&program).contains("database-password"));
     let (status, _, errors) = program.run(&["store", "check"]);
     assert!(!status.success() && errors.contains("line 4"), "{errors}");
+    let (_, checked, _) = program.run(&["policy", "check"]);
+    assert!(checked.contains("tools would refuse what they store"), "{checked}");
 }
 
 /// Two servers with folders of their own, as on two machines.

@@ -59,6 +59,10 @@ fn in_use(environment: &Environment) -> Result<Option<Vec<Note>>> {
             Note { before, rule: None, after: String::new() }
         }));
     }
+    if let Err(error) = environment.kept() {
+        let before = format!("tools would refuse what they store: {error}");
+        notes.push(Note { before, rule: None, after: String::new() });
+    }
     if loaded.is_managed {
         let kept = kept_from_others(Path::new(MANAGED_FILE)).into_iter();
         notes.extend(kept.map(|why| Note { before: why, rule: None, after: String::new() }));
