@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check conformance test-agents test-peers test-registry test-windows windows dist test-dist bench reading lint fuzz install clean prerequisites components test-components
+.PHONY: help build demo test check conformance test-agents test-peers test-registry test-team test-windows windows dist test-dist bench reading lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -57,6 +57,10 @@ conformance: build test-components ## Run the protocol's official conformance su
 # CLIENT=codex runs one, TRANSPORT=http one way.
 test-agents: build test-components ## Run the agents that people use against the program (CLIENT=codex: one)
 	@tests/clients/agents/run.sh $(BINARY) $(if $(CLIENT),--client $(CLIENT)) $(if $(TRANSPORT),--transport $(TRANSPORT))
+
+# All of it is part of `make test`, too.
+test-team: build test-components ## Run what concerns a team's server: PostgreSQL, replicas, limits, probes, collectors
+	@tests/team/run.sh
 
 # Not part of `make test`: it downloads and builds what others wrote. PEER=ripgrep runs one.
 test-peers: build ## Run programs that others wrote as plugins (PEER=ripgrep: one)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 #[cfg(unix)]
 use std::time::Instant;
@@ -23,6 +23,8 @@ pub struct HttpServer {
     pub child: Child,
     pub address: SocketAddr,
     pub token: String,
+    /// What else it prints.
+    pub output: Option<BufReader<ChildStdout>>,
 }
 
 impl Program {
@@ -229,11 +231,19 @@ impl HttpServer {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut line = String::new();
-        let output = child.stdout.take().expect("a pipe");
-        BufReader::new(output).read_line(&mut line).expect("a line");
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+        output.read_line(&mut line).expect("a line");
         let address = line.split("://").nth(1).and_then(|rest| rest.split('/').next());
         let address = address.and_then(|address| address.parse().ok()).expect("an address");
-        Self { child, address, token: String::new() }
+        Self { child, address, token: String::new(), output: Some(output) }
+    }
+
+    /// The address where it is watched, which is the next line that it prints.
+    pub fn watched_at(&mut self) -> SocketAddr {
+        let mut line = String::new();
+        self.output.as_mut().expect("a pipe").read_line(&mut line).expect("a line");
+        let address = line.split("://").nth(1).and_then(|rest| rest.split('/').next());
+        address.and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("no address: {line}"))
     }
 
     pub fn connect(&self) -> Connection {

@@ -1,5 +1,7 @@
 //! `[http]`: how the server may be reached.
 
+use std::net::SocketAddr;
+
 use scorpiox_rules::{NetworkRule, Source, Sourced};
 
 use crate::auth::Auth;
@@ -28,6 +30,21 @@ pub struct HttpPolicy {
     pub tls: Option<Sourced<Tls>>,
     /// How clients say who they are.
     pub auth: Sourced<Auth>,
+    /// How it is watched.
+    pub observe: ObservePolicy,
+}
+
+/// How a server is watched. Not at all, where nothing is said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ObservePolicy {
+    /// Where the table stands.
+    pub source: Option<Source>,
+    /// Where it says whether it is alive and ready, and what its figures are.
+    pub listen: Option<Sourced<SocketAddr>>,
+    /// The OpenTelemetry collector that is told of each call, by the address where it takes traces.
+    pub traces: Option<Sourced<String>>,
+    /// A file with the authorities that the collector is to be known by, in place of the system's.
+    pub ca: Option<Sourced<String>>,
 }
 
 /// A certificate and its key, in files that are read again when they change.
@@ -53,6 +70,7 @@ impl HttpPolicy {
             proxies_origin: Source::Builtin,
             tls: None,
             auth: Sourced::builtin(Auth::OwnToken),
+            observe: ObservePolicy { source: None, listen: None, traces: None, ca: None },
         }
     }
 

@@ -1,7 +1,7 @@
 //! What an operator decides about clients over HTTP: who they are, which tools they may call, and where they work.
 //!
 //! Reading order: [`HttpPolicy`] is `[http]` (`auth` says how clients say who they are), [`Principal`] is who one is, [`AccessPolicy`]
-//! is `[access]`, [`ServedWorkspace`] is `[workspace.NAME]`; `parse` reads all of it, `render` writes it again, [`notes`] says what
+//! is `[access]`, [`LimitsPolicy`] is `[limits]`, [`ServedWorkspace`] is `[workspace.NAME]`; `parse` reads all of it, `render` writes it again, [`notes`] says what
 //! was perhaps not meant.
 //!
 //! Invariants: what is not said is closed: without `[http.auth]` a client has to show the token that the program made;
@@ -11,6 +11,7 @@
 
 mod auth;
 mod http;
+mod limits;
 mod notes;
 mod parse;
 mod principal;
@@ -19,10 +20,11 @@ mod rules;
 mod served;
 
 pub use auth::{Algorithm, Auth, Jwt, KeysFrom, Token};
-pub use http::{HttpPolicy, Tls};
+pub use http::{HttpPolicy, ObservePolicy, Tls};
+pub use limits::{LimitRule, LimitsPolicy};
 pub use notes::{Note, notes};
-pub use parse::{read_access, read_http, read_workspace};
+pub use parse::{read_access, read_http, read_limits, read_workspace};
 pub use principal::Principal;
-pub use render::{render_access, render_http, render_workspace, token_table};
+pub use render::{render_access, render_http, render_limits, render_workspace, token_table};
 pub use rules::{AccessDenial, AccessPolicy, AccessRule};
 pub use served::{DEFAULT_WORKSPACE, ServedWorkspace};

@@ -8,6 +8,7 @@ use scorpiox_text::nearest;
 
 use crate::auth::Auth;
 use crate::http::HttpPolicy;
+use crate::limits::LimitsPolicy;
 use crate::rules::AccessPolicy;
 use crate::served::ServedWorkspace;
 
@@ -76,6 +77,7 @@ impl Known {
 pub fn notes(
     http: &HttpPolicy,
     access: &AccessPolicy,
+    limits: &LimitsPolicy,
     served: &BTreeMap<String, ServedWorkspace>,
 ) -> Vec<Note> {
     let mut notes = nested(served);
@@ -84,11 +86,15 @@ pub fn notes(
         let who = (rule.principals.as_deref(), rule.groups.as_deref());
         known.of_table(&format!("access.{name}"), rule.source, who, &rule.scopes)
     });
+    let of_limits = limits.rules.iter().flat_map(|(name, rule)| {
+        let who = (rule.principals.as_deref(), rule.groups.as_deref());
+        known.of_table(&format!("limits.{name}"), rule.source, who, &rule.scopes)
+    });
     let of_workspaces = served.iter().flat_map(|(name, workspace)| {
         let who = (workspace.principals.as_deref(), workspace.groups.as_deref());
         known.of_table(&format!("workspace.{name}"), workspace.source, who, &BTreeSet::new())
     });
-    notes.extend(of_rules.chain(of_workspaces));
+    notes.extend(of_rules.chain(of_limits).chain(of_workspaces));
     notes
 }
 

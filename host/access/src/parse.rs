@@ -1,11 +1,14 @@
-//! `[http]`, `[access]` and `[workspace.NAME]`, strictly.
+//! `[http]`, `[access]`, `[limits]` and `[workspace.NAME]`, strictly.
 
 mod access;
 mod auth;
 mod http;
+mod limits;
+mod observe;
 mod words;
 mod workspace;
 
 pub use access::read_access;
 pub use http::read_http;
+pub use limits::read_limits;
 pub use workspace::read_workspace;

@@ -1,10 +1,11 @@
 //! The tables, as they would be written, each line with its source.
 
-use scorpiox_document::{Page, quote};
+use scorpiox_document::{Page, quote, show_size};
 use scorpiox_rules::{NamePattern, Source, Sourced};
 
 use crate::auth::{Auth, Jwt, KeysFrom};
-use crate::http::HttpPolicy;
+use crate::http::{HttpPolicy, ObservePolicy};
+use crate::limits::LimitsPolicy;
 use crate::rules::AccessPolicy;
 use crate::served::ServedWorkspace;
 
@@ -35,6 +36,20 @@ pub fn render_http(page: &mut Page, http: &HttpPolicy) {
     }
     page.header("http.auth", http.auth.source);
     auth(page, &http.auth);
+    observe(page, &http.observe);
+}
+
+fn observe(page: &mut Page, observe: &ObservePolicy) {
+    let Some(source) = observe.source else { return };
+    page.header("http.observe", source);
+    if let Some(listen) = &observe.listen {
+        page.line(&format!("listen = \"{}\"", listen.value), listen.source);
+    }
+    for (key, text) in [("traces", &observe.traces), ("ca", &observe.ca)] {
+        if let Some(text) = text {
+            page.line(&format!("{key} = {}", quote(&text.value)), text.source);
+        }
+    }
 }
 
 fn texts(listed: &[Sourced<String>]) -> Vec<(String, Source)> {
@@ -132,6 +147,34 @@ pub fn render_access(page: &mut Page, access: &AccessPolicy) {
         if !rule.deny.is_empty() {
             page.list("deny", &tools(&rule.deny), rule.deny_origin);
         }
+    }
+}
+
+/// Writes all `[limits.NAME]`.
+pub fn render_limits(page: &mut Page, limits: &LimitsPolicy) {
+    for (name, rule) in limits.all() {
+        page.header(&format!("limits.{}", quote(name)), rule.source);
+        who(page, rule.principals.as_deref(), rule.groups.as_deref(), rule.source);
+        words(page, "scopes", &rule.scopes, rule.source);
+        if let Some(tools) = &rule.tools {
+            let tools: Vec<_> = tools.iter().map(|tool| (tool.value.to_string(), tool.source)).collect();
+            page.list("tools", &tools, rule.tools_origin);
+        }
+        let mut line = |key: &str, bound: Option<(String, Source)>| {
+            if let Some((value, source)) = bound {
+                page.line(&format!("{key} = {value}"), source);
+            }
+        };
+        let small =
+            |bound: &Option<Sourced<u32>>| bound.as_ref().map(|said| (said.value.to_string(), said.source));
+        let large =
+            |bound: &Option<Sourced<u64>>| bound.as_ref().map(|said| (said.value.to_string(), said.source));
+        line("in_flight", small(&rule.in_flight));
+        line("calls_per_minute", small(&rule.calls_per_minute));
+        line("calls_per_day", large(&rule.calls_per_day));
+        line("processor_seconds_per_day", large(&rule.processor_seconds_per_day));
+        let stored = rule.stored_per_day.as_ref();
+        line("stored_per_day", stored.map(|said| (quote(&show_size(said.value)), said.source)));
     }
 }
 

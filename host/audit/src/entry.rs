@@ -204,6 +204,11 @@ impl Entry<'_> {
         }
         self.uses.push(out);
         self.push_costs(out);
+        if let Some(trace) = self.uses.trace() {
+            out.extend_from_slice(b",\"trace_id\":\"");
+            out.extend_from_slice(&trace.hex_id());
+            out.push(b'"');
+        }
         out.extend_from_slice(b",\"outcome\":\"");
         out.extend_from_slice(self.outcome.name().as_bytes());
         out.push(b'"');
@@ -299,6 +304,16 @@ mod tests {
             (&json!("ana"), &json!(1000), &json!("m1"), &json!("built-in"))
         );
         assert_eq!((&line["outcome"], line.get("fault"), line.get("arguments")), (&json!("ok"), None, None));
+    }
+
+    #[test]
+    fn a_line_says_which_trace_it_is_part_of() {
+        let uses = Uses::default();
+        uses.part_of(crate::Trace::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap());
+        let uses: &Uses = Box::leak(Box::new(uses));
+        let with = line(None, |entry| entry.uses = uses);
+        assert_eq!(with["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(line(None, |_| {}).get("trace_id"), None);
     }
 
     #[test]

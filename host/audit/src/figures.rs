@@ -1,6 +1,7 @@
 //! Counting what tools do, in memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -27,6 +28,32 @@ pub struct Called<'a> {
     pub duration: Duration,
     /// The most memory of its guest, in bytes.
     pub memory: u64,
+    /// Something was denied to it, whether it went on or not.
+    pub is_denied: bool,
+    /// What it took.
+    pub cost: Cost,
+}
+
+/// What calls took, of what there is only so much.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Time of processors: of its component, and of its commands.
+    pub processor: Duration,
+    /// Bytes that the store took of it.
+    pub stored: u64,
+    /// Bytes of requests.
+    pub received: u64,
+    /// Bytes of answers.
+    pub sent: u64,
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, more: Self) {
+        self.processor = self.processor.saturating_add(more.processor);
+        self.stored = self.stored.saturating_add(more.stored);
+        self.received = self.received.saturating_add(more.received);
+        self.sent = self.sent.saturating_add(more.sent);
+    }
 }
 
 /// The counts of a server.
@@ -36,13 +63,16 @@ pub struct Figures {
     principals: Mutex<HashMap<String, Counts>>,
 }
 
-#[derive(Debug, Default)]
-struct Counts {
+/// What was counted of a tool, or of a principal.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
     calls: u64,
     errors: u64,
     cancelled: u64,
     refused: u64,
+    denied: u64,
     memory: u64,
+    cost: Cost,
     times: Histogram,
 }
 
@@ -60,6 +90,8 @@ pub struct ToolFigures {
     pub cancelled: u64,
     /// Those that did not run.
     pub refused: u64,
+    /// Those to which something was denied, whether they went on or not.
+    pub denied: u64,
     /// Half of those that ran were not slower. Milliseconds, as all times.
     pub p50_ms: f64,
     /// Nine of ten were not slower.
@@ -73,7 +105,7 @@ pub struct ToolFigures {
 }
 
 /// What is told of a principal.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PrincipalFigures {
     /// Its name, after the address of who vouches for that.
@@ -86,6 +118,14 @@ pub struct PrincipalFigures {
     pub cancelled: u64,
     /// Those that did not run.
     pub refused: u64,
+    /// Time of processors that its calls took.
+    pub processor_ms: f64,
+    /// Bytes that the store took of its calls.
+    pub stored_bytes: u64,
+    /// Bytes of its requests.
+    pub received_bytes: u64,
+    /// Bytes of the answers to them.
+    pub sent_bytes: u64,
 }
 
 impl Figures {
@@ -118,32 +158,100 @@ impl Figures {
         let principals = self.principals.lock();
         let mut told: Vec<_> = principals
             .iter()
-            .map(|(principal, &Counts { calls, errors, cancelled, refused, .. })| PrincipalFigures {
-                principal: principal.replace('\n', " "),
+            .map(|(principal, &Counts { calls, errors, cancelled, refused, cost, .. })| PrincipalFigures {
+                principal: shown(principal),
                 calls,
                 errors,
                 cancelled,
                 refused,
+                processor_ms: millis(cost.processor),
+                stored_bytes: cost.stored,
+                received_bytes: cost.received,
+                sent_bytes: cost.sent,
             })
             .collect();
         drop(principals);
         told.sort_unstable_by(|a, b| a.principal.cmp(&b.principal));
         told
     }
+
+    /// Counts what a principal took beside what is counted with its calls.
+    pub fn add_cost(&self, principal: &str, cost: Cost) {
+        counts(&mut self.principals.lock(), principal).cost += cost;
+    }
+
+    /// All that was counted of tools, by their names.
+    pub fn counts_of_tools(&self) -> BTreeMap<String, Counts> {
+        self.tools.lock().iter().map(|(tool, counts)| (tool.clone(), counts.clone())).collect()
+    }
+
+    /// All that was counted of who called over HTTP, by their names.
+    pub fn counts_of_principals(&self) -> BTreeMap<String, Counts> {
+        let principals = self.principals.lock();
+        principals.iter().map(|(principal, counts)| (shown(principal), counts.clone())).collect()
+    }
+}
+
+/// A principal, as people know it: who vouches for it, and its name.
+fn shown(principal: &str) -> String {
+    principal.replace('\n', " ")
 }
 
 fn count(all: &mut HashMap<String, Counts>, name: &str, called: &Called<'_>) {
+    counts(all, name).add(called);
+}
+
+fn counts<'a>(all: &'a mut HashMap<String, Counts>, name: &str) -> &'a mut Counts {
+    let name = if all.len() < MAX_NAMES || all.contains_key(name) { name } else { OTHERS };
     // Looked up before a name is made for it, since almost always it is there.
-    if let Some(counts) = all.get_mut(name) {
-        return counts.add(called);
+    if !all.contains_key(name) {
+        all.insert(name.to_owned(), Counts::default());
     }
-    let name = if all.len() < MAX_NAMES { name } else { OTHERS };
-    all.entry(name.to_owned()).or_default().add(called);
+    all.get_mut(name).expect("it was there, or was put there")
 }
 
 impl Counts {
+    /// How many calls ended in which way, by the names of the ways.
+    pub fn outcomes(&self) -> [(&'static str, u64); 4] {
+        let Self { calls, errors, cancelled, refused, .. } = *self;
+        let ok = calls - errors - cancelled - refused;
+        [("ok", ok), ("error", errors), ("cancelled", cancelled), ("refused", refused)]
+    }
+
+    /// Calls to which something was denied.
+    pub fn denied(&self) -> u64 {
+        self.denied
+    }
+
+    /// What they took.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    /// The most memory of a guest, in bytes.
+    pub fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// How long those took together that ran.
+    pub fn time(&self) -> Duration {
+        self.times.sum()
+    }
+
+    /// How many of those that ran took no longer than this, within 4 %.
+    pub fn up_to(&self, time: Duration) -> u64 {
+        self.times.up_to(time)
+    }
+
+    /// How many ran.
+    pub fn run(&self) -> u64 {
+        self.calls - self.refused
+    }
+
     fn add(&mut self, called: &Called<'_>) {
         self.calls += 1;
+        self.denied += u64::from(called.is_denied);
+        self.cost += called.cost;
         self.memory = self.memory.max(called.memory);
         match called.outcome {
             Outcome::Ok | Outcome::InputRequired => {}
@@ -165,6 +273,7 @@ impl Counts {
             errors: self.errors,
             cancelled: self.cancelled,
             refused: self.refused,
+            denied: self.denied,
             p50_ms: p50,
             p90_ms: p90,
             p99_ms: p99,
@@ -191,6 +300,8 @@ mod tests {
             outcome,
             duration: Duration::from_millis(millis),
             memory: millis,
+            is_denied: outcome == Outcome::Refused("busy"),
+            cost: Cost { processor: Duration::from_millis(1), stored: 7, ..Cost::default() },
         });
     }
 
@@ -209,8 +320,16 @@ mod tests {
         assert_eq!((b.calls, b.errors, b.cancelled, b.refused), (5, 2, 1, 1));
         assert!((b.p50_ms / 10.0 - 1.0).abs() < 0.05 && (b.max_ms - 30.0).abs() < 0.001, "{b:?}");
         assert_eq!(b.peak_memory_bytes, 999);
+        let moved = Cost { received: 10, sent: 20, ..Cost::default() };
+        figures.add_cost("https://login.example.com\nann", moved);
+        let counts = &figures.counts_of_tools()["b"];
+        assert_eq!(counts.outcomes(), [("ok", 1), ("error", 2), ("cancelled", 1), ("refused", 1)]);
+        assert_eq!((counts.denied(), counts.run(), counts.up_to(Duration::from_millis(20))), (1, 4, 3));
+        assert_eq!(counts.time(), Duration::from_millis(60));
         let [ann] = &figures.principals()[..] else { panic!("{:?}", figures.principals()) };
         assert_eq!((ann.principal.as_str(), ann.calls, ann.refused), ("https://login.example.com ann", 5, 1));
+        assert_eq!((ann.stored_bytes, ann.received_bytes, ann.sent_bytes), (35, 10, 20));
+        assert!((ann.processor_ms - 5.0).abs() < 1e-9, "{ann:?}");
     }
 
     #[test]

@@ -13,13 +13,15 @@ pub(crate) struct Histogram {
     times: hdrhistogram::Histogram<u32>,
     /// The longest one, not rounded.
     max: Duration,
+    /// All of them together.
+    sum: Duration,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
         let mut times = hdrhistogram::Histogram::new(1).expect("one digit is allowed");
         times.auto(true);
-        Self { times, max: Duration::ZERO }
+        Self { times, max: Duration::ZERO, sum: Duration::ZERO }
     }
 }
 
@@ -28,10 +30,21 @@ impl Histogram {
         // It grows up to the longest time: nothing is refused.
         let _ = self.times.record(u64::try_from(time.as_nanos()).unwrap_or(MAX_NANOS).min(MAX_NANOS));
         self.max = self.max.max(time);
+        self.sum = self.sum.saturating_add(time);
     }
 
     pub(crate) fn max(&self) -> Duration {
         self.max
+    }
+
+    pub(crate) fn sum(&self) -> Duration {
+        self.sum
+    }
+
+    /// How many are not longer than this, within 4 %.
+    pub(crate) fn up_to(&self, time: Duration) -> u64 {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(MAX_NANOS).min(MAX_NANOS);
+        self.times.count_between(0, nanos)
     }
 
     /// The time that `percent` of all are not longer than.
@@ -58,6 +71,9 @@ mod tests {
             assert!((got / micros - 1.0).abs() < 0.04, "{percent}: {got} for {micros}");
         }
         assert_eq!(histogram.max(), Duration::from_millis(1));
+        assert_eq!(histogram.sum(), Duration::from_micros(500_500));
+        let half = histogram.up_to(Duration::from_micros(500));
+        assert!((480..=520).contains(&half) && histogram.up_to(Duration::from_secs(1)) == 1000, "{half}");
         histogram.add(Duration::MAX);
         assert_eq!(histogram.max(), Duration::MAX);
         assert!(histogram.times.distinct_values() * 4 <= 3 * 1024);

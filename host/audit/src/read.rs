@@ -50,6 +50,8 @@ pub struct Record {
     pub duration_ms: f64,
     /// The most memory of its guest.
     pub memory_bytes: u64,
+    /// The trace that it is part of; empty where its caller said nothing of one.
+    pub trace_id: String,
     /// How it ended.
     pub outcome: String,
     /// What stopped it.

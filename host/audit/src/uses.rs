@@ -3,11 +3,13 @@
 use std::fmt::{self, Display, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_text::line::{clean, push_number, push_string};
 
 use crate::ClientName;
+use crate::trace::Trace;
 
 /// Different uses of one call that are kept; the rest is counted.
 const MAX_USES: usize = 32;
@@ -30,7 +32,11 @@ pub struct Uses(Arc<Inner>);
 struct Inner {
     noted: Mutex<Noted>,
     memory: AtomicU64,
+    /// Of its commands, in microseconds.
+    processor: AtomicU64,
+    stored: AtomicU64,
     client: OnceLock<Arc<ClientName>>,
+    trace: OnceLock<Trace>,
 }
 
 #[derive(Debug, Default)]
@@ -126,6 +132,43 @@ impl Uses {
     /// Who called, where that was said.
     pub fn client(&self) -> Option<&Arc<ClientName>> {
         self.0.client.get()
+    }
+
+    /// Says which trace it is part of, for what goes on after the call, too.
+    pub fn part_of(&self, trace: Trace) {
+        _ = self.0.trace.set(trace);
+    }
+
+    /// The trace that it is part of, where that was said.
+    pub fn trace(&self) -> Option<&Trace> {
+        self.0.trace.get()
+    }
+
+    /// Notes processor time that a command took.
+    pub fn took_processor(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.0.processor.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    /// Processor time that its commands took.
+    pub fn processor(&self) -> Duration {
+        Duration::from_micros(self.0.processor.load(Ordering::Relaxed))
+    }
+
+    /// Notes bytes that the store took.
+    pub fn stored(&self, bytes: usize) {
+        self.0.stored.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes that the store took.
+    pub fn stored_bytes(&self) -> u64 {
+        self.0.stored.load(Ordering::Relaxed)
+    }
+
+    /// Each use that was kept: the capability, what it was about, the rule, and why it was denied, if it was.
+    pub fn each(&self, mut tell: impl FnMut(&'static str, &str, &str, Option<&str>)) {
+        let noted = self.lock();
+        noted.uses.iter().for_each(|used| tell(used.capability, &used.what, &used.rule, used.why.as_deref()));
     }
 
     /// Whether nothing was noted.

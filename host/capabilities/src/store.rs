@@ -74,7 +74,9 @@ impl Host for View<'_, StoreCtx> {
 
     fn set(&mut self, key: String, value: Vec<u8>) -> Result<(), StoreFailure> {
         self.call.use_of("store");
-        Ok(self.call.transaction.get()?.set(&self.call.name, &key, &value, self.ctx.quota)?)
+        self.call.transaction.get()?.set(&self.call.name, &key, &value, self.ctx.quota)?;
+        self.call.uses.stored(key.len() + value.len());
+        Ok(())
     }
 
     fn delete(&mut self, key: String) -> Result<(), StoreFailure> {

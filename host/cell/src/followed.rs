@@ -138,6 +138,7 @@ impl<T: Tree> Followed<T> {
             ended: self.ended,
             leftover,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            processor_us: 0,
             names: Names::default(),
         })
     }

@@ -353,6 +353,8 @@ pub struct Outcome {
     pub leftover: u32,
     /// From the start of the shell to its end.
     pub duration_ms: u64,
+    /// Processor time of all its processes; 0 where the system does not tell.
+    pub processor_us: u64,
     /// What came of names that must stay absent.
     pub names: Names,
 }

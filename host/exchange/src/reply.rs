@@ -1,8 +1,10 @@
 //! Where what a client is told goes. A transport makes it; the server does not know which one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use scorpiox_access::AccessDenial;
+use scorpiox_audit::Trace;
 use scorpiox_rpc::Output;
 
 /// Takes whole JSON-RPC messages for one client, each a line with its line feed, and keeps their order.
@@ -13,6 +15,12 @@ pub trait Channel: Send + Sync {
     fn send_later(&self, line: &[u8]);
     /// The answer that follows refuses a call that its principal may not make: a transport may have a status for that.
     fn denies(&self, _denial: AccessDenial) {}
+    /// The answer that follows refuses a call that a limit leaves no room for: when to try again.
+    fn exceeds(&self, _retry_after: Duration) {}
+    /// The trace that the request is part of, where the transport was told of one.
+    fn trace(&self) -> Option<Trace> {
+        None
+    }
 }
 
 /// The channel of one request's answer and of what is said before it, or of what a session is told unasked.

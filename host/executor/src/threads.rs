@@ -2,6 +2,7 @@
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 /// The stack of a thread that calls little, in bytes.
 const SMALL_STACK: usize = 256 * 1024;
@@ -26,4 +27,17 @@ pub fn start_small<T: Send + 'static>(
 /// among them may be what is waited for, or what ends the wait.
 pub fn wait<T>(waiting: impl FnOnce() -> T) -> T {
     tokio::task::block_in_place(waiting)
+}
+
+/// Processor time that this thread has used.
+#[cfg(unix)]
+pub fn time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// Processor time that this thread has used.
+#[cfg(windows)]
+pub fn time() -> Duration {
+    scorpiox_windows::thread::time().unwrap_or_default()
 }

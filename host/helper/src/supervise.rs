@@ -110,6 +110,7 @@ impl<'a> Supervisor<'a> {
             ended: self.ended,
             leftover,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            processor_us: u64::try_from(sys::children_time().as_micros()).unwrap_or(u64::MAX),
             names,
         };
         let _ = packet::send(self.control.as_fd(), &Event::Done(outcome), &[]);

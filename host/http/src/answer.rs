@@ -4,6 +4,7 @@ use std::any::Any;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
@@ -98,6 +99,12 @@ pub(crate) fn events(events: Events) -> Answer {
 /// The same, of a request that may not come in.
 pub(crate) fn refusal(refusal: &Refusal) -> Answer {
     refused(refusal.status, &refusal.why)
+}
+
+/// The same, which says when to try again.
+pub(crate) fn too_many(mut answer: Answer, retry_after: Duration) -> Answer {
+    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after.as_secs()));
+    answer
 }
 
 /// A refusal, of a request whose id is not known.

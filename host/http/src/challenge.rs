@@ -172,10 +172,6 @@ fn quoted(text: &str) -> String {
 
 /// The answer to a peer whose tokens were not good too often.
 pub(crate) fn too_many() -> Answer {
-    let mut refused = answer::refused(
-        StatusCode::TOO_MANY_REQUESTS,
-        "too many requests came from here with tokens that are not good",
-    );
-    refused.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(PAUSE.as_secs()));
-    refused
+    let why = "too many requests came from here with tokens that are not good";
+    answer::too_many(answer::refused(StatusCode::TOO_MANY_REQUESTS, why), PAUSE)
 }

@@ -1,5 +1,6 @@
 //! What all connections share, and the way of a request through its checks to its answer.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 
@@ -63,6 +64,8 @@ pub(crate) struct Endpoint {
     /// What stays open until its client goes.
     pub(crate) subscriptions: Mutex<Vec<(Weak<Client>, Arc<Stream>)>>,
     pub(crate) handle: Handle,
+    /// How many requests were answered with which status.
+    pub(crate) answered: Mutex<BTreeMap<u16, u64>>,
 }
 
 impl Endpoint {

@@ -37,4 +37,4 @@ mod tls;
 
 pub use callers::sha256;
 pub use endpoint::{listening_address, url};
-pub use listen::{Server, check_policy};
+pub use listen::{Load, Server, check_policy};

@@ -1,5 +1,6 @@
 //! Connections: taken, served, and let go in the end.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -67,6 +68,21 @@ pub struct Server {
     connections: Arc<Semaphore>,
 }
 
+/// What a server has to do, and has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// Connections of clients.
+    pub connections: usize,
+    /// Sessions that are held.
+    pub sessions: usize,
+    /// Calls that run.
+    pub running: usize,
+    /// Calls that wait for one that runs to end.
+    pub waiting: usize,
+    /// How many requests were answered with which status.
+    pub answered: BTreeMap<u16, u64>,
+}
+
 impl Server {
     /// Begins to serve workspaces by their names, as the policy says that holds for the first one; tokens are in the
     /// program's own folder, and so is what belongs to sessions, unless a database has it.
@@ -114,6 +130,7 @@ impl Server {
             peers: Peers::default(),
             subscriptions: Mutex::default(),
             handle: handle.clone(),
+            answered: Mutex::default(),
             options,
         });
         raise_limit();
@@ -143,6 +160,28 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What it has to do at this moment, and what it has done.
+    pub fn load(&self) -> Load {
+        let [running, waiting] = self.endpoint.places.load();
+        Load {
+            connections: MAX_CONNECTIONS - self.connections.available_permits(),
+            sessions: self.endpoint.sessions.all().len(),
+            running,
+            waiting,
+            answered: self.endpoint.answered.lock().clone(),
+        }
+    }
+
+    /// The workspaces that are served, by their names.
+    pub fn workspaces(&self) -> Vec<(String, Arc<Workspace>)> {
+        self.endpoint.served.all()
+    }
+
+    /// Whether it still takes what comes: from [`end`](Self::end) on it does not.
+    pub fn is_ending(&self) -> bool {
+        *self.ending.borrow()
     }
 
     /// Ends, and closes the workspaces: no new connection or request comes in, calls may end within `patience`, then they are
@@ -346,7 +385,8 @@ impl Connection {
             let (endpoint, serving) = (Arc::clone(&endpoint), &is_serving);
             let served = serving.begin();
             async move {
-                let mut answer = endpoint.answer(request, peer).await;
+                let mut answer = Arc::clone(&endpoint).answer(request, peer).await;
+                *endpoint.answered.lock().entry(answer.status().as_u16()).or_default() += 1;
                 answer.body_mut().hold(served);
                 Ok::<_, Infallible>(answer)
             }

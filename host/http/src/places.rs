@@ -79,6 +79,12 @@ impl Places {
         Place { places: self, principal }
     }
 
+    /// How many calls run, and how many wait.
+    pub(crate) fn load(&self) -> [usize; 2] {
+        let taken = self.taken.lock();
+        [taken.running, taken.waiting]
+    }
+
     /// Waits for a place; none where too many wait already.
     pub(crate) fn enter<'a>(&'a self, principal: &'a str) -> Option<Place<'a>> {
         let mut taken = self.taken.lock();

@@ -22,7 +22,8 @@ use crate::events::Events;
 use crate::running::{self, Body};
 use crate::served::Caller;
 use crate::sessions::{Client, Found};
-use crate::stream::{Beginning, Stream};
+use crate::stream::{Beginning, Refusal, Stream};
+use scorpiox_audit::Trace;
 use scorpiox_http_request::admission;
 use scorpiox_http_request::claims::{self, Claims};
 use scorpiox_http_request::modern;
@@ -38,6 +39,7 @@ pub(crate) const CALL: &str = "tools/call";
 const LISTEN: &str = "subscriptions/listen";
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub(crate) async fn answer(
     endpoint: &Arc<Endpoint>,
@@ -49,7 +51,7 @@ pub(crate) async fn answer(
         return answer::refusal(&refusal);
     }
     let body = match read(endpoint, caller, body).await {
-        Ok(body) => body,
+        Ok(body) => Body { trace: trace(headers), ..body },
         Err(refused) => return refused,
     };
     let claims = match rpc::Incoming::parse(&body.bytes) {
@@ -67,6 +69,11 @@ pub(crate) async fn answer(
         return modern_answer(endpoint, caller, headers, &claims, body).await;
     }
     legacy_answer(endpoint, caller, headers, &claims, body).await
+}
+
+/// The trace that a request is part of.
+fn trace(headers: &HeaderMap) -> Option<Trace> {
+    Trace::parse(admission::only(headers, &TRACE_PARENT)?)
 }
 
 async fn read(endpoint: &Endpoint, caller: &Caller, body: Incoming) -> Result<Body, Answer> {
@@ -90,7 +97,7 @@ async fn read(endpoint: &Endpoint, caller: &Caller, body: Incoming) -> Result<Bo
     match timeout(BODY_TIME, Limited::new(body, MAX_LINE_BYTES).collect()).await {
         Ok(Ok(body)) => {
             let bytes = body.to_bytes();
-            Ok(Body { room: room.shrunk(bytes.len()), bytes })
+            Ok(Body { room: room.shrunk(bytes.len()), bytes, trace: None })
         }
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(error)) => {
@@ -129,8 +136,8 @@ async fn modern_answer(
     }
     running::run(endpoint, Arc::clone(&once.0), Some(claims), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
-        Beginning::Answer(line) => match stream.denial() {
-            Some(denial) => endpoint.challenge.deny(&once.0.path(), &denial, line.into()),
+        Beginning::Answer(line) => match stream.refusal() {
+            Some(refusal) => refuse(endpoint, &once.0, &refusal, line.into()),
             None => answer::json(modern::status(reply::error_code(&line, id)), line.into()),
         },
         Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
@@ -138,6 +145,16 @@ async fn modern_answer(
             // A call goes on that began in time.
             let until = caller.until.filter(|_| claims.method == LISTEN);
             answer::events(Events::of(stream, 0).until(until).holding(once))
+        }
+    }
+}
+
+/// The answer to a call that is refused for who makes it; `line` is the message that says so.
+fn refuse(endpoint: &Endpoint, client: &Client, refusal: &Refusal, line: Vec<u8>) -> Answer {
+    match refusal {
+        Refusal::Denied(denial) => endpoint.challenge.deny(&client.path(), denial, line),
+        Refusal::Exceeded(retry_after) => {
+            answer::too_many(answer::json(StatusCode::TOO_MANY_REQUESTS, line), *retry_after)
         }
     }
 }
@@ -249,8 +266,8 @@ async fn spoken(
         Beginning::Answer(line) => {
             client.forget_stream(number);
             // Calls in a batch are refused one by one.
-            match stream.denial().filter(|_| is_request) {
-                Some(denial) => endpoint.challenge.deny(&client.path(), &denial, line.into()),
+            match stream.refusal().filter(|_| is_request) {
+                Some(refusal) => refuse(endpoint, &client, &refusal, line.into()),
                 None => answer::json(StatusCode::OK, line.into()),
             }
         }

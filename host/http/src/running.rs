@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use scorpiox_audit::Trace;
 use scorpiox_executor::threads;
 use scorpiox_http_request::claims::Claims;
 use scorpiox_rpc::{Incoming, Message};
@@ -18,6 +19,8 @@ use crate::stream::Stream;
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
     pub(crate) room: Held,
+    /// The trace that it is part of, as its head says.
+    pub(crate) trace: Option<Trace>,
 }
 
 /// Begins to run what a body says; what comes of it is said on `stream`, which ends with the answer. A subscription
@@ -31,6 +34,9 @@ pub(crate) fn run(
 ) {
     let is_brief = claims.is_some_and(|claims| is_brief(&client, claims));
     let shared = Arc::clone(endpoint);
+    if let Some(trace) = body.trace {
+        stream.part_of(trace);
+    }
     let run = move || {
         perform(&shared.places, &client, &body.bytes, &stream);
         drop(body.room);
@@ -84,5 +90,7 @@ fn perform(places: &Places, client: &Client, body: &[u8], stream: &Arc<Stream>) 
         },
         Err(error) => Some(error.reply()),
     };
+    let sent = answer.as_ref().map_or(0, Vec::len);
+    session.workspace().records().moved(&client.principal, body.len(), sent);
     stream.end(answer);
 }

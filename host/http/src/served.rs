@@ -72,6 +72,11 @@ impl AllServed {
         Self(workspaces.into_iter().map(served).collect())
     }
 
+    /// Each with its name.
+    pub(crate) fn all(&self) -> Vec<(String, Arc<Workspace>)> {
+        self.0.values().map(|served| (served.name.clone(), Arc::clone(&served.workspace))).collect()
+    }
+
     /// Ends what runs in each.
     pub(crate) fn close(&self) {
         self.0.values().for_each(|served| served.workspace.close());

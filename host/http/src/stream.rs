@@ -3,13 +3,14 @@
 //! Writing never waits. A reader that falls behind loses notifications that are no longer new, and nothing else.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use scorpiox_access::AccessDenial;
+use scorpiox_audit::Trace;
 use scorpiox_server::Channel;
 use tokio::time::timeout;
 
@@ -23,6 +24,7 @@ pub(crate) struct Stream {
     state: Mutex<State>,
     /// Whether what was read stays, for a reader that comes again.
     keeps: bool,
+    trace: OnceLock<Trace>,
 }
 
 #[derive(Default)]
@@ -36,13 +38,21 @@ struct State {
     /// Only the answer was said, and nothing before it.
     is_answer_alone: bool,
     /// What the answer refuses, where that is a matter of who asks.
-    denial: Option<AccessDenial>,
+    refusal: Option<Refusal>,
     /// The number of the first event that no reader has had.
     unread: u64,
     /// Counts readers: of two, the later one goes on.
     reading: u64,
     is_read: bool,
     waker: Option<Waker>,
+}
+
+/// Why a call is refused that others may make.
+pub(crate) enum Refusal {
+    /// Its principal may not make it.
+    Denied(AccessDenial),
+    /// A limit leaves no room for it: when to try again.
+    Exceeded(Duration),
 }
 
 /// What comes next on a stream.
@@ -74,6 +84,11 @@ impl Stream {
         Arc::new(Self { keeps: true, ..Self::default() })
     }
 
+    /// Says which trace the request is part of.
+    pub(crate) fn part_of(&self, trace: Trace) {
+        let _ = self.trace.set(trace);
+    }
+
     /// Says the answer, if there is one; nothing follows.
     pub(crate) fn end(&self, answer: Option<Vec<u8>>) {
         let mut state = self.state.lock();
@@ -90,9 +105,9 @@ impl Stream {
         self.state.lock().has_ended
     }
 
-    /// Why the answer refuses a call that its principal may not make, if it does.
-    pub(crate) fn denial(&self) -> Option<AccessDenial> {
-        self.state.lock().denial.take()
+    /// Why the answer refuses a call, where that is a matter of who asks.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.state.lock().refusal.take()
     }
 
     /// The number of the first event that no reader has had.
@@ -198,7 +213,15 @@ impl Channel for Stream {
         self.send(line);
     }
 
+    fn trace(&self) -> Option<Trace> {
+        self.trace.get().copied()
+    }
+
     fn denies(&self, denial: AccessDenial) {
-        self.state.lock().denial = Some(denial);
+        self.state.lock().refusal = Some(Refusal::Denied(denial));
+    }
+
+    fn exceeds(&self, retry_after: Duration) {
+        self.state.lock().refusal = Some(Refusal::Exceeded(retry_after));
     }
 }

@@ -12,6 +12,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
+use std::time::Duration;
 
 /// Which side of a fork this is.
 pub enum Side {
@@ -50,6 +51,23 @@ pub fn ended_child() -> io::Result<Option<rustix::process::Pid>> {
     }
     // SAFETY: the call left it as it was, which is zero, or wrote what is told of a child.
     Ok(rustix::process::Pid::from_raw(unsafe { about.si_pid() }))
+}
+
+/// Processor time of all children that were waited for, and of theirs.
+pub fn children_time() -> Duration {
+    // SAFETY: all bits zero are a value of this type.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid for the call, which writes nothing else.
+    if unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) } != 0 {
+        return Duration::ZERO;
+    }
+    [usage.ru_utime, usage.ru_stime]
+        .into_iter()
+        .map(|time| {
+            let seconds = Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
+            seconds + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
+        })
+        .sum()
 }
 
 /// Runs `child` in a new process that borrows this one's memory instead of copying it, as

@@ -13,6 +13,7 @@ const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const TRACE_PARENT: &str = "traceparent";
 
 /// The parameters of a request, or an object in them.
 #[derive(Debug, Default)]
@@ -101,6 +102,17 @@ pub struct RequestMeta<'a> {
     pub client_info: Option<&'a RawValue>,
     /// From which level on the client wants log messages of this request.
     pub log_level: Option<LogLevel>,
+    /// The trace that the request is part of, as W3C Trace Context writes it; raw, since one that cannot be used is no
+    /// error.
+    pub trace_parent: Option<&'a RawValue>,
+}
+
+impl RequestMeta<'_> {
+    /// The text of the trace that the request is part of.
+    pub fn trace_parent(&self) -> Option<&str> {
+        // It has nothing that JSON would write otherwise.
+        self.trace_parent?.get().strip_prefix('"')?.strip_suffix('"')
+    }
 }
 
 impl<'a> RequestMeta<'a> {
@@ -118,6 +130,7 @@ impl<'a> RequestMeta<'a> {
             protocol_version: meta.optional::<Text<'a>>(PROTOCOL_VERSION, "a string")?.map(|text| text.0),
             client_info: meta.raw(CLIENT_INFO),
             client_capabilities: meta.object(CLIENT_CAPABILITIES)?,
+            trace_parent: meta.raw(TRACE_PARENT),
             log_level: meta.optional(LOG_LEVEL, "a log level such as \"info\"")?,
         })
     }

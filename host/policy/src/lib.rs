@@ -44,7 +44,7 @@ mod workspaces;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use scorpiox_access::{AccessPolicy, HttpPolicy, ServedWorkspace};
+use scorpiox_access::{AccessPolicy, HttpPolicy, LimitsPolicy, ServedWorkspace};
 use scorpiox_rules::Layer;
 
 pub use audit::AuditPolicy;
@@ -106,6 +106,8 @@ pub struct Policy {
     pub http: HttpPolicy,
     /// `[access.NAME]`: which tools a principal may call.
     pub access: AccessPolicy,
+    /// `[limits.NAME]`: how much a principal may have.
+    pub limits: LimitsPolicy,
     /// `[workspace.NAME]`: folders that are served over HTTP, by name.
     pub served: BTreeMap<String, ServedWorkspace>,
     /// `[grant."NAME"]`: what single components are narrowed to, by name (`plugin/NAME` for a plugin).
@@ -127,6 +129,7 @@ impl Policy {
             store: StorePolicy::default(),
             http: HttpPolicy::builtin(),
             access: AccessPolicy::default(),
+            limits: LimitsPolicy::default(),
             served: BTreeMap::new(),
             grants: BTreeMap::new(),
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use scorpiox_access::AccessPolicy;
+use scorpiox_access::{AccessPolicy, LimitsPolicy};
 use scorpiox_rules::{DenyRule, File, NamePattern, NetworkRule, PathRule, Places, Source, Sourced};
 
 use crate::Policy;
@@ -38,6 +38,7 @@ impl Policy {
             http: if self.http.is_set() { &self.http } else { &by.http }.clone(),
             served: if self.served.is_empty() { &by.served } else { &self.served }.clone(),
             access: access(&self.access, &by.access),
+            limits: limits(&self.limits, &by.limits),
         }
     }
 }
@@ -55,6 +56,7 @@ impl Policy {
         self.shell.profiles.values_mut().for_each(|profile| profile.outer = None);
         (self.web.outer, self.files.outer, self.workspaces.outer) = (None, None, None);
         (self.tools.outer, self.plugins.rules.outer, self.access.outer) = (None, None, None);
+        self.limits.outer = None;
         self
     }
 }
@@ -65,6 +67,14 @@ fn access(own: &AccessPolicy, by: &AccessPolicy) -> AccessPolicy {
         return by.clone();
     }
     AccessPolicy { rules: by.rules.clone(), outer: Some(Box::new(own.clone())) }
+}
+
+/// Both bounds hold.
+fn limits(own: &LimitsPolicy, by: &LimitsPolicy) -> LimitsPolicy {
+    if own == by || own.is_empty() {
+        return by.clone();
+    }
+    LimitsPolicy { rules: by.rules.clone(), outer: Some(Box::new(own.clone())) }
 }
 
 /// The smaller value, with its source.

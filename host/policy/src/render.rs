@@ -1,6 +1,6 @@
 //! The whole policy for a person: a file that says the same, each line with its source.
 
-use scorpiox_access::{render_access, render_http, render_workspace};
+use scorpiox_access::{render_access, render_http, render_limits, render_workspace};
 use scorpiox_document::{Page, quote, show_size};
 use scorpiox_rules::Sourced;
 
@@ -59,6 +59,7 @@ pub fn render(policy: &Policy) -> String {
     store(&mut page, &policy.store);
     render_http(&mut page, &policy.http);
     render_access(&mut page, &policy.access);
+    render_limits(&mut page, &policy.limits);
     for (name, workspace) in &policy.served {
         render_workspace(&mut page, name, workspace);
     }

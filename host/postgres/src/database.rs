@@ -55,6 +55,11 @@ impl Database {
         &self.pool.location
     }
 
+    /// How many connections this process has to it, and how many of them nothing uses.
+    pub fn connections(&self) -> [usize; 2] {
+        self.pool.load()
+    }
+
     /// The format of its tables; none where there are none.
     ///
     /// # Errors

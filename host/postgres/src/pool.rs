@@ -102,6 +102,12 @@ impl Pool {
         Some(Lease { pool: Arc::clone(self), connection })
     }
 
+    /// How many connections there are, and how many of them nothing uses.
+    pub(crate) fn load(&self) -> [usize; 2] {
+        let state = self.state.lock();
+        [state.open, state.idle.len()]
+    }
+
     /// Closes the connections that nothing uses: what ended one has mostly ended all.
     pub(crate) fn close_idle(&self) {
         let mut state = self.state.lock();

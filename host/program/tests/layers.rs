@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The crates of `host/`, from the bottom. Each may use those of the layers before its own, and none beside it.
-const LAYERS: [&[&str]; 18] = [
+const LAYERS: [&[&str]; 20] = [
     &["anatomy", "bed", "macos", "postgres-bed", "windows"],
     &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "seal", "text"],
     &["minisign", "proxy", "transcript"],
@@ -39,7 +39,7 @@ const LAYERS: [&[&str]; 18] = [
         "postgres",
         "store-conformance",
     ],
-    &["operator", "web"],
+    &["operator", "otlp", "web"],
     &["registry", "shell", "state"],
     &["capabilities"],
     &["wasi"],
@@ -47,8 +47,10 @@ const LAYERS: [&[&str]; 18] = [
     &["offers"],
     &["skills", "tools"],
     &["records"],
+    &["usage"],
     &["author", "server"],
     &["http", "install", "stdio"],
+    &["observe"],
     &["program"],
 ];
 

@@ -1,11 +1,13 @@
 //! Where lines go besides the audit's own files, as the policy says.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use scorpiox_audit::{Authorities, Export, ExportError, LogServer, Named, Target};
-use scorpiox_executor::threads;
+use scorpiox_executor::{AsyncRuntime, threads};
 use scorpiox_operator::Operator;
+use scorpiox_otlp::{Collector, Logs, Trusted};
 use scorpiox_paths::{account_id, account_name};
 use scorpiox_policy::{AuditPolicy, Export as Wanted, Sourced};
 
@@ -15,44 +17,64 @@ use super::{Audit, audit_folder, recorder, wanted};
 const END_TIME: Duration = Duration::from_secs(1);
 
 /// The exports that a policy asks for.
-pub(super) fn of(own_home: &Path, policy: &AuditPolicy) -> Vec<Export> {
+pub(super) fn of(own_home: &Path, policy: &AuditPolicy, runtime: &Arc<AsyncRuntime>) -> Vec<Export> {
     let folder = audit_folder(own_home);
     let tell = |said: &str| tracing::warn!("{said}");
-    let exports = targets(policy).into_iter();
-    exports.map(|(target, named)| Export::new(&folder, &target, named, tell)).collect()
+    let exports = places(policy, runtime).into_iter();
+    exports
+        .map(|(place, named)| match place {
+            Place::Target(target) => Export::new(&folder, &target, named, tell),
+            Place::Collector(logs) => Export::to(&folder, Box::new(logs), named, tell),
+        })
+        .collect()
+}
+
+/// Where lines go.
+enum Place {
+    Target(Target),
+    Collector(Logs),
 }
 
 /// Whether each place takes lines, for a person who asks.
 pub fn check(operator: &Operator) -> Vec<(String, Result<(), ExportError>)> {
     let policy = wanted(operator);
-    let exports = if policy.enabled.value { targets(&policy) } else { Vec::new() };
-    let checked = |(target, named): (Target, Named)| {
-        let taken = Export::check(&target, &named);
+    let runtime = Arc::default();
+    let exports = if policy.enabled.value { places(&policy, &runtime) } else { Vec::new() };
+    let checked = |(place, named): (Place, Named)| {
+        let taken = match place {
+            Place::Target(target) => Export::check(&target, &named),
+            Place::Collector(mut logs) => Export::check_sink(&mut logs, &named),
+        };
         (format!("{} ({})", named.place, named.rule), taken)
     };
     exports.into_iter().map(checked).collect()
 }
 
-fn targets(policy: &AuditPolicy) -> Vec<(Target, Named)> {
+fn places(policy: &AuditPolicy, runtime: &Arc<AsyncRuntime>) -> Vec<(Place, Named)> {
     let (uid, user) = (account_id(), account_name());
     let ca = policy.export_ca.as_ref();
     let authorities = || ca.map_or(Authorities::System, |ca| Authorities::File(ca.value.clone().into()));
-    let target = |wanted: &Wanted| match wanted {
-        Wanted::Journald => Some(Target::Journald),
-        Wanted::Syslog(to) => Some(Target::Syslog(LogServer {
+    let place = |wanted: &Wanted| match wanted {
+        Wanted::Journald => Some(Place::Target(Target::Journald)),
+        Wanted::Syslog(to) => Some(Place::Target(Target::Syslog(LogServer {
             host: to.host.clone(),
             port: to.port,
             tls: to.is_tls.then(authorities),
-        })),
-        Wanted::File(_) => wanted.path(user.as_deref(), uid).map(Target::File),
+        }))),
+        Wanted::File(_) => Some(Place::Target(Target::File(wanted.path(user.as_deref(), uid)?))),
+        Wanted::Collector(url) => {
+            let trusted = ca.map_or(Trusted::System, |ca| Trusted::File(ca.value.clone().into()));
+            let collector = Collector::new(url, trusted, Arc::clone(runtime));
+            Some(Place::Collector(Logs::new(collector, &recorder::machine())))
+        }
     };
     let named = |wanted: &Sourced<Wanted>| {
-        let target = target(&wanted.value)?;
-        let place = match &target {
-            Target::File(path) => path.display().to_string(),
+        let to = place(&wanted.value)?;
+        let place = match &to {
+            Place::Target(Target::File(path)) => path.display().to_string(),
             _ => wanted.value.to_string(),
         };
-        Some((target, Named { place, rule: wanted.source.to_string(), machine: recorder::machine() }))
+        Some((to, Named { place, rule: wanted.source.to_string(), machine: recorder::machine() }))
     };
     policy.export.iter().filter_map(named).collect()
 }

@@ -9,6 +9,7 @@ mod call_error;
 mod exports;
 mod recorder;
 mod recording;
+mod watcher;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -20,14 +21,17 @@ use parking_lot::Mutex;
 use scorpiox_audit::{
     Bounds, ClientName, Export, Figures, Log, LogError, Origin, Outcome, Spool, StatusFile, Uses, time,
 };
+use scorpiox_executor::AsyncRuntime;
 use scorpiox_operator::Operator;
 use scorpiox_policy::{AuditPolicy, Policy};
 use scorpiox_text::line;
 
 pub use call_error::{CallError, NO_POLICY, NOT_APPROVED};
 pub use exports::check as check_exports;
+pub use recorder::machine;
 pub use recording::Recording;
 use recording::Subject;
+pub use watcher::{Ended, Kind, Watcher};
 
 use scorpiox_shell::{Report, Shell};
 use scorpiox_tools::Tool;
@@ -39,6 +43,8 @@ const MAX_TOOL_BYTES: usize = 100;
 pub struct Records {
     /// Has the operator's policy.
     shell: Arc<Shell>,
+    /// What sends to a collector, where the operator wants that.
+    asynchronous: Arc<AsyncRuntime>,
     /// The folder that the server works for.
     workspace: String,
     started: u64,
@@ -51,6 +57,7 @@ pub struct Records {
     status_file: Mutex<Option<StatusFile>>,
     unposted: Unposted,
     writer: OnceLock<Thread>,
+    watchers: OnceLock<Vec<Arc<dyn Watcher>>>,
 }
 
 /// The audit, as the operator wants it.
@@ -76,11 +83,12 @@ struct Unposted {
 
 impl Records {
     /// For a server that works for this folder.
-    pub fn new(shell: Arc<Shell>, workspace: &Path) -> Arc<Self> {
+    pub fn new(shell: Arc<Shell>, asynchronous: Arc<AsyncRuntime>, workspace: &Path) -> Arc<Self> {
         let workspace = workspace.display().to_string();
         let records = Arc::new(Self {
             status_file: Mutex::new(Some(StatusFile::new(run_folder(&shell.operator().site().own_home)))),
             shell,
+            asynchronous,
             started: time::now(),
             workspace,
             client: Mutex::default(),
@@ -88,11 +96,15 @@ impl Records {
             audit: OnceLock::new(),
             unposted: Unposted::default(),
             writer: OnceLock::new(),
+            watchers: OnceLock::new(),
         });
         let weak = Arc::downgrade(&records);
         records.shell.on_task_end(move |Report { uses, duration }| {
-            let Some(records) = weak.upgrade().filter(|_| !uses.is_empty()) else { return };
-            records.record_task(&uses, duration);
+            let Some(records) = weak.upgrade() else { return };
+            records.count_task(&uses);
+            if !uses.is_empty() {
+                records.record_task(&uses, duration);
+            }
         });
         records
     }
@@ -142,7 +154,7 @@ impl Records {
             Some(Audit {
                 spool: Spool::new(log, origin.clone()),
                 origin,
-                exports: exports::of(own_home, &policy),
+                exports: exports::of(own_home, &policy, &self.asynchronous),
                 arguments: policy.arguments.value,
                 required: policy.required.value,
                 has_complained: AtomicBool::new(false),

@@ -23,7 +23,7 @@ pub(super) fn origin(workspace: &str, operator: &Operator) -> Origin {
 }
 
 /// The machine's name; empty where the system does not say.
-pub(super) fn machine() -> String {
+pub fn machine() -> String {
     fs::read_to_string(MACHINE).unwrap_or_default().trim().to_owned()
 }
 

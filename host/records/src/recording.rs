@@ -5,10 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use scorpiox_audit::{BUILT_IN, Called, ClientName, Entry, LogError, NOT_RECORDED, Outcome, Uses, time};
+use scorpiox_audit::{
+    BUILT_IN, Called, ClientName, Cost, Entry, LogError, NOT_RECORDED, Outcome, Uses, time,
+};
+use scorpiox_executor::threads;
 
 use super::{Audit, Records};
 use crate::call_error::CallError;
+use crate::watcher::{self, Ended};
 use scorpiox_operator::OperatorError;
 use scorpiox_tools::{Kind, Tool};
 
@@ -32,6 +36,14 @@ impl<'a> Subject<'a> {
         }
     }
 
+    fn kind(self) -> watcher::Kind {
+        match self {
+            Self::Tool { .. } => watcher::Kind::Call,
+            Self::Unknown { .. } => watcher::Kind::Unknown,
+            Self::Method(_) => watcher::Kind::Method,
+        }
+    }
+
     fn arguments(self) -> Option<&'a str> {
         match self {
             Self::Tool { arguments, .. } => Some(arguments),
@@ -48,6 +60,8 @@ pub struct Recording<'a> {
     subject: Subject<'a>,
     time: u64,
     begun: Instant,
+    /// What this thread had worked when it began, where it is counted who has it work.
+    worked: Option<Duration>,
     /// Told of what it touches.
     pub uses: Uses,
     is_finished: bool,
@@ -63,12 +77,14 @@ impl<'a> Recording<'a> {
         if let Some(client) = &client {
             uses.called_by(Arc::clone(client));
         }
+        let is_counted = client.as_ref().is_some_and(|client| client.principal.is_some());
         Self {
             records,
             client,
             subject,
             time: time::now(),
             begun: Instant::now(),
+            worked: is_counted.then(threads::time),
             uses: uses.clone(),
             is_finished: false,
         }
@@ -111,19 +127,39 @@ impl<'a> Recording<'a> {
         self.record(outcome)
     }
 
+    /// What it took: of this thread, of its commands, and of the store.
+    fn cost(&self) -> Cost {
+        let Some(worked) = self.worked else { return Cost::default() };
+        let processor = threads::time().saturating_sub(worked) + self.uses.processor();
+        Cost { processor, stored: self.uses.stored_bytes(), ..Cost::default() }
+    }
+
     fn record(&mut self, outcome: Outcome) -> Result<(), CallError> {
         self.is_finished = true;
         let duration = self.begun.elapsed();
         let records = self.records;
         let (tool, memory) = (self.subject.name(), self.uses.memory());
         let principal = self.client.as_deref().and_then(|client| client.principal.as_deref());
-        let called = Called { tool, principal, outcome, duration, memory };
+        let cost = self.cost();
+        let called =
+            Called { tool, principal, outcome, duration, memory, is_denied: self.uses.was_denied(), cost };
         if matches!(self.subject, Subject::Unknown { .. }) {
             records.figures.add_unknown(&called);
         } else {
             records.figures.add(&called);
         }
         records.unposted.is_there.store(true, Ordering::Release);
+        records.tell(&Ended {
+            kind: self.subject.kind(),
+            name: tool,
+            client: self.client.as_deref(),
+            component: component(self.subject),
+            uses: &self.uses,
+            time: self.time,
+            duration,
+            outcome,
+            cost,
+        });
         let Some(audit) = records.audit() else { return Ok(()) };
         let entry = Entry {
             time: self.time,
@@ -159,6 +195,26 @@ impl<'a> Recording<'a> {
 }
 
 impl Records {
+    /// Counts what a command took that went on after its call, for who had called.
+    pub(super) fn count_task(&self, uses: &Uses) {
+        let Some(client) = uses.client().filter(|client| client.principal.is_some()) else { return };
+        let cost = Cost { processor: uses.processor(), ..Cost::default() };
+        if let Some(principal) = &client.principal {
+            self.figures.add_cost(principal, cost);
+        }
+        self.tell(&Ended {
+            kind: watcher::Kind::Task,
+            name: TASK,
+            client: Some(&**client),
+            component: None,
+            uses,
+            time: time::now(),
+            duration: Duration::ZERO,
+            outcome: Outcome::Ok,
+            cost,
+        });
+    }
+
     /// A command that went on after its call and was refused something since.
     pub(super) fn record_task(&self, uses: &Uses, duration: Duration) {
         let Some(audit) = self.audit() else { return };

@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use crate::invalid::{Invalid, shorten};
 
 /// How places are written, for messages.
-const FIX: &str = "write an absolute path, \"journald\", \"tcp://HOST:PORT\" or \"tls://HOST:PORT\"";
+const FIX: &str = "write an absolute path, \"journald\", \"tcp://HOST:PORT\", \"tls://HOST:PORT\", or the address of a \
+                   collector such as \"https://HOST:4318/v1/logs\"";
 /// What stands for the user's name in a path; for the number, where the name is not known.
 const USER: &str = "{user}";
 /// What stands for the user's number.
@@ -27,6 +28,8 @@ pub enum Export {
     Journald,
     /// A log server.
     Syslog(LogServer),
+    /// An OpenTelemetry collector, by the address where it takes logs: OTLP over HTTP.
+    Collector(String),
 }
 
 /// A server that takes syslog messages.
@@ -52,6 +55,12 @@ impl Export {
         }
         if let Some(rest) = text.strip_prefix("tls://") {
             return server(rest, TLS_PORT, true).ok_or_else(|| no_server(&shown));
+        }
+        if text.starts_with("https://") || text.starts_with("http://") {
+            return collector(text).map(Self::Collector).ok_or_else(|| {
+                let fix = "write where it takes logs, such as \"https://collector.example.com:4318/v1/logs\"";
+                Invalid::new(format!("\"{shown}\" is not the address of a collector"), fix)
+            });
         }
         let Some(inside) = text.strip_prefix('/') else {
             return Err(Invalid::new(format!("\"{shown}\" is not a place for lines"), FIX));
@@ -80,6 +89,14 @@ impl Export {
         let user = user.filter(is_plain).unwrap_or(&uid);
         Some(PathBuf::from(path.replace(USER, user).replace(UID, &uid)))
     }
+}
+
+/// The address of a collector, if it is one: with a path, which says what is sent there, and with nothing else.
+pub fn collector(text: &str) -> Option<String> {
+    let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    let has_more = url.query().is_some() || url.fragment().is_some() || !url.username().is_empty();
+    let fits = !has_more && url.password().is_none() && url.has_host() && url.path() != "/";
+    fits.then(|| url.into())
 }
 
 fn no_server(shown: &str) -> Invalid {
@@ -113,6 +130,7 @@ impl fmt::Display for Export {
         match self {
             Self::File(path) => f.write_str(path),
             Self::Journald => f.write_str("journald"),
+            Self::Collector(url) => f.write_str(url),
             Self::Syslog(LogServer { host, port, is_tls }) => {
                 let scheme = if *is_tls { "tls" } else { "tcp" };
                 if host.contains(':') {
@@ -138,6 +156,8 @@ mod tests {
             "tls://logs.example.com:6514",
             "tls://[2001:db8::1]:6514",
             "tcp://192.0.2.1:10514",
+            "http://127.0.0.1:4318/v1/logs",
+            "https://collector.example.com/otlp/v1/logs",
         ] {
             assert_eq!(Export::parse(text).unwrap().to_string(), text);
         }
@@ -159,6 +179,11 @@ mod tests {
             "/var/{user",
             "/a\nb",
             "udp://logs.example.com",
+            "https://collector.example.com",
+            "https://ana@collector.example.com/v1/logs",
+            "https://ana:x@collector.example.com/v1/logs",
+            "https://collector.example.com/v1/logs?key=x",
+            "https://",
             "tcp://",
             "tcp://:601",
             "tcp://a b",

@@ -27,7 +27,7 @@ mod source;
 mod tier;
 
 pub use deny::{DenyRule, DenySet};
-pub use export::{Export, LogServer};
+pub use export::{Export, LogServer, collector};
 pub use hosts::{Denial, Host, HostDecision, HostPattern, HostRule, HostRules, Odd, covers};
 pub use invalid::{Invalid, shorten, suggest};
 pub use names::NamePattern;

@@ -1,9 +1,9 @@
 //! One call of a component, from the instance to the commit.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use scorpiox_executor::Cancel;
+use scorpiox_executor::{Cancel, threads};
 use scorpiox_operator::Source;
 use scorpiox_store::{LazyTransaction, Mode, StoreError};
 use wasmtime::{Store, UpdateDeadline};
@@ -360,8 +360,8 @@ pub(super) fn waiting<T>(
     call: impl Future<Output = wasmtime::Result<T>>,
 ) -> wasmtime::Result<T> {
     let handle = setup.asynchronous.handle().map_err(wasmtime::Error::msg)?;
-    let worked_until = thread_time() + component.limits.cpu;
-    let is_overdue = || thread_time() > worked_until;
+    let worked_until = threads::time() + component.limits.cpu;
+    let is_overdue = || threads::time() > worked_until;
     wait(call, &setup.cancel, component.limits.waiting, is_overdue, handle).map_err(wasmtime::Error::from)?
 }
 
@@ -401,11 +401,11 @@ pub(super) fn stop_in_time(store: &mut Store<CallState>, component: &Component, 
     let mut ticks_left = limits.cpu.as_nanos() / TICK.as_nanos();
     let bounds = component
         .is_shipped()
-        .then(|| (thread_time() + limits.cpu, Instant::now() + limits.cpu + limits.waiting));
+        .then(|| (threads::time() + limits.cpu, Instant::now() + limits.cpu + limits.waiting));
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |store| {
         if let Some((worked_until, waits_until)) = bounds {
-            if thread_time() > worked_until {
+            if threads::time() > worked_until {
                 return Err(Stop::Deadline.into());
             }
             // A person may take their time.
@@ -422,19 +422,6 @@ pub(super) fn stop_in_time(store: &mut Store<CallState>, component: &Component, 
         ticks_left -= 1;
         Ok(UpdateDeadline::Continue(1))
     });
-}
-
-/// Processor time that this thread has used.
-#[cfg(unix)]
-fn thread_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::try_from(time).unwrap_or_default()
-}
-
-/// Processor time that this thread has used.
-#[cfg(windows)]
-fn thread_time() -> Duration {
-    scorpiox_windows::thread::time().unwrap_or_default()
 }
 
 fn output_bytes(result: &ToolResult) -> usize {

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use scorpiox_audit::{Outcome, Uses};
+use scorpiox_audit::{Outcome, Trace, Uses};
 use scorpiox_executor::Reason;
 use scorpiox_rpc::{Id, Members, Message};
 
@@ -135,8 +135,14 @@ impl Session {
     pub fn perform(&self, work: &Work<'_>, ticket: &Ticket, reply: &Reply) -> Option<Vec<u8>> {
         let Work { request, handler } = work;
         let progress = Progress::new(reply, request.revision, request.meta.progress_token);
-        let scope =
-            Scope { session: self, request, ticket, reply, progress: &progress, uses: Uses::default() };
+        let scope = Scope {
+            session: self,
+            request,
+            ticket,
+            reply,
+            progress: &progress,
+            uses: self.uses_of(request, reply),
+        };
         // What was to stop before its turn does nothing.
         let answer = match ticket.cancel.reason() {
             Some(Reason::Client | Reason::Shutdown) => {
@@ -151,6 +157,16 @@ impl Session {
         }
         let answered = self.inflight.finish(ticket);
         answered.then(|| answer.unwrap_or_else(|error| error.reply(&request.id)))
+    }
+
+    /// What a request touches: nothing yet, and whether it is part of something larger.
+    fn uses_of(&self, request: &Request<'_>, reply: &Reply) -> Uses {
+        let uses = Uses::default();
+        let told = request.meta.trace_parent().and_then(Trace::parse).or_else(|| reply.trace());
+        if let Some(trace) = told.or_else(|| self.workspace.records.begin_trace()) {
+            uses.part_of(trace);
+        }
+        uses
     }
 
     /// Runs a request whose message was read before, and whose ticket was kept since.

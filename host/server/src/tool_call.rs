@@ -24,12 +24,15 @@ use super::skill_component;
 use scorpiox_records::{CallError, NO_POLICY, NOT_APPROVED};
 
 use scorpiox_mcp::RpcError;
+use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::{Account, Enveloped};
 use scorpiox_runtime::{Component, Fault};
 use scorpiox_shell::Shell;
 use scorpiox_tools::plugins::NotThere;
 use scorpiox_tools::{Call, Kind, Output, Tool, ToolHost, unknown_arguments};
+use scorpiox_usage::Exceeded;
+use serde_json::json;
 
 pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let params = &scope.request.params;
@@ -52,6 +55,8 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return Err(unknown_tool(scope, &name, absence));
     }
     let arguments = arguments.unwrap_or("{}");
+    let _in_flight =
+        scope.session.admit(&tool.name).map_err(|exceeded| over(scope, &tool, arguments, exceeded))?;
     let unmarked = match &tool.kind {
         Kind::Plugin { .. } => Unmarked::Taken,
         Kind::Native(_) | Kind::Wasm { .. } => Unmarked::Refused,
@@ -89,6 +94,17 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     }
     let result = Enveloped::accounted(scope.request.revision, account, body.with(&messages));
     Ok(reply::result(&scope.request.id, &result))
+}
+
+/// Refuses a call that a limit leaves no room for.
+fn over(scope: &Scope<'_>, tool: &Tool, arguments: &str, exceeded: Exceeded) -> RpcError {
+    let Exceeded { why, decided_by, retry_after } = exceeded;
+    scope.uses.denied("limits", &tool.name, &why, decided_by);
+    let recording = scope.session.begin_call(scope.request, tool, arguments, &scope.uses);
+    // It did nothing, so that nothing is withheld.
+    let _ = recording.finish(Outcome::Refused(LIMIT));
+    scope.reply.exceeds(retry_after);
+    RpcError::new(BUSY, why).with_data(json!({ "retryAfter": retry_after.as_secs() }))
 }
 
 fn account(scope: &Scope<'_>, outcome: &Result<Output, CallError>) -> Account {
@@ -183,6 +199,8 @@ impl Absence {
     }
 }
 
+/// A call that a limit leaves no room for.
+const LIMIT: &str = "limit";
 /// A call that cannot be read.
 pub(super) const INVALID: &str = "bad-request";
 /// A call of a tool that there is none of, or that is switched off.

@@ -2,7 +2,7 @@
 //! sessions of the clients that work on it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_audit::Uses;
@@ -29,6 +29,7 @@ use scorpiox_shell::Shell;
 use scorpiox_tools::listing_cache::ListingCache;
 use scorpiox_tools::plugins::{Offering, Plugins};
 use scorpiox_tools::{Kind, Registry, Tool};
+use scorpiox_usage::Meter;
 
 /// How often it is looked whether a client has to be answered.
 const OVERDUE_TICKS: u64 = 64;
@@ -82,6 +83,7 @@ pub struct Workspace {
     pub(crate) callbacks: Arc<CallbackClock>,
     pub(crate) listing: ListingCache,
     pub(crate) records: Arc<Records>,
+    meter: OnceLock<Arc<Meter>>,
     pub(super) plugin_watch: Lookout,
     operator: Arc<Operator>,
     shell: Arc<Shell>,
@@ -115,9 +117,10 @@ impl Workspace {
             web: Arc::new(Web::new(Arc::clone(&operator), Arc::clone(&app.asynchronous))),
             files: Arc::new(Files::new(Arc::clone(&operator))),
             prompter: Arc::new(Prompter::new(Arc::clone(&operator))),
-            records: Records::new(Arc::clone(&shell), &folder.path),
+            records: Records::new(Arc::clone(&shell), Arc::clone(&app.asynchronous), &folder.path),
             shell,
             store: store(&operator),
+            meter: OnceLock::new(),
             operator,
             skills,
             deliveries: Deliveries::default(),
@@ -246,6 +249,20 @@ impl Workspace {
         &*self.store
     }
 
+    /// Has a meter admit calls of principals from now on. The first one stays.
+    pub fn metered_by(&self, meter: Arc<Meter>) {
+        let _ = self.meter.set(meter);
+    }
+
+    pub(crate) fn meter(&self) -> Option<&Meter> {
+        self.meter.get().map(Arc::as_ref)
+    }
+
+    /// What is recorded of calls.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
     /// Where skills are looked for.
     pub fn skills(&self) -> &SkillFolders {
         &self.skills
@@ -259,6 +276,11 @@ impl Workspace {
     /// Whose policy holds.
     pub fn operator(&self) -> &Operator {
         &self.operator
+    }
+
+    /// The same, for who keeps it.
+    pub fn operator_shared(&self) -> Arc<Operator> {
+        Arc::clone(&self.operator)
     }
 
     /// Where commands run.

@@ -412,6 +412,7 @@ impl Task {
         note_hosts(&uses, all.get(*recorded..).unwrap_or_default());
         if let TaskEnd::Ended(outcome) = end {
             note_names(&uses, outcome);
+            uses.took_processor(Duration::from_micros(outcome.processor_us));
         }
         uses
     }

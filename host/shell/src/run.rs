@@ -169,6 +169,7 @@ impl Waited {
         let outcome = self.started.judged(outcome);
         let refusals = self.refusals(request);
         note_names(&request.uses, &outcome);
+        request.uses.took_processor(Duration::from_micros(outcome.processor_us));
         let Started { tier, profile, notes, .. } = self.started;
         Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, notes }
     }

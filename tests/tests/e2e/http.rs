@@ -4,7 +4,11 @@ mod access;
 mod admission;
 mod hostile;
 mod jwt;
+#[cfg(unix)]
+mod limits;
 mod modern;
+#[cfg(unix)]
+mod observe;
 #[cfg(unix)]
 mod proxies;
 #[cfg(unix)]

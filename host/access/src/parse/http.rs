@@ -4,14 +4,14 @@ use scorpiox_document::{Entry, Problem, Section, list};
 use scorpiox_rules::{Invalid, NetworkRule, Sourced, shorten};
 use url::Url;
 
-use super::{auth, words};
+use super::{auth, observe, words};
 use crate::auth::Auth;
 use crate::http::{HttpPolicy, Tls};
 
 /// Lays the table over what holds without it.
 pub fn read_http(entry: &Entry<'_>, http: &mut HttpPolicy) -> Result<(), Problem> {
     let section = entry.section("[http]")?;
-    section.only(&["url", "hosts", "origins", "proxies", "tls", "auth"])?;
+    section.only(&["url", "hosts", "origins", "proxies", "tls", "auth", "observe"])?;
     http.source = entry.key_source();
     if let Some(entry) = section.get("url") {
         http.url = Some(Sourced::new(endpoint(&entry)?, entry.source()));
@@ -36,6 +36,9 @@ pub fn read_http(entry: &Entry<'_>, http: &mut HttpPolicy) -> Result<(), Problem
     }
     if let Some(entry) = section.get("auth") {
         http.auth = Sourced::new(auth::read(&entry)?, entry.key_source());
+    }
+    if let Some(entry) = section.get("observe") {
+        http.observe = observe::read(&entry)?;
     }
     check(&section, http)
 }

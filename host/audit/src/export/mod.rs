@@ -83,7 +83,7 @@ pub struct ExportError {
 }
 
 /// A way to a place. Sends whole lines, or fails.
-trait Sink: Send {
+pub trait Sink: Send {
     /// Makes sure that it takes lines now. Fails also where what was sent before may not have arrived; the next
     /// check begins anew then.
     fn check(&mut self) -> io::Result<()>;
@@ -172,7 +172,8 @@ impl Export {
         Self::to(folder, sink(target, &named.machine), named, tell)
     }
 
-    fn to(folder: &Path, sink: Box<dyn Sink>, named: Named, tell: Tell) -> Self {
+    /// The same, by a way that others know.
+    pub fn to(folder: &Path, sink: Box<dyn Sink>, named: Named, tell: Tell) -> Self {
         let shared = Shared { named, state: Mutex::default(), bell: Condvar::new() };
         let shared = Arc::new(shared);
         let work = Work::new(folder, sink, Arc::clone(&shared), tell);
@@ -181,7 +182,11 @@ impl Export {
 
     /// Whether a place takes lines, for a person who asks.
     pub fn check(target: &Target, named: &Named) -> Result<(), ExportError> {
-        let mut sink = sink(target, &named.machine);
+        Self::check_sink(&mut *sink(target, &named.machine), named)
+    }
+
+    /// The same, by a way that others know.
+    pub fn check_sink(sink: &mut dyn Sink, named: &Named) -> Result<(), ExportError> {
         let checked = sink.check().map_err(|error| named.failed(&error));
         sink.close();
         checked

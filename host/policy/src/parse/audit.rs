@@ -70,7 +70,11 @@ fn exports(section: &Section<'_>, audit: &mut AuditPolicy) -> Result<(), Problem
         if !path.starts_with('/') || path.contains(char::is_control) {
             return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(path)), fix));
         }
-        let is_tls = |export: &Sourced<Export>| matches!(&export.value, Export::Syslog(to) if to.is_tls);
+        let is_tls = |export: &Sourced<Export>| match &export.value {
+            Export::Syslog(to) => to.is_tls,
+            Export::Collector(url) => url.starts_with("https:"),
+            Export::File(_) | Export::Journald => false,
+        };
         if !audit.export.iter().any(is_tls) {
             let what = format!("{} is for no place of `export`", entry.label());
             return Err(entry.problem(what, "write a place that begins with tls://, or remove it"));

@@ -19,7 +19,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use scorpiox_access::{AccessPolicy, read_access, read_http, read_workspace};
+use scorpiox_access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_limits, read_workspace};
 use scorpiox_document::{Document, Entry, Problem, Section};
 use scorpiox_rules::Layer;
 
@@ -50,6 +50,7 @@ const KEYS: &[&str] = &[
     "store",
     "http",
     "access",
+    "limits",
     "workspace",
     "grant",
 ];
@@ -110,6 +111,13 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
             rules.insert(name.to_owned(), read_access(name, &entry)?);
         }
         policy.access = AccessPolicy { rules, outer: None };
+    }
+    if let Some(entry) = top.get("limits") {
+        let mut rules = BTreeMap::new();
+        for (name, entry) in entry.section("[limits]")?.entries() {
+            rules.insert(name.to_owned(), read_limits(name, &entry)?);
+        }
+        policy.limits = LimitsPolicy { rules, outer: None };
     }
     if let Some(entry) = top.get("workspace") {
         for (name, entry) in entry.section("[workspace]")?.entries() {

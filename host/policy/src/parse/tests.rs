@@ -87,7 +87,7 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     says(
         "[shel]",
         "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `min_version`, \
-         `shell`, `web`, `files`, `search`, `tools`, `plugins`, `workspaces`, `audit`, `store`, `http`, `access`, `workspace`, `grant`",
+         `shell`, `web`, `files`, `search`, `tools`, `plugins`, `workspaces`, `audit`, `store`, `http`, `access`, `limits`, `workspace`, `grant`",
     );
     profile_says(
         "network = { mode = 'off', host = [] }",
@@ -234,7 +234,7 @@ fn places_that_lines_go_to_have_their_own_lines() {
     says(
         "[audit]\nexport = [\"log.jsonl\"]",
         "line 3: `export` in [audit]: \"log.jsonl\" is not a place for lines; write an absolute path, \"journald\", \
-         \"tcp://HOST:PORT\" or \"tls://HOST:PORT\"",
+         \"tcp://HOST:PORT\", \"tls://HOST:PORT\", or the address of a collector such as \"https://HOST:4318/v1/logs\"",
     );
     says(
         "[audit]\nenabled = false\nexport = [\"journald\"]",

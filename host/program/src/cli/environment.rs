@@ -12,7 +12,7 @@ use scorpiox_paths::{Trail, account_home, others_can_change_at};
 use scorpiox_policy::MANAGED_FILE;
 use scorpiox_settings::{Locations, Settings};
 use scorpiox_state::{ChosenStore, Databases, Kept, PasswordFrom};
-use scorpiox_store::Durability;
+use scorpiox_store::{Durability, Store};
 
 use scorpiox_clients::unfilled;
 use scorpiox_server::{App, Workspace, WorkspaceOptions};
@@ -166,6 +166,13 @@ impl Environment {
         })
     }
 
+    /// What principals used, which belongs to no workspace.
+    pub(super) fn ledger(&self, operator: &Arc<Operator>) -> Arc<dyn Store> {
+        let file = state_folder(&self.own_home).join(LEDGER_FILE);
+        let (operator, databases) = (Arc::clone(operator), Arc::clone(&self.databases));
+        Arc::new(ChosenStore::new(operator, databases, file, self.durability))
+    }
+
     /// All that is kept of workspaces.
     pub(super) fn kept(&self) -> Result<Kept> {
         let operator = Operator::new(self.site());
@@ -190,6 +197,9 @@ impl Environment {
         }
     }
 }
+
+/// What is kept of what principals used. Workspaces have a hash in their names.
+const LEDGER_FILE: &str = "usage.db";
 
 /// Where what tools store is.
 fn state_folder(own_home: &Path) -> PathBuf {

@@ -19,6 +19,7 @@ mod store;
 mod token;
 mod tools;
 mod uninstall;
+mod usage;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -119,6 +120,9 @@ enum Command {
     Audit(Box<scorpiox_auditing::AuditArguments>),
     /// Show how often the tools of running servers were called, and how long the calls took
     Stats {
+        /// Show instead what each principal over HTTP used in the last days, at all servers: 1 is today, 31 the most
+        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..=31))]
+        days: Option<u64>,
         /// Print the figures as JSON
         #[arg(long)]
         json: bool,
@@ -222,7 +226,8 @@ pub fn main() -> ExitCode {
             scorpiox_auditing::run(&folder, &arguments, cli.workspace.as_deref())
         }
         Some(Command::Store { command }) => store::run(&environment, &command),
-        Some(Command::Stats { json }) => stats::run(&environment, json),
+        Some(Command::Stats { days: Some(days), json }) => usage::run(&environment, days, json),
+        Some(Command::Stats { days: None, json }) => stats::run(&environment, json),
         Some(Command::Plugin { command }) => plugin::run(&environment, command),
         Some(Command::Skills { command }) => skills::run(&environment, command),
         Some(Command::Config(arguments)) => config::run(&environment, arguments),

@@ -3,12 +3,20 @@
 use std::io::Read as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use scorpiox_access::{Auth, ObservePolicy};
 use scorpiox_http::Server;
+use scorpiox_observe::{Listener, Spans, Watched};
+use scorpiox_otlp::{Collector, Trusted};
+use scorpiox_postgres::Database;
+use scorpiox_records::{Watcher, machine};
+use scorpiox_server::Workspace;
 use scorpiox_stdio::streams::ring_when_told;
 use scorpiox_terminal::Shown;
+use scorpiox_usage::{Ledger, Meter};
 
 use super::environment::Environment;
 
@@ -22,7 +30,19 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     let workspace = environment.open();
     let workspaces = environment.served(&workspace)?;
     let database = environment.databases.chosen(workspace.operator())?;
-    let server = Server::start(workspaces, &environment.own_home, database, address)?;
+    let spans = spans(&workspace)?;
+    let meter = meter(environment, &workspace)?;
+    let mut watchers: Vec<Arc<dyn Watcher>> = spans.iter().map(|spans| Arc::clone(spans) as _).collect();
+    watchers.extend(meter.iter().map(|meter| Arc::clone(meter) as Arc<dyn Watcher>));
+    for (_, served) in &workspaces {
+        served.records().watched_by(watchers.clone());
+        if let Some(meter) = &meter {
+            served.metered_by(Arc::clone(meter));
+        }
+    }
+    let server = Server::start(workspaces, &environment.own_home, database.clone(), address)?;
+    let server = Arc::new(server);
+    let observed = listen(&workspace, &server, database)?;
     let how = server
         .token()
         .map_or_else(String::new, |token| format!("; clients show the token in {}", token.display()));
@@ -34,7 +54,51 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     }
     let folder = environment.workspace.path.display();
     scorpiox_terminal::print(&Shown::line(&format!("serving {folder} at {}{how}", server.url())));
+    if let Some(address) = observed {
+        let told = format!("probes and figures are at http://{address}/livez, /readyz and /metrics");
+        scorpiox_terminal::print(&Shown::line(&told));
+    }
     let _ = bell.read(&mut [0]);
     server.end(FINISH_TIME);
+    if let Some(meter) = meter {
+        meter.end();
+    }
+    if let Some(spans) = spans {
+        spans.end();
+    }
     std::process::exit(0);
+}
+
+/// What sends a span for each call, where the policy names a collector.
+fn spans(workspace: &Workspace) -> Result<Option<Arc<Spans>>> {
+    let policy = workspace.operator().policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+    let ObservePolicy { traces: Some(url), ca, .. } = &policy.http.observe else { return Ok(None) };
+    let trusted = ca.as_ref().map_or(Trusted::System, |ca| Trusted::File(ca.value.clone().into()));
+    let collector = Collector::new(&url.value, trusted, workspace.app().async_runtime());
+    let spans = Spans::start(collector, &machine());
+    Ok(Some(spans.map_err(|why| anyhow::anyhow!("`traces` in [http.observe] ({}): {why}", url.source))?))
+}
+
+/// What counts who uses how much, where it is said who there is, or how much somebody may use.
+fn meter(environment: &Environment, workspace: &Workspace) -> Result<Option<Arc<Meter>>> {
+    let operator = workspace.operator_shared();
+    let policy = operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+    let is_alone = matches!(policy.http.auth.value, Auth::OwnToken | Auth::Nothing);
+    if is_alone && policy.limits.is_empty() {
+        return Ok(None);
+    }
+    let ledger = Ledger::new(environment.ledger(&operator));
+    Ok(Some(Meter::start(&policy.limits, ledger)?))
+}
+
+/// Lets the server be asked for its state, where the policy says so; at which address.
+fn listen(
+    workspace: &Workspace,
+    server: &Arc<Server>,
+    database: Option<Arc<Database>>,
+) -> Result<Option<SocketAddr>> {
+    let policy = workspace.operator().policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+    let Some(address) = &policy.http.observe.listen else { return Ok(None) };
+    let watched = Watched { server: Arc::clone(server), database };
+    Ok(Some(Listener::start(address.value, watched)?.address()))
 }

@@ -10,7 +10,7 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Table;
 use scorpiox_terminal::{Shown, columns, wrapped};
 use scorpiox_text::line::escaped;
-use scorpiox_transcript::human_duration;
+use scorpiox_transcript::{human_bytes, human_duration};
 use serde_json::{Value, json};
 
 use super::environment::Environment;
@@ -70,7 +70,20 @@ fn as_text(servers: &[Posted]) -> String {
         let rows: Vec<_> = posted.tools.iter().map(row).collect();
         text.push_str(&table.render(&rows));
         if !posted.principals.is_empty() {
-            let mut table = Table::new(["  principal", "calls", "errors", "cancelled", "refused"], &[0]);
+            let mut table = Table::new(
+                [
+                    "  principal",
+                    "calls",
+                    "errors",
+                    "cancelled",
+                    "refused",
+                    "processor",
+                    "stored",
+                    "in",
+                    "out",
+                ],
+                &[0],
+            );
             let rows: Vec<_> = posted.principals.iter().map(principal_row).collect();
             text.push_str(&table.render(&rows));
         }
@@ -90,10 +103,23 @@ fn row(figures: &ToolFigures) -> [String; 10] {
     [tool, calls, errors, cancelled, refused, p50, p90, p99, max, memory]
 }
 
-fn principal_row(figures: &PrincipalFigures) -> [String; 5] {
-    let PrincipalFigures { principal, calls, errors, cancelled, refused } = figures;
+fn principal_row(figures: &PrincipalFigures) -> [String; 9] {
+    let PrincipalFigures { principal, calls, errors, cancelled, refused, .. } = figures;
+    let processor = millis(figures.processor_ms);
+    let [stored, received, sent] =
+        [figures.stored_bytes, figures.received_bytes, figures.sent_bytes].map(human_bytes);
     let [calls, errors, cancelled, refused] = [calls, errors, cancelled, refused].map(u64::to_string);
-    [format!("  {}", escaped(principal)), calls, errors, cancelled, refused]
+    [
+        format!("  {}", escaped(principal)),
+        calls,
+        errors,
+        cancelled,
+        refused,
+        processor,
+        stored,
+        received,
+        sent,
+    ]
 }
 
 fn uptime(posted: &Posted) -> Duration {

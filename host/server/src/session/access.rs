@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use scorpiox_access::AccessDenial;
 use scorpiox_tools::Tool;
+use scorpiox_usage::{Admitted, Exceeded};
 
 use super::Session;
 
@@ -20,6 +21,17 @@ impl Session {
         let policy = self.workspace.operator().policy().ok().filter(|policy| !policy.access.is_empty())?;
         let original = self.workspace.plugins.authors_name(tool);
         policy.access.check(principal, tool, original.as_deref()).err()
+    }
+
+    /// Counts a call of its principal that is about to begin, where limits leave room for it.
+    pub(crate) fn admit(&self, tool: &str) -> Result<Admitted, Exceeded> {
+        match (self.workspace.meter().filter(|meter| meter.has_limits()), &self.principal) {
+            (Some(meter), Some(principal)) => {
+                let original = self.workspace.plugins.authors_name(tool);
+                meter.admit(principal, tool, original.as_deref())
+            }
+            _ => Ok(Admitted::default()),
+        }
     }
 
     /// Whether a tool is there for its client: switched on, and open to its principal.

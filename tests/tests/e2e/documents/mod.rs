@@ -107,6 +107,11 @@ fn sandbox() {
 }
 
 #[test]
+fn observing() {
+    runs("docs/observing.md", "");
+}
+
+#[test]
 fn team() {
     runs("docs/team.md", "");
 }
@@ -151,6 +156,7 @@ fn every_document_is_run() {
         "deployment",
         "extending",
         "http",
+        "observing",
         "operations",
         "packaging",
         "performance",

@@ -26,7 +26,7 @@ impl Proxy {
             assert!(begun.elapsed() < PATIENCE, "{command:?} takes no connections");
             std::thread::yield_now();
         }
-        Self(HttpServer { child, address, token: token.to_owned() })
+        Self(HttpServer { child, address, token: token.to_owned(), output: None })
     }
 
     /// nginx as Debian has it, with its buffers on.
@@ -75,7 +75,7 @@ impl Drop for Proxy {
 }
 
 /// A port that is free now.
-fn free() -> SocketAddr {
+pub(super) fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
 }
 

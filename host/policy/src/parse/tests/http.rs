@@ -13,6 +13,11 @@ const JWT: &str = "[http]\nurl = \"https://mcp.example.com/mcp\"\nhosts = [\"mcp
                    jwks_url = \"https://login.example.com/certs\"\nalgorithms = [\"ES256\"]\nclock_skew = 5\nscopes = [\"mcp\"]\n\
                    groups_claim = \"groups\"\n";
 
+const LIMITS: &str = "[http.observe]\nlisten = \"127.0.0.1:9464\"\ntraces = \"https://c.example.com:4318/v1/traces\"\n\
+                      ca = \"/etc/ca.pem\"\n[limits.a]\nprincipals = [\"ci-*\"]\ngroups = [\"dev\"]\nscopes = [\"run\"]\ntools = [\"Bash\", \"weather.*\"]\n\
+                      in_flight = 4\ncalls_per_minute = 60\ncalls_per_day = 1000\nprocessor_seconds_per_day = 3600\n\
+                      stored_per_day = \"100MiB\"\n[limits.b]\nin_flight = 8\n";
+
 fn tokens() -> String {
     format!(
         "[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{HASH}\"\nscopes = [\"run\"]\n\
@@ -47,7 +52,7 @@ fn an_issuer_is_read() {
 
 #[test]
 fn what_is_shown_reads_as_the_same_again() {
-    for text in [JWT.to_owned(), tokens(), "[http.auth]\nkind = \"none\"\n".to_owned()] {
+    for text in [JWT.to_owned(), tokens(), LIMITS.to_owned(), "[http.auth]\nkind = \"none\"\n".to_owned()] {
         let policy = read(&text);
         let shown = render(&policy);
         let again = parse(&shown).unwrap_or_else(|problem| panic!("{problem}\n{shown}"));
@@ -65,8 +70,31 @@ fn what_is_shown_reads_as_the_same_again() {
 #[test]
 fn mistakes_are_told_with_what_to_write() {
     says(
+        "[limits.a]\nprincipals = [\"ann\"]",
+        "line 2: [limits.a] bounds nothing; write one of in_flight, calls_per_minute, calls_per_day, processor_seconds_per_day, \
+         stored_per_day",
+    );
+    says(
+        "[limits.a]\nin_flight = 0",
+        "line 3: `in_flight` in [limits.a] is 0; write a number from 1 to 1000000",
+    );
+    says(
+        "[http.observe]\nlisten = \"9464\"",
+        "line 3: `listen` in [http.observe] is \"9464\"; write an IP address and a port, such as \"127.0.0.1:9464\"",
+    );
+    says(
+        "[http.observe]\ntraces = \"collector:4318\"",
+        "line 3: `traces` in [http.observe] is \"collector:4318\", which is no address of a collector; write where it takes \
+         traces, such as \"https://collector.example.com:4318/v1/traces\"",
+    );
+    says(
+        "[http.observe]\nlisten = \"127.0.0.1:1\"\nca = \"/etc/ca.pem\"",
+        "line 4: `ca` in [http.observe] is for a collector that shows a certificate, and there is none; write `traces` with an \
+         address that begins with https://",
+    );
+    says(
         "[http]\nport = 1",
-        "line 3: unknown key `port` in [http]; known keys are `url`, `hosts`, `origins`, `proxies`, `tls`, `auth`",
+        "line 3: unknown key `port` in [http]; known keys are `url`, `hosts`, `origins`, `proxies`, `tls`, `auth`, `observe`",
     );
     says(
         "[http.auth]\nissuer = \"x\"",
@@ -160,6 +188,10 @@ fn who_is_let_in_is_decided_for_all_and_tools_have_to_be_open_in_both_files() {
     }
     let kept = meet("[access.a]\nallow = [\"Bash\"]\n", "[web]\nenabled = true\n");
     assert!(kept.access.check(&ann, "ReadDocs", None).is_err());
+    // Bounds of both files hold.
+    let bounds = meet("[limits.a]\nin_flight = 1\n", "[limits.a]\nin_flight = 9\n");
+    let most: Vec<_> = bounds.limits.all().map(|(_, rule)| rule.in_flight.as_ref().unwrap().value).collect();
+    assert_eq!(most, [1, 9]);
     let folders = meet("[workspace.web]\npath = \"/srv/web\"\n", "[workspace.own]\npath = \"/home/me\"\n");
     assert_eq!(folders.served.keys().collect::<Vec<_>>(), ["web"]);
 }

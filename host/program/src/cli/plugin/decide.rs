@@ -311,7 +311,7 @@ pub(super) struct Recorder {
 impl Recorder {
     pub(super) fn new(environment: &Environment) -> Self {
         let shell = Arc::new(Shell::new(Arc::new(Operator::new(environment.site()))));
-        Self { records: Records::new(Arc::clone(&shell), &environment.workspace.path), shell }
+        Self { records: Records::new(Arc::clone(&shell), Arc::default(), &environment.workspace.path), shell }
     }
 
     /// Whether a line could be written, where each is wanted.

@@ -129,7 +129,7 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     let mut notes = unknown_tools(environment, policy);
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
-    let of_access = scorpiox_access::notes(&policy.http, &policy.access, &policy.served);
+    let of_access = scorpiox_access::notes(&policy.http, &policy.access, &policy.limits, &policy.served);
     notes.extend(of_access.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
     let checked = shell.check_profile(DEFAULT_PROFILE);
     notes.extend(checked.err().map(|error| match &*error {
@@ -139,7 +139,7 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     notes
 }
 
-/// Names and globs of `[tools]` and `[access]` that mean no tool.
+/// Names and globs of `[tools]`, `[access]` and `[limits]` that mean no tool.
 fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let tools = environment.registry.names();
     let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
@@ -158,6 +158,9 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
         let listed = rule.deny.iter().chain(rule.allow.iter().flatten());
         listed.map(move |rule| (format!("access.{name}"), rule))
     });
+    let of_limits = policy.limits.rules.iter().flat_map(|(name, rule)| {
+        rule.tools.iter().flatten().map(move |rule| (format!("limits.{name}"), rule))
+    });
     let note = |(table, rule): (String, &Sourced<NamePattern>)| {
         let name = rule.value.to_string();
         let near = nearest(name.trim_end_matches('*'), tools.iter().copied()).map(str::to_owned);
@@ -166,7 +169,7 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
         let after = format!(", and no tool has such a name{near}");
         Note::at(format!("[{table}] names {name}"), rule.source, after)
     };
-    rules.chain(of_access).filter(|(_, rule)| is_unknown(&rule.value)).map(note).collect()
+    rules.chain(of_access).chain(of_limits).filter(|(_, rule)| is_unknown(&rule.value)).map(note).collect()
 }
 
 /// How tools of a plugin are written that was perhaps meant: `weather.*` for `weather_*`.

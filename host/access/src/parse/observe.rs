@@ -1,0 +1,46 @@
+//! `[http.observe]`.
+
+use std::net::SocketAddr;
+
+use scorpiox_document::{Entry, Problem};
+use scorpiox_rules::{Sourced, collector, shorten};
+
+use super::words;
+use crate::http::ObservePolicy;
+
+/// Reads the table.
+pub(super) fn read(entry: &Entry<'_>) -> Result<ObservePolicy, Problem> {
+    let section = entry.section("[http.observe]")?;
+    section.only(&["listen", "traces", "ca"])?;
+    let listen = section.get("listen").map(|entry| Ok(Sourced::new(address(&entry)?, entry.source())));
+    let traces = section.get("traces").map(|entry| Ok(Sourced::new(taker(&entry)?, entry.source())));
+    let ca = section.get("ca").map(|entry| {
+        let path = words::path(&entry, "/etc/scorpiox/ca.pem")?;
+        Ok((Sourced::new(path, entry.source()), entry))
+    });
+    let (listen, traces, ca) = (listen.transpose()?, traces.transpose()?, ca.transpose()?);
+    if let Some((_, entry)) = &ca
+        && !traces.as_ref().is_some_and(|traces| traces.value.starts_with("https:"))
+    {
+        let what =
+            format!("{} is for a collector that shows a certificate, and there is none", entry.label());
+        return Err(entry.problem(what, "write `traces` with an address that begins with https://"));
+    }
+    Ok(ObservePolicy { source: Some(entry.key_source()), listen, traces, ca: ca.map(|(ca, _)| ca) })
+}
+
+/// Where a collector takes traces.
+fn taker(entry: &Entry<'_>) -> Result<String, Problem> {
+    let fix = "write where it takes traces, such as \"https://collector.example.com:4318/v1/traces\"";
+    let text = entry.text(fix)?;
+    collector(text).ok_or_else(|| {
+        let what = format!("{} is \"{}\", which is no address of a collector", entry.label(), shorten(text));
+        entry.problem(what, fix)
+    })
+}
+
+fn address(entry: &Entry<'_>) -> Result<SocketAddr, Problem> {
+    let fix = "write an IP address and a port, such as \"127.0.0.1:9464\"";
+    let text = entry.text(fix)?;
+    text.parse().map_err(|_| entry.problem(format!("{} is \"{}\"", entry.label(), shorten(text)), fix))
+}

@@ -1,0 +1,145 @@
+//! Three paths on an address of their own.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{self, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use scorpiox_executor::threads;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+
+use crate::ready::Readiness;
+use crate::{Watched, metrics};
+
+/// Most connections at once.
+const MAX_CONNECTIONS: usize = 64;
+/// How long a connection may be without a request: a scraper comes again within a minute.
+const IDLE_TIME: Duration = Duration::from_secs(90);
+/// How long a connection may last.
+const LONGEST: Duration = Duration::from_hours(1);
+/// After an error of the system, such as too many open files, the next connection is waited for.
+const ERROR_TIME: Duration = Duration::from_millis(50);
+/// What Prometheus 2.5 and newer ask for, and everything newer understands.
+const OPEN_METRICS: HeaderValue =
+    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// Answers those who watch a server, until the process ends.
+pub struct Listener {
+    address: SocketAddr,
+}
+
+impl Listener {
+    /// Listens, with a thread of its own: it answers also when all others have too much to do.
+    ///
+    /// # Errors
+    ///
+    /// An address that is taken, or not this machine's.
+    pub fn start(address: SocketAddr, watched: Watched) -> io::Result<Self> {
+        let listener = std::net::TcpListener::bind(address).map_err(|error| {
+            io::Error::new(error.kind(), format!("[http.observe]: {address} cannot be listened on: {error}"))
+        })?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let listener = {
+            let _guard = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        let shared = Arc::new(Shared { readiness: Readiness::new(&watched), watched });
+        threads::start("observe", move || serve(&runtime, &listener, &shared))?;
+        Ok(Self { address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+struct Shared {
+    watched: Watched,
+    readiness: Arc<Readiness>,
+}
+
+fn serve(runtime: &Runtime, listener: &TcpListener, shared: &Arc<Shared>) {
+    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    runtime.block_on(async {
+        loop {
+            // It is never closed.
+            let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+            match listener.accept().await {
+                Ok((stream, _)) => drop(tokio::spawn(converse(stream, Arc::clone(shared), permit))),
+                Err(error) => {
+                    tracing::warn!("a connection of [http.observe] was not taken: {error}");
+                    sleep(ERROR_TIME).await;
+                }
+            }
+        }
+    });
+}
+
+async fn converse(stream: TcpStream, shared: Arc<Shared>, _counts: OwnedSemaphorePermit) {
+    let service = service_fn(|request| {
+        let shared = Arc::clone(&shared);
+        async move { Ok::<_, Infallible>(answer(&request, &shared).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE_TIME)
+        .serve_connection(TokioIo::new(stream), service);
+    // How it ends is the business of who watches.
+    let _ = timeout(LONGEST, connection).await;
+}
+
+async fn answer<B>(request: &Request<B>, shared: &Shared) -> Response<Full<Bytes>> {
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        return said(StatusCode::METHOD_NOT_ALLOWED, "only GET\n");
+    }
+    match request.uri().path() {
+        "/livez" => said(StatusCode::OK, "alive\n"),
+        "/readyz" if shared.watched.server.is_ending() => not_ready(),
+        "/readyz" => {
+            if shared.readiness.is_ready().await {
+                said(StatusCode::OK, "ready\n")
+            } else {
+                not_ready()
+            }
+        }
+        "/metrics" => match metrics::text(&shared.watched, shared.readiness.last()) {
+            Ok(text) => with(StatusCode::OK, OPEN_METRICS, text),
+            Err(error) => {
+                tracing::error!("the figures cannot be written: {error}");
+                said(StatusCode::INTERNAL_SERVER_ERROR, "the figures cannot be written\n")
+            }
+        },
+        _ => said(StatusCode::NOT_FOUND, "here are /livez, /readyz and /metrics\n"),
+    }
+}
+
+fn not_ready() -> Response<Full<Bytes>> {
+    said(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
+}
+
+fn said(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    with(status, TEXT, text.to_owned())
+}
+
+fn with(status: StatusCode, kind: HeaderValue, text: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

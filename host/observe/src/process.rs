@@ -1,0 +1,49 @@
+//! Figures of the process, by the names that Prometheus' own libraries give them.
+
+use std::fmt;
+
+use prometheus_client::encoding::DescriptorEncoder;
+
+use crate::metrics::{counter, gauge};
+
+/// Where Linux says what a process has.
+#[cfg(target_os = "linux")]
+const SELF: &str = "/proc/self";
+
+/// What the system tells.
+pub(crate) fn encode(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        #[allow(clippy::cast_precision_loss)] // whole seconds, for people
+        let seconds = time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
+        counter(encoder, "process_cpu_seconds", "Processor time of this process", &seconds)?;
+    }
+    #[cfg(target_os = "linux")]
+    linux(encoder)?;
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn linux(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    use rustix::process::{Resource, getrlimit};
+    let status = std::fs::read_to_string(format!("{SELF}/status")).unwrap_or_default();
+    let number = |name: &str| -> Option<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_ascii_whitespace().next()?.parse().ok()
+    };
+    if let Some(kib) = number("VmRSS:") {
+        gauge(encoder, "process_resident_memory_bytes", "Memory that is resident", &(kib * 1024))?;
+    }
+    if let Some(threads) = number("Threads:") {
+        gauge(encoder, "process_threads", "Threads", &threads)?;
+    }
+    if let Ok(open) = std::fs::read_dir(format!("{SELF}/fd")) {
+        gauge(encoder, "process_open_fds", "Open files, sockets and pipes", &(open.count() as u64))?;
+    }
+    if let Some(most) = getrlimit(Resource::Nofile).current {
+        gauge(encoder, "process_max_fds", "Most files, sockets and pipes that may be open", &most)?;
+    }
+    Ok(())
+}

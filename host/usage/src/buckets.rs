@@ -1,0 +1,86 @@
+//! Calls within the last minute.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// Within which calls are counted.
+const MINUTE: Duration = Duration::from_mins(1);
+/// Most of them that are remembered before those are forgotten that are full.
+const MOST: usize = 4096;
+
+/// A bucket for each who calls: a call takes one from it, and it fills again within a minute. So nobody gets twice as
+/// many at the turn of a minute.
+#[derive(Debug, Default)]
+pub(crate) struct Buckets(HashMap<String, Bucket>);
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    /// What is in it, and since when.
+    level: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn level(&self, most: u32, now: Instant) -> f64 {
+        let most = f64::from(most);
+        let filled = now.saturating_duration_since(self.at).as_secs_f64() / MINUTE.as_secs_f64() * most;
+        (self.level + filled).min(most)
+    }
+}
+
+impl Buckets {
+    /// Whether there is one left for somebody, of whom `most` calls a minute are taken; else when there is one.
+    pub(crate) fn has_one(&self, who: &str, most: u32, now: Instant) -> Result<(), Duration> {
+        let level = self.0.get(who).map_or(f64::from(most), |bucket| bucket.level(most, now));
+        if level >= 1.0 {
+            return Ok(());
+        }
+        Err(Duration::from_secs_f64((1.0 - level) / f64::from(most) * MINUTE.as_secs_f64()))
+    }
+
+    /// Takes one.
+    pub(crate) fn take(&mut self, who: &str, most: u32, now: Instant) {
+        let level = self.0.get(who).map_or(f64::from(most), |bucket| bucket.level(most, now));
+        if self.0.len() >= MOST {
+            self.0.retain(|_, bucket| bucket.level(most, now) < f64::from(most));
+        }
+        self.0.insert(who.to_owned(), Bucket { level: level - 1.0, at: now });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_fills_within_a_minute_and_is_each_ones_own() {
+        let (mut buckets, begin) = (Buckets::default(), Instant::now());
+        for _ in 0..3 {
+            buckets.has_one("ann", 3, begin).unwrap();
+            buckets.take("ann", 3, begin);
+        }
+        let wait = buckets.has_one("ann", 3, begin).unwrap_err();
+        assert!((wait.as_secs_f64() - 20.0).abs() < 0.01, "{wait:?}");
+        buckets.has_one("bob", 3, begin).unwrap();
+        let later = begin + Duration::from_secs(20);
+        buckets.has_one("ann", 3, later).unwrap();
+        buckets.take("ann", 3, later);
+        assert!(buckets.has_one("ann", 3, later).is_err());
+        // Never more than a minute's, however long it was not used.
+        let much_later = begin + Duration::from_hours(1);
+        for _ in 0..3 {
+            buckets.has_one("ann", 3, much_later).unwrap();
+            buckets.take("ann", 3, much_later);
+        }
+        assert!(buckets.has_one("ann", 3, much_later).is_err());
+    }
+
+    #[test]
+    fn those_that_are_full_are_forgotten() {
+        let (mut buckets, begin) = (Buckets::default(), Instant::now());
+        for number in 0..=MOST {
+            buckets.take(&number.to_string(), 60, begin + Duration::from_secs(number as u64));
+        }
+        assert!(buckets.0.len() < 100, "{}", buckets.0.len());
+    }
+}

@@ -1,0 +1,342 @@
+//! Whether a call may begin, and what it was counted for when it ended.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use scorpiox_access::{LimitRule, LimitsPolicy, Principal};
+use scorpiox_audit::Outcome;
+use scorpiox_executor::threads;
+use scorpiox_records::{Ended, Kind, Watcher};
+use scorpiox_rules::{Source, shorten};
+
+use crate::buckets::Buckets;
+use crate::day::Day;
+use crate::ledger::Ledger;
+use crate::used::Used;
+
+/// How often what is used is written, and what others use is read.
+const EVERY: Duration = Duration::from_secs(10);
+/// How long the end of a server waits until all is written.
+const END_TIME: Duration = Duration::from_secs(2);
+/// When to try again where a call has to end first, which nobody can foresee.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Counts, and admits.
+pub struct Meter {
+    rules: Vec<Limit>,
+    ledger: Ledger,
+    reads: bool,
+    end: Mutex<Ending>,
+    bell: Condvar,
+}
+
+#[derive(Default)]
+struct Ending {
+    is_asked: bool,
+    is_over: bool,
+}
+
+/// How many each has who has some.
+type Counts = Arc<Mutex<HashMap<String, u32>>>;
+
+/// A rule, and what it counts.
+struct Limit {
+    name: String,
+    rule: LimitRule,
+    minute: Mutex<Buckets>,
+    in_flight: Counts,
+}
+
+/// Why a call may not begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exceeded {
+    /// A sentence that names the rule.
+    pub why: String,
+    /// Which rule.
+    pub decided_by: Source,
+    /// When to try again.
+    pub retry_after: Duration,
+}
+
+/// A call that may begin: it is in flight until this is dropped.
+#[derive(Default)]
+pub struct Admitted(Vec<InFlight>);
+
+struct InFlight {
+    of: Counts,
+    who: String,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let mut of = self.of.lock();
+        let Some(count) = of.get_mut(&self.who) else { return };
+        *count -= 1;
+        if *count == 0 {
+            of.remove(&self.who);
+        }
+    }
+}
+
+impl Meter {
+    /// With these bounds. Writes to the ledger from now on, by a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// The thread cannot be started.
+    pub fn start(policy: &LimitsPolicy, ledger: Ledger) -> std::io::Result<Arc<Self>> {
+        let limit = |(name, rule): (&str, &LimitRule)| Limit {
+            name: name.to_owned(),
+            rule: rule.clone(),
+            minute: Mutex::default(),
+            in_flight: Arc::default(),
+        };
+        let rules: Vec<_> = policy.all().map(limit).collect();
+        let reads = rules.iter().any(|limit| limit.rule.has_days());
+        let meter = Arc::new(Self { rules, ledger, reads, end: Mutex::default(), bell: Condvar::new() });
+        let settling = Arc::clone(&meter);
+        threads::start_small("usage", move || settling.settle())?;
+        Ok(meter)
+    }
+
+    /// Whether anything is bounded.
+    pub fn has_limits(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    /// Counts a call that is about to begin, of a tool that its author may call otherwise, if all rules leave room for it.
+    ///
+    /// # Errors
+    ///
+    /// The first one that does not. Nothing is counted then.
+    pub fn admit(
+        &self,
+        principal: &Principal,
+        tool: &str,
+        original: Option<&str>,
+    ) -> Result<Admitted, Exceeded> {
+        let is_for = |limit: &&Limit| {
+            let mut names = std::iter::once(tool).chain(original);
+            names.any(|name| limit.rule.is_for(principal, name))
+        };
+        let limits: Vec<_> = self.rules.iter().filter(is_for).collect();
+        if limits.is_empty() {
+            return Ok(Admitted::default());
+        }
+        let (who, now) = (principal.key(), Instant::now());
+        for limit in &limits {
+            limit
+                .check(&who, now, &self.ledger)
+                .map_err(|(what, wait)| limit.exceeded(principal, &what, wait))?;
+        }
+        let mut admitted = Admitted::default();
+        for limit in &limits {
+            // Between a look and this another call may have begun, which is looked at once more.
+            if let Some(most) = &limit.rule.in_flight {
+                let mut of = limit.in_flight.lock();
+                let count = of.entry(who.clone()).or_default();
+                if *count >= most.value {
+                    return Err(limit.exceeded(principal, &at_once(most.value), SOON));
+                }
+                *count += 1;
+                admitted.0.push(InFlight { of: Arc::clone(&limit.in_flight), who: who.clone() });
+            }
+        }
+        for limit in limits {
+            if let Some(most) = &limit.rule.calls_per_minute {
+                limit.minute.lock().take(&who, most.value, now);
+            }
+        }
+        Ok(admitted)
+    }
+
+    fn settle(&self) {
+        // What was used today before this server began.
+        self.settle_once();
+        loop {
+            let is_over = {
+                let mut end = self.end.lock();
+                self.bell.wait_while_for(&mut end, |end| !end.is_asked, EVERY);
+                end.is_asked
+            };
+            self.settle_once();
+            if is_over {
+                self.end.lock().is_over = true;
+                self.bell.notify_all();
+                return;
+            }
+        }
+    }
+
+    fn settle_once(&self) {
+        if let Err(error) = self.ledger.settle(self.reads) {
+            tracing::warn!("what was used is not written yet: {error}");
+        }
+    }
+
+    /// Writes what is left, for a bounded time.
+    pub fn end(&self) {
+        let mut end = self.end.lock();
+        end.is_asked = true;
+        self.bell.notify_all();
+        if self.bell.wait_while_for(&mut end, |end| !end.is_over, END_TIME).timed_out() {
+            tracing::warn!("what was used in the last seconds could not be written");
+        }
+    }
+}
+
+fn at_once(most: u32) -> String {
+    format!("has {most} calls in flight")
+}
+
+impl Limit {
+    /// What was reached, and when to try again.
+    fn check(&self, who: &str, now: Instant, ledger: &Ledger) -> Result<(), (String, Duration)> {
+        let rule = &self.rule;
+        if let Some(most) = &rule.in_flight
+            && self.in_flight.lock().get(who).is_some_and(|count| *count >= most.value)
+        {
+            return Err((at_once(most.value), SOON));
+        }
+        if let Some(most) = &rule.calls_per_minute {
+            let has_one = self.minute.lock().has_one(who, most.value, now);
+            has_one.map_err(|wait| (format!("made {} calls within a minute", most.value), wait))?;
+        }
+        if !rule.has_days() {
+            return Ok(());
+        }
+        let used = ledger.today(who, |tool| rule.counts(tool));
+        let reached = [
+            (&rule.calls_per_day, used.calls, "calls"),
+            (&rule.processor_seconds_per_day, used.processor().as_secs(), "s of processor time"),
+            (&rule.stored_per_day, used.stored, "bytes of storage"),
+        ];
+        for (most, used, what) in reached {
+            if let Some(most) = most
+                && used >= most.value
+            {
+                return Err((format!("used {used} {what} today"), Day::left()));
+            }
+        }
+        Ok(())
+    }
+
+    fn exceeded(&self, principal: &Principal, what: &str, wait: Duration) -> Exceeded {
+        let retry_after = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(SOON);
+        let (who, name, source) = (shorten(&principal.name), &self.name, self.rule.source);
+        let why = format!(
+            "{who} {what}, which is what [limits.{name}] ({source}) allows; try again in {} s",
+            retry_after.as_secs()
+        );
+        Exceeded { why, decided_by: source, retry_after }
+    }
+}
+
+impl Watcher for Meter {
+    fn ended(&self, ended: &Ended<'_>) {
+        let Some(principal) = ended.client.and_then(|client| client.principal.as_deref()) else { return };
+        let is_refused = matches!(ended.outcome, Outcome::Refused(_));
+        let is_call = matches!(ended.kind, Kind::Call | Kind::Unknown);
+        let used = Used {
+            calls: u64::from(is_call && !is_refused),
+            refused: u64::from(is_call && is_refused),
+            processor_us: u64::try_from(ended.cost.processor.as_micros()).unwrap_or(u64::MAX),
+            stored: ended.cost.stored,
+            ..Used::default()
+        };
+        // What others call a tool is not for the ledger.
+        let tool = if ended.kind == Kind::Call { ended.name } else { "" };
+        self.ledger.add(principal, tool, used);
+    }
+
+    fn moved(&self, principal: &str, received: u64, sent: u64) {
+        self.ledger.add(principal, "", Used { received, sent, ..Used::default() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use scorpiox_rules::Sourced;
+    use scorpiox_store::MemoryStore;
+
+    use super::*;
+
+    fn meter(change: impl FnOnce(&mut LimitRule)) -> Arc<Meter> {
+        let mut rule = LimitRule {
+            principals: None,
+            groups: None,
+            scopes: BTreeSet::new(),
+            tools: None,
+            tools_origin: Source::Builtin,
+            in_flight: None,
+            calls_per_minute: None,
+            calls_per_day: None,
+            processor_seconds_per_day: None,
+            stored_per_day: None,
+            source: Source::Builtin,
+        };
+        change(&mut rule);
+        let policy = LimitsPolicy { rules: [("all".to_owned(), rule)].into(), outer: None };
+        Meter::start(&policy, Ledger::new(Arc::new(MemoryStore::default()))).unwrap()
+    }
+
+    #[test]
+    fn calls_in_flight_are_each_ones_own_and_over_when_they_end() {
+        let meter = meter(|rule| rule.in_flight = Some(Sourced::builtin(2)));
+        let (ann, bob) = (Principal::named("ann"), Principal::named("bob"));
+        let [one, _other] = ["Bash", "ReadDocs"].map(|tool| meter.admit(&ann, tool, None).unwrap());
+        let exceeded = meter.admit(&ann, "Bash", None).err().unwrap();
+        assert_eq!(exceeded.retry_after, SOON);
+        assert!(
+            exceeded.why.starts_with("ann has 2 calls in flight, which is what [limits.all]"),
+            "{exceeded:?}"
+        );
+        assert!(meter.admit(&bob, "Bash", None).is_ok());
+        drop(one);
+        assert!(meter.admit(&ann, "Bash", None).is_ok());
+        assert_eq!(meter.rules[0].in_flight.lock().len(), 1, "who has none is forgotten");
+        meter.end();
+    }
+
+    #[test]
+    fn a_call_that_is_refused_counts_for_no_other_rule() {
+        let meter = meter(|rule| {
+            rule.in_flight = Some(Sourced::builtin(1));
+            rule.calls_per_minute = Some(Sourced::builtin(2));
+        });
+        let ann = Principal::named("ann");
+        let admitted = meter.admit(&ann, "Bash", None).unwrap();
+        for _ in 0..10 {
+            assert!(meter.admit(&ann, "Bash", None).is_err());
+        }
+        drop(admitted);
+        assert!(meter.admit(&ann, "Bash", None).is_ok(), "one of two is left");
+        let exceeded = meter.admit(&ann, "Bash", None).err().unwrap();
+        assert!(exceeded.why.contains("made 2 calls within a minute"), "{exceeded:?}");
+        assert!((25..=30).contains(&exceeded.retry_after.as_secs()), "{exceeded:?}");
+        meter.end();
+    }
+
+    #[test]
+    fn days_are_bounded_by_what_all_servers_counted() {
+        let meter = meter(|rule| {
+            rule.processor_seconds_per_day = Some(Sourced::builtin(10));
+            rule.stored_per_day = Some(Sourced::builtin(1000));
+        });
+        let (ann, bob) = (Principal::named("ann"), Principal::named("bob"));
+        meter.ledger.add("ann", "Bash", Used { processor_us: 9_999_999, stored: 999, ..Used::default() });
+        assert!(meter.admit(&ann, "Bash", None).is_ok());
+        meter.ledger.add("ann", "Bash", Used { stored: 1, ..Used::default() });
+        let exceeded = meter.admit(&ann, "Bash", None).err().unwrap();
+        assert!(exceeded.why.contains("used 1000 bytes of storage today"), "{exceeded:?}");
+        assert!(exceeded.retry_after <= Duration::from_hours(24));
+        meter.ledger.add("bob", "Bash", Used { processor_us: 10_000_000, ..Used::default() });
+        let exceeded = meter.admit(&bob, "Bash", None).err().unwrap();
+        assert!(exceeded.why.contains("used 10 s of processor time today"), "{exceeded:?}");
+        meter.end();
+    }
+}

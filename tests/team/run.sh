@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# What concerns a team's server, against the real servers that it stands on.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+scripts/need.sh pg_ctlcluster postgresql
+scripts/need.sh nginx nginx-light
+scripts/need.sh haproxy haproxy
+tests/team/set-up.sh
+cargo test --quiet --release -p scorpiox-postgres
+cd tests
+cargo test --quiet --test e2e -- store:: http::replicas http::limits http::observe http::proxies

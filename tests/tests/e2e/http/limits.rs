@@ -1,0 +1,179 @@
+//! How much a principal may have: calls at once, within a minute, within a day, at all servers.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_tests::Program;
+use scorpiox_tests::http::{HttpServer, Response};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+const ANN: &str = "token-of-ann-0123456789";
+const BOB: &str = "token-of-bob-0123456789";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn policy(more: &str) -> String {
+    let hash =
+        |token: &str| -> String { Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect() };
+    format!(
+        "version = 1\n[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{}\"\n\
+         [http.auth.tokens.bob]\nsha256 = \"{}\"\n{more}",
+        hash(ANN),
+        hash(BOB)
+    )
+}
+
+fn call(server: &HttpServer, token: &str, tool: &str, arguments: Value) -> Response {
+    server.shown(token).modern("tools/call", json!({ "name": tool, "arguments": arguments }))
+}
+
+fn create(server: &HttpServer, token: &str, text: &str) -> Response {
+    call(server, token, "TaskManager", json!({ "action": "create", "text": text }))
+}
+
+/// How long a refused call is to wait.
+fn wait(refused: &Response) -> u64 {
+    assert_eq!(refused.status, 429, "{refused:?}");
+    let seconds = refused.header("retry-after").and_then(|text| text.parse().ok()).expect("seconds");
+    assert_eq!(refused.json()["error"]["data"]["retryAfter"], seconds);
+    seconds
+}
+
+#[test]
+fn calls_within_a_minute_are_bounded_for_each_principal() {
+    let program = Program::new();
+    let limits = "[limits.writers]\ntools = [\"TaskManager\"]\ncalls_per_minute = 3\n";
+    program.put("home/.scorpiox/policy.toml", policy(limits));
+    let mut server = program.serve_http(0);
+    for number in 0..3 {
+        assert_eq!(create(&server, ANN, &number.to_string()).status, 200);
+    }
+    let refused = create(&server, ANN, "too many");
+    assert!((1..=20).contains(&wait(&refused)), "{refused:?}");
+    let why = refused.json()["error"]["message"].as_str().expect("a sentence").to_owned();
+    assert!(
+        why.starts_with(
+            "ann made 3 calls within a minute, which is what [limits.writers] (policy.toml line "
+        ),
+        "{why}"
+    );
+    // By another name, in a session and in a batch it is the same tool.
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } } });
+    let begun = server.shown(ANN).ask(server.post(&initialize));
+    let session = begun.header("mcp-session-id").expect("a session").to_owned();
+    let params = json!({ "name": "TaskManager", "arguments": { "action": "create", "text": "x" } });
+    let in_session = server.in_session(&session, 1, "tools/call", &params);
+    wait(&server.shown(ANN).ask(in_session.clone()));
+    let message = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
+    let batch = server
+        .shown(ANN)
+        .ask(in_session.body(json!([message, { "jsonrpc": "2.0", "id": 3, "method": "ping" }]).to_string()));
+    let answers = batch.json();
+    let errors = answers.as_array().expect("answers").iter().filter(|answer| answer["error"].is_object());
+    assert_eq!(errors.count(), 1, "{answers}");
+    // Others, and other tools, are not concerned.
+    assert_eq!(call(&server, ANN, "PlanMode", json!({ "action": "status" })).status, 200);
+    assert_eq!(create(&server, BOB, "of bob").status, 200);
+    let listed = server.shown(BOB).text("TaskManager", json!({ "action": "list" }));
+    assert!(listed.contains("of bob") && !listed.contains("too many"), "{listed}");
+    server.end();
+    let audit = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
+    let lines = audit.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let refused: Vec<_> = lines.filter(|line| line["fault"] == "limit").collect();
+    assert_eq!(refused.len(), 3, "{audit}");
+    for line in refused {
+        assert_eq!((&line["principal"], &line["tool"]), (&json!("ann"), &json!("TaskManager")));
+        assert_eq!(line["uses"][0]["capability"], "limits");
+    }
+}
+
+#[test]
+fn calls_at_once_are_bounded_and_the_next_one_may_begin_when_one_ends() {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", policy("[limits.all]\nin_flight = 1\n"));
+    let server = program.serve_http(0);
+    thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            call(
+                &server,
+                ANN,
+                "Bash",
+                json!({ "command": "touch began; until test -e end; do sleep 0.05; done" }),
+            )
+            .status
+        });
+        until("the command runs", || program.workspace().join("began").exists());
+        assert_eq!(wait(&call(&server, ANN, "TaskManager", json!({ "action": "list" }))), 1);
+        assert_eq!(create(&server, BOB, "x").status, 200);
+        program.put("workspace/end", "");
+        assert_eq!(running.join().expect("an answer"), 200);
+    });
+    assert_eq!(create(&server, ANN, "x").status, 200);
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_day_is_counted_at_all_servers_and_kept_for_who_asks() {
+    let database = Postgres::start();
+    let address = database.database().replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
+    let program = Program::new();
+    let more = format!(
+        "[store]\nkind = \"postgres\"\naddress = \"{address}\"\n[limits.all]\nprincipals = [\"ann\"]\ncalls_per_day = 6\n"
+    );
+    program.put("home/.scorpiox/policy.toml", policy(&more));
+    let start = || {
+        let mut command = program.command();
+        command.env("SCORPIOX_STORE_PASSWORD", PASSWORD);
+        HttpServer::spawn(command, "127.0.0.1:0")
+    };
+    let [mut one, mut other] = [start(), start()];
+    for _ in 0..4 {
+        assert_eq!((create(&one, ANN, "x").status, create(&one, BOB, "x").status), (200, 200));
+    }
+    // The other one learns of it, though it was asked for nothing, and counts its own beside.
+    let tried = std::cell::Cell::new(0);
+    until("the day is over", || {
+        let answer = call(&other, ANN, "TaskManager", json!({ "action": "list" }));
+        tried.set(tried.get() + u64::from(answer.status == 200));
+        thread::sleep(Duration::from_millis(if answer.status == 200 && tried.get() >= 2 { 1000 } else { 0 }));
+        answer.status == 429
+    });
+    assert!(wait(&create(&other, ANN, "x")) <= 24 * 60 * 60);
+    assert_eq!(create(&other, BOB, "x").status, 200);
+    // What they counted stays when they end.
+    one.end();
+    other.end();
+    let stats = |arguments: &[&str]| {
+        let mut command: Command = program.command();
+        command.env("SCORPIOX_STORE_PASSWORD", PASSWORD).arg("stats").args(arguments);
+        let output = command.output().expect("the program runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let told: Value = serde_json::from_str(&stats(&["--days", "1", "--json"])).expect("JSON");
+    let used = told["used"].as_array().expect("rows");
+    let row = |principal: &str, tool: &str| {
+        used.iter()
+            .find(|row| row["principal"] == principal && row["tool"] == tool)
+            .unwrap_or_else(|| panic!("{told}"))
+    };
+    assert!(row("ann", "TaskManager")["calls"].as_u64() >= Some(5), "{told}");
+    assert!(
+        row("bob", "TaskManager")["stored"].as_u64() > Some(0)
+            && row("bob", "")["received"].as_u64() > Some(0),
+        "{told}"
+    );
+    let shown = stats(&["--days", "31"]);
+    assert!(shown.contains("principal") && shown.contains("bob"), "{shown}");
+}

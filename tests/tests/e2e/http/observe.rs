@@ -1,0 +1,366 @@
+//! Watching a server: probes, figures that a real Prometheus reads, spans and lines that a real collector takes.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_tests::Program;
+use scorpiox_tests::http::HttpServer;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::proxies::free;
+
+const TOKEN: &str = "token-of-the-team-0123456789";
+/// How long others may take to see what they are to see.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn policy(more: &str) -> String {
+    let hash: String = Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        "version = 1\n[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{hash}\"\n\
+         [access.most]\nallow = [\"*\"]\ndeny = [\"PlanMode\"]\n{more}"
+    )
+}
+
+fn served(more: &str) -> (Program, HttpServer) {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", policy(more));
+    let mut server = program.serve_http(0);
+    TOKEN.clone_into(&mut server.token);
+    (program, server)
+}
+
+/// What is at a path: the status and the body, and how long that took.
+fn get(address: SocketAddr, path: &str) -> (u16, String, Duration) {
+    asked(address, "GET", path)
+}
+
+fn asked(address: SocketAddr, method: &str, path: &str) -> (u16, String, Duration) {
+    let begun = Instant::now();
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")
+        .expect("written");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("an answer");
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default();
+    (status, body, begun.elapsed())
+}
+
+fn call(server: &HttpServer, tool: &str, arguments: Value) -> u16 {
+    let params = json!({ "name": tool, "arguments": arguments });
+    server.shown(TOKEN).modern("tools/call", params).status
+}
+
+/// Waits until something is so.
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A program of others, ended when dropped.
+struct Other(Child);
+
+impl Other {
+    fn start(command: &mut Command) -> Self {
+        let child = command.stdin(Stdio::null()).spawn();
+        Self(child.unwrap_or_else(|error| panic!("{command:?}: {error}; install it")))
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn probes_say_yes_or_no_and_figures_are_there_for_who_asks() {
+    let (_program, mut server) = served("[http.observe]\nlisten = \"127.0.0.1:0\"\n");
+    let at = server.watched_at();
+    assert_eq!(get(at, "/livez").0, 200);
+    assert_eq!(get(at, "/readyz").1, "ready\n");
+    assert_eq!((asked(at, "POST", "/readyz").0, get(at, "/mcp").0), (405, 404));
+    assert_eq!(call(&server, "TaskManager", json!({ "action": "create", "text": "x" })), 200);
+    assert_eq!(call(&server, "PlanMode", json!({ "action": "status" })), 403);
+    assert_eq!(
+        call(&server, "Bash", json!({ "command": "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done" })),
+        200
+    );
+    let (_, figures, _) = get(at, "/metrics");
+    for line in [
+        "scorpiox_calls_total{workspace=\"default\",tool=\"TaskManager\",outcome=\"ok\"} 1",
+        "scorpiox_call_duration_seconds_count{workspace=\"default\",tool=\"TaskManager\"} 1",
+        "scorpiox_principal_calls_total{workspace=\"default\",principal=\"ann\",outcome=\"refused\"} 1",
+        "scorpiox_principal_calls_total{workspace=\"default\",principal=\"ann\",outcome=\"ok\"} 2",
+        "scorpiox_http_responses_total{code=\"403\"} 1",
+        "scorpiox_ready 1",
+        "# EOF",
+    ] {
+        assert!(figures.lines().any(|found| found == line), "{line}:\n{figures}");
+    }
+    let value = |start: &str| -> f64 {
+        let line = figures.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}"));
+        line.rsplit(' ').next().and_then(|value| value.parse().ok()).expect("a number")
+    };
+    assert!(value("scorpiox_principal_processor_seconds_total{") > 0.1, "a command's time counts: {figures}");
+    assert!(
+        value("scorpiox_principal_bytes_total{workspace=\"default\",principal=\"ann\",what=\"stored\"") > 0.0
+    );
+    assert!(value("process_resident_memory_bytes") > 1e6 && value("process_open_fds") > 3.0);
+}
+
+#[test]
+fn a_server_that_is_told_to_end_is_not_ready_and_alive() {
+    let (program, mut server) = served("[http.observe]\nlisten = \"127.0.0.1:0\"\n");
+    let at = server.watched_at();
+    assert_eq!(get(at, "/readyz").0, 200);
+    thread::scope(|scope| {
+        scope.spawn(|| call(&server, "Bash", json!({ "command": "touch began; sleep 4" })));
+        until("the command runs", || program.workspace().join("began").exists().then_some(()));
+        let pid = server.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
+        until("it is not ready", || (get(at, "/readyz").0 == 503).then_some(()));
+        assert_eq!(get(at, "/livez").0, 200);
+    });
+}
+
+#[test]
+fn a_server_whose_policy_changed_is_not_ready() {
+    let (program, mut server) = served("[http.observe]\nlisten = \"127.0.0.1:0\"\n");
+    let at = server.watched_at();
+    assert_eq!(get(at, "/readyz").0, 200);
+    program.put("home/.scorpiox/policy.toml", policy("[http.observe]\nlisten = \"127.0.0.1:1\"\n"));
+    until("it is not ready", || (get(at, "/readyz").1 == "not ready\n").then_some(()));
+    assert_eq!((get(at, "/livez").0, call(&server, "TaskManager", json!({ "action": "list" }))), (200, 200));
+}
+
+#[test]
+fn a_server_whose_database_is_away_says_so_in_time() {
+    let mut database = Postgres::start();
+    let address = database.database().replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
+    let program = Program::new();
+    let more = format!(
+        "[store]\nkind = \"postgres\"\naddress = \"{address}\"\n[http.observe]\nlisten = \"127.0.0.1:0\"\n"
+    );
+    program.put("home/.scorpiox/policy.toml", policy(&more));
+    let mut command = program.command();
+    command.env("SCORPIOX_STORE_PASSWORD", PASSWORD);
+    let mut server = HttpServer::spawn(command, "127.0.0.1:0");
+    TOKEN.clone_into(&mut server.token);
+    let at = server.watched_at();
+    assert_eq!(get(at, "/readyz").0, 200);
+    assert!(get(at, "/metrics").1.contains("scorpiox_database_connections "));
+    database.kill();
+    until("it is not ready", || (get(at, "/readyz").0 == 503).then_some(()));
+    for _ in 0..20 {
+        let (status, _, took) = get(at, "/readyz");
+        assert!(status == 503 && took < Duration::from_secs(2), "{status} after {took:?}");
+        assert_eq!(get(at, "/livez").0, 200);
+    }
+    database.begin();
+    until("it is ready again", || (get(at, "/readyz").0 == 200).then_some(()));
+}
+
+#[test]
+fn prometheus_reads_all_figures() {
+    let (program, mut server) = served("[http.observe]\nlisten = \"127.0.0.1:0\"\n");
+    let (at, own) = (server.watched_at(), free());
+    for _ in 0..3 {
+        assert_eq!(call(&server, "TaskManager", json!({ "action": "list" })), 200);
+    }
+    let config = format!(
+        "global: {{ scrape_interval: 1s }}\nscrape_configs: [{{ job_name: scorpiox, static_configs: [{{ targets: ['{at}'] }}] }}]\n"
+    );
+    let config = program.put("prometheus/prometheus.yml", config);
+    let folder = config.parent().expect("a folder");
+    let log = fs::File::create(folder.join("log")).expect("a file");
+    let mut prometheus = Command::new("prometheus");
+    prometheus.arg("--config.file").arg(&config).arg("--storage.tsdb.path").arg(folder.join("data"));
+    prometheus.arg(format!("--web.listen-address={own}")).stdout(Stdio::null()).stderr(log);
+    let _prometheus = Other::start(&mut prometheus);
+    let query = |text: &str| -> Vec<Value> {
+        let Ok(_) = TcpStream::connect(own) else { return Vec::new() };
+        let (_, body, _) = get(own, &format!("/api/v1/query?query={text}"));
+        let body: Value = serde_json::from_str(body.trim()).unwrap_or_default();
+        body["data"]["result"].as_array().cloned().unwrap_or_default()
+    };
+    let calls = until("it read the calls", || query("scorpiox_calls_total%7Boutcome=%22ok%22%7D").pop());
+    assert_eq!((&calls["metric"]["tool"], &calls["value"][1]), (&json!("TaskManager"), &json!("3")));
+    // Prometheus has computed something of the histogram.
+    let p99 = "histogram_quantile(0.99,scorpiox_call_duration_seconds_bucket)";
+    let p99 = query(p99).pop().expect("a quantile");
+    let seconds: f64 = p99["value"][1].as_str().and_then(|text| text.parse().ok()).expect("a number");
+    assert!(seconds > 0.0 && seconds < 10.0, "{p99}");
+    let problems = query("scrape_samples_scraped").pop().expect("samples");
+    assert_ne!(problems["value"][1], "0");
+}
+
+/// Words in the expressions of a dashboard that could be figures.
+fn figures_of(dashboard: &Value, found: &mut std::collections::BTreeSet<String>) {
+    match dashboard {
+        Value::Array(items) => items.iter().for_each(|item| figures_of(item, found)),
+        Value::Object(members) => members.iter().for_each(|(name, member)| match (name.as_str(), member) {
+            ("expr" | "query", Value::String(text)) => {
+                let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                let is_figure = |word: &&str| word.starts_with("scorpiox_") || word.starts_with("process_");
+                found.extend(words.filter(is_figure).map(str::to_owned));
+            }
+            _ => figures_of(member, found),
+        }),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_dashboard_and_the_rules_use_only_figures_that_there_are() {
+    let database = Postgres::start();
+    let address = database.database().replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
+    let program = Program::new();
+    let more = format!(
+        "[store]\nkind = \"postgres\"\naddress = \"{address}\"\n[http.observe]\nlisten = \"127.0.0.1:0\"\n"
+    );
+    program.put("home/.scorpiox/policy.toml", policy(&more));
+    let mut command = program.command();
+    command.env("SCORPIOX_STORE_PASSWORD", PASSWORD);
+    let mut server = HttpServer::spawn(command, "127.0.0.1:0");
+    TOKEN.clone_into(&mut server.token);
+    let at = server.watched_at();
+    assert_eq!((get(at, "/readyz").0, call(&server, "TaskManager", json!({ "action": "list" }))), (200, 200));
+    let (_, figures, _) = get(at, "/metrics");
+    let names: std::collections::BTreeSet<_> = figures
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split(['{', ' ']).next())
+        .collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = fs::read_to_string(root.join("deploy/grafana/scorpiox-code.json")).expect("a dashboard");
+    let mut used = std::collections::BTreeSet::new();
+    figures_of(&serde_json::from_str(&text).expect("JSON"), &mut used);
+    assert!(used.len() > 12, "{used:?}");
+    // What the document says there is, and what it has rules about.
+    let page = fs::read_to_string(root.join("docs/observing.md")).expect("a document");
+    let words = page.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let of_page: std::collections::BTreeSet<_> =
+        words.filter(|word| word.starts_with("scorpiox_") || word.starts_with("process_")).collect();
+    let is_there = |name: &str| names.contains(name) || names.contains(format!("{name}_bucket").as_str());
+    for name in used.iter().map(String::as_str).chain(of_page.iter().copied()) {
+        assert!(is_there(name), "{name} is no figure: {names:?}");
+    }
+    for name in names {
+        let told =
+            ["_bucket", "_count", "_sum"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+        assert!(of_page.contains(told), "{name} is not in the document");
+    }
+}
+
+/// OpenTelemetry's collector as others made it, which prints what it takes.
+struct Collector {
+    _process: Other,
+    address: SocketAddr,
+    log: PathBuf,
+}
+
+impl Collector {
+    fn start(folder: &Path, kind: &str) -> Self {
+        let (address, log) = (free(), folder.join(format!("{kind}.log")));
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/team/rotel/rotel-agent");
+        let mut command = Command::new(&program);
+        command.args(["start", "--exporter", "blackhole", "--disable-batching", "--debug-log", kind]);
+        command.args(["--debug-log-verbosity", "detailed", "--otlp-grpc-endpoint", &free().to_string()]);
+        command.args(["--otlp-http-endpoint", &address.to_string()]);
+        let output = fs::File::create(&log).expect("a file");
+        command.stderr(output.try_clone().expect("a file")).stdout(output);
+        let process = Other::start(&mut command);
+        until("the collector listens", || TcpStream::connect(address).ok());
+        Self { _process: process, address, log }
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(&self.log).expect("a log")
+    }
+}
+
+#[test]
+fn a_collector_has_each_line_of_the_audit_and_a_span_for_each_call() {
+    let program = Program::new();
+    let folder = program.put("collector/here", "").parent().expect("a folder").to_owned();
+    let (logs, traces) = (Collector::start(&folder, "logs"), Collector::start(&folder, "traces"));
+    let more = format!(
+        "[http.observe]\ntraces = \"http://{}/v1/traces\"\n[audit]\nrequired = true\nexport = [\"http://{}/v1/logs\"]\n",
+        traces.address, logs.address
+    );
+    program.put("home/.scorpiox/policy.toml", policy(&more));
+    let mut server = program.serve_http(0);
+    TOKEN.clone_into(&mut server.token);
+    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    let params = json!({ "name": "Bash", "arguments": { "command": "echo secret-of-the-caller" } });
+    // By a header, in a session, too; in `_meta`, which counts before a header; and one that nobody began before.
+    let with_header = server.modern("tools/call", params.clone()).with("traceparent", &parent);
+    assert_eq!(server.shown(TOKEN).ask(with_header).status, 200);
+    let mut by_meta = params.clone();
+    by_meta["_meta"] = json!({ "traceparent": parent.replace("4bf9", "aaaa") });
+    assert_eq!(server.shown(TOKEN).modern("tools/call", by_meta).status, 200);
+    assert_eq!(call(&server, "PlanMode", json!({})), 403);
+    server.end();
+    let audit = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
+    let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let ids: Vec<_> = lines.iter().map(|line| line["trace_id"].as_str().unwrap_or_default()).collect();
+    assert_eq!(ids[..2], [TRACE.to_owned(), TRACE.replace("4bf9", "aaaa")], "{audit}");
+    let said = logs.said();
+    for line in audit.lines() {
+        assert!(said.contains(line), "{line}\nis not in\n{said}");
+    }
+    assert!(said.contains("gen_ai.tool.name") && said.contains(TRACE), "{said}");
+    let said = traces.said();
+    assert!(
+        said.contains("tools/call Bash") && said.contains(TRACE) && said.contains("00f067aa0ba902b7"),
+        "{said}"
+    );
+    assert!(said.contains("shell") && said.contains("scorpiox.rule"), "what it used is in events: {said}");
+    assert!(!said.contains("secret-of-the-caller"), "no argument is told: {said}");
+}
+
+#[test]
+fn a_collector_that_is_away_costs_no_call_and_a_required_one_refuses_them() {
+    let program = Program::new();
+    let folder = program.put("collector/here", "").parent().expect("a folder").to_owned();
+    let collector = Collector::start(&folder, "logs");
+    let away = free();
+    let more = format!(
+        "[http.observe]\ntraces = \"http://{away}/v1/traces\"\n[audit]\nexport = [\"http://{away}/v1/logs\"]\n"
+    );
+    program.put("home/.scorpiox/policy.toml", policy(&more));
+    let mut server = program.serve_http(0);
+    TOKEN.clone_into(&mut server.token);
+    let begun = Instant::now();
+    for _ in 0..20 {
+        assert_eq!(call(&server, "TaskManager", json!({ "action": "list" })), 200);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    // Where each call needs its line, none runs while nobody takes it; and the error says where.
+    server.end();
+    let required = more.replace("[audit]\n", "[audit]\nrequired = true\n");
+    program.put("home/.scorpiox/policy.toml", policy(&required));
+    let mut server = program.serve_http(0);
+    TOKEN.clone_into(&mut server.token);
+    let refused = server.shown(TOKEN).text("TaskManager", json!({ "action": "list" }));
+    assert!(refused.contains(&format!("the export to http://{away}/v1/logs")), "{refused}");
+    server.end();
+    drop(collector);
+}
