@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 scripts/need.sh prometheus prometheus
+scripts/need.sh faketime faketime
 collector=target/team/rotel
 if [ ! -x "$collector/rotel-agent" ]; then
     rm -rf target/team/wheel "$collector"

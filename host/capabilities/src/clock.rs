@@ -24,16 +24,19 @@ mod wit {
     pub use scorpiox::tool::clock::*;
 }
 
-/// Nothing: all clocks of this machine are the same.
+/// The clock that all go by who share the workspace.
 #[derive(Debug)]
-pub struct ClockCtx;
+pub struct ClockCtx {
+    /// How many milliseconds it is ahead of this machine's.
+    ahead: i64,
+}
 
 impl Provided for ClockCtx {
     const NAME: &'static str = "clock";
     const MAY: &'static str = "read the time of day";
 
-    fn new(_: &Setup, _: &Grantee<'_>) -> Self {
-        Self
+    fn new(setup: &Setup, _: &Grantee<'_>) -> Self {
+        Self { ahead: setup.store.clock_ahead() }
     }
 
     fn add_to_linker<T: HasCtx<Self>>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
@@ -43,6 +46,6 @@ impl Provided for ClockCtx {
 
 impl Host for View<'_, ClockCtx> {
     fn now(&mut self) -> wasmtime::Result<u64> {
-        Ok(now_millis())
+        Ok(now_millis().saturating_add_signed(self.ctx.ahead))
     }
 }

@@ -3,6 +3,7 @@
 //! Invariants: nothing is started before it is needed; a call that is told to stop stays told. What runs, and
 //! what it means that it cannot be started, is the business of those who ask.
 
+pub mod alarm;
 #[cfg(unix)]
 mod bell;
 mod cancel;

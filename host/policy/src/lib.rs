@@ -55,8 +55,8 @@ pub use load::quoted;
 pub use managed::kept_from_others;
 pub use parse::Idle;
 pub use plugins::{
-    Approve, Candidate, CredentialsFrom, PluginPattern, PluginsPolicy, RegistryLogin, Required, Signed,
-    SignedFile, Signer, Updates,
+    Approve, Candidate, CredentialsFrom, PluginPattern, PluginsPolicy, RegistryLogin, Required, SecretFrom,
+    Signed, SignedFile, Signer, Updates,
 };
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;

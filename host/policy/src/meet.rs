@@ -233,6 +233,8 @@ fn plugins(own: &PluginsPolicy, by: &PluginsPolicy) -> PluginsPolicy {
         index: own.index.clone().or_else(|| by.index.clone()),
         // Nor is where somebody is sent who has to say who they are.
         registries: by.registries.clone().into_iter().chain(own.registries.clone()).collect(),
+        // Nor is where a plugin's secret is.
+        secrets: by.secrets.clone().into_iter().chain(own.secrets.clone()).collect(),
     }
 }
 

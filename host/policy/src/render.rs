@@ -7,7 +7,7 @@ use scorpiox_rules::Sourced;
 use crate::Policy;
 use crate::audit::AuditPolicy;
 use crate::files::FilesPolicy;
-use crate::plugins::{CredentialsFrom, RegistryLogin};
+use crate::plugins::{CredentialsFrom, PluginsPolicy, RegistryLogin, SecretFrom};
 use crate::profile::{Network, Profile};
 use crate::rules::Rules;
 use crate::search::EnginePolicy;
@@ -50,6 +50,7 @@ pub fn render(policy: &Policy) -> String {
     for (host, login) in &policy.plugins.registries {
         registry(&mut page, host, login);
     }
+    secrets(&mut page, &policy.plugins);
     if let Some(allow) = &policy.workspaces.allow {
         page.text.push_str("\n[workspaces]\n");
         let allow: Vec<_> = allow.iter().map(|rule| (rule.place.to_string(), rule.source)).collect();
@@ -70,6 +71,21 @@ pub fn render(policy: &Policy) -> String {
         }
     }
     page.text
+}
+
+fn secrets(page: &mut Page, plugins: &PluginsPolicy) {
+    let mut last = None;
+    for ((plugin, name), from) in &plugins.secrets {
+        if last != Some(plugin) {
+            page.header(&format!("plugins.secrets.{}", quote(plugin)), from.source);
+            last = Some(plugin);
+        }
+        let place = match &from.value {
+            SecretFrom::File(path) => format!("file = {}", quote(path)),
+            SecretFrom::Variable(variable) => format!("variable = {}", quote(variable)),
+        };
+        page.line(&format!("{} = {{ {place} }}", quote(name)), from.source);
+    }
 }
 
 fn registry(page: &mut Page, host: &str, login: &Sourced<RegistryLogin>) {

@@ -16,6 +16,7 @@
 
 mod address;
 mod changes;
+mod clock;
 mod connection;
 mod database;
 mod error;

@@ -9,6 +9,7 @@ use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::StoreError;
 
 use crate::address::Address;
+use crate::clock::Clock;
 use crate::connection::Connection;
 
 /// How long a free connection is waited for.
@@ -24,6 +25,7 @@ pub(crate) struct Pool {
     most: usize,
     state: Mutex<State>,
     freed: Condvar,
+    pub(crate) clock: Clock,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +53,7 @@ impl Pool {
             most: most.max(1),
             state: Mutex::default(),
             freed: Condvar::new(),
+            clock: Clock::default(),
         })
     }
 
@@ -126,7 +129,9 @@ impl Lease {
             self.pool.close_idle();
         }
         if self.connection.is_none() {
-            self.connection = Some(Connection::open(&self.pool.address, &self.pool.location)?);
+            let mut connection = Connection::open(&self.pool.address, &self.pool.location)?;
+            self.pool.clock.compare(&mut connection)?;
+            self.connection = Some(connection);
         }
         Ok(self)
     }

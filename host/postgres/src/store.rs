@@ -169,6 +169,10 @@ impl Store for PostgresStore {
         self.begun(mode, lease, &mut turn, Patience::None)
     }
 
+    fn clock_ahead(&self) -> i64 {
+        self.inner.database.pool.clock.ahead()
+    }
+
     fn changes(&self) -> Result<Box<dyn Changes>, StoreError> {
         Ok(Box::new(PostgresChanges::new(Arc::clone(&self.inner))?))
     }

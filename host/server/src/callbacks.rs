@@ -34,6 +34,11 @@ fn begin(store: &Arc<dyn Store>, mode: Mode) -> Result<Box<dyn Transaction>, Sto
 }
 
 impl Workspace {
+    /// The time by which timers are due.
+    fn now(&self) -> u64 {
+        now_millis().saturating_add_signed(self.store.clock_ahead())
+    }
+
     /// Fires the timers that are due; how long to sleep then.
     pub(crate) fn fire_callbacks(&self) -> Duration {
         self.fire_due().unwrap_or_else(|error| {
@@ -52,7 +57,7 @@ impl Workspace {
             let mut transaction = begin(store, Mode::ReadFirst)?;
             let next = transaction.next_timer()?;
             drop(transaction);
-            let now = now_millis();
+            let now = self.now();
             match next {
                 Some(timer) if (timer.due..timer.due + MAX_WAIT_MS).contains(&now) && !self.is_idle() => {
                     return Ok(WHILE_BUSY);
@@ -70,7 +75,7 @@ impl Workspace {
         let store = &self.store;
         let mut transaction =
             LazyTransaction::new(Arc::clone(store), Mode::Write, Cancel::default(), Arc::new(|| {}));
-        let now = now_millis();
+        let now = self.now();
         let Some(timer) = transaction.get()?.next_timer()?.filter(|timer| timer.due <= now) else {
             return Ok(());
         };

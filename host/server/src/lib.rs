@@ -9,7 +9,6 @@
 
 pub mod app;
 mod batch;
-mod callback_clock;
 mod callbacks;
 mod client;
 mod component_call;

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_audit::Uses;
 use scorpiox_executor::Cancel;
+use scorpiox_executor::alarm::Alarm;
 use scorpiox_executor::lookout::Lookout;
 use scorpiox_operator::{Operator, Site, SkillFolders, WorkspaceFolder};
 use scorpiox_policy::Refusal;
@@ -14,7 +15,6 @@ use scorpiox_settings::Settings;
 use scorpiox_store::{Message, Store};
 
 use super::app::{App, Ticked};
-use super::callback_clock::CallbackClock;
 use super::deliveries::Deliveries;
 use super::list_changed::{Offered, PerList};
 use super::session::Transport;
@@ -80,7 +80,8 @@ pub struct Workspace {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) skills: Arc<SkillFolders>,
     pub(crate) deliveries: Deliveries,
-    pub(crate) callbacks: Arc<CallbackClock>,
+    /// Fires callbacks.
+    pub(crate) callbacks: Arc<Alarm>,
     pub(crate) listing: ListingCache,
     pub(crate) records: Arc<Records>,
     meter: OnceLock<Arc<Meter>>,
@@ -124,7 +125,7 @@ impl Workspace {
             operator,
             skills,
             deliveries: Deliveries::default(),
-            callbacks: CallbackClock::new({
+            callbacks: Alarm::new({
                 let workspace = workspace.clone();
                 move || Some(Weak::upgrade(&workspace)?.fire_callbacks())
             }),

@@ -77,6 +77,11 @@ impl Store for ChosenStore {
         self.chosen()?.try_begin(mode)
     }
 
+    fn clock_ahead(&self) -> i64 {
+        // Who has not used it yet has nothing to go by.
+        self.chosen.get().map_or(0, |store| store.clock_ahead())
+    }
+
     fn changes(&self) -> Result<Box<dyn Changes>, StoreError> {
         self.chosen()?.changes()
     }

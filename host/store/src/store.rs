@@ -79,6 +79,12 @@ pub trait Store: Debug + Send + Sync {
     /// that would wait.
     fn try_begin(&self, mode: Mode) -> Result<Box<dyn Transaction>, StoreError>;
 
+    /// How many milliseconds the clock that all go by who share the workspace is ahead of this machine's: by it timers are
+    /// due. 0 where they share a clock, and where nobody has asked for the other one yet. Cheap.
+    fn clock_ahead(&self) -> i64 {
+        0
+    }
+
     /// A way to learn of commits from now on. Creates nothing.
     fn changes(&self) -> Result<Box<dyn Changes>, StoreError>;
 }

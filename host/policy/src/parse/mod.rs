@@ -7,6 +7,7 @@ mod mistakes;
 mod plugins;
 mod profile;
 mod registries;
+mod secrets;
 mod shell;
 mod store;
 mod tools;

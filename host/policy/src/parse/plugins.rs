@@ -6,7 +6,7 @@ use std::sync::Arc;
 use scorpiox_document::{Entry, Problem, Section, list};
 use scorpiox_rules::{Invalid, NamePattern, Sourced, shorten, suggest};
 
-use super::{registries, tools};
+use super::{registries, secrets, tools};
 use crate::plugins::{Approve, PluginPattern, PluginsPolicy, Required, Signer, Updates};
 
 /// Longest name of a signer, in bytes.
@@ -16,7 +16,16 @@ const MAX_INDEX_ADDRESS_BYTES: usize = 1024;
 
 /// Lays `[plugins]` over the defaults.
 pub(super) fn read(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem> {
-    section.only(&["allow", "deny", "approve", "signers", "require_signature", "index", "registries"])?;
+    section.only(&[
+        "allow",
+        "deny",
+        "approve",
+        "signers",
+        "require_signature",
+        "index",
+        "registries",
+        "secrets",
+    ])?;
     if let Some(entry) = section.get("signers") {
         signers(&entry.section(&section.child("signers"))?, plugins)?;
     }
@@ -61,6 +70,9 @@ pub(super) fn read(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result
     }
     if let Some(entry) = section.get("registries") {
         registries::read(&entry.section(&section.child("registries"))?, &mut plugins.registries)?;
+    }
+    if let Some(entry) = section.get("secrets") {
+        secrets::read(&entry.section(&section.child("secrets"))?, &mut plugins.secrets)?;
     }
     Ok(())
 }

@@ -40,9 +40,10 @@ fn collect(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<Unit>) {
         path.push(key.get_ref().clone().into_owned());
         let is_one = match path.as_slice() {
             [first, second] => {
-                ["grant", "access", "workspace"].contains(&&**first)
-                    || first == "http" && ["auth", "tls"].contains(&&**second)
+                ["grant", "access", "limits", "workspace"].contains(&&**first)
+                    || first == "http" && ["auth", "tls", "observe"].contains(&&**second)
             }
+            [first, second, _, _] => first == "plugins" && second == "secrets",
             [first, second, _] => first == "plugins" && ["signers", "registries"].contains(&&**second),
             _ => false,
         };

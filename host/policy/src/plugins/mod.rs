@@ -2,6 +2,7 @@
 
 mod pattern;
 mod registry;
+mod secret;
 mod signer;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use crate::rules::{Closed, Refusal, Rules};
 
 pub use pattern::PluginPattern;
 pub use registry::{CredentialsFrom, RegistryLogin};
+pub use secret::SecretFrom;
 use signer::NotSigned;
 pub use signer::{Signed, SignedFile, Signer, Updates};
 
@@ -32,6 +34,8 @@ pub struct PluginsPolicy {
     pub index: Option<Sourced<String>>,
     /// Who somebody is to registries, by their hosts as addresses have them.
     pub registries: BTreeMap<String, Sourced<RegistryLogin>>,
+    /// Where secrets of plugins are, by the names of both: in the place of those that a person set.
+    pub secrets: BTreeMap<(String, String), Sourced<SecretFrom>>,
 }
 
 /// That each plugin has to be signed, by one of those who were signers where that is written.
@@ -111,6 +115,7 @@ impl PluginsPolicy {
             required: Vec::new(),
             index: None,
             registries: BTreeMap::new(),
+            secrets: BTreeMap::new(),
         }
     }
 

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_executor::Cancel;
 use scorpiox_offers::{Offers, Served};
+use scorpiox_operator::Operator;
 use scorpiox_plugin::{
     Approval, Asks, Fingerprint, ImageType, Installed, Limits, Pins, PluginFolder, PluginName, Status,
 };
@@ -104,7 +105,12 @@ impl Entry {
     }
 
     /// What it has, if its files are what was approved.
-    pub(super) fn made(&self, plugins: &PluginFolder, cache: &CodeCache) -> Result<Made, String> {
+    pub(super) fn made(
+        &self,
+        plugins: &PluginFolder,
+        cache: &CodeCache,
+        operator: &Arc<Operator>,
+    ) -> Result<Made, String> {
         let mut known = self.known.lock();
         if !known.seen.as_ref().is_some_and(|(installed, _)| plugins.is_unchanged(installed)) {
             known.seen = None;
@@ -123,7 +129,7 @@ impl Entry {
             (_, Some(made)) => Ok(made.clone()),
             (None, None) => Ok(Made { tools: Vec::new(), offering: None }),
             (Some((installed, Ok(()))), None) => {
-                let made = self.make(installed, plugins, cache)?;
+                let made = self.make(installed, plugins, cache, operator)?;
                 Ok(known.made.insert(made).clone())
             }
         }
@@ -139,9 +145,15 @@ impl Entry {
         })
     }
 
-    fn make(&self, installed: &Installed, plugins: &PluginFolder, cache: &CodeCache) -> Result<Made, String> {
+    fn make(
+        &self,
+        installed: &Installed,
+        plugins: &PluginFolder,
+        cache: &CodeCache,
+        operator: &Arc<Operator>,
+    ) -> Result<Made, String> {
         let mut component = self.component(installed, cache)?;
-        let secrets = secrets::reader(installed, &self.approval.capabilities, plugins.own_home());
+        let secrets = secrets::reader(installed, &self.approval.capabilities, plugins.own_home(), operator);
         component.secrets = secrets.map_err(|error| error.to_string())?;
         let (component, tools) =
             tools(&self.name, component, self.approval.tools.get()).map_err(|error| error.to_string())?;

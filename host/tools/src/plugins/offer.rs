@@ -128,7 +128,7 @@ impl Plugins {
     /// What keeps a plugin that was approved from offering its tools.
     pub fn fault(&self, plugin: &PluginName) -> Option<String> {
         let entry = self.with_state(|state| state.entries.get(plugin).cloned())?;
-        entry.made(&self.plugin_folder, &self.cache).err()
+        entry.made(&self.plugin_folder, &self.cache, &self.operator).err()
     }
 
     /// Why a tool of a plugin that is installed is not there.
@@ -198,7 +198,7 @@ impl Plugins {
     /// What one plugin has, if it may run.
     fn offered(&self, entry: &Entry) -> Made {
         let offered = match self.standing_of(entry) {
-            Ok(_) => entry.made(&self.plugin_folder, &self.cache),
+            Ok(_) => entry.made(&self.plugin_folder, &self.cache, &self.operator),
             Err(refusal) => Err(refusal.why.clone()),
         };
         offered.unwrap_or_else(|why| {

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue};
-use scorpiox_plugin::{Asks, Installed, PluginName, SecretName, Secrets as Kept, Template, WebAsk};
-use scorpiox_policy::{HostPattern, HostRule, Source};
+use scorpiox_operator::{Operator, read_secret, written_path};
+use scorpiox_plugin::{
+    Asks, Installed, MAX_SECRET_BYTES, PluginName, SecretName, SecretValue, Secrets as Kept, Template, WebAsk,
+};
+use scorpiox_policy::{HostPattern, HostRule, SecretFrom, Source, Sourced};
 use scorpiox_wasi::secrets::{ReadSecrets, SecretHeader, Secrets};
 
 use super::grants::Ungrantable;
@@ -20,8 +24,8 @@ struct Asked {
 /// What is given to a plugin's calls.
 struct Reader {
     plugin: PluginName,
-    /// The program's own folder; none for a plugin that is only tried.
-    own_home: Option<PathBuf>,
+    /// Where they are kept: the program's own folder, and what the operator says. None for a plugin that is only tried.
+    kept: Option<(PathBuf, Arc<Operator>)>,
     names: BTreeSet<SecretName>,
     headers: Vec<Asked>,
 }
@@ -57,8 +61,9 @@ pub(super) fn reader(
     installed: &Installed,
     asks: &Asks,
     own_home: &Path,
+    operator: &Arc<Operator>,
 ) -> Result<Option<Box<ReadSecrets>>, Ungrantable> {
-    read_by(installed, asks, Some(own_home.to_owned()))
+    read_by(installed, asks, Some((own_home.to_owned(), Arc::clone(operator))))
 }
 
 /// The same for a plugin that is tried: what was set for one of its name is not its.
@@ -69,27 +74,28 @@ pub fn untried(installed: &Installed, asks: &Asks) -> Result<Option<Box<ReadSecr
 fn read_by(
     installed: &Installed,
     asks: &Asks,
-    own_home: Option<PathBuf>,
+    kept: Option<(PathBuf, Arc<Operator>)>,
 ) -> Result<Option<Box<ReadSecrets>>, Ungrantable> {
     let names: BTreeSet<_> = installed.manifest.secrets.keys().cloned().collect();
     if names.is_empty() {
         return Ok(None);
     }
-    let reader = Reader { plugin: installed.name.clone(), own_home, names, headers: asked(asks)? };
+    let reader = Reader { plugin: installed.name.clone(), kept, names, headers: asked(asks)? };
     Ok(Some(Box::new(move || reader.read())))
 }
 
 impl Reader {
     fn read(&self) -> Result<Secrets, String> {
         let plugin = &self.plugin;
-        let Some(own_home) = &self.own_home else {
+        let Some((own_home, operator)) = &self.kept else {
             return Err(format!(
                 "{plugin} needs secrets, and a trial has none; install it, and set them with \
                  `scorpiox-code plugin secret set {plugin} {}`",
                 self.names.first().map_or("KEY", SecretName::as_str)
             ));
         };
-        let kept = Kept::read(own_home, plugin).map_err(|error| error.to_string())?;
+        let mut kept = Kept::read(own_home, plugin).map_err(|error| error.to_string())?;
+        self.take_given(operator, &mut kept)?;
         let missing: Vec<_> = self.names.iter().filter(|name| kept.get(name).is_none()).collect();
         if let Some(first) = missing.first() {
             let all = missing.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
@@ -111,6 +117,20 @@ impl Reader {
         })
     }
 
+    /// Puts what the operator gives in the place of what a person set.
+    fn take_given(&self, operator: &Operator, kept: &mut Kept) -> Result<(), String> {
+        let policy = operator.policy().map_err(|error| error.to_string())?;
+        for name in &self.names {
+            let key = (self.plugin.to_string(), name.to_string());
+            let Some(Sourced { value: from, source }) = policy.plugins.secrets.get(&key) else { continue };
+            let value = given(operator, from)
+                .and_then(|text| SecretValue::try_from(text).map_err(|error| error.to_string()));
+            let told = |why| format!("the secret {name} of {} ({source}, {from}): {why}", self.plugin);
+            kept.set(name.clone(), value.map_err(told)?);
+        }
+        Ok(())
+    }
+
     fn header(&self, asked: &Asked, kept: &Kept) -> Result<SecretHeader, String> {
         let value = asked.template.fill(kept).and_then(|text| HeaderValue::from_str(&text).ok());
         let Some(mut value) = value else {
@@ -124,6 +144,27 @@ impl Reader {
         };
         value.set_sensitive(true);
         Ok(SecretHeader { host: asked.host.clone(), name: asked.name.clone(), value })
+    }
+}
+
+/// A secret, from where the policy says that it is.
+fn given(operator: &Operator, from: &SecretFrom) -> Result<String, String> {
+    match from {
+        SecretFrom::File(path) => {
+            let path = written_path(path, operator.site().home.as_deref())?;
+            let writable = operator.writable().map_err(|error| error.to_string())?;
+            let bytes = read_secret(&path, &writable, MAX_SECRET_BYTES)?;
+            let text = String::from_utf8(bytes).map_err(|_| "it is not valid UTF-8".to_owned())?;
+            // Whoever writes a file ends its last line.
+            Ok(text
+                .strip_suffix('\n')
+                .map(|line| line.strip_suffix('\r').unwrap_or(line))
+                .unwrap_or(&text)
+                .to_owned())
+        }
+        SecretFrom::Variable(name) => {
+            std::env::var(name).map_err(|_| "it is not set, or not valid Unicode".to_owned())
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -48,7 +49,12 @@ impl Team {
 
     /// Starts the server of one machine; port 0 takes a free one.
     fn start(&self, machine: usize, port: u16) -> HttpServer {
+        self.start_with(machine, port, |_| ())
+    }
+
+    fn start_with(&self, machine: usize, port: u16, change: impl FnOnce(&mut Command)) -> HttpServer {
         let mut command = self.program.command();
+        change(&mut command);
         let log = fs::OpenOptions::new().create(true).append(true).open(self.log()).expect("a file");
         command
             .env("SCORPIOX_HOME", &self.homes[machine])
@@ -132,6 +138,92 @@ fn a_callback_of_three_servers_is_told_once() {
     }
     told.sort_unstable();
     assert_eq!(told, [0, 1, 2, 3]);
+}
+
+#[test]
+fn clocks_that_differ_by_minutes_fire_no_callback_too_early_or_twice() {
+    const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+    let database = Postgres::start();
+    let team = Team::new(&database.database(), 3);
+    // One is as the database, one five minutes ahead, one behind.
+    let skewed = |machine: usize, by: &str| {
+        let with = move |command: &mut Command| {
+            command.env("LD_PRELOAD", FAKETIME).env("FAKETIME", by).env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        };
+        team.start_with(machine, 0, with)
+    };
+    let servers = [team.start(0, 0), skewed(1, "+300s"), skewed(2, "-300s")];
+    let sessions: Vec<_> = servers.iter().map(|server| server.session("2025-11-25", json!({}))).collect();
+    let begun = Instant::now();
+    let set = |number: usize, delay: u64| {
+        let message = format!("ring {number}.");
+        let arguments =
+            json!({ "action": "set", "message": message, "delay_seconds": delay, "repeat_count": 1 });
+        let (status, said) = call(&servers[number % 3], &sessions[number % 3], "SetCallback", arguments);
+        assert!(status == 200 && !said.contains("\"isError\":true"), "{said}");
+    };
+    // Three soon, and three that are due long after the test.
+    (0..3).for_each(|number| set(number, 4));
+    (3..6).for_each(|number| set(number, 200));
+    let mut told = Vec::new();
+    let mut rounds_after = 0;
+    while rounds_after < 15 && begun.elapsed() < Duration::from_secs(60) {
+        for (server, session) in servers.iter().zip(&sessions) {
+            let (_, said) = call(server, session, "PlanMode", json!({ "action": "status" }));
+            let rung: Vec<_> = (0..6).filter(|number| said.contains(&format!("ring {number}."))).collect();
+            assert!(rung.is_empty() || begun.elapsed() > Duration::from_millis(3500), "too early: {said}");
+            told.extend(rung);
+        }
+        rounds_after += usize::from(told.len() >= 3);
+        thread::sleep(Duration::from_millis(200));
+    }
+    told.sort_unstable();
+    assert_eq!(told, [0, 1, 2], "{}", fs::read_to_string(team.log()).unwrap_or_default());
+}
+
+#[test]
+fn the_audits_of_several_servers_are_verified_together() {
+    let database = Postgres::start();
+    let team = Team::new(&database.database(), 2);
+    let mut servers = team.all();
+    let sessions: Vec<_> = servers.iter().map(|server| server.session("2025-11-25", json!({}))).collect();
+    for round in 0..3 {
+        for (server, session) in servers.iter().zip(&sessions) {
+            let text = format!("{round}");
+            assert_eq!(
+                call(server, session, "TaskManager", json!({ "action": "create", "text": text })).0,
+                200
+            );
+        }
+    }
+    for server in &mut servers {
+        server.end();
+    }
+    let lines = |machine: usize| -> Vec<String> {
+        let text = fs::read_to_string(team.homes[machine].join("audit/audit.jsonl")).expect("an audit");
+        text.lines().map(str::to_owned).collect()
+    };
+    let both: Vec<_> = lines(0).into_iter().zip(lines(1)).flat_map(|(one, other)| [one, other]).collect();
+    assert_eq!(both.len(), 6);
+    let verify = |lines: &[String]| {
+        let copy = team.program.put("copy.jsonl", lines.join("\n") + "\n");
+        let output =
+            team.program.command().args(["audit", "verify", "--file"]).arg(copy).output().expect("it runs");
+        (output.status.success(), String::from_utf8(output.stdout).expect("text"))
+    };
+    let (is_whole, said) = verify(&both);
+    assert!(is_whole && said.contains("6 lines in 2 chains"), "{said}");
+    // One that was changed, one that is gone, and two in whose place the other's stand.
+    let mut changed = both.clone();
+    changed[2] = changed[2].replace("TaskManager", "TaskManager2");
+    let mut cut = both.clone();
+    cut.remove(3);
+    let mut swapped = both.clone();
+    swapped[4] = swapped[5].clone();
+    for lines in [changed, cut, swapped] {
+        let (is_whole, said) = verify(&lines);
+        assert!(!is_whole && (said.contains("NOT WHOLE") || said.contains("BROKEN")), "{said}");
+    }
 }
 
 /// Makes a task through the proxy; whether that was acknowledged.

@@ -177,6 +177,57 @@ fn a_header_is_added_that_the_plugin_never_sees() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_policy_says_where_a_secret_is_and_nobody_has_to_set_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let site = Site::start(|_| Answer::of("text/plain", "fine"));
+    let authority = site.url("").trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let program = Program::new().with("THE_OTHER", "from-a-variable");
+    let file = program.put("home/keys/token", format!("{TOKEN}\n"));
+    let mode = |bits| fs::set_permissions(&file, fs::Permissions::from_mode(bits)).expect("a mode");
+    mode(0o600);
+    let policy = format!(
+        "version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\n[plugins.secrets.outsider]\nTOKEN = {{ file = \"{}\" }}\n\
+         OTHER = {{ variable = \"THE_OTHER\" }}\n",
+        file.display()
+    );
+    program.put("home/.scorpiox/policy.toml", policy);
+    let manifest = format!(
+        "[capabilities.web]\nwhy = \"asks\"\nhosts = [\"{authority}\"]\n\
+         headers = {{ \"{authority}\" = {{ Authorization = \"Bearer ${{TOKEN}}\", X-Other = \"${{OTHER}}\" }} }}\n{ASKS}OTHER = \"x\"\n"
+    );
+    let (program, mut server) = with(program, "outsider", &manifest);
+    let answer = request(&mut server, "GET", &authority);
+    assert_eq!(answer["structuredContent"]["result"], json!([200, "fine"]), "{answer}");
+    let asked = &site.asked()[0].headers;
+    assert_eq!(
+        (asked["authorization"].as_str(), asked["x-other"].as_str()),
+        (format!("Bearer {TOKEN}").as_str(), "from-a-variable")
+    );
+    let (_, listed, _) = program.run(&["plugin", "secret", "list", "outsider"]);
+    assert!(listed.contains("TOKEN  in file ") && listed.contains("as policy.toml line 5 says"), "{listed}");
+    // A new one counts from the next call on; one that others can read is none.
+    fs::write(&file, "another").expect("written");
+    request(&mut server, "GET", &authority);
+    assert_eq!(site.asked()[1].headers["authorization"], "Bearer another");
+    mode(0o644);
+    let refused_for = request(&mut server, "GET", &authority);
+    let said = refused(&refused_for);
+    assert!(
+        said.contains("the secret TOKEN of outsider (policy.toml line 5, file ")
+            && said.contains("chmod 600"),
+        "{said}"
+    );
+    assert_eq!(site.asked().len(), 2, "nothing was sent");
+    // Nothing has a value of it: no audit, no log, nothing that is kept.
+    drop(server);
+    let mut found = Vec::new();
+    files_with(&program.home().join(".scorpiox"), TOKEN, &mut found);
+    files_with(&program.home().join(".scorpiox"), "from-a-variable", &mut found);
+    assert!(found.is_empty(), "{found:?}");
+}
+
 #[test]
 fn a_secret_of_a_header_is_no_setting() {
     let manifest = format!(

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Subcommand;
+use scorpiox_operator::Operator;
 use scorpiox_plugin::{MAX_SECRET_BYTES, PluginFolder, PluginName, SecretName, Secrets};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -66,9 +67,16 @@ fn set(environment: &Environment, name: &PluginName, key: &SecretName) -> Result
 fn list(environment: &Environment, name: &PluginName) -> Result<ExitCode> {
     let plugin = find(environment, name)?;
     let kept = Secrets::read(&environment.own_home, name)?;
+    let operator = Operator::new(environment.site());
+    let policy = operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+    let given = &policy.plugins.secrets;
     let mut text = String::new();
     for (key, what_for) in &plugin.manifest.secrets {
-        let state = if kept.get(key).is_some() { "set" } else { "missing" };
+        let given = given.get(&(name.to_string(), key.to_string()));
+        let state = match given {
+            Some(given) => format!("in {}, as {} says", given.value, given.source),
+            None => if kept.get(key).is_some() { "set" } else { "missing" }.to_owned(),
+        };
         let _ = writeln!(text, "{key}  {state}: {what_for}");
     }
     for key in kept.names().filter(|key| !plugin.manifest.secrets.contains_key(key)) {

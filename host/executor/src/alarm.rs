@@ -1,14 +1,14 @@
-//! The thread that waits for timers.
+//! A thread that does what is due, and sleeps until there is more.
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use scorpiox_executor::threads;
+use crate::threads;
 
-/// The thread that waits for the timers of a workspace. It starts when a client is ready.
-pub(crate) struct CallbackClock {
-    /// Fires what is due, and says how long to sleep then; nothing once the workspace is gone.
+/// The thread that does what is due. It starts when somebody wants it to.
+pub struct Alarm {
+    /// Fires what is due, and says how long to sleep then; nothing where there is no more to do.
     fire: Box<dyn Fn() -> Option<Duration> + Send + Sync>,
     signal: Mutex<Signal>,
     changed: Condvar,
@@ -21,9 +21,9 @@ struct Signal {
     stop: bool,
 }
 
-impl CallbackClock {
-    /// A clock that fires while no call of the workspace runs.
-    pub(crate) fn new(fire: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Arc<Self> {
+impl Alarm {
+    /// One that fires like this.
+    pub fn new(fire: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             fire: Box::new(fire),
             signal: Mutex::default(),
@@ -33,24 +33,24 @@ impl CallbackClock {
     }
 
     /// Starts the thread, once.
-    pub(crate) fn start(self: &Arc<Self>) {
+    pub fn start(self: &Arc<Self>) {
         self.started.get_or_init(|| {
-            let clock = Arc::clone(self);
-            if let Err(error) = threads::start("callbacks", move || clock.run()) {
+            let alarm = Arc::clone(self);
+            if let Err(error) = threads::start("callbacks", move || alarm.run()) {
                 tracing::error!("no thread for callbacks: {error}");
             }
         });
     }
 
-    /// Timers were armed or disarmed.
-    pub(crate) fn wake(self: &Arc<Self>) {
+    /// Something may be due sooner than it was.
+    pub fn wake(self: &Arc<Self>) {
         self.start();
         self.signal.lock().look = true;
         self.changed.notify_all();
     }
 
     /// Ends the thread.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.signal.lock().stop = true;
         self.changed.notify_all();
     }
