@@ -131,7 +131,7 @@ def main():
         "schemaVersion": 2,
         "mediaType": f"{MEDIA}.manifest.v1+json",
         "config": config,
-        "layers": [layout.add("layer.v1.tar+gzip", gzip.compress(layer, 9, mtime=0)) for layer in layers],
+        "layers": [layout.add("layer.v1.tar+gzip", gzip.compress(layer, 6, mtime=0)) for layer in layers],
     }
     described = layout.add_json("manifest.v1+json", manifest)
     described["annotations"] = {"org.opencontainers.image.ref.name": version}
