@@ -23,7 +23,7 @@ find . -xdev -type f -perm /6000 -exec chmod a-s {} +
 echo "scorpiox:x:65532:65532::/var/lib/scorpiox:/usr/sbin/nologin" >> etc/passwd
 echo "scorpiox:x:65532:" >> etc/group'
 # The time of each file is at most the epoch: else a commit would change the base, too.
-SOURCE_DATE_EPOCH=0 mmdebstrap --quiet --variant=essential --include="$packages" \
+SOURCE_DATE_EPOCH=0 mmdebstrap --quiet --variant=essential --include="$packages" --skip=output/dev \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \

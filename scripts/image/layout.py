@@ -43,6 +43,8 @@ def program_layer(program, when):
     root = pathlib.Path(__file__).resolve().parents[2]
     licences = f"usr/local/share/doc/{NAME}"
     entries = [
+        # Devices are the runtime's; there has to be a folder for them.
+        ("dev", 0o755, 0, when, None),
         (POLICY, 0o755, 0, when, None),
         ("usr/local/bin/" + NAME, 0o755, 0, when, program),
         (licences, 0o755, 0, when, None),

@@ -31,11 +31,13 @@ checks=0
 check() {
     local what=$1
     shift
-    "$@" >"$work/said" 2>&1 || { printf 'wrong %s\n' "$what" >&2; cat "$work/said" >&2; exit 1; }
+    "$@" >"$work/saying" 2>&1 || { printf 'wrong %s\n' "$what" >&2; cat "$work/saying" >&2; exit 1; }
+    mv "$work/saying" "$work/said"
     checks=$((checks + 1))
     printf 'ok    %s\n' "$what"
 }
-has() { grep -qF -- "$1" "$2" || { echo "no $1 in $2:"; cat "$2"; return 1; } }
+# has TEXT FILE: whether it is there; the file is shown either way, so that the next question can be about the same output.
+has() { cat "$2" && grep -qF -- "$1" "$2" || { echo "where is $1?"; return 1; } }
 
 scripts/need.sh curl curl
 scripts/need.sh skopeo skopeo
@@ -43,6 +45,12 @@ scripts/need.sh umoci umoci
 scripts/need.sh crun crun
 scripts/need.sh podman podman
 scripts/need.sh pg_ctlcluster postgresql
+# Debian's docker-registry, unpacked and not installed.
+registry=$tools/registry/usr/bin/docker-registry
+if [ ! -x "$registry" ]; then
+    (cd "$work" && apt-get download docker-registry >/dev/null 2>&1)
+    dpkg-deb --extract "$work"/docker-registry_*.deb "$tools/registry"
+fi
 python=$tools/venv/bin/python
 if ! cmp -s tests/deploy/requirements.txt "$tools/venv/installed"; then
     python3 -m venv "$tools/venv"
@@ -113,6 +121,18 @@ inspected() { skopeo inspect "oci:$image/layout" >"$work/inspect" && has "$(cat 
 check "skopeo reads it" inspected
 check "it says its version" has "\"org.opencontainers.image.version\": \"${version##* }\"" "$work/inspect"
 check "it is reached as an archive, too" skopeo inspect "oci-archive:$image/scorpiox-code.oci.tar"
+free_port() { "$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+port=$(free_port)
+printf 'version: 0.1\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: "127.0.0.1:%s"}\n' "$work/registry" "$port" >"$work/registry.yml"
+"$registry" serve "$work/registry.yml" >"$work/registry.log" 2>&1 &
+started+=($!)
+pushed() {
+    curl --silent --retry 20 --retry-connrefused --retry-delay 1 "http://127.0.0.1:$port/v2/" >/dev/null
+    skopeo copy --dest-tls-verify=false "oci:$image/layout" "docker://127.0.0.1:$port/team/scorpiox-code:1" >/dev/null
+    skopeo inspect --tls-verify=false "docker://127.0.0.1:$port/team/scorpiox-code:1" >"$work/inspect"
+    has "$(cat "$image/digest")" "$work/inspect"
+}
+check "a registry takes it, and it stays the same" pushed
 check "umoci unpacks it" umoci unpack --image "$image/layout:${version##* }" "$work/bundle"
 root=$work/bundle/rootfs
 nothing() { [ -z "$("$@")" ] || { "$@"; return 1; }; }
@@ -199,6 +219,14 @@ open_home() {
 check "a home that all can write (an emptyDir) is refused" open_home
 check "with a sentence" has "others may write it" "$work/said"
 
+map_folder() {
+    mkdir -p "$volumes/map/..now" && cp "$volumes/policy.toml" "$volumes/map/..now/"
+    ln -s ..now "$volumes/map/..data" && ln -s ..data/policy.toml "$volumes/map/policy.toml" && chmod 777 "$volumes/map"
+    ! in_container "${default[@]}" "${kubelet[@]}" -v "$volumes/map:/etc/scorpiox:ro" -- policy check
+}
+check "a policy in the folder of a map is refused" map_folder
+check "with a sentence" has "can be written by others than root" "$work/said"
+
 # ---- With a database, as the compose file has it: by its socket, without a network
 
 database_is() {
@@ -233,7 +261,7 @@ check "the same with what kubelet mounts" in_container "${default[@]}" "${kubele
     -v "$volumes/secrets:/run/secrets/scorpiox:ro" -- --managed required doctor
 check "it uses the database" has "postgres://scorpiox@" "$work/said"
 
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 (container --name "deploy-$$" "${default[@]}" "${compose[@]}" -- --managed required serve --http "0.0.0.0:$port") \
     </dev/null >"$work/served" 2>"$work/log" &
 server=$!
@@ -263,7 +291,7 @@ check "which has files" has "shop/.git" "$work/said"
 check "it keeps tasks in the database" call TaskManager '{"action": "create", "text": "ship it"}'
 kept() {
     PGPASSWORD=$(cat "$volumes/made/store-password") psql -h "$volumes/socket" -U scorpiox -tA scorpiox \
-        -c 'select count(*) from scorpiox_code.entries' | grep -qv '^0$'
+        -c 'select count(*) from scorpiox_code.entry' | grep -qv '^0$'
 }
 check "which has them" kept
 if [ "$OBSERVE" = yes ]; then
