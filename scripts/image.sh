@@ -8,6 +8,7 @@ set -euo pipefail
 program=$1 out=${2:-target/image}
 cd "$(dirname "$0")/.."
 # Its C library must not be older than the one that the program was linked with.
+# shellcheck source=/dev/null
 suite=${IMAGE_SUITE:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 # What commands of tools need. Debian's essential packages have bash and coreutils.
 packages=bash,ca-certificates,coreutils,git,libgcc-s1

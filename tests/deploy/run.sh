@@ -95,7 +95,7 @@ fi
 check "the compose file is one" "$tools/venv/bin/check-jsonschema" --builtin-schema vendor.compose-spec \
     deploy/compose/docker-compose.yml
 
-# without_observe FILE OUT: what a program without [http.observe] can read.
+# known FILE OUT: what a program without [http.observe] can read.
 known() {
     if [ "$OBSERVE" = yes ]; then cp "$1" "$2"; else sed '/^\[http.observe\]/,/^$/d' "$1" >"$2"; fi
     chmod 644 "$2"
@@ -294,10 +294,16 @@ kept() {
         -c 'select count(*) from scorpiox_code.entry' | grep -qv '^0$'
 }
 check "which has them" kept
+healthy() {
+    "$python" -c 'import yaml; print(yaml.safe_load(open("deploy/compose/docker-compose.yml"))["services"]["server"]["healthcheck"]["test"][3])' |
+        sed 's/\$\$/$/g' >"$work/health"
+    bash -c "$(cat "$work/health")"
+}
 if [ "$OBSERVE" = yes ]; then
-    check "it is alive" answered --insecure http://127.0.0.1:9464/livez
+    check "it is alive" answered http://127.0.0.1:9464/livez
     check "it is ready" answered http://127.0.0.1:9464/readyz
     check "it has figures" answered http://127.0.0.1:9464/metrics
+    check "the compose file's health check says so" healthy
 fi
 inside=$(podman "${storage[@]}" inspect --format '{{.State.Pid}}' "deploy-$$")
 printf 'server: %s of memory, at most %s\n' "$(sed -n 's/^VmRSS:\t *//p' "/proc/$inside/status")" "$(sed -n 's/^VmHWM:\t *//p' "/proc/$inside/status")"
