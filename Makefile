@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check conformance test-agents test-peers test-registry test-team test-windows windows dist test-dist bench reading lint fuzz install clean prerequisites components test-components
+.PHONY: help build image demo test check conformance test-agents test-peers test-registry test-team test-windows windows dist test-dist bench reading lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -84,6 +84,10 @@ dist: build ## Make all packages: target/dist (DIST_TARGETS="…" for some syste
 # Not part of `make test`: it needs what `make dist` makes.
 test-dist: ## Install each package that `make dist` made for this system, as a user would
 	@tests/dist/run.sh
+
+# Made without a daemon; the same program and the same packages of Debian's give the same bytes.
+image: build ## Make an image for containers: target/image (an OCI layout, and the same as one file)
+	@scripts/image.sh $(BINARY)
 
 # Guests that only tests run.
 test-components: components

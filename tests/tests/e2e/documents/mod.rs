@@ -30,6 +30,12 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/extending.md", "it builds the whole program"),
     ("docs/http.md", "it serves until it is told to end"),
     ("docs/http.md", "it serves until it is told to end"),
+    ("docs/kubernetes.md", "it builds the whole program"),
+    ("docs/kubernetes.md", "they need a registry and podman"),
+    ("docs/kubernetes.md", "it needs a cluster"),
+    ("docs/kubernetes.md", "it needs a cluster"),
+    ("docs/kubernetes.md", "it needs the profile of a runtime"),
+    ("docs/kubernetes.md", "it needs docker"),
     ("docs/operations.md", "it searches the web"),
     ("docs/packaging.md", "it builds the program for each system"),
     ("docs/performance.md", "they need the build and tools for developers"),
@@ -74,6 +80,11 @@ fn audit() {
 #[test]
 fn clients() {
     runs("docs/clients.md", "");
+}
+
+#[test]
+fn kubernetes() {
+    runs("docs/kubernetes.md", "");
 }
 
 #[test]
@@ -156,6 +167,7 @@ fn every_document_is_run() {
         "deployment",
         "extending",
         "http",
+        "kubernetes",
         "observing",
         "operations",
         "packaging",
@@ -291,7 +303,7 @@ fn paths_in_the_text_are_there() {
     for name in names().into_iter().filter(|name| name != "docs/plugins.md") {
         for (line, code) in Document::read(&name).inline_code() {
             let first = code.split('/').next().unwrap_or_default();
-            let folders = ["host", "tools-wasm", "wit", "tests", "scripts", "docs", "examples"];
+            let folders = ["host", "tools-wasm", "wit", "tests", "scripts", "docs", "examples", "deploy"];
             let is_path = code.contains('/') && !code.contains([' ', '*', '…']) && folders.contains(&first);
             let folder = if is_path { project() } else { project().join("host/program/src") };
             // Modules of the program are named from its folder of sources.
