@@ -53,10 +53,10 @@ impl Drop for HttpServer {
 /// A request, with the headers that every client sends; a test changes what it is about.
 #[derive(Debug, Clone)]
 pub struct Request {
-    method: String,
-    path: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
+    pub method: String,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
 }
 
 impl Request {
@@ -291,7 +291,15 @@ impl HttpServer {
 
     /// Sends a request on a connection of its own, and waits for the answer.
     pub fn ask(&self, request: &Request) -> Response {
-        let mut connection = self.connect();
+        Self::asked(self.address, request)
+    }
+
+    /// The same of any server of HTTP.
+    pub fn asked(address: SocketAddr, request: &Request) -> Response {
+        let stream = TcpStream::connect(address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a time");
+        let mut connection = Connection(BufReader::new(stream));
         connection.send(&request.bytes());
         connection.response()
     }

@@ -1,10 +1,21 @@
 #!/usr/bin/env bash
-# What the tests of a team's server use that others made: Prometheus, and a collector of OpenTelemetry.
+# What the tests of a team's server use that others made: Prometheus, a collector of OpenTelemetry, a browser.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 scripts/need.sh prometheus prometheus
 scripts/need.sh faketime faketime
+scripts/need.sh chromium chromium
+scripts/need.sh chromedriver chromium-driver
+# Looks at pages as people do who cannot see them.
+axe=4.10.3 axe_sha256=0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292
+if [ ! -e target/team/axe-$axe.js ]; then
+    mkdir -p target/team
+    (cd target/team && npm pack --silent "axe-core@$axe" >/dev/null)
+    echo "$axe_sha256  target/team/axe-core-$axe.tgz" | sha256sum --check --quiet
+    tar -xzOf "target/team/axe-core-$axe.tgz" package/axe.min.js > target/team/axe.js
+    mv target/team/axe.js target/team/axe-$axe.js
+fi
 collector=target/team/rotel
 if [ ! -x "$collector/rotel-agent" ]; then
     rm -rf target/team/wheel "$collector"

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use scorpiox_rules::{NetworkRule, Source, Sourced};
+use scorpiox_rules::{NamePattern, NetworkRule, Source, Sourced};
 
 use crate::auth::Auth;
 use crate::principal::Principal;
@@ -32,6 +32,26 @@ pub struct HttpPolicy {
     pub auth: Sourced<Auth>,
     /// How it is watched.
     pub observe: ObservePolicy,
+    /// Who may read the pages for the operator; nobody, and there are none, where nothing is said.
+    pub admin: Option<Sourced<AdminPolicy>>,
+}
+
+/// Who may read the pages for the operator: who fits every line of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdminPolicy {
+    /// What their tokens have to be good for.
+    pub scope: Option<String>,
+    /// These alone, if some are named.
+    pub principals: Option<Vec<NamePattern>>,
+}
+
+impl AdminPolicy {
+    /// Whether somebody may.
+    pub fn admits(&self, principal: &Principal) -> bool {
+        let is_named = |names: &Vec<NamePattern>| names.iter().any(|pattern| pattern.covers(&principal.name));
+        self.scope.as_ref().is_none_or(|scope| principal.scopes.contains(scope))
+            && self.principals.as_ref().is_none_or(is_named)
+    }
 }
 
 /// How a server is watched. Not at all, where nothing is said.
@@ -71,6 +91,7 @@ impl HttpPolicy {
             tls: None,
             auth: Sourced::builtin(Auth::OwnToken),
             observe: ObservePolicy { source: None, listen: None, traces: None, ca: None },
+            admin: None,
         }
     }
 

@@ -20,7 +20,7 @@ mod rules;
 mod served;
 
 pub use auth::{Algorithm, Auth, Jwt, KeysFrom, Token};
-pub use http::{HttpPolicy, ObservePolicy, Tls};
+pub use http::{AdminPolicy, HttpPolicy, ObservePolicy, Tls};
 pub use limits::{LimitRule, LimitsPolicy};
 pub use notes::{Note, notes};
 pub use parse::{read_access, read_http, read_limits, read_workspace};

@@ -1,6 +1,7 @@
 //! `[http]`, `[access]`, `[limits]` and `[workspace.NAME]`, strictly.
 
 mod access;
+mod admin;
 mod auth;
 mod http;
 mod limits;

@@ -37,6 +37,13 @@ pub fn render_http(page: &mut Page, http: &HttpPolicy) {
     page.header("http.auth", http.auth.source);
     auth(page, &http.auth);
     observe(page, &http.observe);
+    if let Some(admin) = &http.admin {
+        page.header("http.admin", admin.source);
+        if let Some(scope) = &admin.value.scope {
+            page.line(&format!("scope = {}", quote(scope)), admin.source);
+        }
+        who(page, admin.value.principals.as_deref(), None, admin.source);
+    }
 }
 
 fn observe(page: &mut Page, observe: &ObservePolicy) {

@@ -32,6 +32,22 @@ struct Streams {
     input: Option<OwnedFd>,
 }
 
+/// Namespaces that each command has of its own.
+const PER_COMMAND: libc::c_int = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+
+/// Whether a command could be started in namespaces of its own: where the cell's were made by another call, what runs
+/// this in a container may allow the one and not the other.
+pub(super) fn try_one() -> Result<(), Fault> {
+    let step = "making namespaces for a command";
+    match sys::fork_into(PER_COMMAND).map_err(Fault::at(step))? {
+        Side::Child => sys::exit_now(0),
+        Side::Parent(child) => {
+            let waited = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
+            waited.map(drop).map_err(Fault::at(step))
+        }
+    }
+}
+
 /// Starts a command; `fds` are the socket to its host, its output, and its input if it has
 /// one. What goes wrong is reported there. Whether there is a process that will end.
 pub(super) fn start(
@@ -49,7 +65,7 @@ pub(super) fn start(
     let report = |fault| packet::send(control.as_fd(), &Event::Failed(fault), &[]);
     // System V objects belong to the command, too, where it is in namespaces of its own.
     let namespaces = match cell.spec.tier {
-        Tier::T1 => libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC,
+        Tier::T1 => PER_COMMAND,
         _ => 0,
     };
     match sys::fork_into(namespaces) {

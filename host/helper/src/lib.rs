@@ -143,6 +143,9 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
         confine::bounding()?;
         filters.apply()?;
     }
+    if spec.tier == Tier::T1 {
+        call::try_one()?;
+    }
     Ok((Cell { spec, filters, landlock }, listener))
 }
 

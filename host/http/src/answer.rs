@@ -87,6 +87,15 @@ pub(crate) fn json(status: StatusCode, line: Vec<u8>) -> Answer {
     answer
 }
 
+/// Text of some kind.
+pub(crate) fn text(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Content::Whole(text.into()));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    answer.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    answer
+}
+
 /// Server-sent events.
 pub(crate) fn events(events: Events) -> Answer {
     let mut answer = Response::new(Content::Events(Box::new(events)));

@@ -136,8 +136,13 @@ impl Callers {
                 Shown::Nothing
             };
         };
+        self.known_by(token).map_or(Shown::Token(token), Shown::Known)
+    }
+
+    /// Whose a token is, where that is known already.
+    pub(crate) fn known_by(&self, token: &str) -> Option<Known> {
         let digest = digest(token);
-        let known = match self {
+        match self {
             Self::Everybody(_) => None,
             // All are compared, so that the time says nothing of which.
             Self::Tokens(tokens) => tokens.iter().fold(None, |found, (known, principal)| {
@@ -145,8 +150,16 @@ impl Callers {
             }),
             // The keys of its issuer may be others by now.
             Self::Issued(issued) => issued.known(&digest).filter(|_| issued.issuer.is_current()),
-        };
-        known.map_or(Shown::Token(token), Shown::Known)
+        }
+    }
+
+    /// Whether this one could still be let in, whose token was good before.
+    pub(crate) fn knows(&self, principal: &Principal) -> bool {
+        match self {
+            Self::Everybody(_) => false,
+            Self::Tokens(tokens) => tokens.iter().any(|(_, known)| **known == *principal),
+            Self::Issued(issued) => principal.issuer.as_ref() == Some(&issued.jwt.issuer),
+        }
     }
 
     /// Whom a token is of that is not known yet.

@@ -11,11 +11,14 @@ use hyper::{HeaderMap, Method, Request, StatusCode};
 use parking_lot::Mutex;
 use scorpiox_seal::Secret;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 
 use crate::answer::{self, Answer};
 use crate::callers::{Callers, Known, Shown, Unknown};
 use crate::challenge::{self, Challenge};
 use crate::cors;
+use crate::listen::{Load, MAX_CONNECTIONS};
+use crate::pages::Desk;
 use crate::peers::Peers;
 use crate::places::{Places, Room};
 use crate::served::{AllServed, Caller, name_in};
@@ -66,6 +69,10 @@ pub(crate) struct Endpoint {
     pub(crate) handle: Handle,
     /// How many requests were answered with which status.
     pub(crate) answered: Mutex<BTreeMap<u16, u64>>,
+    /// Pages for people, where the policy wants them.
+    pub(crate) desk: Option<Arc<Desk>>,
+    /// Room for connections.
+    pub(crate) connections: Arc<Semaphore>,
 }
 
 impl Endpoint {
@@ -74,7 +81,8 @@ impl Endpoint {
         let (parts, body) = request.into_parts();
         let path = parts.uri.path();
         let is_endpoint = name_in(path).is_some();
-        if !is_endpoint && !Challenge::is_well_known(path) {
+        let desk = self.desk.as_ref().filter(|_| Desk::has(path));
+        if !is_endpoint && desk.is_none() && !Challenge::is_well_known(path) {
             return not_here();
         }
         if is_endpoint
@@ -89,6 +97,10 @@ impl Endpoint {
                 return answer::refusal(&refusal);
             }
         };
+        if let Some(desk) = desk {
+            let peer = admission::peer(&parts.headers, peer, &self.options.doors);
+            return desk.answer(&self, &parts, body, peer).await;
+        }
         let mut answer = if parts.method == Method::OPTIONS {
             // Without a page there is nobody who asks.
             if origin.is_some() { cors::preflight(&parts.headers) } else { not_allowed() }
@@ -142,6 +154,19 @@ impl Endpoint {
 }
 
 impl Endpoint {
+    /// What there is to do at this moment, and what was done.
+    pub(crate) fn load(&self) -> Load {
+        let ([running, waiting], of) = self.places.load();
+        Load {
+            connections: MAX_CONNECTIONS - self.connections.available_permits(),
+            sessions: self.sessions.all().len(),
+            running,
+            waiting,
+            of,
+            answered: self.answered.lock().clone(),
+        }
+    }
+
     /// A subscription begins, which is answered when the server ends.
     pub(crate) fn subscribed(&self, client: &Arc<Client>, stream: &Arc<Stream>) {
         let mut open = self.subscriptions.lock();

@@ -31,6 +31,7 @@ use crate::descriptors::raise_limit;
 use crate::endpoint::{Endpoint, Options, url};
 use crate::files::Files;
 use crate::issuer::Issuer;
+use crate::pages::{Desk, Pages};
 use crate::patient::{Patient, Serving};
 use crate::peers::Peers;
 use crate::places::{Places, Room};
@@ -40,10 +41,12 @@ use crate::shared::Shared;
 use crate::shares::Shares;
 use crate::tls::Certificate;
 
+/// What this machine calls itself.
+const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// Most threads that look after connections.
 const MAX_THREADS: usize = 8;
 /// Most connections at once.
-const MAX_CONNECTIONS: usize = 16_384;
+pub(crate) const MAX_CONNECTIONS: usize = 16_384;
 /// How long a connection may be without a request: longer than the pools of proxies keep one, so that it is they who end it.
 const IDLE_TIME: Duration = Duration::from_secs(90);
 /// Most bytes of a head, and lines in it.
@@ -79,6 +82,8 @@ pub struct Load {
     pub running: usize,
     /// Calls that wait for one that runs to end.
     pub waiting: usize,
+    /// How many run and wait of each principal that has some.
+    pub of: BTreeMap<String, [usize; 2]>,
     /// How many requests were answered with which status.
     pub answered: BTreeMap<u16, u64>,
 }
@@ -91,6 +96,7 @@ impl Server {
         own_home: &Path,
         database: Option<Arc<Database>>,
         address: SocketAddr,
+        pages: Option<Arc<dyn Pages>>,
     ) -> io::Result<Self> {
         let (_, first) = workspaces.first().ok_or_else(|| io::Error::other("there is nothing to serve"))?;
         let first = Arc::clone(first);
@@ -118,7 +124,14 @@ impl Server {
             TcpListener::from_std(listener)?
         };
         let (shared, secret) = Shared::open(&files, database)?;
-        let options = options(&policy.http, secret, address);
+        let mut options = options(&policy.http, secret, address);
+        let desk = pages.zip(policy.http.admin.as_ref()).map(|(pages, admin)| {
+            let own = own_origins(&policy.http, address);
+            Arc::new(Desk::new(pages, admin, &policy.http, &options.secret, own))
+        });
+        // A form of a page comes from there.
+        options.doors.origins.extend(desk.iter().flat_map(|desk| desk.origins().to_vec()));
+        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let token = matches!(policy.http.auth.value, Auth::OwnToken).then(|| files.token_path());
         let endpoint = Arc::new(Endpoint {
             served: AllServed::new(workspaces, &policy.served),
@@ -131,11 +144,12 @@ impl Server {
             subscriptions: Mutex::default(),
             handle: handle.clone(),
             answered: Mutex::default(),
+            desk,
+            connections: Arc::clone(&connections),
             options,
         });
         raise_limit();
         let (ending, is_ending) = watch::channel(false);
-        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let door = Door {
             endpoint: Arc::clone(&endpoint),
             certificate: certificate.map(Arc::new),
@@ -164,14 +178,7 @@ impl Server {
 
     /// What it has to do at this moment, and what it has done.
     pub fn load(&self) -> Load {
-        let [running, waiting] = self.endpoint.places.load();
-        Load {
-            connections: MAX_CONNECTIONS - self.connections.available_permits(),
-            sessions: self.endpoint.sessions.all().len(),
-            running,
-            waiting,
-            answered: self.endpoint.answered.lock().clone(),
-        }
+        self.endpoint.load()
     }
 
     /// The workspaces that are served, by their names.
@@ -261,11 +268,16 @@ fn check_files(http: &HttpPolicy, workspaces: &[(String, Arc<Workspace>)]) -> io
     Ok(())
 }
 
+/// The origins of pages that it serves itself to this machine.
+fn own_origins(http: &HttpPolicy, address: SocketAddr) -> Vec<String> {
+    let scheme = if http.tls.is_some() { "https" } else { "http" };
+    LOCAL.map(|host| format!("{scheme}://{host}:{}", address.port())).into()
+}
+
 /// The names that the server may be asked as: those of this machine, and those of the policy.
 fn options(http: &HttpPolicy, secret: Secret, address: SocketAddr) -> Options {
-    let local = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-    let scheme = if http.tls.is_some() { "https" } else { "http" };
-    let origins = local.each_ref().map(|host| format!("{scheme}://{host}:{}", address.port()));
+    let local = LOCAL.map(str::to_owned);
+    let origins = own_origins(http, address);
     let public =
         http.url.as_ref().and_then(|url| Some(url::Url::parse(&url.value).ok()?.host_str()?.to_owned()));
     let own = match address.ip() {

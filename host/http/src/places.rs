@@ -79,10 +79,10 @@ impl Places {
         Place { places: self, principal }
     }
 
-    /// How many calls run, and how many wait.
-    pub(crate) fn load(&self) -> [usize; 2] {
+    /// How many calls run, and how many wait: of all, and of each principal that has some.
+    pub(crate) fn load(&self) -> ([usize; 2], BTreeMap<String, [usize; 2]>) {
         let taken = self.taken.lock();
-        [taken.running, taken.waiting]
+        ([taken.running, taken.waiting], taken.of.clone())
     }
 
     /// Waits for a place; none where too many wait already.

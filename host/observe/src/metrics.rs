@@ -109,7 +109,7 @@ impl Collector for Snapshot {
 
 impl Snapshot {
     fn server(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let Load { connections, sessions, running, waiting, answered } = &self.load;
+        let Load { connections, sessions, running, waiting, answered, .. } = &self.load;
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         let info = encoder.encode_descriptor("scorpiox_build", "The program", None, MetricType::Info);
         info?.encode_info(&version)?;

@@ -50,7 +50,7 @@ const LAYERS: [&[&str]; 20] = [
     &["usage"],
     &["author", "server"],
     &["http", "install", "stdio"],
-    &["observe"],
+    &["admin", "observe"],
     &["program"],
 ];
 

@@ -207,6 +207,13 @@ impl Shell {
         table.tasks.values().filter(|task| task.owner() == owner).map(|task| task.listed()).collect()
     }
 
+    /// All tasks of all owners, each with the principal that started it.
+    pub fn all_tasks(&self) -> Vec<(Option<String>, Listed)> {
+        let table = self.tasks.lock();
+        let listed = |task: &Arc<Task>| (task.owner().principal.map(str::to_owned), task.listed());
+        table.tasks.values().map(listed).collect()
+    }
+
     /// Tasks of a principal that run and can change something: with the component that started each, or none where
     /// the client did.
     pub fn tasks_that_change_things(&self, principal: Option<&str>) -> Vec<(Option<Arc<str>>, Listed)> {

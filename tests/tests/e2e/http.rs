@@ -1,6 +1,8 @@
 //! The finished program over HTTP.
 
 mod access;
+#[cfg(unix)]
+mod admin;
 mod admission;
 mod hostile;
 mod jwt;
@@ -16,4 +18,6 @@ mod replicas;
 mod sessions;
 #[cfg(unix)]
 mod tls;
+#[cfg(unix)]
+mod webdriver;
 mod workspaces;

@@ -4,14 +4,14 @@ use scorpiox_document::{Entry, Problem, Section, list};
 use scorpiox_rules::{Invalid, NetworkRule, Sourced, shorten};
 use url::Url;
 
-use super::{auth, observe, words};
+use super::{admin, auth, observe, words};
 use crate::auth::Auth;
 use crate::http::{HttpPolicy, Tls};
 
 /// Lays the table over what holds without it.
 pub fn read_http(entry: &Entry<'_>, http: &mut HttpPolicy) -> Result<(), Problem> {
     let section = entry.section("[http]")?;
-    section.only(&["url", "hosts", "origins", "proxies", "tls", "auth", "observe"])?;
+    section.only(&["url", "hosts", "origins", "proxies", "tls", "auth", "observe", "admin"])?;
     http.source = entry.key_source();
     if let Some(entry) = section.get("url") {
         http.url = Some(Sourced::new(endpoint(&entry)?, entry.source()));
@@ -40,11 +40,15 @@ pub fn read_http(entry: &Entry<'_>, http: &mut HttpPolicy) -> Result<(), Problem
     if let Some(entry) = section.get("observe") {
         http.observe = observe::read(&entry)?;
     }
+    if let Some(entry) = section.get("admin") {
+        http.admin = Some(Sourced::new(admin::read(&entry)?, entry.key_source()));
+    }
     check(&section, http)
 }
 
 /// What belongs together.
 fn check(section: &Section<'_>, http: &HttpPolicy) -> Result<(), Problem> {
+    check_admin(section, http)?;
     let auth_entry = section.get("auth");
     if matches!(http.auth.value, Auth::Jwt(_))
         && http.url.is_none()
@@ -63,6 +67,17 @@ fn check(section: &Section<'_>, http: &HttpPolicy) -> Result<(), Problem> {
         );
     }
     Ok(())
+}
+
+/// Who reads pages has to be somebody.
+fn check_admin(section: &Section<'_>, http: &HttpPolicy) -> Result<(), Problem> {
+    match section.get("admin") {
+        Some(entry) if matches!(http.auth.value, Auth::Nothing) => {
+            let what = "[http.admin] says who may read the pages, and [http.auth] asks nobody who they are";
+            Err(entry.problem(what, "write another `kind` into [http.auth]"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn tls(entry: &Entry<'_>) -> Result<Tls, Problem> {

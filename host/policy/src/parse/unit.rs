@@ -41,7 +41,7 @@ fn collect(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<Unit>) {
         let is_one = match path.as_slice() {
             [first, second] => {
                 ["grant", "access", "limits", "workspace"].contains(&&**first)
-                    || first == "http" && ["auth", "tls", "observe"].contains(&&**second)
+                    || first == "http" && ["auth", "tls", "observe", "admin"].contains(&&**second)
             }
             [first, second, _, _] => first == "plugins" && second == "secrets",
             [first, second, _] => first == "plugins" && ["signers", "registries"].contains(&&**second),

@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use scorpiox_access::{Auth, ObservePolicy};
+use scorpiox_admin::Admin;
 use scorpiox_http::Server;
+use scorpiox_http::pages::Pages;
 use scorpiox_observe::{Listener, Spans, Watched};
 use scorpiox_otlp::{Collector, Trusted};
+use scorpiox_policy::Policy;
 use scorpiox_postgres::Database;
 use scorpiox_records::{Watcher, machine};
 use scorpiox_server::Workspace;
@@ -40,7 +43,8 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
             served.metered_by(Arc::clone(meter));
         }
     }
-    let server = Server::start(workspaces, &environment.own_home, database.clone(), address)?;
+    let pages = pages(environment, &workspace, &workspaces)?;
+    let server = Server::start(workspaces, &environment.own_home, database.clone(), address, pages)?;
     let server = Arc::new(server);
     let observed = listen(&workspace, &server, database)?;
     let how = server
@@ -79,12 +83,33 @@ fn spans(workspace: &Workspace) -> Result<Option<Arc<Spans>>> {
     Ok(Some(spans.map_err(|why| anyhow::anyhow!("`traces` in [http.observe] ({}): {why}", url.source))?))
 }
 
+/// The pages for the operator, where the policy wants them.
+fn pages(
+    environment: &Environment,
+    workspace: &Workspace,
+    workspaces: &[(String, Arc<Workspace>)],
+) -> Result<Option<Arc<dyn Pages>>> {
+    let operator = workspace.operator_shared();
+    let policy = operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+    if policy.http.admin.is_none() {
+        return Ok(None);
+    }
+    let ledger = is_metered(policy).then(|| environment.ledger(&operator));
+    let (workspaces, own_home) = (workspaces.to_vec(), environment.own_home.clone());
+    Ok(Some(Arc::new(Admin { workspaces, own_home, ledger })))
+}
+
+/// Whether what principals use is kept: where there are several, or how much one may use is bounded.
+fn is_metered(policy: &Policy) -> bool {
+    let is_alone = matches!(policy.http.auth.value, Auth::OwnToken | Auth::Nothing);
+    !is_alone || !policy.limits.is_empty()
+}
+
 /// What counts who uses how much, where it is said who there is, or how much somebody may use.
 fn meter(environment: &Environment, workspace: &Workspace) -> Result<Option<Arc<Meter>>> {
     let operator = workspace.operator_shared();
     let policy = operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?;
-    let is_alone = matches!(policy.http.auth.value, Auth::OwnToken | Auth::Nothing);
-    if is_alone && policy.limits.is_empty() {
+    if !is_metered(policy) {
         return Ok(None);
     }
     let ledger = Ledger::new(environment.ledger(&operator));

@@ -13,7 +13,7 @@ const JWT: &str = "[http]\nurl = \"https://mcp.example.com/mcp\"\nhosts = [\"mcp
                    jwks_url = \"https://login.example.com/certs\"\nalgorithms = [\"ES256\"]\nclock_skew = 5\nscopes = [\"mcp\"]\n\
                    groups_claim = \"groups\"\n";
 
-const LIMITS: &str = "[http.observe]\nlisten = \"127.0.0.1:9464\"\ntraces = \"https://c.example.com:4318/v1/traces\"\n\
+const LIMITS: &str = "[http.admin]\nscope = \"admin\"\nprincipals = [\"ann\"]\n[http.observe]\nlisten = \"127.0.0.1:9464\"\ntraces = \"https://c.example.com:4318/v1/traces\"\n\
                       ca = \"/etc/ca.pem\"\n[limits.a]\nprincipals = [\"ci-*\"]\ngroups = [\"dev\"]\nscopes = [\"run\"]\ntools = [\"Bash\", \"weather.*\"]\n\
                       in_flight = 4\ncalls_per_minute = 60\ncalls_per_day = 1000\nprocessor_seconds_per_day = 3600\n\
                       stored_per_day = \"100MiB\"\n[limits.b]\nin_flight = 8\n";
@@ -70,6 +70,16 @@ fn what_is_shown_reads_as_the_same_again() {
 #[test]
 fn mistakes_are_told_with_what_to_write() {
     says(
+        "[http.admin]",
+        "line 2: [http.admin] does not say who may read the pages; write `scope = \"admin\"`, which their tokens need, or \
+         `principals = [\"NAME\"]`",
+    );
+    says(
+        "[http.auth]\nkind = \"none\"\n[http.admin]\nscope = \"a\"",
+        "line 4: [http.admin] says who may read the pages, and [http.auth] asks nobody who they are; write another `kind` into \
+         [http.auth]",
+    );
+    says(
         "[limits.a]\nprincipals = [\"ann\"]",
         "line 2: [limits.a] bounds nothing; write one of in_flight, calls_per_minute, calls_per_day, processor_seconds_per_day, \
          stored_per_day",
@@ -94,7 +104,7 @@ fn mistakes_are_told_with_what_to_write() {
     );
     says(
         "[http]\nport = 1",
-        "line 3: unknown key `port` in [http]; known keys are `url`, `hosts`, `origins`, `proxies`, `tls`, `auth`, `observe`",
+        "line 3: unknown key `port` in [http]; known keys are `url`, `hosts`, `origins`, `proxies`, `tls`, `auth`, `observe`, `admin`",
     );
     says(
         "[http.auth]\nissuer = \"x\"",

@@ -1,0 +1,128 @@
+//! What runs, and calls by tool.
+
+use std::time::Duration;
+
+use askama::Template;
+use scorpiox_audit::Counts;
+use scorpiox_http::Load;
+use scorpiox_http::pages::Asked;
+use scorpiox_shell::TaskState;
+use scorpiox_transcript::{human_bytes, human_duration};
+
+use crate::chart::{self, Bar, HEIGHT, WIDTH};
+use crate::{Admin, Frame};
+
+/// Times by which calls are told apart, in milliseconds.
+const BOUNDS: [u64; 10] = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 120_000];
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+pub(crate) struct Overview<'a> {
+    frame: Frame<'a>,
+    load: &'a Load,
+    /// Calls that run and wait, by principal.
+    busy: Vec<(String, [usize; 2])>,
+    tools: Vec<Tool>,
+    tasks: Vec<Task>,
+    width: u32,
+    height: u32,
+}
+
+struct Tool {
+    workspace: String,
+    name: String,
+    calls: u64,
+    errors: u64,
+    cancelled: u64,
+    refused: u64,
+    denied: u64,
+    mean: String,
+    outcomes: Vec<Bar>,
+    times: Vec<Bar>,
+}
+
+/// A command in the background. What it does is its owner's.
+struct Task {
+    workspace: String,
+    id: u32,
+    principal: String,
+    profile: String,
+    state: String,
+    printed: String,
+}
+
+impl<'a> Overview<'a> {
+    pub(crate) fn of(admin: &Admin, asked: &'a Asked<'_>) -> Self {
+        let mut counted = Vec::new();
+        let mut tasks = Vec::new();
+        for (workspace, opened) in &admin.workspaces {
+            let counts = opened.records().figures().counts_of_tools();
+            counted.extend(counts.into_iter().map(|(tool, counts)| (workspace.clone(), tool, counts)));
+            let all = opened.shell().all_tasks();
+            tasks.extend(all.into_iter().map(|(principal, task)| Task {
+                workspace: workspace.clone(),
+                id: task.id,
+                principal: principal.map_or_else(|| "this server".to_owned(), |key| key.replace('\n', " ")),
+                profile: task.profile,
+                state: match task.state {
+                    TaskState::Running(time) => format!("runs for {}", human_duration(time)),
+                    TaskState::Ended(_, time) => format!("ended after {}", human_duration(time)),
+                },
+                printed: human_bytes(task.printed_bytes),
+            }));
+        }
+        let largest = counted.iter().map(|(.., counts)| total(counts)).max().unwrap_or(0);
+        counted.sort_by_key(|(.., counts)| std::cmp::Reverse(total(counts)));
+        let tool = |(workspace, name, counts): (String, String, Counts)| {
+            Tool::new(workspace, name, &counts, largest)
+        };
+        let busy = asked.load.of.iter().map(|(principal, counts)| (principal.replace('\n', " "), *counts));
+        Self {
+            frame: Frame::new("Overview", asked),
+            load: asked.load,
+            busy: busy.collect(),
+            tools: counted.into_iter().map(tool).collect(),
+            tasks,
+            width: WIDTH,
+            height: HEIGHT,
+        }
+    }
+}
+
+fn total(counts: &Counts) -> u64 {
+    counts.outcomes().iter().map(|(_, count)| count).sum()
+}
+
+impl Tool {
+    fn new(workspace: String, name: String, counts: &Counts, largest: u64) -> Self {
+        let [(_, ok), (_, errors), (_, cancelled), (_, refused)] = counts.outcomes();
+        let outcomes = [
+            ("ok", "went well", ok),
+            ("error", "failed", errors),
+            ("cancelled", "were cancelled", cancelled),
+            ("refused", "were refused", refused),
+        ];
+        let mut before = 0;
+        let times: Vec<_> = BOUNDS
+            .iter()
+            .map(|bound| {
+                let up_to = counts.up_to(Duration::from_millis(*bound)).max(before);
+                let within = up_to - std::mem::replace(&mut before, up_to);
+                (format!("took up to {}", human_duration(Duration::from_millis(*bound))), within)
+            })
+            .collect();
+        let mean = counts.time().checked_div(u32::try_from(counts.run()).unwrap_or(u32::MAX));
+        Self {
+            workspace,
+            name,
+            calls: total(counts),
+            errors,
+            cancelled,
+            refused,
+            denied: counts.denied(),
+            mean: mean.map_or_else(String::new, |mean| format!("{:.1} ms", mean.as_secs_f64() * 1000.0)),
+            outcomes: chart::stacked(&outcomes, largest),
+            times: chart::columns(&times),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Workspaces, and what principals used.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use askama::Template;
+use scorpiox_http::pages::Asked;
+use scorpiox_server::Workspace;
+use scorpiox_transcript::human_bytes;
+use scorpiox_usage::{Day, Used, since};
+
+use crate::chart::{self, Bar, HEIGHT, WIDTH};
+use crate::{Admin, Frame};
+
+/// Days that are shown where nobody says how many, and at most.
+const DAYS: u64 = 7;
+const MOST_DAYS: u64 = 31;
+/// Most principals that are shown: those who called most.
+const MOST: usize = 200;
+
+#[derive(Template)]
+#[template(path = "usage.html")]
+pub(crate) struct Usage<'a> {
+    frame: Frame<'a>,
+    days: u64,
+    since: String,
+    /// None where it is not kept.
+    principals: Option<Vec<Row>>,
+    workspaces: Vec<(String, String, String)>,
+    width: u32,
+    height: u32,
+}
+
+struct Row {
+    principal: String,
+    calls: u64,
+    refused: u64,
+    processor: String,
+    stored: String,
+    received: String,
+    sent: String,
+    bars: Vec<Bar>,
+}
+
+impl<'a> Usage<'a> {
+    pub(crate) fn of(admin: &Admin, asked: &'a Asked<'_>) -> Result<Self, String> {
+        let mut query = url::form_urlencoded::parse(asked.query.as_bytes());
+        let days = query.find(|(name, _)| name == "days").and_then(|(_, days)| days.parse().ok());
+        let days = days.unwrap_or(DAYS).clamp(1, MOST_DAYS);
+        let first = Day::today().before(days - 1);
+        let principals = admin.ledger.as_ref().map(|ledger| {
+            let rows = since(&**ledger, first).map_err(|error| error.to_string())?;
+            let mut sums: BTreeMap<String, Used> = BTreeMap::new();
+            for row in rows {
+                *sums.entry(row.principal).or_default() += row.used;
+            }
+            Ok::<_, String>(shown(sums))
+        });
+        let workspace = |(name, workspace): &(String, Arc<Workspace>)| {
+            let folder = workspace.operator().site().workspace.display().to_string();
+            (name.clone(), folder, workspace.store().location())
+        };
+        let workspaces = admin.workspaces.iter().map(workspace);
+        Ok(Self {
+            frame: Frame::new("Use", asked),
+            days,
+            since: first.to_string(),
+            principals: principals.transpose()?,
+            workspaces: workspaces.collect(),
+            width: WIDTH,
+            height: HEIGHT,
+        })
+    }
+}
+
+fn shown(sums: BTreeMap<String, Used>) -> Vec<Row> {
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|(_, used)| std::cmp::Reverse(used.calls + used.refused));
+    sums.truncate(MOST);
+    let largest = sums.first().map_or(0, |(_, used)| used.calls + used.refused);
+    let row = |(principal, used): (String, Used)| Row {
+        principal: principal.replace('\n', " "),
+        calls: used.calls,
+        refused: used.refused,
+        processor: format!("{:.1} s", used.processor().as_secs_f64()),
+        stored: human_bytes(used.stored),
+        received: human_bytes(used.received),
+        sent: human_bytes(used.sent),
+        bars: chart::stacked(
+            &[("ok", "calls", used.calls), ("refused", "were refused", used.refused)],
+            largest,
+        ),
+    };
+    sums.into_iter().map(row).collect()
+}
