@@ -9,6 +9,7 @@ use scorpiox_store::StoreError;
 
 use crate::address::Address;
 use crate::format;
+use crate::notices::Notices;
 use crate::pool::{Lease, Pool};
 use crate::store::PostgresStore;
 
@@ -36,13 +37,28 @@ pub struct Database {
     is_ready: AtomicBool,
     /// Held by who makes sure of that.
     checking: Mutex<()>,
+    /// What tells this process from others.
+    pub(crate) token: String,
+    pub(crate) notices: Notices,
 }
 
 impl Database {
     /// The database at an address.
     pub fn new(address: Address, options: Options) -> Arc<Self> {
         let pool = Pool::new(address, options.connections);
-        Arc::new(Self { pool, options, is_ready: AtomicBool::new(false), checking: Mutex::default() })
+        let mut random = [0; 16];
+        // Without random numbers it hears itself, and the time tells it from others mostly.
+        if getrandom::fill(&mut random).is_err() {
+            random[..4].copy_from_slice(&std::process::id().to_be_bytes());
+        }
+        Arc::new(Self {
+            pool,
+            options,
+            is_ready: AtomicBool::new(false),
+            checking: Mutex::default(),
+            token: format!("{:032x}", u128::from_be_bytes(random)),
+            notices: Notices::default(),
+        })
     }
 
     /// A workspace in it, by a name that is the same for all who share it.

@@ -24,6 +24,7 @@ mod forget;
 mod format;
 mod keys;
 mod messages;
+mod notices;
 mod operations;
 mod pool;
 mod scan;

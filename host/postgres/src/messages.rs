@@ -3,6 +3,7 @@
 use scorpiox_store::{MAX_KEPT_MESSAGES, Message, StoreError};
 use tokio_postgres::Row;
 
+use crate::pool::Lease;
 use crate::transaction::PostgresTransaction;
 
 fn message(row: &Row) -> Result<Message, StoreError> {
@@ -30,8 +31,17 @@ pub(crate) fn add(
              UPDATE scorpiox_code.workspace SET messages = messages + 1 WHERE id = $1 RETURNING messages
          )
          INSERT INTO scorpiox_code.message (workspace, sequence, namespace, timer, fired_at, text)
-         SELECT $1, messages, $2, $3, $4, $5 FROM counted RETURNING sequence",
-        &[&workspace, &namespace.as_bytes(), &i64::from(timer), &fired_at, &text.as_bytes()],
+         SELECT $1, messages, $2, $3, $4, $5 FROM counted
+         RETURNING sequence, pg_notify('scorpiox_code', $6 || ' ' || sequence || ' ' || $7)::text",
+        &[
+            &workspace,
+            &namespace.as_bytes(),
+            &i64::from(timer),
+            &fired_at,
+            &text.as_bytes(),
+            &transaction.token(),
+            &transaction.workspace_name(),
+        ],
     )?;
     let sequence: Option<i64> = row.map(|row| row.get(0));
     let sequence =
@@ -52,6 +62,20 @@ pub(crate) fn of(
         &[&workspace, &namespace.as_bytes(), &i64::from(limit)],
     )?;
     rows.iter().map(message).collect()
+}
+
+/// The message of a number, in the workspace of a name, if it still waits.
+pub(crate) fn numbered(
+    lease: &mut Lease,
+    workspace: &str,
+    sequence: i64,
+) -> Result<Option<Message>, StoreError> {
+    let row = lease.row(
+        "SELECT m.sequence, m.timer, m.fired_at, m.text FROM scorpiox_code.message AS m
+         JOIN scorpiox_code.workspace AS w ON w.id = m.workspace WHERE w.name = $1 AND m.sequence = $2",
+        &[&workspace, &sequence],
+    )?;
+    row.as_ref().map(message).transpose()
 }
 
 pub(crate) fn has_any(transaction: &mut PostgresTransaction) -> Result<bool, StoreError> {

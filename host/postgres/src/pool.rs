@@ -105,6 +105,11 @@ impl Pool {
         Some(Lease { pool: Arc::clone(self), connection })
     }
 
+    /// Where the database is.
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// How many connections there are, and how many of them nothing uses.
     pub(crate) fn load(&self) -> [usize; 2] {
         let state = self.state.lock();

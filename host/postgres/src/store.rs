@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::implementing::{Turn, Writers, retry_while_locked};
-use scorpiox_store::{Changes, Mode, Store, StoreError, Transaction};
+use scorpiox_store::{Changes, Mode, Store, StoreError, Tell, Transaction};
 
 use crate::changes::PostgresChanges;
 use crate::database::Database;
@@ -167,6 +167,11 @@ impl Store for PostgresStore {
         };
         let lease = self.inner.database.pool.try_lease()?;
         self.begun(mode, lease, &mut turn, Patience::None)
+    }
+
+    fn hear(&self, tell: Tell) -> Result<(), StoreError> {
+        let heard = self.inner.database.hear(&self.inner.name, tell);
+        heard.map_err(|error| StoreError::Other(format!("there is no thread for messages: {error}")))
     }
 
     fn clock_ahead(&self) -> i64 {

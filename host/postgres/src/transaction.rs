@@ -76,6 +76,16 @@ impl PostgresTransaction {
         self.turn = turn;
     }
 
+    /// What tells this process from others.
+    pub(crate) fn token(&self) -> String {
+        self.store.database.token.clone()
+    }
+
+    /// The name of its workspace.
+    pub(crate) fn workspace_name(&self) -> String {
+        self.store.name.clone()
+    }
+
     /// Reads; the rows.
     pub(crate) fn rows(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         self.reading()?;

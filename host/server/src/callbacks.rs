@@ -39,6 +39,18 @@ impl Workspace {
         now_millis().saturating_add_signed(self.store.clock_ahead())
     }
 
+    /// Has its sessions told at once of what other servers fire.
+    pub fn hear_others(self: &Arc<Self>) {
+        let workspace = Arc::downgrade(self);
+        let tell = move |message: &Message| {
+            let Some(workspace) = workspace.upgrade() else { return };
+            workspace.sessions().iter().for_each(|session| session.tell_callback(message));
+        };
+        if let Err(error) = self.store.hear(Box::new(tell)) {
+            tracing::warn!("callbacks of other servers come with the next result alone: {error}");
+        }
+    }
+
     /// Fires the timers that are due; how long to sleep then.
     pub(crate) fn fire_callbacks(&self) -> Duration {
         self.fire_due().unwrap_or_else(|error| {

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use scorpiox_executor::Cancel;
 use scorpiox_operator::Operator;
-use scorpiox_store::{Changes, Durability, Mode, SqliteStore, Store, StoreError, Transaction};
+use scorpiox_store::{Changes, Durability, Mode, SqliteStore, Store, StoreError, Tell, Transaction};
 
 use crate::Databases;
 
@@ -75,6 +75,10 @@ impl Store for ChosenStore {
 
     fn try_begin(&self, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
         self.chosen()?.try_begin(mode)
+    }
+
+    fn hear(&self, tell: Tell) -> Result<(), StoreError> {
+        self.chosen()?.hear(tell)
     }
 
     fn clock_ahead(&self) -> i64 {

@@ -30,7 +30,7 @@ pub use error::StoreError;
 pub use lazy::LazyTransaction;
 pub use memory::MemoryStore;
 pub use sqlite::{Durability, SqliteStore};
-pub use store::{Mode, Store};
+pub use store::{Mode, Store, Tell};
 pub use transaction::{
     Entry, MAX_KEPT_MESSAGES, MAX_KEY_BYTES, MAX_SCAN_BYTES, MAX_SCAN_ENTRIES, MAX_VALUE_BYTES, Message,
     Order, Timer, Transaction,

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use scorpiox_executor::Cancel;
 
-use super::{Changes, StoreError, Transaction};
+use super::{Changes, Message, StoreError, Transaction};
 
 /// When a transaction becomes the *writer*, of which a workspace has at most one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,9 @@ pub enum Mode {
     /// At the start. Nothing that it reads changes before it ends, and it never conflicts.
     Write,
 }
+
+/// Told of a message.
+pub type Tell = Box<dyn Fn(&Message) + Send + Sync>;
 
 /// The state of one workspace, shared by all who opened it: other values of this type, other processes, and
 /// other machines where the implementation reaches them. Below, *somebody* is any of them.
@@ -78,6 +81,16 @@ pub trait Store: Debug + Send + Sync {
     /// Starts a transaction like [`begin`](Self::begin), but fails with [`StoreError::Conflict`] where
     /// that would wait.
     fn try_begin(&self, mode: Mode) -> Result<Box<dyn Transaction>, StoreError>;
+
+    /// Has this told of each message that another process adds from now on, as far as that can be heard of: what is not heard
+    /// of is still there. Nothing is heard where all share a machine.
+    ///
+    /// # Errors
+    ///
+    /// Nothing can be listened with.
+    fn hear(&self, _tell: Tell) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// How many milliseconds the clock that all go by who share the workspace is ahead of this machine's: by it timers are
     /// due. 0 where they share a clock, and where nobody has asked for the other one yet. Cheap.

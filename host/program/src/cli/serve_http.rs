@@ -43,6 +43,9 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
             served.metered_by(Arc::clone(meter));
         }
     }
+    if database.is_some() {
+        workspaces.iter().for_each(|(_, served)| served.hear_others());
+    }
     let pages = pages(environment, &workspace, &workspaces)?;
     let server = Server::start(workspaces, &environment.own_home, database.clone(), address, pages)?;
     let server = Arc::new(server);

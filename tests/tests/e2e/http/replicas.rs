@@ -141,6 +141,54 @@ fn a_callback_of_three_servers_is_told_once() {
 }
 
 #[test]
+fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
+    let mut database = Postgres::start();
+    let team = Team::new(&database.database(), 2);
+    let servers = team.all();
+    let sessions: Vec<_> = servers.iter().map(|server| server.session("2025-11-25", json!({}))).collect();
+    let mut streams: Vec<_> = servers
+        .iter()
+        .zip(&sessions)
+        .map(|(server, session)| {
+            let mut stream = server.connect();
+            stream.send(&server.listen(session).bytes());
+            assert_eq!(stream.head().status, 200);
+            stream
+        })
+        .collect();
+    let mut ring = |number: usize| {
+        let message = format!("ring {number}.");
+        let arguments = json!({ "action": "set", "message": message, "delay_seconds": 1, "repeat_count": 1 });
+        assert_eq!(call(&servers[0], &sessions[0], "SetCallback", arguments).0, 200);
+        for stream in &mut streams {
+            // The next thing that is heard is this one: the one before did not come again.
+            let heard = stream.message().expect("a message");
+            assert_eq!(heard["method"], "notifications/message");
+            assert!(
+                heard["params"]["data"]["message"].as_str().is_some_and(|said| said.contains(&message)),
+                "{heard}"
+            );
+        }
+    };
+    (0..3).for_each(&mut ring);
+    // A connection that broke is made again.
+    database.kill();
+    database.begin();
+    let listening = "SELECT count(*) FROM pg_stat_activity WHERE query = 'LISTEN scorpiox_code'";
+    let begun = Instant::now();
+    while database.psql("postgres", listening).expect("a count").trim() != "2" {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody listens again");
+        thread::sleep(Duration::from_millis(50));
+    }
+    (3..5).for_each(&mut ring);
+    // Each is there for one result, too.
+    let (_, said) = call(&servers[1], &sessions[1], "PlanMode", json!({ "action": "status" }));
+    assert!((0..5).all(|number| said.contains(&format!("ring {number}."))), "{said}");
+    let (_, said) = call(&servers[0], &sessions[0], "PlanMode", json!({ "action": "status" }));
+    assert!(!said.contains("ring"), "{said}");
+}
+
+#[test]
 fn clocks_that_differ_by_minutes_fire_no_callback_too_early_or_twice() {
     const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
     let database = Postgres::start();
