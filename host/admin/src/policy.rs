@@ -46,7 +46,7 @@ impl<'a> Policies<'a> {
             files: loaded.files.iter().map(|file| file.display().to_string()).collect(),
             hash: loaded.hash.clone(),
             stale: operator.check_current().err().map(|error| error.to_string()),
-            lines: text.lines().map(line).collect(),
+            lines: text.lines().filter(|text| !text.is_empty()).map(line).collect(),
         })
     }
 }

@@ -31,8 +31,18 @@ impl Database {
     ///
     /// Those of connecting and reading.
     pub fn has_ended(&self, number: &[u8]) -> Result<bool, StoreError> {
-        let row = self.used()?.row("SELECT 1 FROM scorpiox_code.ended WHERE session = $1", &[&number])?;
-        Ok(row.is_some())
+        let look = || {
+            let row = self.used()?.row("SELECT 1 FROM scorpiox_code.ended WHERE session = $1", &[&number])?;
+            Ok(row.is_some())
+        };
+        match look() {
+            // What ended one connection has mostly ended all. Looking again changes nothing.
+            Err(StoreError::Unreachable(_)) => {
+                self.pool.close_idle();
+                look()
+            }
+            looked => looked,
+        }
     }
 
     /// Ends a session; whether it had not ended before. None where `most` of the numbers from `first` to `last` have ended

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use scorpiox_access::AccessDenial;
 use scorpiox_ask::Questions;
 use scorpiox_audit::{Outcome, Uses};
 use scorpiox_capabilities::ask::Asked;
@@ -49,10 +48,10 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     };
     if let Some(denial) = scope.session.denial(&tool.name) {
         scope.reply.denies(denial.clone());
-        let absence = Absence::Denied(denial);
+        scope.uses.denied("access", &tool.name, &denial.why, denial.decided_by);
         // By its own name, whatever the client calls it.
-        absence.record(scope.session, scope.request, &tool.name, arguments);
-        return Err(unknown_tool(scope, &name, absence));
+        refuse(scope, &tool, arguments.unwrap_or("{}"), NO_POLICY);
+        return Err(RpcError::invalid_params(denial.why));
     }
     let arguments = arguments.unwrap_or("{}");
     let _in_flight =
@@ -100,11 +99,16 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
 fn over(scope: &Scope<'_>, tool: &Tool, arguments: &str, exceeded: Exceeded) -> RpcError {
     let Exceeded { why, decided_by, retry_after } = exceeded;
     scope.uses.denied("limits", &tool.name, &why, decided_by);
-    let recording = scope.session.begin_call(scope.request, tool, arguments, &scope.uses);
-    // It did nothing, so that nothing is withheld.
-    let _ = recording.finish(Outcome::Refused(LIMIT));
+    refuse(scope, tool, arguments, LIMIT);
     scope.reply.exceeds(retry_after);
     RpcError::new(BUSY, why).with_data(json!({ "retryAfter": retry_after.as_secs() }))
+}
+
+/// Records a call that is refused for who makes it.
+fn refuse(scope: &Scope<'_>, tool: &Tool, arguments: &str, why: &'static str) {
+    let recording = scope.session.begin_call(scope.request, tool, arguments, &scope.uses);
+    // It did nothing, so that nothing is withheld.
+    let _ = recording.finish(Outcome::Refused(why));
 }
 
 fn account(scope: &Scope<'_>, outcome: &Result<Output, CallError>) -> Account {
@@ -155,8 +159,6 @@ pub(crate) fn record_unrun(session: &Session, request: &Request<'_>, outcome: Ou
 enum Absence {
     /// The policy closes it.
     Closed(Refusal),
-    /// The policy closes it for the principal.
-    Denied(AccessDenial),
     /// It is a plugin's that may not run.
     NotThere(NotThere),
     Unknown,
@@ -183,10 +185,6 @@ impl Absence {
         let why = match self {
             Self::Closed(refusal) => {
                 uses.denied("tools", name, &refusal.why, refusal.decided_by);
-                NO_POLICY
-            }
-            Self::Denied(denial) => {
-                uses.denied("access", name, &denial.why, denial.decided_by);
                 NO_POLICY
             }
             Self::NotThere(NotThere { plugin, why, rule, is_by_policy }) => {
@@ -216,7 +214,6 @@ fn unknown_tool(scope: &Scope<'_>, name: &str, absence: Absence) -> RpcError {
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(match absence {
         Absence::Closed(why) => format!("{why}; nobody can call it"),
-        Absence::Denied(denial) => denial.why,
         Absence::NotThere(NotThere { why, .. }) => format!("tool {shown:?} is not available: {why}"),
         Absence::Unknown if on.is_empty() => {
             format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")

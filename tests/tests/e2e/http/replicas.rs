@@ -159,7 +159,8 @@ fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
     let mut ring = |number: usize| {
         let message = format!("ring {number}.");
         let arguments = json!({ "action": "set", "message": message, "delay_seconds": 1, "repeat_count": 1 });
-        assert_eq!(call(&servers[0], &sessions[0], "SetCallback", arguments).0, 200);
+        let (status, said) = call(&servers[0], &sessions[0], "SetCallback", arguments);
+        assert_eq!(status, 200, "{said}\n{}", fs::read_to_string(team.log()).unwrap_or_default());
         for stream in &mut streams {
             // The next thing that is heard is this one: the one before did not come again.
             let heard = stream.message().expect("a message");
