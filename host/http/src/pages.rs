@@ -234,14 +234,12 @@ impl Desk {
             let why = format!("Too many tokens from here were not good. Try again in {} s.", PAUSE.as_secs());
             return Err((StatusCode::TOO_MANY_REQUESTS, why));
         }
-        endpoint.callers.identify(token).await.map_err(|unknown| match unknown {
-            Unknown::Unavailable => {
-                (StatusCode::SERVICE_UNAVAILABLE, format!("Nobody can be let in: {unknown}."))
+        endpoint.callers.identify(token).await.map_err(|unknown| {
+            if unknown == Unknown::Unavailable {
+                return (StatusCode::SERVICE_UNAVAILABLE, format!("Nobody can be let in: {unknown}."));
             }
-            _ => {
-                endpoint.peers.refused(peer);
-                (StatusCode::UNAUTHORIZED, "This token is not good here.".to_owned())
-            }
+            endpoint.peers.refused(peer);
+            (StatusCode::UNAUTHORIZED, "This token is not good here.".to_owned())
         })
     }
 

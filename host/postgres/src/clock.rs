@@ -39,13 +39,12 @@ impl Clock {
         if !(0..TOLERANCE_MS).contains(&(after - before)) {
             return;
         }
-        let ahead = there - (before + after) / 2;
+        let ahead = there - i64::midpoint(before, after);
         let ahead = if ahead.abs() < TOLERANCE_MS { 0 } else { ahead };
         let known = self.0.load(Ordering::Relaxed);
-        if (ahead - known).abs() >= TOLERANCE_MS || ahead == 0 {
-            if self.0.swap(ahead, Ordering::Relaxed) != ahead {
-                tracing::warn!("this machine's clock and the database's differ by {} s", ahead.abs() / 1000);
-            }
+        let is_news = (ahead - known).abs() >= TOLERANCE_MS || ahead == 0;
+        if is_news && self.0.swap(ahead, Ordering::Relaxed) != ahead {
+            tracing::warn!("this machine's clock and the database's differ by {} s", ahead.abs() / 1000);
         }
     }
 }

@@ -44,7 +44,9 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
         }
     }
     if database.is_some() {
-        workspaces.iter().for_each(|(_, served)| served.hear_others());
+        for (_, served) in &workspaces {
+            served.hear_others();
+        }
     }
     let pages = pages(environment, &workspace, &workspaces)?;
     let server = Server::start(workspaces, &environment.own_home, database.clone(), address, pages)?;

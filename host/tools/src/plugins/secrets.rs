@@ -156,11 +156,8 @@ fn given(operator: &Operator, from: &SecretFrom) -> Result<String, String> {
             let bytes = read_secret(&path, &writable, MAX_SECRET_BYTES)?;
             let text = String::from_utf8(bytes).map_err(|_| "it is not valid UTF-8".to_owned())?;
             // Whoever writes a file ends its last line.
-            Ok(text
-                .strip_suffix('\n')
-                .map(|line| line.strip_suffix('\r').unwrap_or(line))
-                .unwrap_or(&text)
-                .to_owned())
+            let line = text.strip_suffix('\n').map_or(&*text, |line| line.strip_suffix('\r').unwrap_or(line));
+            Ok(line.to_owned())
         }
         SecretFrom::Variable(name) => {
             std::env::var(name).map_err(|_| "it is not set, or not valid Unicode".to_owned())
