@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
-#[cfg(unix)]
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -188,24 +186,37 @@ impl Connection {
     /// The next event of a stream: its id and its data; nothing at its end. Comments are passed by.
     pub fn event(&mut self) -> Option<(Option<String>, String)> {
         loop {
-            let piece = String::from_utf8(self.chunk()?).expect("UTF-8");
-            let field = |name: &str| {
-                piece.lines().find_map(|line| Some(line.strip_prefix(name)?.trim_start().to_owned()))
-            };
-            if let Some(data) = field("data:") {
-                return Some((field("id:"), data));
+            if let Some(event) = self.piece()? {
+                return Some(event);
             }
         }
     }
 
     /// The next event that is a message.
     pub fn message(&mut self) -> Option<Value> {
-        loop {
-            let (_, data) = self.event()?;
+        self.message_within(Duration::MAX)
+    }
+
+    /// The same, where it comes within this time, and one comment more.
+    pub fn message_within(&mut self, time: Duration) -> Option<Value> {
+        let begun = Instant::now();
+        while begun.elapsed() < time {
+            let Some((_, data)) = self.piece()? else { continue };
             if !data.is_empty() {
                 return Some(serde_json::from_str(&data).unwrap_or_else(|error| panic!("{error}: {data}")));
             }
         }
+        None
+    }
+
+    /// An event, or a comment.
+    #[allow(clippy::option_option)]
+    fn piece(&mut self) -> Option<Option<(Option<String>, String)>> {
+        let piece = String::from_utf8(self.chunk()?).expect("UTF-8");
+        let field = |name: &str| {
+            piece.lines().find_map(|line| Some(line.strip_prefix(name)?.trim_start().to_owned()))
+        };
+        Some(field("data:").map(|data| (field("id:"), data)))
     }
 
     fn chunk(&mut self) -> Option<Vec<u8>> {

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use scorpiox_executor::{Cancel, threads};
+use scorpiox_executor::threads;
 use scorpiox_store::{StoreError, Tell};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
@@ -63,9 +63,8 @@ impl Database {
         };
         let tell = self.notices.0.lock().get(workspace).cloned();
         let Some(tell) = tell.filter(|_| who != self.token) else { return Ok(()) };
-        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
         // It may have been taken along with a result by now.
-        if let Some(message) = messages::numbered(&mut lease, workspace, sequence)? {
+        if let Some(message) = self.look(|lease| messages::numbered(lease, workspace, sequence))? {
             tell(&message);
         }
         Ok(())
@@ -135,7 +134,9 @@ impl Ear {
                 return Err(StoreError::Other("the connection ended".to_owned()));
             };
             let Some(database) = database.upgrade() else { return Ok(()) };
-            database.heard(&notification)?;
+            if let Err(error) = database.heard(&notification) {
+                tracing::debug!("a message of another server is not told at once: {error}");
+            }
         }
     }
 }

@@ -9,6 +9,21 @@ use crate::database::Database;
 use crate::pool::Lease;
 
 impl Database {
+    /// Looks something up; once more, over a new connection, where the first had ended: what ended one has mostly ended
+    /// all, and looking again changes nothing.
+    pub(crate) fn look<T>(
+        &self,
+        look: impl Fn(&mut Lease) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match self.used().and_then(|mut lease| look(&mut lease)) {
+            Err(StoreError::Unreachable(_)) => {
+                self.pool.close_idle();
+                look(&mut self.used()?)
+            }
+            looked => looked,
+        }
+    }
+
     /// The secret of a name; `new`, if there was none.
     ///
     /// # Errors
@@ -31,18 +46,10 @@ impl Database {
     ///
     /// Those of connecting and reading.
     pub fn has_ended(&self, number: &[u8]) -> Result<bool, StoreError> {
-        let look = || {
-            let row = self.used()?.row("SELECT 1 FROM scorpiox_code.ended WHERE session = $1", &[&number])?;
+        self.look(|lease| {
+            let row = lease.row("SELECT 1 FROM scorpiox_code.ended WHERE session = $1", &[&number])?;
             Ok(row.is_some())
-        };
-        match look() {
-            // What ended one connection has mostly ended all. Looking again changes nothing.
-            Err(StoreError::Unreachable(_)) => {
-                self.pool.close_idle();
-                look()
-            }
-            looked => looked,
-        }
+        })
     }
 
     /// Ends a session; whether it had not ended before. None where `most` of the numbers from `first` to `last` have ended

@@ -163,7 +163,7 @@ fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
         assert_eq!(status, 200, "{said}\n{}", fs::read_to_string(team.log()).unwrap_or_default());
         for stream in &mut streams {
             // The next thing that is heard is this one: the one before did not come again.
-            let heard = stream.message().expect("a message");
+            let heard = stream.message_within(Duration::from_secs(30)).expect("a message");
             assert_eq!(heard["method"], "notifications/message");
             assert!(
                 heard["params"]["data"]["message"].as_str().is_some_and(|said| said.contains(&message)),
@@ -182,9 +182,9 @@ fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
         thread::sleep(Duration::from_millis(50));
     }
     (3..5).for_each(&mut ring);
-    // Each is there for one result, too.
+    // Each comes with one result, too: of those that set the next one, and of this.
     let (_, said) = call(&servers[1], &sessions[1], "PlanMode", json!({ "action": "status" }));
-    assert!((0..5).all(|number| said.contains(&format!("ring {number}."))), "{said}");
+    assert!(said.contains("ring 4."), "{said}");
     let (_, said) = call(&servers[0], &sessions[0], "PlanMode", json!({ "action": "status" }));
     assert!(!said.contains("ring"), "{said}");
 }
