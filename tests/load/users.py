@@ -12,7 +12,7 @@ import bed as beds
 from bed import Bed, Postgres, Proxy, Server
 
 CASES = [(1000, 1, 1), (2000, 1, 1), (4000, 1, 1), (1000, 100, 1), (1000, 1, 3)]
-SECONDS = 120
+SECONDS, ALONE_SECONDS = 120, 40
 # Between two calls of a user: ten a minute.
 PERIOD = 6.0
 # The usage of principals is written each 10 s: enough times for a mean.
@@ -46,6 +46,7 @@ class User:
         return int(head[0].split()[1]), headers, text.decode()
 
     async def begin(self):
+        self.session = None
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
         about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "user", "version": "1"}}
         status, headers, text = await self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about})
@@ -127,9 +128,16 @@ async def measure(bed, users, workspaces, count):
     rows_after = await asyncio.to_thread(written, bed.postgres, database)
     times.sort()
     at = lambda share: 1000 * times[min(len(times) - 1, int(share * len(times)))]
+    # What is written while one user calls and the others are silent: what they used today is written again with it.
+    rows_alone, alone = await asyncio.to_thread(written, bed.postgres, database), time.monotonic()
+    while time.monotonic() < alone + ALONE_SECONDS:
+        await people[0].call("PlanMode", {"action": "status"})
+        await asyncio.sleep(0.5)
+    rows_alone = (await asyncio.to_thread(written, bed.postgres, database))[0] - rows_alone[0]
     bed.end(proxy.child, *(server.child for server in servers))
     return {"users": users, "workspaces": workspaces, "servers": count, "calls": len(times), "errors": len(errors),
             "first_errors": sorted(set(errors))[:3], "p50": at(0.5), "p99": at(0.99), "max": at(1), "seconds": lasted,
+            "rows_a_second_alone": rows_alone / (time.monotonic() - alone),
             "rows_a_second": (rows_after[0] - rows_before[0]) / lasted,
             "log_kib_a_second": (rows_after[1] - rows_before[1]) / lasted / 1024, "usage_rows": rows_after[3],
             "server_ms_a_call": 1000 * (ended["server_s"] - started["server_s"]) / len(times),
@@ -144,7 +152,7 @@ def main():
         bed.postgres = Postgres(bed)
         out.write("| users | workspaces | servers | calls/s | p50, ms | p99, ms | max, ms | errors | memory of servers: before, most, MiB "
                   "| of PostgreSQL: before, most, MiB | connections to it, most | threads, most | sessions "
-                  "| rows written/s | log, KiB/s | processor of servers, database: ms a call |\n"
+                  "| rows written/s, and while one user calls | log, KiB/s | processor of servers, database: ms a call |\n"
                   + "| --- " * 16 + "|\n")
         for case in cases:
             found = asyncio.run(measure(bed, *case))
@@ -154,7 +162,8 @@ def main():
             cells = [*case, f"{found['calls'] / SECONDS:.0f}", f"{found['p50']:.1f}", f"{found['p99']:.1f}",
                      f"{found['max']:.0f}", found["errors"], f"{mib(before, 'server_kib')}, {mib(most, 'server_kib')}",
                      f"{mib(before, 'database_kib')}, {mib(most, 'database_kib')}", most["connections"], most["threads"],
-                     most["sessions"], f"{found['rows_a_second']:.0f}", f"{found['log_kib_a_second']:.0f}",
+                     most["sessions"], f"{found['rows_a_second']:.0f}, {found['rows_a_second_alone']:.0f}",
+                     f"{found['log_kib_a_second']:.0f}",
                      f"{found['server_ms_a_call']:.2f}, {found['database_ms_a_call']:.2f}"]
             out.write(f"| {' | '.join(map(str, cells))} |\n")
             out.flush()
