@@ -134,7 +134,7 @@ class Row:
 
     def run(self):
         self.low = self.measure("low", LOW_RATE, LOW_SECONDS)["p99"]
-        good, bad = LOW_RATE, None
+        good, bad = LOW_RATE * 2, None
         while bad is None or bad / good > STEP:
             rate = good * 2 if bad is None else round((good * bad) ** 0.5)
             # What is reached while others compile is reached. What is not is tried again when it is quiet.

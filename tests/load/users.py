@@ -5,6 +5,7 @@ Each user has a token, a connection that is kept, and a session of the revision 
 
 import asyncio
 import json
+import random
 import sys
 import time
 
@@ -17,12 +18,20 @@ SECONDS, ALONE_SECONDS = 120, 40
 PERIOD = 6.0
 # The usage of principals is written each 10 s: enough times for a mean.
 SAMPLE = 5
-CALLS = [("TaskManager", {"action": "switch", "task_id": 1}), ("TaskManager", {"action": "pending"}),
-         ("PlanMode", {"action": "status"}), ("TaskManager", {"action": "switch", "task_id": 2})]
+# Half of the calls write, and but for one of eight of them they change something.
+TASKS = 8
+READS = [("TaskManager", {"action": "pending"}), ("PlanMode", {"action": "status"})]
+
+
+def some_call(chance):
+    if chance.random() < 0.5:
+        return "TaskManager", {"action": "switch", "task_id": chance.randint(1, TASKS)}
+    return chance.choice(READS)
 
 
 class User:
     def __init__(self, number, port, workspaces):
+        self.chance = random.Random(number)
         self.number, self.port = number, port
         self.path = f"/w/w{number % workspaces}/mcp" if workspaces > 1 else "/mcp"
         self.session = None
@@ -62,11 +71,10 @@ class User:
 
     async def use(self, begun, seconds, times, errors):
         at = begun + PERIOD * (self.number * 0.618 % 1)
-        turn = self.number
         while at < begun + seconds:
             await asyncio.sleep(max(0, at - time.monotonic()))
             try:
-                wrong = await self.call(*CALLS[turn % len(CALLS)])
+                wrong = await self.call(*some_call(self.chance))
             except (OSError, EOFError, ValueError) as error:
                 errors.append(repr(error))
                 await self.begin()
@@ -74,7 +82,7 @@ class User:
             times.append(time.monotonic() - at)
             if wrong:
                 errors.append(wrong)
-            at, turn = at + PERIOD, turn + 1
+            at += PERIOD
 
 
 def looked(bed, servers):
@@ -104,13 +112,13 @@ async def measure(bed, users, workspaces, count):
     servers = [Server(bed, f"{name}-{n}", database, users, workspaces if workspaces > 1 else 0) for n in range(count)]
     proxy = Proxy(bed, servers)
     people = [User(number, proxy.port, workspaces) for number in range(users)]
-    # Two tasks in each workspace, and all that a server does once.
+    # A few tasks in each workspace, and all that a server does once.
     for person in people[:workspaces]:
         await person.begin()
-        for text in ("one", "two"):
-            await person.call("TaskManager", {"action": "create", "text": text})
-    for turn in range(200):
-        await people[0].call(*CALLS[turn % len(CALLS)])
+        for number in range(TASKS):
+            await person.call("TaskManager", {"action": "create", "text": f"task {number}"})
+    for _ in range(200):
+        await people[0].call(*some_call(people[0].chance))
     await asyncio.sleep(12)
     before = looked(bed, servers)
     for begin in range(workspaces, users, 50):
