@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build image demo test check conformance test-agents test-peers test-registry test-team test-windows windows dist test-dist bench reading lint fuzz install clean prerequisites components test-components
+.PHONY: help build image demo test check conformance test-agents test-peers test-registry test-team test-windows windows dist test-dist bench load reading lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -97,6 +97,10 @@ test-components: components
 
 bench: build test-components ## Measure against the C floor and the rmcp echo: target/bench.txt
 	@tests/bench/run.sh
+
+# Not part of `make test`: it takes an hour and more, and means little while anything else runs. tests/load/soak.sh is the hour of soak.
+load: build ## Measure how many calls servers answer, over SQLite and PostgreSQL: target/load (ROWS=… for some rows)
+	@tests/load/run.sh $(BINARY) $(ROWS)
 
 # Not part of `make test`: others' extractors are built, and the pages are no part of this project.
 reading: ## Show how well pages are read, beside other extractors

@@ -44,6 +44,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/plugins.md", "it needs a key of minisign's"),
     ("docs/plugins.md", "it needs a key of minisign's"),
     ("docs/plugins.md", "nothing is at these addresses"),
+    ("docs/scale.md", "they take hours, and need PostgreSQL and haproxy"),
     ("docs/skills.md", "it installs a target of Rust's"),
     ("docs/skills.md", "it needs a key of minisign's"),
     ("docs/team.md", "it needs a database"),
@@ -120,6 +121,11 @@ fn sandbox() {
 }
 
 #[test]
+fn scale() {
+    runs("docs/scale.md", "");
+}
+
+#[test]
 fn observing() {
     runs("docs/observing.md", "");
 }
@@ -178,6 +184,7 @@ fn every_document_is_run() {
         "policy",
         "reading",
         "sandbox",
+        "scale",
         "security",
         "skills",
         "team",
