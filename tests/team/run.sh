@@ -10,3 +10,6 @@ tests/team/set-up.sh
 cargo test --quiet --release -p scorpiox-postgres
 cd tests
 cargo test --quiet --test e2e -- store:: http::replicas http::limits http::observe http::proxies
+
+# As root alone: it makes mounts and containers.
+../tests/deploy/run.sh
